@@ -1,0 +1,56 @@
+# One command each: make demo, make test. `make` alone lists them.
+PYTHON ?= python3
+VENV := .venv/bin
+SETUP := $(PYTHON) -m tools.setup
+# Further words for pytest: make test ARGS="tests/unit -x"
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test serve wheel release-wheel lint bench clean
+
+help: ## list the commands
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup: ## install and build everything into this folder
+	@$(SETUP) all
+
+demo: ## train the Iris model on WebNN in the bundled Chromium, shown in the terminal
+	@$(SETUP) site
+	@$(VENV)/python -m tools.demo
+
+test: ## set up, lint, then run every test
+	@$(SETUP) all
+	@$(MAKE) --no-print-directory check
+	@$(VENV)/python -m pytest $(ARGS)
+
+serve: ## serve the site on localhost
+	@$(SETUP) site
+	@$(VENV)/python -m tools.serve
+
+wheel: ## build dist/webnnm-*.whl
+	@$(SETUP) wheel
+	@ls -l dist/*.whl
+
+release-wheel: ## build the wheel and compile it to bytecode for Pyodide's Python
+	@$(SETUP) site
+	@$(VENV)/python -m tools.compile_wheel
+
+lint: ## check style and types of Python and JavaScript
+	@$(SETUP) tools
+	@$(MAKE) --no-print-directory check
+
+.PHONY: check
+check:
+	@$(VENV)/ruff check .
+	@$(VENV)/ruff format --check .
+	@node_modules/.bin/pyright --project pyproject.toml
+	@node_modules/.bin/tsc --project tsconfig.json
+
+bench: ## measure size, start-up and speed
+	@$(SETUP) site
+	@$(VENV)/python -m tools.measure
+	@if [ -f bench/__main__.py ]; then $(VENV)/python -m bench; fi
+
+clean: ## remove everything that the other commands made
+	rm -rf .venv node_modules .cache build dist .pytest_cache .ruff_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,82 @@
+/**
+ * The public functions of the bridge between Python and WebNN.
+ *
+ * Only strings, numbers and flat buffers cross. Contexts, graphs and tensors are known by handles:
+ * integers that are never used twice. Every failure is a `BridgeError`.
+ */
+
+/** A buffer of Python (Pyodide's PyProxy), borrowed for the time of one call. */
+export interface PythonBuffer {
+  getBuffer(type: "u8"): { data: Uint8Array<ArrayBuffer>; release(): void };
+}
+
+/** Raw little-endian elements of a tensor, whatever its data type. */
+export type Bytes = PythonBuffer | Uint8Array<ArrayBuffer> | ArrayBuffer;
+
+export type ErrorName =
+  | "NotAvailable" // there is no WebNN here, or createContext refused
+  | "BuildError" // a graph was refused; `operator` and `label` tell where, if it is known
+  | "BindingError" // the tensors of a dispatch do not fit the graph
+  | "DeviceError" // a tensor could not be made, written or read
+  | "ContextLost" // the device is gone; `step` is the last good step, if steps were running
+  | "UnknownHandle"; // released, closed, or never given
+
+export class BridgeError extends Error {
+  constructor(name: ErrorName, message: string, details?: Record<string, unknown>);
+  operator?: string;
+  label?: string;
+  step?: number | null;
+}
+
+/** Create a context; the options are those of `navigator.ml.createContext`, as JSON. */
+export function open(optionsJson: string): Promise<number>;
+
+/** Return `opSupportLimits()` as JSON. */
+export function limits(context: number): string;
+
+/** Build the graph of a plan (see webnnm/plan.py); the constants' bytes lie in one buffer. */
+export function build(context: number, planJson: string, constants: Bytes): Promise<number>;
+
+/** Return the devices that a graph runs on as JSON, `[]` where the browser does not tell. */
+export function devices(graph: number): string;
+
+/** Create a tensor that can be written and read, zero or filled with data. */
+export function tensor(
+  context: number,
+  dataType: string,
+  shapeJson: string,
+  data?: Bytes,
+): Promise<number>;
+
+/** Queue a copy of data into a tensor; the buffer may be reused at once. */
+export function write(tensor: number, data: Bytes): void;
+
+/** Return the bytes of several tensors, one after the other. */
+export function read(...tensors: number[]): Promise<Uint8Array>;
+
+/** Queue one run of a graph; `bindingJson` is `[inputs, outputs]`, each `{name: tensor}`. */
+export function dispatch(graph: number, bindingJson: string): void;
+
+/**
+ * Run steps `first … first + count - 1` of a graph, then read.
+ *
+ * Step k uses `banks[k % 2]`, a binding as in `dispatch`. Each element of `reads` is a pair of
+ * tensors, of which the one at `k % 2` for the last k is read. Waits for the device now and then,
+ * so that the page stays alive and a lost context is noticed.
+ */
+export function steps(
+  graph: number,
+  banksJson: string,
+  first: number,
+  count: number,
+  readsJson: string,
+): Promise<Uint8Array>;
+
+/** Destroy tensors and graphs; unknown handles are passed over. */
+export function release(...handles: number[]): void;
+
+/** Return what a context holds as JSON: `{graphs, tensors, bytes}`; zeros once it is closed. */
+export function ledger(context: number): string;
+
+/** Destroy a context with everything made in it; closing twice is allowed. */
+export function close(context: number): void;

@@ -1,0 +1,361 @@
+/**
+ * The bridge between Python and WebNN. bridge.d.ts says what each function does, types.d.ts what
+ * plans are made of.
+ *
+ * @module
+ * @typedef {typeof import("./bridge.d.ts")} Bridge
+ */
+
+/** Milliseconds for which steps are queued before the page gets its turn. */
+const TURN = 8;
+/** Milliseconds of device work that may wait in the queue; the steps in flight follow from it. */
+const AHEAD = 50;
+/** @type {Record<string, number>} */
+const BITS = {
+  float32: 32, float16: 16, int64: 64, uint64: 64, int32: 32, uint32: 32,
+  int8: 8, uint8: 8, int4: 4, uint4: 4,
+};
+
+/** @type {Map<number, Thing>} */
+const things = new Map();
+let lastHandle = 0;
+
+/** An error that Python can tell apart by its name. */
+export class BridgeError extends Error {
+  /** @param {string} name @param {string} message @param {object} details */
+  constructor(name, message, details = {}) {
+    super(message);
+    this.name = name;
+    Object.assign(this, details);
+  }
+}
+
+/** @type {Bridge["open"]} */
+export async function open(optionsJson) {
+  if (!navigator.ml || typeof MLGraphBuilder === "undefined") {
+    const why = isSecureContext ? "this browser has no WebNN" : "the page is not served securely";
+    throw new BridgeError("NotAvailable", why);
+  }
+  let ml;
+  try {
+    ml = await navigator.ml.createContext(JSON.parse(optionsJson));
+  } catch (error) {
+    throw new BridgeError("NotAvailable", `the browser refused: ${text(error)}`);
+  }
+  /** @type {BridgeContext} */
+  const context = { kind: "context", ml, members: new Set(), lost: null };
+  ml.lost.then((info) => { context.lost = info.message || "the browser gave no reason"; });
+  return enter(context);
+}
+
+/** @type {Bridge["limits"]} */
+export function limits(context) {
+  return JSON.stringify(known(context, "context").ml.opSupportLimits());
+}
+
+/** @type {Bridge["build"]} */
+export async function build(handle, planJson, constants) {
+  const context = alive(handle);
+  /** @type {Plan} */
+  const plan = JSON.parse(planJson);
+  let ml;
+  try {
+    // The constants are copied before the first await, so Python's memory cannot move meanwhile.
+    ml = await borrow(constants, (bytes) => assemble(context, plan, bytes));
+  } catch (error) {
+    throw await failure(context, "BuildError", error);
+  }
+  const bytes = plan.constants.reduce((sum, constant) => sum + constant.length, 0);
+  return join({ kind: "graph", ml, context: handle, bytes, ahead: 4 });
+}
+
+/** @type {Bridge["devices"]} */
+export function devices(graph) {
+  return JSON.stringify(known(graph, "graph").ml.devices ?? []);
+}
+
+/** @type {Bridge["tensor"]} */
+export async function tensor(handle, dataType, shapeJson, data) {
+  const context = alive(handle);
+  /** @type {number[]} */
+  const shape = JSON.parse(shapeJson);
+  let ml;
+  try {
+    ml = await context.ml.createTensor({ dataType, shape, readable: true, writable: true });
+  } catch (error) {
+    throw await failure(context, "DeviceError", error);
+  }
+  const bytes = Math.ceil((shape.reduce((a, b) => a * b, 1) * (BITS[dataType] ?? 0)) / 8);
+  const made = join({ kind: "tensor", ml, context: handle, bytes });
+  try {
+    if (data) write(made, data);
+  } catch (error) {
+    release(made);
+    throw error;
+  }
+  return made;
+}
+
+/** @type {Bridge["write"]} */
+export function write(handle, data) {
+  const { ml, context, bytes } = known(handle, "tensor");
+  borrow(data, (view) => {
+    // Browsers would take buffers of other lengths, too.
+    if (view.byteLength !== bytes) {
+      const lengths = `the tensor takes ${bytes} bytes, ${view.byteLength} given`;
+      throw new BridgeError("DeviceError", lengths);
+    }
+    guard(alive(context), "DeviceError", (owner) => owner.ml.writeTensor(ml, view));
+  });
+}
+
+/** @type {Bridge["read"]} */
+export async function read(...handles) {
+  const tensors = handles.map((handle) => known(handle, "tensor"));
+  const [first] = tensors;
+  if (!first) return new Uint8Array();
+  const context = alive(first.context);
+  try {
+    const buffers = await Promise.all(tensors.map(({ ml }) => context.ml.readTensor(ml)));
+    if (buffers.length === 1) return new Uint8Array(/** @type {ArrayBuffer} */ (buffers[0]));
+    const all = new Uint8Array(buffers.reduce((sum, buffer) => sum + buffer.byteLength, 0));
+    let offset = 0;
+    for (const buffer of buffers) {
+      all.set(new Uint8Array(buffer), offset);
+      offset += buffer.byteLength;
+    }
+    return all;
+  } catch (error) {
+    throw await failure(context, "DeviceError", error);
+  }
+}
+
+/** @type {Bridge["dispatch"]} */
+export function dispatch(handle, bindingJson) {
+  const { ml, context } = known(handle, "graph");
+  const { inputs, outputs } = bank(JSON.parse(bindingJson));
+  guard(alive(context), "BindingError", (owner) => owner.ml.dispatch(ml, inputs, outputs));
+}
+
+/** @type {Bridge["steps"]} */
+export async function steps(handle, banksJson, first, count, readsJson) {
+  const graph = known(handle, "graph");
+  const context = alive(graph.context);
+  const [even, odd] = JSON.parse(banksJson).map(bank);
+  const end = first + count;
+  /** @type {number[]} */
+  const wanted = JSON.parse(readsJson).map((/** @type {number[]} */ pair) => pair[(end - 1) % 2]);
+  let done = first;
+  let result = new Uint8Array();
+  try {
+    while (done < end) {
+      const began = performance.now();
+      const stop = Math.min(end, done + graph.ahead);
+      let step = done;
+      let used = even;
+      do {
+        used = step % 2 ? odd : even;
+        guard(context, "BindingError", ({ ml }) => {
+          ml.dispatch(graph.ml, used.inputs, used.outputs);
+        });
+        step += 1;
+      } while (step < stop && performance.now() - began < TURN);
+      // dispatch() reports no errors by itself: reading waits for the device and finds it lost.
+      // The page gets its turn meanwhile. No timer and no animation frame sets the pace: timers
+      // are clamped, and frames stop in hidden tabs.
+      const finished = step === end && wanted.length > 0;
+      result = await read(...(finished ? wanted : [used.check]));
+      const fitting = Math.floor(((step - done) * AHEAD) / (performance.now() - began + 0.01));
+      graph.ahead = Math.max(1, Math.min(2 * graph.ahead, fitting));
+      done = step;
+    }
+  } catch (error) {
+    throw await failure(context, "DeviceError", error, { step: done > first ? done - 1 : null });
+  }
+  return wanted.length > 0 ? result : new Uint8Array();
+}
+
+/** @type {Bridge["release"]} */
+export function release(...handles) {
+  for (const handle of handles) {
+    const thing = things.get(handle);
+    if (!thing || thing.kind === "context") continue;
+    thing.ml.destroy();
+    things.delete(handle);
+    known(thing.context, "context").members.delete(handle);
+  }
+}
+
+/** @type {Bridge["ledger"]} */
+export function ledger(handle) {
+  const counted = { graphs: 0, tensors: 0, bytes: 0 };
+  const context = things.get(handle);
+  for (const member of context?.kind === "context" ? context.members : []) {
+    const thing = things.get(member);
+    if (!thing || thing.kind === "context") continue;
+    counted[`${thing.kind}s`] += 1;
+    counted.bytes += thing.bytes;
+  }
+  return JSON.stringify(counted);
+}
+
+/** @type {Bridge["close"]} */
+export function close(handle) {
+  const context = things.get(handle);
+  if (context?.kind !== "context") return;
+  release(...context.members);
+  things.delete(handle);
+  context.ml.destroy();
+}
+
+/**
+ * Call the builder for every part of a plan; a failure names the operator.
+ *
+ * @param {BridgeContext} context @param {Plan} plan @param {Uint8Array<ArrayBuffer>} bytes
+ */
+function assemble(context, plan, bytes) {
+  const builder = new MLGraphBuilder(context.ml);
+  /** @type {Map<number, MLOperand>} */
+  const operands = new Map();
+  const operand = (/** @type {number} */ id) => /** @type {MLOperand} */ (operands.get(id));
+  const part = (/** @type {object} */ place, /** @type {() => void} */ call) => {
+    try {
+      call();
+    } catch (error) {
+      throw new BridgeError("BuildError", text(error), place);
+    }
+  };
+  for (const { name, dtype: dataType, shape, id } of plan.inputs) {
+    part({ operator: "input", label: name }, () => {
+      operands.set(id, builder.input(name, { dataType, shape }));
+    });
+  }
+  for (const { dtype: dataType, shape, id, offset, length } of plan.constants) {
+    part({ operator: "constant", label: `${dataType}[${shape}]` }, () => {
+      const data = bytes.subarray(offset, offset + length);
+      operands.set(id, builder.constant({ dataType, shape }, data));
+    });
+  }
+  for (const { op, label, results, ...call } of plan.operators) {
+    part({ operator: op, label }, () => {
+      const method = /** @type {any} */ (builder)[op];
+      if (!method) throw new Error("this browser's WebNN has no such operator");
+      const references = Object.entries(call.references).map(([key, id]) => [key, operand(id)]);
+      const made = method.call(
+        builder,
+        ...call.operands.map((id) => (Array.isArray(id) ? id.map(operand) : operand(id))),
+        ...call.arguments,
+        { ...call.options, ...Object.fromEntries(references), label },
+      );
+      [made].flat().forEach((result, index) => operands.set(results[index] ?? -1, result));
+    });
+  }
+  return builder.build(Object.fromEntries(plan.outputs.map(({ name, id }) => [name, operand(id)])));
+}
+
+/** @param {[Names, Names]} binding @returns {Bank} */
+function bank([inputs, outputs]) {
+  const find = (/** @type {Names} */ names) => Object.entries(names).map(
+    ([name, handle]) => /** @type {const} */ ([name, known(handle, "tensor")]),
+  );
+  const tensors = (/** @type {ReturnType<typeof find>} */ found) => Object.fromEntries(
+    found.map(([name, { ml }]) => [name, ml]),
+  );
+  const written = find(outputs);
+  if (written.length === 0) throw new BridgeError("BindingError", "no output is bound");
+  const size = (/** @type {number} */ handle) => known(handle, "tensor").bytes;
+  const check = Object.values(outputs).reduce((a, b) => (size(b) < size(a) ? b : a));
+  return { inputs: tensors(find(inputs)), outputs: tensors(written), check };
+}
+
+/** @param {Thing} thing */
+function enter(thing) {
+  lastHandle += 1;
+  things.set(lastHandle, thing);
+  return lastHandle;
+}
+
+/** Enter what was made in a context, unless that was closed meanwhile. */
+function join(/** @type {BridgeTensor | BridgeGraph} */ thing) {
+  const context = things.get(thing.context);
+  if (context?.kind !== "context") {
+    thing.ml.destroy();
+    throw new BridgeError("UnknownHandle", `context ${thing.context} was closed meanwhile`);
+  }
+  const handle = enter(thing);
+  context.members.add(handle);
+  return handle;
+}
+
+/**
+ * @template {Thing["kind"]} Kind
+ * @param {number} handle @param {Kind} kind @returns {Extract<Thing, {kind: Kind}>}
+ */
+function known(handle, kind) {
+  const thing = things.get(handle);
+  if (thing?.kind !== kind) {
+    const what = thing ? `handle ${handle} is a ${thing.kind}, no ${kind}` : `no ${kind} ${handle}`;
+    throw new BridgeError("UnknownHandle", `${what}: released, closed, or never made`);
+  }
+  return /** @type {any} */ (thing);
+}
+
+/** @param {number} handle */
+function alive(handle) {
+  const context = known(handle, "context");
+  if (context.lost !== null) throw new BridgeError("ContextLost", context.lost);
+  return context;
+}
+
+/**
+ * Make a synchronous call. Nothing in the register is destroyed, so an InvalidStateError means
+ * that the context is gone, even before its promise says so.
+ *
+ * @param {BridgeContext} context @param {string} name
+ * @param {(context: BridgeContext) => void} call
+ */
+function guard(context, name, call) {
+  try {
+    call(context);
+  } catch (error) {
+    const gone = error instanceof DOMException && error.name === "InvalidStateError";
+    throw new BridgeError(gone ? "ContextLost" : name, text(error));
+  }
+}
+
+/**
+ * Return the error to throw for a failed asynchronous call: ContextLost where that is the cause.
+ *
+ * @param {BridgeContext} context @param {string} name @param {unknown} error
+ * @param {object} details
+ */
+async function failure(context, name, error, details = {}) {
+  // The news of the loss may come after the errors that it causes.
+  if (context.lost === null) await new Promise((resolve) => { setTimeout(resolve, 0); });
+  if (context.lost !== null) return new BridgeError("ContextLost", context.lost, details);
+  if (!(error instanceof BridgeError)) return new BridgeError(name, text(error), details);
+  return Object.assign(error, details);
+}
+
+/**
+ * Use a buffer as bytes; Python's is handed back at once.
+ *
+ * @template T
+ * @param {import("./bridge.d.ts").Bytes} data @param {(bytes: Uint8Array<ArrayBuffer>) => T} use
+ * @returns {T}
+ */
+function borrow(data, use) {
+  if (data instanceof ArrayBuffer) return use(new Uint8Array(data));
+  if (data instanceof Uint8Array) return use(data);
+  const view = data.getBuffer("u8");
+  try {
+    return use(view.data);
+  } finally {
+    view.release();
+  }
+}
+
+/** @param {unknown} error */
+function text(error) {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

@@ -1,0 +1,98 @@
+/** The types behind the bridge: the part of WebNN that it uses, plans, and what it keeps. */
+
+interface MLTensorType {
+  dataType: string;
+  shape: number[];
+}
+interface MLTensor extends MLTensorType {
+  destroy(): void;
+}
+interface MLGraph {
+  /** In Chromium only. */
+  devices?: readonly string[];
+  destroy(): void;
+}
+type MLOperand = Readonly<MLTensorType>;
+interface MLContext {
+  readonly lost: Promise<{ message: string }>;
+  opSupportLimits(): object;
+  createTensor(type: MLTensorType & { readable: boolean; writable: boolean }): Promise<MLTensor>;
+  writeTensor(tensor: MLTensor, data: Uint8Array<ArrayBuffer>): void;
+  readTensor(tensor: MLTensor): Promise<ArrayBuffer>;
+  dispatch(
+    graph: MLGraph,
+    inputs: Record<string, MLTensor>,
+    outputs: Record<string, MLTensor>,
+  ): void;
+  destroy(): void;
+}
+interface MLGraphBuilder {
+  input(name: string, type: MLTensorType): MLOperand;
+  constant(type: MLTensorType, data: Uint8Array<ArrayBuffer>): MLOperand;
+  build(outputs: Record<string, MLOperand>): Promise<MLGraph>;
+}
+declare const MLGraphBuilder: { new (context: MLContext): MLGraphBuilder };
+interface ML {
+  createContext(options?: object): Promise<MLContext>;
+}
+interface Navigator {
+  readonly ml?: ML;
+}
+interface WorkerNavigator {
+  readonly ml?: ML;
+}
+
+/** The type of an input, a constant or an output of a plan (webnnm/plan.py), with its number. */
+interface PlanTensor {
+  name: string;
+  dtype: string;
+  shape: number[];
+  id: number;
+}
+/** An operator of a plan: `builder[op](...operands, ...arguments, {...options})`. */
+interface PlanOperator {
+  op: string;
+  operands: (number | number[])[];
+  arguments: unknown[];
+  options: Record<string, unknown>;
+  references: Record<string, number>;
+  label: string;
+  results: number[];
+}
+interface Plan {
+  inputs: PlanTensor[];
+  constants: (PlanTensor & { offset: number; length: number })[];
+  operators: PlanOperator[];
+  outputs: PlanTensor[];
+}
+
+/** A context, the handles of what was made in it, and why it is lost (null: it is not). */
+interface BridgeContext {
+  kind: "context";
+  ml: MLContext;
+  members: Set<number>;
+  lost: string | null;
+}
+interface BridgeTensor {
+  kind: "tensor";
+  ml: MLTensor;
+  context: number;
+  bytes: number;
+}
+interface BridgeGraph {
+  kind: "graph";
+  ml: MLGraph;
+  context: number;
+  bytes: number;
+  /** Steps that may wait in the queue, from the time that steps took so far. */
+  ahead: number;
+}
+type Thing = BridgeContext | BridgeTensor | BridgeGraph;
+
+/** What a graph is dispatched with; `check` is the handle of the smallest output. */
+interface Bank {
+  inputs: Record<string, MLTensor>;
+  outputs: Record<string, MLTensor>;
+  check: number;
+}
+type Names = Record<string, number>;

@@ -1,0 +1,67 @@
+"""The browsers of the tests and the demo: what is started, with which arguments, for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tools import chromium
+
+ROOT = Path(__file__).resolve().parent
+
+SITE_ROOT = ROOT / "build" / "site"
+# Folders that the test server adds to the site, by the first part of their address.
+EXTRA_ROOTS = {
+    "tests": ROOT / "tests" / "browser" / "pages",
+    "pyodide-for-tests": ROOT / ".cache" / "pyodide",
+}
+
+VIEWPORT = {"width": 1280, "height": 800}
+ACTION_TIMEOUT_SECONDS = 45
+NAVIGATION_TIMEOUT_SECONDS = 60
+
+COMMON_ARGUMENTS = (
+    "--headless=shell",
+    # Chromium's sandbox needs rights that containers and root do not give.
+    "--no-sandbox",
+    # The shared memory of containers is often too small for a page with a large heap.
+    "--disable-dev-shm-usage",
+    # A test page is never in front, and must not be slowed down for that.
+    "--disable-background-timer-throttling",
+    "--disable-renderer-backgrounding",
+)
+WEBNN_ARGUMENT = "--enable-features=WebMachineLearningNeuralNetwork"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """One way in which a page can meet a browser."""
+
+    name: str
+    webnn: bool
+    worker: bool = False
+
+    @property
+    def arguments(self) -> list[str]:
+        """Return the command line of the browser."""
+        return [*COMMON_ARGUMENTS, *([WEBNN_ARGUMENT] if self.webnn else [])]
+
+
+PROJECTS = {
+    project.name: project
+    for project in (
+        Project(name="webnn", webnn=True),
+        Project(name="no-webnn", webnn=False),
+        Project(name="worker", webnn=True, worker=True),
+    )
+}
+
+
+def launch_options(project: Project) -> dict[str, Any]:
+    """Return the keyword arguments of Playwright's `chromium.launch`."""
+    return {
+        "executable_path": str(chromium.executable()),
+        "args": project.arguments,
+        "env": chromium.environment(),
+    }

@@ -1,0 +1,131 @@
+"""Fixtures of the browser tests."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+
+from tests.browser.harness import PageLog, PyodidePage, hide_numpy, new_context, open_pyodide
+from tools.common import SITE, playwright_config
+from tools.serve import SiteServer
+
+Launch = Callable[[str], Awaitable[Browser]]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that uses `project` in each of its projects, all unless it is marked."""
+    if "project" in metafunc.fixturenames:
+        marker = metafunc.definition.get_closest_marker("projects")
+        names = list(marker.args) if marker else list(playwright_config().PROJECTS)
+        metafunc.parametrize("project", names, ids=names, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def site_url() -> Iterator[str]:
+    """The address of a server with the built site, the test pages and the test runtime."""
+    if not SITE.exists():
+        pytest.fail("build/site does not exist: run `make test`, which builds it")
+    config = playwright_config()
+    with SiteServer(config.SITE_ROOT, extra_roots=config.EXTRA_ROOTS) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+async def launch() -> AsyncIterator[Launch]:
+    """A function that starts the browser of a project once and gives it again later."""
+    config = playwright_config()
+    browsers: dict[str, Browser] = {}
+    async with async_playwright() as playwright:
+
+        async def start(name: str) -> Browser:
+            project = config.PROJECTS[name]
+            # Projects that start the browser alike share one process.
+            key = " ".join(project.arguments)
+            if key not in browsers:
+                options = config.launch_options(project)
+                browsers[key] = await playwright.chromium.launch(**options)
+            return browsers[key]
+
+        yield start
+        for browser in browsers.values():
+            await browser.close()
+
+
+@pytest.fixture(scope="session")
+def project(request: pytest.FixtureRequest) -> Any:
+    """The browser project of playwright.config.py that the test runs in."""
+    return playwright_config().PROJECTS[request.param]
+
+
+@pytest.fixture
+async def browser(project: Any, launch: Launch) -> Browser:
+    """The browser of the test's project."""
+    return await launch(project.name)
+
+
+@pytest.fixture
+async def page_log() -> PageLog:
+    """What the test's page said; a test that expects an error clears `errors`."""
+    return PageLog()
+
+
+@pytest.fixture
+async def context(browser: Browser, page_log: PageLog) -> AsyncIterator[BrowserContext]:
+    """A fresh browser context that reaches localhost only."""
+    context = await new_context(browser, page_log)
+    yield context
+    await context.close()
+
+
+@pytest.fixture
+async def page(context: BrowserContext, page_log: PageLog) -> AsyncIterator[Page]:
+    """An empty page; the test fails on uncaught errors in it and on requests to other hosts."""
+    page = await context.new_page()
+    page_log.watch(page)
+    yield page
+    page_log.check()
+
+
+@pytest.fixture
+async def without_numpy(context: BrowserContext) -> None:
+    """Makes NumPy unavailable to the test's page."""
+    await hide_numpy(context)
+
+
+@pytest.fixture(scope="session")
+async def pyodide_page(launch: Launch, site_url: str) -> AsyncIterator[PyodidePage]:
+    """A page with WebNN and Pyodide that all tests share: `await pyodide_page.run_python(…)`."""
+    page = await open_pyodide(await launch("webnn"), site_url)
+    yield page
+    await page.page.context.close()
+    page.log.check()
+
+
+@pytest.fixture(scope="session")
+async def pyodide_page_without_webnn(launch: Launch, site_url: str) -> AsyncIterator[PyodidePage]:
+    """The same page in a browser without WebNN, so that NumPy does the work."""
+    page = await open_pyodide(await launch("no-webnn"), site_url)
+    yield page
+    await page.page.context.close()
+    page.log.check()
+
+
+@pytest.fixture(scope="session")
+async def pyodide_page_without_numpy(launch: Launch, site_url: str) -> AsyncIterator[PyodidePage]:
+    """The same page with WebNN where NumPy cannot be had."""
+    page = await open_pyodide(await launch("webnn"), site_url, numpy=False)
+    yield page
+    await page.page.context.close()
+    page.log.check()
+
+
+@pytest.fixture(scope="session")
+async def pyodide_page_bare(launch: Launch, site_url: str) -> AsyncIterator[PyodidePage]:
+    """The same page with neither WebNN nor NumPy."""
+    page = await open_pyodide(await launch("no-webnn"), site_url, numpy=False)
+    yield page
+    await page.page.context.close()
+    page.log.check()

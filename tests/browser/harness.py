@@ -1,0 +1,163 @@
+"""Helpers of the browser fixtures: what a page said, and Python run in a page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.async_api import BrowserContext, Page, Route
+
+from tools.common import playwright_config
+
+FATAL = "Pyodide has suffered a fatal error"
+PROGRAM_TIMEOUT_SECONDS = 240
+LOCAL_HOSTS = ("localhost", "127.0.0.1")
+
+# Pyodide is started once per page; each program runs in a namespace of its own.
+START = """
+async ({ index, packages }) => {
+  const { loadPyodide } = await import(`${index}/pyodide.mjs`);
+  globalThis.pyodide = await loadPyodide({ indexURL: index, packages });
+}
+"""
+RUN = """
+async ({ code, values }) => {
+  const { pyodide } = globalThis;
+  const namespace = pyodide.toPy({ __name__: "__main__", ...values });
+  try {
+    await pyodide.loadPackagesFromImports(code);
+    const result = await pyodide.runPythonAsync(code, { globals: namespace });
+    namespace.set("result_of_program", result);
+    result?.destroy?.();
+    return { text: pyodide.runPython(
+      "import json; json.dumps(result_of_program)", { globals: namespace }) };
+  } catch (error) {
+    return { error: String(error.message ?? error) };
+  } finally {
+    namespace.destroy();
+  }
+}
+"""
+
+
+class PythonError(AssertionError):
+    """Python in the page raised; the message is its traceback."""
+
+
+@dataclass
+class PageLog:
+    """What a page said while it was open."""
+
+    console: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    blocked: list[str] = field(default_factory=list)
+    died: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def watch(self, page: Page) -> None:
+        """Collect console lines, uncaught errors and Python tracebacks of a page."""
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+        def on_console(message: Any) -> None:
+            self.console.append(message.text)
+            if FATAL in message.text:
+                self.died.set()
+            if message.type == "error" and "Traceback" in message.text:
+                self.errors.append(message.text)
+
+        page.on("console", on_console)
+
+    def check(self) -> None:
+        """Fail when the page had an uncaught error or asked for another host."""
+        assert not self.errors, "uncaught in the page:\n" + "\n".join(self.errors)
+        assert not self.blocked, "asked for other hosts: " + ", ".join(self.blocked)
+
+
+@dataclass
+class PyodidePage:
+    """A page with Pyodide from the site's own distribution."""
+
+    page: Page
+    log: PageLog
+
+    async def run_python(self, code: str, **values: Any) -> Any:
+        """Run a program in the page; return its last expression by way of JSON.
+
+        `values` are JSON values that the program sees as variables. Packages that it imports
+        are loaded from the lock file. Top-level `await` works.
+        """
+        # A promise of Pyodide stays pending for ever when the interpreter has died.
+        program = asyncio.ensure_future(self.page.evaluate(RUN, {"code": code, "values": values}))
+        death = asyncio.ensure_future(self.log.died.wait())
+        await asyncio.wait(
+            {program, death},
+            timeout=PROGRAM_TIMEOUT_SECONDS,
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        death.cancel()
+        if not program.done():
+            program.add_done_callback(lambda task: task.cancelled() or task.exception())
+            cause = "Pyodide died" if self.log.died.is_set() else "the program did not end in time"
+            raise PythonError("\n".join([cause, *self.log.console[-30:]]))
+        answer = program.result()
+        if "error" in answer:
+            raise PythonError(answer["error"])
+        return json.loads(answer["text"])
+
+
+async def block_other_hosts(context: BrowserContext, log: PageLog) -> None:
+    """Abort every request that leaves this machine, and remember it."""
+
+    async def decide(route: Route) -> None:
+        address = urlsplit(route.request.url)
+        if address.hostname in LOCAL_HOSTS or address.scheme in ("blob", "data"):
+            await route.continue_()
+        else:
+            log.blocked.append(route.request.url)
+            await route.abort()
+
+    await context.route("**/*", decide)
+
+
+async def hide_numpy(context: BrowserContext) -> None:
+    """Serve lock files without NumPy, as on a machine that could not get it."""
+
+    async def rewrite(route: Route) -> None:
+        answer = await route.fetch()
+        lock = await answer.json()
+        lock["packages"].pop("numpy", None)
+        await route.fulfill(response=answer, json=lock)
+
+    await context.route("**/pyodide-lock.json", rewrite)
+
+
+async def new_context(browser: Any, log: PageLog) -> BrowserContext:
+    """Open a browser context with the settings of playwright.config.py."""
+    config = playwright_config()
+    context = await browser.new_context(viewport=config.VIEWPORT)
+    context.set_default_timeout(config.ACTION_TIMEOUT_SECONDS * 1000)
+    context.set_default_navigation_timeout(config.NAVIGATION_TIMEOUT_SECONDS * 1000)
+    await block_other_hosts(context, log)
+    return context
+
+
+async def open_pyodide(
+    browser: Any,
+    site_url: str,
+    *,
+    numpy: bool = True,
+    index: str = "/vendor/pyodide",
+    packages: tuple[str, ...] = ("webnnm",),
+) -> PyodidePage:
+    """Open an empty page of the site and start Pyodide in it."""
+    log = PageLog()
+    context = await new_context(browser, log)
+    if not numpy:
+        await hide_numpy(context)
+    page = await context.new_page()
+    log.watch(page)
+    await page.goto(f"{site_url}/tests/empty.html")
+    await page.evaluate(START, {"index": site_url + index, "packages": list(packages)})
+    return PyodidePage(page, log)

@@ -1,0 +1,381 @@
+"""The bridge and the WebNN backend on real WebNN, through Pyodide."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.browser.harness import PyodidePage
+
+# What every program below starts with: a backend, and a counter whose step adds one.
+START = """
+import asyncio
+from webnnm.arrays import HostArray
+from webnnm.backends import pyodide_host
+from webnnm.backends.probe import probe
+from webnnm.backends.webnn import WebNNBackend
+from webnnm.errors import BackendError, ContextLost
+from webnnm.graph.builder import GraphBuilder
+from webnnm.ops.operator import TensorType
+
+VECTOR = TensorType("float32", (4,))
+
+async def counter(backend):
+    b = GraphBuilder()
+    x = b.input("x", "float32", [4])
+    step = b.input("step", "int32", [])
+    executable = await backend.compile(b.build({"x'": x + 1, "step'": step + 1}))
+    x = [await backend.tensor(VECTOR), await backend.tensor(VECTOR)]
+    step = [await backend.tensor(TensorType("int32", ())) for _ in range(2)]
+    banks = tuple(
+        ({"x": x[k], "step": step[k]}, {"x'": x[1 - k], "step'": step[1 - k]}) for k in range(2)
+    )
+    return executable, banks, [(x[1], x[0]), (step[1], step[0])]
+
+async def failure(call):
+    try:
+        await call
+    except BackendError as error:
+        return [type(error).__name__, error.code, error.message]
+
+backend = await WebNNBackend.open()
+"""
+END = "\nbackend.close()\nresult"
+
+
+async def run(page: PyodidePage, program: str, **values: Any) -> Any:
+    return await page.run_python(START + program + END, **values)
+
+
+async def test_steps_alternate_between_the_banks(pyodide_page: PyodidePage) -> None:
+    program = """
+executable, banks, reads = await counter(backend)
+result = []
+first = 0
+for count in (1, 2, 7, 1000):
+    vector, step = await backend.run_steps(executable, banks, first, count, reads)
+    first += count
+    result.append([vector.tolist(), step.tolist()])
+"""
+    counted = [1, 3, 10, 1010]
+    assert await run(pyodide_page, program) == [[[n] * 4, n] for n in counted]
+
+
+async def test_steps_leave_nothing_behind(pyodide_page: PyodidePage) -> None:
+    program = """
+executable, banks, reads = await counter(backend)
+await backend.run_steps(executable, banks, 0, 10, reads)
+before = backend.ledger()
+await backend.run_steps(executable, banks, 10, 1000, reads)
+same = backend.ledger() == before
+held = [before.graphs, before.tensors, before.bytes]
+backend.close()
+after = backend.ledger()
+result = [same, held, [after.graphs, after.tensors, after.bytes]]
+"""
+    # Two vectors, two counters, and the two constants of the graph.
+    assert await run(pyodide_page, program) == [True, [1, 4, 48], [0, 0, 0]]
+
+
+async def test_releasing_twice_is_allowed(pyodide_page: PyodidePage) -> None:
+    program = """
+executable, banks, reads = await counter(backend)
+tensors = [*banks[0][0].values(), *banks[1][0].values()]
+backend.release(executable, *tensors)
+backend.release(executable, *tensors)
+ledger = backend.ledger()
+again = await counter(backend)
+result = [ledger.graphs, ledger.tensors, ledger.bytes, backend.ledger().graphs]
+"""
+    assert await run(pyodide_page, program) == [0, 0, 0, 1]
+
+
+async def test_equal_graphs_are_built_once(pyodide_page: PyodidePage) -> None:
+    program = """
+(first, *_), (second, banks, reads) = await asyncio.gather(counter(backend), counter(backend))
+result = [backend.ledger().graphs]
+backend.release(first)
+backend.release(first)
+vector, step = await backend.run_steps(second, banks, 0, 5, reads)
+result.append(step.tolist())
+backend.release(second)
+result.append(backend.ledger().graphs)
+"""
+    assert await run(pyodide_page, program) == [1, 5, 0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        ("float32", [1.5, -2.0, 3.0]),
+        ("float16", [1.5, -2.0, 65504.0]),
+        ("int64", [2**40, -1, 3]),
+        ("uint64", [2**63, 1, 3]),
+        ("int32", [2**31 - 1, -(2**31), 3]),
+        ("uint32", [2**32 - 1, 0, 3]),
+        ("int8", [-128, 127, 3]),
+        ("uint8", [0, 255, 3]),
+        ("int4", [-8, 7, 3]),
+    ],
+)
+async def test_tensors_keep_what_was_written(
+    pyodide_page: PyodidePage, dtype: str, values: list[float]
+) -> None:
+    program = """
+type = TensorType(dtype, (3,))
+data = HostArray.of(values, dtype)
+made = await backend.tensor(type, data)
+written = await backend.tensor(type)
+(zero,) = await backend.read(written)
+backend.write(written, data)
+result = [zero.tolist(), *(array.tolist() for array in await backend.read(made, written))]
+"""
+    expected = [[0, 0, 0], values, values]
+    assert await run(pyodide_page, program, dtype=dtype, values=values) == expected
+
+
+async def test_graphs_that_do_not_fit_are_rewritten(pyodide_page: PyodidePage) -> None:
+    program = """
+data = {
+    "h": HostArray.of([1, 2, -0.5], "float16"),
+    "u": HostArray.of([1, 200, 3], "uint8"),
+    "w": HostArray.of([1, 5, 4000000000], "uint32"),
+    "i": HostArray.of([1, 2, 9], "int32"),
+    "k": HostArray.of([-(2**31), 7, -7], "int32"),
+    "r": HostArray.of(list(range(6)), "float32", [1, 1, 2, 1, 3, 1]),
+}
+b = GraphBuilder()
+x = {name: b.input(name, array.dtype, array.shape) for name, array in data.items()}
+half = x["h"] * 2.5
+graph = b.build({
+    "half": half, "again": half, "input": x["w"], "constant": b.constant([1, 2], "int8"),
+    "sum": x["u"] + x["u"], "difference": x["w"] - 5, "quotient": b.div(x["i"], x["i"] - 2),
+    "crash": b.div(x["k"], x["i"] - 2),
+    "power": b.pow(x["r"], b.constant(2.0)), "less": b.lesser(x["w"], 6),
+})
+executable = await backend.compile(graph)
+inputs = {n: await backend.tensor(t, data[n]) for n, t in executable.inputs.items()}
+outputs = {n: await backend.tensor(t) for n, t in executable.outputs.items()}
+backend.dispatch(executable, inputs, outputs)
+found = await backend.read(*outputs.values())
+result = {n: list(a.values()) for n, a in zip(outputs, found)}
+"""
+    assert await run(pyodide_page, program) == {
+        "half": [2.5, 5, -1.25],
+        "again": [2.5, 5, -1.25],
+        "input": [1, 5, 4000000000],
+        "constant": [1, 2],
+        "sum": [2, 144, 6],
+        "difference": [2**32 - 4, 0, 3999999995],
+        "quotient": [-1, 0, 1],
+        "crash": [-(2**31), 0, -1],
+        "power": [0, 1, 4, 9, 16, 25],
+        "less": [1, 1, 0],
+    }
+
+
+async def test_errors_name_the_label_and_the_remedy(pyodide_page: PyodidePage) -> None:
+    program = """
+from webnnm.plan import lower
+
+b = GraphBuilder()
+x = b.input("x", "float32", [2, 3])
+with b.place('dense "hidden"'):
+    plan = lower(b.build({"y": b.matmul(x, b.constant([[1.0], [2.0], [3.0]]))}))
+plan.content["operators"][0]["operands"] = [0, 0]
+bridge = await pyodide_host.load_bridge()
+context = await bridge.open({})
+result = [await failure(bridge.build(context, plan)), bridge.ledger(context)["graphs"]]
+bridge.close(context)
+"""
+    (name, code, message), graphs = await run(pyodide_page, program)
+    assert (name, code, graphs) == ("BackendError", "NNM505", 0)
+    assert 'refused "matmul" (dense "hidden")' in message
+    assert "number of columns (3)" in message
+
+
+async def test_wrong_use_is_refused_with_a_sentence(pyodide_page: PyodidePage) -> None:
+    program = """
+executable, banks, reads = await counter(backend)
+inputs, outputs = banks[0]
+async def dispatch(inputs, outputs):
+    backend.dispatch(executable, inputs, outputs)
+x = inputs["x"]
+result = [
+    await failure(dispatch({"x": x}, outputs)),
+    await failure(dispatch({**inputs, "step": x}, outputs)),
+    await failure(dispatch(inputs, {**outputs, "x'": x})),
+    await failure(backend.tensor(VECTOR, HostArray.of([1], "float32"))),
+]
+backend.release(x)
+result.append(await failure(backend.read(x)))
+backend.close()
+result.append(await failure(backend.tensor(VECTOR)))
+"""
+    found = await run(pyodide_page, program)
+    assert {(name, code) for name, code, _ in found} == {("BackendError", "NNM709")}
+    messages = [message for _, _, message in found]
+    assert messages[0] == 'no tensor is bound to the input "step" (int32[])'
+    assert messages[1] == 'the input "step" is int32[], the tensor bound to it float32[4]'
+    assert "every output needs a tensor" in messages[2]
+    assert messages[3] == "the tensor is float32[4], the data float32[1]"
+    assert "used after its release" in messages[4]
+    assert "used after its release" in messages[5]
+
+
+# Keeps the browser's own context of a backend, to destroy it behind the backend's back.
+CATCH = """
+import js
+from pyodide.code import run_js
+run_js('''(() => {
+  const { ml } = navigator;
+  const create = ml.createContext.bind(ml);
+  ml.createContext = async (options) => (globalThis.caught = await create(options));
+})()''')
+backend.close()
+backend = await WebNNBackend.open()
+run_js("delete navigator.ml.createContext")
+executable, banks, reads = await counter(backend)
+"""
+
+
+async def test_a_lost_context_stops_steps_and_tells_the_last_good_one(
+    pyodide_page: PyodidePage,
+) -> None:
+    program = """
+running = asyncio.ensure_future(backend.run_steps(executable, banks, 0, 10**7, reads))
+await asyncio.sleep(0.3)
+js.caught.destroy()
+try:
+    await running
+except ContextLost as error:
+    result = [error.code, error.step, error.message]
+"""
+    code, step, message = await run(pyodide_page, CATCH + program)
+    assert code == "NNM716"
+    assert 0 < step < 10**7
+    assert f"lost the WebNN device after step {step}" in message
+
+
+async def test_everything_after_a_loss_says_so(pyodide_page: PyodidePage) -> None:
+    program = """
+async def write():
+    backend.write(banks[0][0]["x"], HostArray.of([1, 2, 3, 4], "float32"))
+async def dispatch():
+    backend.dispatch(executable, *banks[0])
+js.caught.destroy()
+# The first call comes before the browser tells of the loss.
+calls = [write(), dispatch(), backend.tensor(VECTOR), backend.read(banks[0][0]["x"])]
+result = [await failure(call) for call in calls]
+b = GraphBuilder()
+result.append(await failure(backend.compile(b.build({"y": b.input("x", "float32", [2]) * 2}))))
+"""
+    found = await run(pyodide_page, CATCH + program)
+    assert [name for name, _, _ in found] == ["ContextLost"] * 5
+
+
+async def test_the_page_stays_alive_during_steps(pyodide_page: PyodidePage) -> None:
+    program = """
+import time
+executable, banks, reads = await counter(backend)
+running = asyncio.ensure_future(backend.run_steps(executable, banks, 0, 20_000, reads))
+turns = 0
+while not running.done():
+    await asyncio.sleep(0)
+    turns += 1
+vector, step = await running
+result = [turns, step.tolist()]
+"""
+    turns, steps = await run(pyodide_page, program)
+    assert steps == 20_000
+    assert turns > 20
+
+
+async def test_probe_tells_what_runs(pyodide_page: PyodidePage) -> None:
+    program = """
+found = await probe()
+result = [found.webnn, {n: [d.available, d.reason] for n, d in found.devices.items()}, str(found)]
+"""
+    webnn, devices, sentence = await run(pyodide_page, program)
+    assert webnn
+    assert devices["npu"] == [True, "cpu (npu asked for)"]
+    assert sentence == "models run on WebNN: on cpu, whichever device is asked for"
+
+
+async def test_probe_without_webnn(pyodide_page_without_webnn: PyodidePage) -> None:
+    program = """
+from webnnm.backends.probe import probe
+found = await probe()
+[found.webnn, found.sentence, await_error]
+"""
+    failing = """
+from webnnm.backends.webnn import WebNNBackend
+try:
+    await WebNNBackend.open()
+except Exception as error:
+    await_error = str(error)
+"""
+    webnn, sentence, error = await pyodide_page_without_webnn.run_python(failing + program)
+    assert not webnn
+    assert sentence == "this browser has no WebNN (navigator.ml): models run on NumPy"
+    assert "NNM709: WebNN is not available: this browser has no WebNN" in error
+
+
+async def test_a_bridge_registered_by_the_page_is_preferred(pyodide_page: PyodidePage) -> None:
+    program = """
+import js, sys
+packed = list(pyodide_host._loaded)
+pyodide_host._loaded.clear()
+js.pyodide.registerJsModule("webnnm_bridge", packed[0]._module)
+try:
+    registered = await WebNNBackend.open()
+    bridge = pyodide_host._loaded[0]
+    own = bridge._module is sys.modules["webnnm_bridge"]
+    result = [own, bridge is not packed[0], registered.device]
+    registered.close()
+finally:
+    js.pyodide.unregisterJsModule("webnnm_bridge")
+    sys.modules.pop("webnnm_bridge", None)
+    pyodide_host._loaded[:] = packed
+"""
+    assert await run(pyodide_page, program) == [True, True, "cpu"]
+
+
+WORKER = """
+async ({ index, code }) => {
+  const source = `
+    const { loadPyodide } = await import("${index}/pyodide.mjs");
+    try {
+      const pyodide = await loadPyodide({ indexURL: "${index}", packages: ["webnnm"] });
+      const result = await pyodide.runPythonAsync(${JSON.stringify(code)});
+      postMessage({ result });
+    } catch (error) {
+      postMessage({ error: String(error) });
+    }
+  `;
+  const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  const worker = new Worker(address, { type: "module" });
+  const { result, error } = await new Promise((resolve) => {
+    worker.onmessage = (event) => resolve(event.data);
+    worker.onerror = (event) => resolve({ error: event.message });
+  });
+  worker.terminate();
+  if (error) throw new Error(error);
+  return result;
+}
+"""
+
+
+@pytest.mark.projects("worker")
+async def test_the_same_runs_in_a_module_worker(page: Any, site_url: str, project: Any) -> None:
+    program = """
+executable, banks, reads = await counter(backend)
+vector, step = await backend.run_steps(executable, banks, 0, 100, reads)
+import json, js
+result = json.dumps([hasattr(js, "document"), step.tolist(), backend.device])
+"""
+    await page.goto(f"{site_url}/tests/empty.html")
+    given = {"index": f"{site_url}/vendor/pyodide", "code": START + program + END}
+    assert json.loads(await page.evaluate(WORKER, given)) == [False, 100, "cpu"]

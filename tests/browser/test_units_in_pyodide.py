@@ -1,0 +1,72 @@
+"""The plain unit tests of tests/unit pass on Pyodide's Python too, in Node and in Chromium."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.harness import PyodidePage, open_pyodide
+
+SPECIFICATION = Path(__file__).resolve().parents[3] / "shared" / "spec"
+TEXT_FILES = (".py", ".json", ".nnm", ".txt", ".csv", ".md", ".abnf")
+
+
+def packages(root: Path) -> tuple[str, ...]:
+    """What is loaded before the tests: NumPy too, where there is one for Pyodide."""
+    lock = json.loads((root / ".cache" / "pyodide" / "pyodide-lock.json").read_text())
+    wanted = ("webnnm", "pytest", "hypothesis", "numpy")
+    return tuple(name for name in wanted if name in lock["packages"])
+
+
+def unit_tests(root: Path) -> dict[str, str]:
+    """What is sent: unit tests and what they read, placed beside each other as on the desktop."""
+    folders = {"/checkout/tests/unit": root / "tests" / "unit", "/shared/spec": SPECIFICATION}
+    files = {
+        f"{place}/{file.relative_to(folder)}": file
+        for place, folder in folders.items()
+        for file in sorted(folder.rglob("*"))
+        if file.suffix in TEXT_FILES and "__pycache__" not in file.parts
+    }
+    shared = {f"/checkout/tests/{f.name}": f for f in sorted((root / "tests").glob("*.py"))}
+    return {place: file.read_text() for place, file in {**shared, **files}.items()}
+
+
+def check(answer: dict[str, Any]) -> None:
+    """Pass only when tests ran and none failed."""
+    print(f"unit tests inside Pyodide: {answer['counts']}")
+    assert not answer["failures"], "\n\n".join(answer["failures"])
+    assert answer["code"] == 0
+    assert answer["counts"]["passed"] > 0
+
+
+@pytest.fixture
+async def test_page(launch: Any, site_url: str, root: Path) -> AsyncIterator[PyodidePage]:
+    """A page with the distribution that has pytest in it."""
+    page = await open_pyodide(
+        await launch("webnn"), site_url, index="/pyodide-for-tests", packages=packages(root)
+    )
+    yield page
+    await page.page.context.close()
+
+
+@pytest.mark.slow
+async def test_unit_tests_in_chromium(test_page: PyodidePage, root: Path) -> None:
+    """Chromium can block on promises (JSPI), so that asynchronous tests run here as well."""
+    runner = (root / "tests" / "browser" / "unit_runner.py").read_text()
+    check(await test_page.run_python(f"{runner}\nrun_unit_tests(files)", files=unit_tests(root)))
+
+
+@pytest.mark.slow
+@pytest.mark.driver_timeout(240)
+def test_unit_tests_in_node(selenium_standalone: Any, root: Path) -> None:
+    """pytest-pyodide starts Node with the same distribution; asynchronous tests skip there."""
+    selenium_standalone.load_package(list(packages(root)))
+    runner = (root / "tests" / "browser" / "unit_runner.py").read_text()
+    files = json.dumps(unit_tests(root))
+    selenium_standalone.run_js(f"pyodide.globals.set('files', pyodide.toPy({files}));")
+    program = f"{runner}\nimport json\njson.dumps(run_unit_tests(files))"
+    check(json.loads(selenium_standalone.run_async(program)))

@@ -1,0 +1,70 @@
+"""Runs a folder of unit tests with pytest inside Pyodide; the text itself is sent there."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+NO_NUMPY = "No module named 'numpy'"
+
+
+class Report:
+    """A pytest plugin that counts outcomes and runs `async def` tests by blocking on them."""
+
+    def __init__(self, blocking: bool, numpy: bool) -> None:
+        self.blocking = blocking
+        self.numpy = numpy
+        self.counts: dict[str, int] = {"passed": 0, "failed": 0, "skipped": 0}
+        self.failures: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" or report.outcome != "passed":
+            self.counts[report.outcome] += 1
+        if report.failed:
+            self.failures.append(f"{report.nodeid}\n{report.longreprtext}")
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped or (report.failed and not self.numpy and NO_NUMPY in report.longreprtext):
+            self.counts["skipped"] += 1
+        elif report.failed:
+            self.counts["failed"] += 1
+            self.failures.append(f"{report.nodeid}\n{report.longreprtext}")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
+        if not inspect.iscoroutinefunction(pyfuncitem.obj):
+            return None
+        if not self.blocking:
+            pytest.skip("this JavaScript engine cannot block on a promise")
+        from pyodide.ffi import run_sync
+
+        names = inspect.signature(pyfuncitem.obj).parameters
+        given = {name: pyfuncitem.funcargs[name] for name in names if name in pyfuncitem.funcargs}
+        run_sync(pyfuncitem.obj(**given))
+        return True
+
+
+def run_unit_tests(files: dict[str, str]) -> dict[str, Any]:
+    """Write files to their absolute paths, run pytest in /checkout, and return what came out."""
+    import importlib.util
+    import os
+    import sys
+    from pathlib import Path
+
+    from pyodide.ffi import can_run_sync
+
+    for name, text in files.items():
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    os.chdir("/checkout")
+    sys.path.insert(0, "/checkout")
+    numpy = importlib.util.find_spec("numpy") is not None
+    report = Report(blocking=can_run_sync(), numpy=numpy)
+    # There is neither a terminal nor a cache in the page, and faulthandler needs threads.
+    disabled = [f"-pno:{name}" for name in ("cacheprovider", "faulthandler", "terminal")]
+    options = ["--import-mode=importlib", "-m", "not slow and not desktop", *disabled]
+    code = pytest.main([*options, "tests/unit"], plugins=[report])
+    return {"code": int(code), "counts": report.counts, "failures": report.failures}

@@ -1,0 +1,30 @@
+"""Settings that every test shares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The machines of continuous integration are slow now and then: no example has a deadline,
+# and every run draws the same examples.
+settings.register_profile("webnnm", deadline=None, derandomize=True)
+settings.load_profile("webnnm")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The folder of the checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def specification(root: Path) -> Path:
+    """The folder of the conformance data beside the checkout; skips when it is not there."""
+    folder = root.parent / "shared" / "spec"
+    if not folder.is_dir():
+        pytest.skip("the conformance data of ../shared/spec is not on this machine")
+    return folder

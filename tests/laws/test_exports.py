@@ -1,0 +1,56 @@
+"""The public names are these, and no others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import webnnm
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+PUBLIC = [
+    "BackendError",
+    "ContextLost",
+    "DataError",
+    "Dataset",
+    "GraphBuilder",
+    "History",
+    "IrisDataset",
+    "ModelError",
+    "NNModel",
+    "NotationError",
+    "WebNNMError",
+    "__version__",
+    "backend",
+    "format_document",
+    "gradients",
+    "parse",
+    "probe",
+]
+
+
+def test_public_names_are_listed() -> None:
+    assert dir(webnnm) == sorted(PUBLIC)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_name_resolves(name: str) -> None:
+    found = getattr(webnnm, name)
+    assert found is getattr(webnnm, name)
+    assert name == "__version__" or found.__doc__
+
+
+def test_other_names_are_unknown() -> None:
+    with pytest.raises(AttributeError, match="module 'webnnm' has no attribute 'nothing'"):
+        _ = webnnm.nothing
+
+
+def test_import_of_the_package_loads_nothing_else() -> None:
+    program = "import sys, webnnm; print(*[m for m in sys.modules if m.startswith('webnnm.')])"
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []

@@ -1,0 +1,80 @@
+"""The gradient check of the specification, part K: analytic gradients against measured ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from webnnm import gradients
+from webnnm.backends.reference import evaluate
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Operand
+
+np = pytest.importorskip("numpy")
+
+LIMIT = 1e-6
+STEP = 1e-3
+MOST_ELEMENTS = 200
+
+
+def functional(builder: GraphBuilder, results: Sequence[Operand], seed: int) -> Operand:
+    """Return Σ r·y over all results, with r drawn from U(-1, 1)."""
+    rng = np.random.default_rng([seed, 1])
+    total: Operand | None = None
+    for y in results:
+        weights = builder.constant(rng.uniform(-1, 1, y.shape).astype(np.float32), y.dtype)
+        term = builder.reduce_sum(y * weights)
+        total = term if total is None else total + term
+    assert total is not None
+    return total
+
+
+def measured(run: Callable[[Any], float], at: Any, seed: int = 0) -> tuple[Any, list[int]]:
+    """Return central differences with one Richardson step, and the flat indices they stand at."""
+    flat = np.reshape(at, (-1,))
+    indices = list(range(flat.size))
+    if flat.size > MOST_ELEMENTS:
+        rng = np.random.default_rng([seed, 2])
+        indices = sorted(rng.choice(flat.size, MOST_ELEMENTS, replace=False).tolist())
+
+    def shifted(index: int, by: float) -> float:
+        moved = flat.copy()
+        moved[index] += by
+        return run(np.reshape(moved, np.shape(at)))
+
+    def difference(index: int, h: float) -> float:
+        return (shifted(index, h) - shifted(index, -h)) / (2 * h)
+
+    found = []
+    for index in indices:
+        h = STEP * max(1.0, abs(flat[index]))
+        found.append((4 * difference(index, h / 2) - difference(index, h)) / 3)
+    return np.asarray(found), indices
+
+
+def error(analytic: Any, numeric: Any) -> float:
+    """Return the relative error of two gradients."""
+    largest = np.max(np.abs(analytic)) + np.max(np.abs(numeric)) + 1e-8
+    return float(np.max(np.abs(analytic - numeric)) / largest)
+
+
+def check_gradients(
+    loss: Operand, xs: Sequence[Operand], feeds: Mapping[str, Any], seed: int = 0
+) -> None:
+    """Compare the gradients of a scalar with respect to some inputs."""
+    builder = loss.builder
+    analytic = gradients(loss, xs)
+    found = evaluate(builder.build({f"g{i}": g for i, g in enumerate(analytic)}), feeds, wide=True)
+    forward = builder.build({"loss": loss})
+    for i, x in enumerate(xs):
+        name = x.node.name  # type: ignore[attr-defined]
+
+        def run(value: Any, name: str = name) -> float:
+            return float(evaluate(forward, {**feeds, name: value}, wide=True)["loss"])
+
+        assert found[f"g{i}"].shape == x.shape
+        numeric, indices = measured(run, feeds[name], seed)
+        reached = error(np.reshape(found[f"g{i}"], (-1,))[indices], numeric)
+        assert reached <= LIMIT, f"gradient for {name}: relative error {reached:.2e}"

@@ -1,0 +1,257 @@
+"""The reference backend: tensors, runs, what it holds, how it fails."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+
+from webnnm import GraphBuilder, WebNNMError
+from webnnm.arrays import HostArray
+from webnnm.backends.base import Ledger
+from webnnm.backends.reference import Namespace, ReferenceBackend, evaluate
+from webnnm.dtypes import PRECEDENCE, DataType, integer_range, is_float
+from webnnm.errors import BackendError
+from webnnm.graph.node import Graph
+from webnnm.ops.operator import TensorType
+
+np = pytest.importorskip("numpy")
+
+PAIR = TensorType("float32", (2,))
+
+
+def host(*values: float) -> HostArray:
+    return HostArray.of(list(values), "float32")
+
+
+def counter() -> Graph:
+    """x' = x + step, and its double."""
+    b = GraphBuilder()
+    x, step = b.input("x", "float32", [2]), b.input("step", "float32", [])
+    return b.build({"x'": x + step, "double": (x + step) * 2})
+
+
+def extremes(dtype: DataType) -> list[float]:
+    if not is_float(dtype):
+        return [*integer_range(dtype), 1]
+    return [0.5, -65504.0, float("inf")]
+
+
+@pytest.mark.parametrize("dtype", PRECEDENCE)
+@pytest.mark.parametrize("shape", [(3,), (1, 3, 1)], ids=str)
+async def test_what_is_written_is_read(dtype: DataType, shape: tuple[int, ...]) -> None:
+    backend = ReferenceBackend()
+    data = HostArray.of(extremes(dtype), dtype, shape)
+    filled = await backend.tensor(TensorType(dtype, shape), data)
+    empty = await backend.tensor(TensorType(dtype, shape))
+    before = await backend.read(filled, empty)
+    backend.write(empty, data)
+    after = await backend.read(empty)
+    assert [a.tolist() for a in (before[0], *after)] == [data.tolist()] * 2
+    assert list(before[1].values()) == [0, 0, 0]
+    assert [(a.dtype, a.shape) for a in before] == [(dtype, shape)] * 2
+    assert backend.ledger() == Ledger(0, 2, 2 * data.data.nbytes)
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+async def test_runs_on_four_bit_types(dtype: DataType) -> None:
+    backend = ReferenceBackend()
+    b = GraphBuilder()
+    x = b.input("x", dtype, [3])
+    constant = b.constant([1, 2, 3], dtype)
+    executable = await backend.compile(b.build({"y": b.concat([x, constant], axis=0)}))
+    given = await backend.tensor(TensorType(dtype, (3,)), HostArray.of([7, 0, 5], dtype))
+    result = await backend.tensor(TensorType(dtype, (6,)))
+    backend.dispatch(executable, {"x": given}, {"y": result})
+    (found,) = await backend.read(result)
+    assert found.tolist() == [7, 0, 5, 1, 2, 3]
+
+
+async def test_scalars_and_wide_integers() -> None:
+    backend = ReferenceBackend()
+    values: list[tuple[DataType, int]] = [("int64", -(2**63)), ("uint64", 2**64 - 1)]
+    for dtype, value in values:
+        data = HostArray.of(value, dtype)
+        (found,) = await backend.read(await backend.tensor(TensorType(dtype, ()), data))
+        assert found.tolist() == value
+
+
+async def test_host_data_may_change_after_a_write() -> None:
+    backend = ReferenceBackend()
+    memory = bytearray(8)
+    tensor = await backend.tensor(PAIR, HostArray("float32", (2,), memory))
+    memory[:4] = b"\x00\x00\x80?"
+    (found,) = await backend.read(tensor)
+    assert found.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("data", [host(1), host(1, 2, 3), HostArray.of([1, 2], "int32")])
+async def test_data_of_another_type_are_refused(data: HostArray) -> None:
+    backend = ReferenceBackend()
+    tensor = await backend.tensor(PAIR, host(1, 2))
+    with pytest.raises(BackendError, match="the tensor is float32"):
+        backend.write(tensor, data)
+    with pytest.raises(BackendError, match="the tensor is float32"):
+        await backend.tensor(PAIR, data)
+    (found,) = await backend.read(tensor)
+    assert found.tolist() == [1, 2]
+
+
+async def test_dispatch_runs_a_graph() -> None:
+    backend = ReferenceBackend()
+    executable = await backend.compile(counter())
+    assert {n: str(t) for n, t in executable.inputs.items()} == {
+        "x": "float32[2]",
+        "step": "float32[]",
+    }
+    assert dict(executable.outputs) == {"x'": PAIR, "double": PAIR}
+    x = await backend.tensor(PAIR, host(1, 2))
+    step = await backend.tensor(TensorType("float32", ()), HostArray.of(10))
+    outputs = {"x'": await backend.tensor(PAIR), "double": await backend.tensor(PAIR)}
+    backend.dispatch(executable, {"x": x, "step": step}, outputs)
+    found = await backend.read(*outputs.values())
+    assert [a.tolist() for a in found] == [[11, 12], [22, 24]]
+
+
+async def test_inputs_that_nothing_uses_are_not_bound() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [2])
+    b.input("unused", "float32", [2])
+    executable = await ReferenceBackend().compile(b.build({"y": x * 2}))
+    assert list(executable.inputs) == ["x"]
+
+
+async def test_an_output_that_is_an_input_is_a_copy() -> None:
+    backend = ReferenceBackend()
+    b = GraphBuilder()
+    executable = await backend.compile(b.build({"y": b.identity(b.input("x", "float32", [2]))}))
+    x, y = await backend.tensor(PAIR, host(1, 2)), await backend.tensor(PAIR)
+    backend.dispatch(executable, {"x": x}, {"y": y})
+    backend.write(x, host(3, 4))
+    (found,) = await backend.read(y)
+    assert found.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("first", [0, 1, 6, 7])
+@pytest.mark.parametrize("count", [1, 2, 3, 40])
+async def test_steps_swap_banks_and_the_last_written_tensor_is_read(first: int, count: int) -> None:
+    backend = ReferenceBackend()
+    executable = await backend.compile(counter())
+    a, b = [await backend.tensor(PAIR, host(-100, -200)) for _ in range(2)]
+    double = [await backend.tensor(PAIR) for _ in range(2)]
+    step = await backend.tensor(TensorType("float32", ()), HostArray.of(1))
+    banks = (
+        ({"x": a, "step": step}, {"x'": b, "double": double[0]}),
+        ({"x": b, "step": step}, {"x'": a, "double": double[1]}),
+    )
+    backend.write((a, b)[first % 2], host(0, 5))
+    read = [(b, a), (double[0], double[1])]
+    found = await backend.run_steps(executable, banks, first, count, read)
+    assert [f.tolist() for f in found] == [[count, count + 5], [2 * count, 2 * (count + 5)]]
+    # A second chunk goes on where the first one stopped.
+    (again,) = await backend.run_steps(executable, banks, first + count, 1, [(b, a)])
+    assert again.tolist() == [count + 1, count + 6]
+
+
+async def test_ledger_counts_what_is_held() -> None:
+    backend = ReferenceBackend()
+    empty = Ledger(graphs=0, tensors=0, bytes=0)
+    assert backend.ledger() == empty
+    executable = await backend.compile(counter())
+    tensors = [await backend.tensor(PAIR), await backend.tensor(TensorType("int64", (3, 1)))]
+    half = await backend.tensor(TensorType("int4", (3,)))
+    assert backend.ledger() == Ledger(graphs=1, tensors=3, bytes=8 + 24 + 2)
+    backend.release(tensors[0])
+    backend.release(tensors[0], half)
+    assert backend.ledger() == Ledger(graphs=1, tensors=1, bytes=24)
+    backend.release(executable, tensors[1])
+    assert backend.ledger() == empty
+
+
+async def test_runs_leave_the_ledger_alone() -> None:
+    backend = ReferenceBackend()
+    executable = await backend.compile(counter())
+    x, y, z = [await backend.tensor(PAIR) for _ in range(3)]
+    step = await backend.tensor(TensorType("float32", ()))
+    before = backend.ledger()
+    for _ in range(3):
+        backend.dispatch(executable, {"x": x, "step": step}, {"x'": y, "double": z})
+        await backend.read(y, z)
+    assert backend.ledger() == before
+
+
+async def test_closed_backend_refuses_work() -> None:
+    backend = ReferenceBackend()
+    executable = await backend.compile(counter())
+    tensor = await backend.tensor(PAIR)
+    backend.close()
+    backend.close()
+    assert backend.ledger() == Ledger(0, 0, 0)
+    backend.release(tensor, executable)
+    with pytest.raises(BackendError) as caught:
+        await backend.compile(counter())
+    assert (caught.value.code, caught.value.message) == ("NNM709", "the backend was closed")
+    with pytest.raises(BackendError):
+        await backend.tensor(PAIR)
+    with pytest.raises(BackendError):
+        backend.write(tensor, host(1, 2))
+    with pytest.raises(BackendError):
+        await backend.read(tensor)
+    with pytest.raises(BackendError):
+        backend.dispatch(executable, {}, {})
+
+
+def test_backend_names_itself() -> None:
+    backend = ReferenceBackend()
+    assert (backend.name, backend.device) == ("numpy", f"NumPy {np.__version__} on the CPU")
+
+
+def test_missing_numpy_is_said_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str, package: str | None = None) -> Any:
+        raise ModuleNotFoundError(f"No module named {name!r}")
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    for start in (ReferenceBackend, Namespace):
+        with pytest.raises(WebNNMError) as caught:
+            start()
+        assert caught.value.code == "NNM709"
+        assert "needs NumPy" in caught.value.message
+        assert "pip install numpy" in caught.value.hint
+
+
+def test_evaluate_takes_lists_and_keeps_types() -> None:
+    b = GraphBuilder()
+    x, n = b.input("x", "float16", [2]), b.input("n", "int32", [])
+    found = evaluate(b.build({"x": x, "n": n}), {"x": [1, 2], "n": 3})
+    assert [(v.dtype.name, v.tolist()) for v in found.values()] == [
+        ("float16", [1, 2]),
+        ("int32", 3),
+    ]
+
+
+def test_wide_evaluation_computes_in_float64() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float16", [])
+    y = b.cast(x, type="float32") + 2.0**-40
+    graph = b.build({"x": x, "y": y, "n": b.cast(y, type="int32")})
+    found = evaluate(graph, {"x": 1.0}, wide=True)
+    assert [v.dtype.name for v in found.values()] == ["float64", "float64", "int32"]
+    assert found["y"] == 1 + 2.0**-40
+
+
+def test_evaluation_warns_of_nothing() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [3])
+    outputs = {"log": b.log(x), "quotient": x / x, "exp": b.exp(x), "whole": b.cast(x, type="int8")}
+    found = evaluate(b.build(outputs), {"x": [0, -1, 1e38]})
+    assert np.isnan(found["quotient"][0])
+    assert found["log"][0] == -np.inf
+
+
+def test_long_chains_need_no_recursion() -> None:
+    b = GraphBuilder()
+    y = b.input("x", "float32", [])
+    for _ in range(5000):
+        y = -y
+    assert evaluate(b.build({"y": y}), {"x": 3})["y"] == 3

@@ -1,0 +1,1 @@
+"""Scripts that set up, build, serve and show webnnm from a checkout."""

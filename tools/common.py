@@ -1,0 +1,98 @@
+"""Folders, messages and stamp files that all the scripts of this package share."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from types import ModuleType
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = ROOT / ".cache"
+VENV = ROOT / ".venv"
+NODE_MODULES = ROOT / "node_modules"
+SITE = ROOT / "build" / "site"
+DISTRIBUTION = CACHE / "pyodide"
+VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def say(message: str) -> None:
+    """Print one line at once, so that it keeps its place among a child's output."""
+    print(message, flush=True)
+
+
+def fail(sentence: str) -> NoReturn:
+    """End the program with one sentence that says what to do, without a traceback."""
+    print(f"webnnm set-up: {sentence}", file=sys.stderr, flush=True)
+    raise SystemExit(1)
+
+
+def run(arguments: Sequence[str | Path], what: str, **environment: str) -> None:
+    """Run a command in the checkout; show its output only when it fails."""
+    finished = subprocess.run(
+        [str(argument) for argument in arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        check=False,
+    )
+    if finished.returncode != 0:
+        print(finished.stdout, file=sys.stderr, flush=True)
+        fail(f"{what} failed; the output above says why.")
+
+
+def fingerprint(paths: Iterable[Path], *facts: str) -> str:
+    """Hash the contents of files (folders: all files below them) with some facts."""
+    digest = hashlib.sha256()
+    for path in paths:
+        files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+        for file in files:
+            if "__pycache__" in file.parts:
+                continue
+            digest.update(str(file.relative_to(ROOT)).encode() + b"\0")
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    for fact in facts:
+        digest.update(fact.encode() + b"\0")
+    return digest.hexdigest()
+
+
+@contextmanager
+def step(name: str, key: str, *products: Path) -> Iterator[bool]:
+    """Yield whether the step must run; remember its key once its block has ended well."""
+    stamp = CACHE / "stamps" / name
+    fresh = stamp.exists() and stamp.read_text() == key
+    needed = not fresh or not all(product.exists() for product in products)
+    started = time.monotonic()
+    if needed:
+        stamp.unlink(missing_ok=True)
+        say(f"  {name} ...")
+    yield needed
+    if needed:
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        stamp.write_text(key)
+        say(f"  {name}: done in {time.monotonic() - started:.1f} s")
+
+
+def playwright_config() -> ModuleType:
+    """Load playwright.config.py, whose name cannot be imported."""
+    name = "playwright_config"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, ROOT / "playwright.config.py")
+        if spec is None or spec.loader is None:
+            fail("playwright.config.py is missing from the checkout.")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]

@@ -1,0 +1,49 @@
+"""Steps that bring in what others publish: the Python environment and the npm packages."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+
+from tools.common import NODE_MODULES, ROOT, VENV, VENV_PYTHON, fail, fingerprint, run, step
+
+OLDEST_NODE = 18
+
+
+def check_tools() -> None:
+    """Stop with one sentence when a program that the set-up needs is missing."""
+    try:
+        __import__("ensurepip")
+    except ImportError:
+        fail("Python has no venv module: install it with `apt-get install python3-venv`.")
+    for program in ("node", "npm"):
+        if shutil.which(program) is None:
+            fail(f"{program} is missing: install it with `apt-get install nodejs npm`.")
+    answer = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False)
+    version = re.match(r"v(\d+)", answer.stdout)
+    if version is None or int(version[1]) < OLDEST_NODE:
+        fail(
+            f"Node {OLDEST_NODE} or newer is needed, found {answer.stdout.strip() or 'none'}: "
+            "install it with `apt-get install nodejs` (Debian 12 or newer)."
+        )
+
+
+def python_environment() -> None:
+    """Create .venv and install this checkout in it with its development tools."""
+    key = fingerprint([ROOT / "pyproject.toml"], sys.version, str(ROOT))
+    with step("python-environment", key, VENV_PYTHON) as needed:
+        if needed:
+            run([sys.executable, "-m", "venv", "--clear", VENV], "creating .venv")
+            pip = [VENV_PYTHON, "-m", "pip", "--disable-pip-version-check"]
+            run([*pip, "install", "--quiet", "--editable", ".[dev]"], "pip install")
+
+
+def npm_packages() -> None:
+    """Install the locked npm packages; their install scripts are not run."""
+    key = fingerprint([ROOT / "package.json", ROOT / "package-lock.json"])
+    with step("npm-packages", key, NODE_MODULES / "pyodide") as needed:
+        if needed:
+            flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+            run(["npm", "ci", *flags], "npm ci")

@@ -1,0 +1,165 @@
+"""Step that puts together a self-hosted Pyodide distribution with its own lock file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from tools.common import (
+    CACHE,
+    DISTRIBUTION,
+    NODE_MODULES,
+    ROOT,
+    VENV_PYTHON,
+    fail,
+    fingerprint,
+    run,
+    say,
+    step,
+)
+
+PACKAGE = NODE_MODULES / "pyodide"
+WHEELS = CACHE / "wheels"
+CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
+NEIGHBOUR = ROOT.parent / "shared" / "pyodide"
+
+# Pages need micropip, which needs packaging; the others run the unit tests inside Pyodide.
+PAGE_WHEELS = ("micropip==0.11.1", "packaging==26.3")
+TEST_WHEELS = (
+    "pytest==9.2.0",
+    "iniconfig==2.3.1",
+    "pluggy==1.7.0",
+    "pygments==2.21.0",
+    "hypothesis==6.155.7",
+    "sortedcontainers==2.4.0",
+)
+
+
+def lock_of_package() -> dict[str, Any]:
+    """Return the lock file that the npm package carries."""
+    return json.loads((PACKAGE / "pyodide-lock.json").read_text())
+
+
+def version() -> str:
+    """Return Pyodide's version."""
+    return json.loads((PACKAGE / "package.json").read_text())["version"]
+
+
+def python_version() -> str:
+    """Return the version of the Python inside Pyodide, as in 3.14."""
+    return ".".join(lock_of_package()["info"]["python"].split(".")[:2])
+
+
+def download_wheels() -> None:
+    """Fetch the pure wheels for Pyodide's Python from the package index."""
+    wanted = [*PAGE_WHEELS, *TEST_WHEELS]
+    with step("pyodide-wheels", " ".join([python_version(), *wanted]), WHEELS) as needed:
+        if needed:
+            shutil.rmtree(WHEELS, ignore_errors=True)
+            command = [VENV_PYTHON, "-m", "pip", "--disable-pip-version-check", "download"]
+            flags = ["--quiet", "--no-deps", "--only-binary=:all:", "--platform", "any"]
+            place = ["--python-version", python_version(), "--dest", WHEELS]
+            run([*command, *flags, *place, *wanted], "downloading wheels for Pyodide")
+
+
+def find_numpy() -> Path | None:
+    """Return a NumPy wheel for Pyodide: named, beside the checkout, or from Pyodide's own."""
+    named = os.environ.get("WEBNNM_NUMPY_WHEEL", "")
+    if named.lower() == "none":
+        return None
+    if named:
+        if not Path(named).is_file():
+            fail(f"WEBNNM_NUMPY_WHEEL names {named}, which is not a file.")
+        return Path(named).resolve()
+    beside = sorted(NEIGHBOUR.glob("numpy-*wasm32.whl"))
+    return beside[-1] if beside else download_numpy()
+
+
+def download_numpy() -> Path | None:
+    """Fetch NumPy from Pyodide's distribution on the net; None when it cannot be reached."""
+    package = lock_of_package()["packages"]["numpy"]
+    target = CACHE / "numpy" / package["file_name"]
+    if target.exists():
+        return target
+    address = f"https://cdn.jsdelivr.net/pyodide/v{version()}/full/{package['file_name']}"
+    try:
+        with urllib.request.urlopen(address, timeout=20) as answer:
+            content = answer.read()
+    except (urllib.error.URLError, OSError):
+        say(
+            f"  NumPy for Pyodide cannot be fetched from {address}: pages run on WebNN only, "
+            "without the NumPy fallback (set WEBNNM_NUMPY_WHEEL to a wheel to have it)."
+        )
+        return None
+    if hashlib.sha256(content).hexdigest() != package["sha256"]:
+        fail(f"the NumPy wheel from {address} does not have the hash in Pyodide's lock file.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    return target
+
+
+def sha256(path: Path) -> str:
+    """Return the hash that a lock file holds for a wheel."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def wheels_for(requirements: tuple[str, ...]) -> list[Path]:
+    """Return the downloaded wheels of requirements of the form name==version."""
+    found: list[Path] = []
+    for requirement in requirements:
+        name, _, number = requirement.partition("==")
+        found += WHEELS.glob(f"{name}-{number}-*.whl")
+    return found
+
+
+def write_distribution(target: Path, wheels: list[Path]) -> None:
+    """Write Pyodide's core, the wheels and a lock file that names exactly these."""
+    from pyodide_lock import PackageSpec, PyodideLockSpec
+    from pyodide_lock.spec import InfoSpec
+    from pyodide_lock.utils import add_wheels_to_spec
+
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for file in [*(PACKAGE / name for name in CORE), *wheels]:
+        shutil.copyfile(file, target / file.name)
+    info = lock_of_package()["info"] | {"version": version()}
+    lock = PyodideLockSpec(info=InfoSpec(**info), packages={})
+    pure = [target / wheel.name for wheel in wheels if wheel.name.endswith("-any.whl")]
+    lock = add_wheels_to_spec(lock, pure, base_path=target)
+    for wheel in wheels:
+        # pyodide-lock refuses the platform tag of compiled wheels that Pyodide 314 uses, so
+        # their entry is made from the one in Pyodide's own lock file.
+        if not wheel.name.endswith("-any.whl"):
+            name, number = wheel.name.split("-")[:2]
+            entry = lock_of_package()["packages"][name] | {"version": number}
+            entry.pop("tool", None)
+            entry |= {"file_name": wheel.name, "sha256": sha256(wheel)}
+            lock.packages[name] = PackageSpec(**entry)
+    lock.to_json(target / "pyodide-lock.json", indent=1)
+
+
+def build(wheel: Path) -> None:
+    """Build the distribution for tests, with pytest in it, in the cache."""
+    download_wheels()
+    numpy = find_numpy()
+    wheels = [*wheels_for(PAGE_WHEELS), wheel, *([numpy] if numpy else [])]
+    everything = [*wheels, *wheels_for(TEST_WHEELS)]
+    recipe = ROOT / "tools" / "pyodide.py"
+    key = fingerprint([wheel, recipe], version(), " ".join(path.name for path in everything))
+    with step("pyodide-distribution", key, DISTRIBUTION / "pyodide-lock.json") as needed:
+        if needed:
+            write_distribution(DISTRIBUTION, everything)
+            # pytest-pyodide starts Node with the CommonJS flavour, which pages do not need.
+            shutil.copyfile(PACKAGE / "pyodide.js", DISTRIBUTION / "pyodide.js")
+
+
+def page_wheels(wheel: Path) -> list[Path]:
+    """Return the wheels that pages are served with."""
+    numpy = sorted(DISTRIBUTION.glob("numpy-*.whl"))
+    return [*wheels_for(PAGE_WHEELS), wheel, *numpy]

@@ -1,0 +1,34 @@
+"""Step that builds the wheel of this checkout when its sources have changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tools.common import ROOT, VENV_PYTHON, fail, fingerprint, run, step
+
+FOLDER = ROOT / "dist"
+BRIDGE = ROOT / "js_bridge" / "bridge.js"
+SOURCES = (ROOT / "webnnm", ROOT / "js_bridge", ROOT / "pyproject.toml")
+
+
+def current() -> Path:
+    """Return the path of the wheel that was built last."""
+    wheels = sorted(FOLDER.glob("webnnm-*-py3-none-any.whl"), key=lambda path: path.stat().st_mtime)
+    if not wheels:
+        fail("there is no wheel in dist/: run `make wheel`.")
+    return wheels[-1]
+
+
+def build() -> Path:
+    """Build dist/webnnm-…-py3-none-any.whl and return its path."""
+    if not BRIDGE.exists():
+        fail("js_bridge/bridge.js is missing, so the wheel would not run in a browser.")
+    key = fingerprint([path for path in SOURCES if path.exists()])
+    with step("wheel", key, FOLDER) as needed:
+        if needed or not list(FOLDER.glob("webnnm-*-py3-none-any.whl")):
+            for stale in FOLDER.glob("webnnm-*.whl"):
+                stale.unlink()
+            # hatchling is in .venv already: an isolated build would download it once more.
+            command = [VENV_PYTHON, "-m", "build", "--wheel", "--no-isolation"]
+            run([*command, "--outdir", FOLDER, ROOT], "building the wheel")
+    return current()

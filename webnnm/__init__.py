@@ -1,0 +1,56 @@
+"""Neural networks in a few lines of text, trained and run on WebNN."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from webnnm.autodiff import gradients as gradients
+    from webnnm.backends.probe import probe as probe
+    from webnnm.backends.selection import backend as backend
+    from webnnm.data.dataset import Dataset as Dataset
+    from webnnm.data.iris import IrisDataset as IrisDataset
+    from webnnm.errors import BackendError as BackendError
+    from webnnm.errors import ContextLost as ContextLost
+    from webnnm.errors import DataError as DataError
+    from webnnm.errors import ModelError as ModelError
+    from webnnm.errors import NotationError as NotationError
+    from webnnm.errors import WebNNMError as WebNNMError
+    from webnnm.graph.builder import GraphBuilder as GraphBuilder
+    from webnnm.history import History as History
+    from webnnm.model import NNModel as NNModel
+    from webnnm.notation import format_document as format_document
+    from webnnm.notation import parse as parse
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "BackendError": "errors",
+    "ContextLost": "errors",
+    "DataError": "errors",
+    "Dataset": "data.dataset",
+    "GraphBuilder": "graph.builder",
+    "History": "history",
+    "IrisDataset": "data.iris",
+    "ModelError": "errors",
+    "NNModel": "model",
+    "NotationError": "errors",
+    "WebNNMError": "errors",
+    "backend": "backends.selection",
+    "format_document": "notation",
+    "gradients": "autodiff",
+    "parse": "notation",
+    "probe": "backends.probe",
+}
+"""Public name → module. Names are imported on first use: a page pays only for what it touches."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'webnnm' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"webnnm.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted((*_HOME, "__version__"))

@@ -1,0 +1,110 @@
+"""Reverse-mode differentiation: one walk from a result back to what it depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webnnm.dtypes import is_float
+from webnnm.errors import DataError
+from webnnm.graph.node import Node, Operand, OperatorNode, topological
+from webnnm.shapes import broadcast_axes, show
+
+
+def gradients(y: Operand, xs: Sequence[Operand], seed: Operand | None = None) -> list[Operand]:
+    """Return the gradient of `y` with respect to each of `xs`, as further nodes of the graph.
+
+    >>> from webnnm import GraphBuilder, gradients
+    >>> b = GraphBuilder()
+    >>> x = b.input("x", "float32", [2, 3])
+    >>> (dx,) = gradients((x * x).reduce_sum(), [x])
+    >>> dx
+    float32[2, 3]
+
+    `y` is a scalar, or `seed` is the gradient that arrives at it, of its type and shape. An
+    operand that `y` does not depend on by a differentiable path has gradient zero. Gradients
+    accumulate over all uses of a value; the result may be differentiated again.
+
+    Raises `DataError` NNM702 if `y` is no scalar and there is no seed, or the seed does not fit.
+    """
+    zero = y.builder.constant
+    return [
+        y.builder.expand(zero(0, x.dtype), new_shape=x.shape) if gradient is None else gradient
+        for x, gradient in zip(xs, backward(y, xs, seed), strict=True)
+    ]
+
+
+def backward(
+    y: Operand, xs: Sequence[Operand], seed: Operand | None = None
+) -> list[Operand | None]:
+    """Return gradients as `gradients` does, with None where no differentiable path leads to `y`."""
+    builder = y.builder
+    if seed is None:
+        if y.shape:
+            raise DataError("NNM702", f"{show(y.shape)} is no scalar", hint="give a seed, or sum")
+        seed = builder.constant(1, y.dtype)
+    elif seed.type != y.type:
+        raise DataError("NNM702", f"a seed {seed.type} for a result {y.type}")
+    if not is_float(y.dtype):
+        raise DataError("NNM501", f"{y.dtype} results have no gradient")
+    arrived: dict[tuple[int, int], Operand] = {(id(y.node), y.index): seed}
+    needed = _leading_to(y.node, xs)
+    for node in reversed(topological(iter([y.node]))):
+        if not isinstance(node, OperatorNode) or id(node) not in needed:
+            continue
+        results = [Operand(builder, node, index) for index in range(len(node.types))]
+        incoming = [arrived.get((id(node), index)) for index in range(len(results))]
+        if all(g is None for g in incoming):
+            continue
+        with builder.place(f"gradient of {node.label}" if node.label else "", node.span):
+            for operand, gradient in _apply(node, results, incoming):
+                if id(operand.node) not in needed:
+                    continue
+                key = (id(operand.node), operand.index)
+                before = arrived.get(key)
+                arrived[key] = gradient if before is None else before + gradient
+    return [arrived.get((id(x.node), x.index)) for x in xs]
+
+
+def _leading_to(root: Node, xs: Sequence[Operand]) -> set[int]:
+    """Return the nodes through which `root` depends on `xs`."""
+    needed = {id(x.node) for x in xs}
+    for node in topological(iter([root])):
+        if isinstance(node, OperatorNode) and any(
+            operand is not None and id(operand.node) in needed for operand in node.operands
+        ):
+            needed.add(id(node))
+    return needed
+
+
+def _apply(
+    node: OperatorNode, results: list[Operand], incoming: list[Operand | None]
+) -> list[tuple[Operand, Operand]]:
+    """Return (operand, gradient) for the operands of a node that receive one."""
+    builder = results[0].builder
+    if len(results) == 1:
+        g, y = incoming[0], results[0]
+    else:  # a result that nobody used received nothing
+        g = tuple(
+            builder.expand(builder.constant(0, result.dtype), new_shape=result.shape)
+            if arrived is None
+            else arrived
+            for result, arrived in zip(results, incoming, strict=True)
+        )
+        y = tuple(results)
+    found = node.operator.gradient(builder, g, y, *node.operands, **node.options)
+    return [
+        (operand, _unbroadcast(gradient, operand))
+        for operand, gradient in zip(node.operands, found, strict=True)
+        if operand is not None and gradient is not None and is_float(operand.dtype)
+    ]
+
+
+def _unbroadcast(gradient: Operand, operand: Operand) -> Operand:
+    """Sum a gradient over the dimensions along which its operand was repeated."""
+    if gradient.shape == operand.shape:
+        return gradient
+    axes = broadcast_axes(operand.shape, gradient.shape)
+    total = gradient.builder.reduce_sum(gradient, axes=axes) if axes else gradient
+    if total.shape == operand.shape:
+        return total
+    return gradient.builder.reshape(total, new_shape=operand.shape)

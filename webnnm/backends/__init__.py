@@ -1,0 +1,1 @@
+"""What runs a graph: the interface, and one module per backend."""

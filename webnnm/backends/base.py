@@ -1,0 +1,139 @@
+"""What a backend is: devices that hold tensors and run compiled graphs.
+
+All methods that may wait are coroutines, on every platform.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from webnnm.arrays import HostArray
+from webnnm.errors import DataError
+from webnnm.graph.node import Graph
+from webnnm.ops.operator import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What a backend holds at the moment; leak tests compare two of these."""
+
+    graphs: int
+    tensors: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTensor:
+    """A tensor on a device; `handle` belongs to the backend that made it."""
+
+    type: TensorType
+    handle: Any = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Executable:
+    """A compiled graph: what it takes and gives, and the rewrites that made it fit the backend.
+
+    >>> import asyncio
+    >>> from webnnm import GraphBuilder, backend
+    >>> async def double(values):
+    ...     b = GraphBuilder()
+    ...     graph = b.build({"y": b.input("x", "float32", [3]) * 2})
+    ...     runner = await (await backend("numpy")).compile(graph)
+    ...     return (await runner.run({"x": values}))["y"].tolist()
+    >>> asyncio.run(double([1, 2, 3]))
+    [2.0, 4.0, 6.0]
+    """
+
+    backend: Backend = field(repr=False)
+    inputs: Mapping[str, TensorType]
+    outputs: Mapping[str, TensorType]
+    handle: Any = field(repr=False)
+    rewrites: tuple[str, ...] = ()
+
+    async def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Run once with host arrays in and out; device tensors live for this call alone.
+
+        Raises `DataError` NNM710 for wrong names, NNM702 for wrong sizes.
+        """
+        if inputs.keys() != self.inputs.keys():
+            wrong = sorted(inputs.keys() ^ self.inputs.keys())
+            raise DataError("NNM710", f"inputs are {sorted(self.inputs)}; check {wrong}")
+        given = {
+            name: await self.backend.tensor(type, HostArray.of(inputs[name], *type))
+            for name, type in self.inputs.items()
+        }
+        results = {name: await self.backend.tensor(type) for name, type in self.outputs.items()}
+        try:
+            self.backend.dispatch(self, given, results)
+            arrays = await self.backend.read(*results.values())
+        finally:
+            self.backend.release(*given.values(), *results.values())
+        return {name: array.public() for name, array in zip(results, arrays, strict=True)}
+
+
+Binding = Mapping[str, DeviceTensor]
+
+
+class Backend(ABC):
+    """Compiles graphs, holds tensors, dispatches.
+
+    `name` is "webnn", "numpy", …; `device` says in words what it runs on.
+    """
+
+    name: str
+    device: str
+
+    @abstractmethod
+    async def compile(self, graph: Graph) -> Executable:
+        """Compile a graph.
+
+        Raises `BackendError` where the backend cannot run it.
+        """
+
+    @abstractmethod
+    async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
+        """Return a new tensor, zero or filled with data."""
+
+    @abstractmethod
+    def write(self, tensor: DeviceTensor, data: HostArray) -> None:
+        """Queue a copy of host data into a tensor."""
+
+    @abstractmethod
+    async def read(self, *tensors: DeviceTensor) -> list[HostArray]:
+        """Return copies of tensors, after everything queued before."""
+
+    @abstractmethod
+    def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
+        """Queue one run; an output tensor is never also an input."""
+
+    @abstractmethod
+    async def run_steps(
+        self,
+        executable: Executable,
+        banks: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
+        first: int,
+        count: int,
+        read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
+    ) -> list[HostArray]:
+        """Run `count` steps in one crossing, then read.
+
+        Step k (from `first`) uses the pair (inputs, outputs) of bank k mod 2. Each element of
+        `read` is a pair of tensors, of which the one that the last step wrote is returned:
+        `pair[k % 2]` for the last k.
+        """
+
+    @abstractmethod
+    def release(self, *things: DeviceTensor | Executable) -> None:
+        """Free tensors and graphs at once; releasing twice is allowed."""
+
+    @abstractmethod
+    def ledger(self) -> Ledger:
+        """Return what is held at the moment."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free everything and refuse further work."""

@@ -1,0 +1,271 @@
+"""Rewriting a graph until every node is one that the backend computes correctly.
+
+What a backend can do comes from two sources: its own limits (limits.py) and the table of known
+traps (traps.py). A graph that fits is left alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from webnnm.backends.limits import Bounds, Limits, present
+from webnnm.backends.ranks import lower_rank
+from webnnm.backends.traps import MAX_GRAPH_CONSTANT_BYTES, TRAPS
+from webnnm.dtypes import DataType, byte_length
+from webnnm.errors import BackendError
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, again, rewrite
+from webnnm.ops.operator import TensorType
+from webnnm.shapes import count
+
+WIDER: Mapping[str, tuple[DataType, ...]] = {
+    "int8": ("int32", "int64"),
+    "uint8": ("int32", "int64"),
+    "int32": ("int64",),
+    "uint32": ("int64",),
+    "float16": ("float32",),
+}
+"""Types that hold every value of another; casts back wrap around as its own arithmetic does."""
+
+ROUNDS = 16
+"""Rewrites of rewrites at most; the deepest known chain takes four."""
+
+
+def legalise(graph: Graph, limits: Mapping[str, Any]) -> tuple[Graph, list[str]]:
+    """Return a graph that a backend of these limits computes correctly, and what was rewritten.
+
+    `limits` is WebNN's `opSupportLimits()`. A graph that fits is returned as it is.
+
+    >>> from webnnm import GraphBuilder
+    >>> b = GraphBuilder()
+    >>> graph = b.build({"y": b.input("x", "float32", [2])})
+    >>> legalise(graph, {"identity": {}})[1]
+    ['identity "x" → "y": an output has to be the result of an operator']
+
+    Raises `BackendError` NNM409 for tensors that are too large, NNM405 for ranks and NNM505 for
+    data types and operators that the backend lacks and that nothing can stand in for.
+    """
+    legaliser = _Legaliser(Limits(limits))
+    legaliser.check_borders(graph)
+    graph = legaliser.distinct_outputs(graph)
+    for _ in range(ROUNDS):
+        fitted = rewrite(graph, legaliser.fit)
+        if fitted is graph:
+            legaliser.check_constants(graph)
+            return graph, legaliser.rewrites()
+        graph = fitted
+    raise AssertionError(f"a rewrite undoes another: {legaliser.rewrites()[-2:]}")
+
+
+class _Legaliser:
+    """The rule that makes one node fit, with a record of what it did."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._done: Counter[str] = Counter()
+
+    def rewrites(self) -> list[str]:
+        """Return one sentence per kind of rewrite."""
+        return [
+            text if times == 1 else f"{text} ({times} times)" for text, times in self._done.items()
+        ]
+
+    def distinct_outputs(self, graph: Graph) -> Graph:
+        """Give every output an operator of its own: WebNN refuses anything else."""
+        latest: dict[Operand, Operand] = {}
+        outputs: dict[str, Operand] = {}
+        for name, operand in graph.outputs.items():
+            bare = not isinstance(operand.node, OperatorNode)
+            if bare or operand in latest:
+                # Chained, because equal expressions of a builder are one node.
+                source = latest.get(operand, operand)
+                with operand.builder.place(operand.node.label, operand.node.span):
+                    latest[operand] = operand.builder.identity(source)
+                where = f'identity "{operand.node.label}" → "{name}"'
+                why = "has to be the result of an operator" if bare else "cannot have two names"
+                self._done[f"{where}: an output {why}"] += 1
+            else:
+                latest[operand] = operand
+            outputs[name] = latest[operand]
+        changed = any(outputs[name] != operand for name, operand in graph.outputs.items())
+        return Graph(outputs, graph.inputs) if changed else graph
+
+    def fit(self, b: GraphBuilder, node: Node) -> Replacement | None:
+        """Return what stands in for a node, None where the node fits."""
+        self._check_size(node)
+        found = None
+        if isinstance(node, OperatorNode):
+            found = self._decomposed(b, node) or self._lowered(b, node) or self._detour(b, node)
+        return found or self._out_of_traps(b, node)
+
+    def _decomposed(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
+        if node.operator.name in self._limits.operators:
+            return None
+        if node.operator.decompose is None:
+            raise BackendError(
+                "NNM505",
+                f"{_place(node)}: this browser's WebNN has no such operator",
+                hint='use another operator, a newer browser, or backend("numpy")',
+            )
+        self._note(node, "computed by other operators, because the browser has none of this name")
+        return node.operator.decompose(b, *node.operands, **node.options)
+
+    def _lowered(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
+        places = self._limits.places(node)
+        excess = [place for place in places if len(place[0].shape) > place[1].ranks[1]]
+        if not excess:
+            return None
+        limit = min(bounds.ranks[1] for _, bounds in places)
+        found = lower_rank(b, node, limit)
+        if found is None:
+            type, bounds = excess[0]
+            raise BackendError(
+                "NNM405",
+                f"{_place(node)}: {type} has {len(type.shape)} dimensions, this browser's WebNN "
+                f"takes {bounds.ranks[1]} here",
+                hint="reshape it to fewer dimensions before this layer",
+            )
+        self._note(node, f"computed on reshaped tensors, because it takes {limit} dimensions")
+        return found
+
+    def _detour(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
+        """Compute in a wider type what the backend cannot compute in the given one."""
+        wrong = [place for place in self._limits.places(node) if _lacks(*place)]
+        if not wrong:
+            return None
+        if node.operator.name == "identity":
+            self._note(node, "written as a reshape to the same shape, which takes all types")
+            return b.reshape(node.operands[0], new_shape=node.types[0].shape)
+        dtype, bounds = wrong[0][0].dtype, wrong[0][1]
+        why = f"because it takes {_listed(bounds)}"
+        for wider in WIDER.get(dtype, ()):
+            cast = self._casts(node, dtype, wider)
+            if cast is not None:
+                self._note(node, f"{dtype} computed as {wider}, {why}")
+                return _through_casts(b, node, cast, wider)
+        raise BackendError(
+            "NNM505",
+            f"{_place(node)}: this browser's WebNN does not take {dtype} here, only "
+            f"{_listed(bounds)}, and no type that it takes holds all values of {dtype}",
+            hint=f"cast to one of these types before this layer, if your values allow it; "
+            f'backend("numpy") takes {dtype}',
+        )
+
+    def _casts(self, node: OperatorNode, dtype: DataType, wider: DataType) -> set[int] | None:
+        """Return the operands to cast so that the node fits in the wider type, if that helps."""
+        slots = node.operator.operands
+        bounds = {i: self._limits.operand(node.operator, i) for i, _ in present(node)}
+        if slots[0].variadic:
+            leaders = dict.fromkeys(bounds, 0)
+        else:
+            leaders = {i: i if (like := slots[i].like) is None else like for i in bounds}
+        lacking = {leaders[i] for i, o in present(node) if _lacks(o.type, bounds[i])}
+        results = [self._limits.result(node.operator, i) for i in range(len(node.types))]
+        if not lacking:  # the results alone are the trouble
+            lacking = {leaders[i] for i, o in present(node) if o.dtype == dtype}
+        chosen = {i for i, o in present(node) if leaders[i] in lacking and o.dtype == dtype}
+        # The way there and back has to be open as well.
+        casts = [self._limits.named("cast", "input"), self._limits.named("cast", "output")]
+        needed = (
+            *((wider, bounds[i]) for i in chosen),
+            *((wider, r) for t, r in zip(node.types, results, strict=True) if t.dtype == dtype),
+            *((end, cast) for cast in casts for end in (dtype, wider)),
+        )
+        fits = all(b is None or dtype in b.dtypes for dtype, b in needed)
+        return chosen if chosen and fits else None
+
+    def _out_of_traps(self, b: GraphBuilder, node: Node) -> Replacement | None:
+        name = node.operator.name if isinstance(node, OperatorNode) else _kind(node)
+        for trap in TRAPS:
+            if name in trap.operators:
+                found = trap.rule(b, node)
+                if found is not None:
+                    self._note(node, trap.reason)
+                    return found
+        return None
+
+    def _check_size(self, node: Node) -> None:
+        for type in node.types:
+            size = byte_length(type.dtype, count(type.shape))
+            if size > self._limits.max_bytes:
+                raise BackendError(
+                    "NNM409",
+                    f"{_place(node)}: {type} takes {size} bytes, this browser's WebNN holds at "
+                    f"most {self._limits.max_bytes} in one tensor",
+                    hint="use a smaller batch, sequence or layer, or float16",
+                )
+
+    def check_borders(self, graph: Graph) -> None:
+        """Refuse inputs, constants and outputs of types that the backend does not hold."""
+        borders = [(_kind(n), n.types[0], n.label) for n in graph.nodes() if _kind(n)]
+        borders += [("output", o.type, name) for name, o in graph.outputs.items()]
+        for kind, type, label in borders:
+            bounds = self._limits.tensor(kind)
+            if bounds is None:
+                continue
+            if type.dtype not in bounds.dtypes:
+                raise BackendError(
+                    "NNM505",
+                    f'the {kind} "{label}" is {type}; '
+                    f"this browser's WebNN holds {_listed(bounds)}",
+                    hint="give it one of these types",
+                )
+            if len(type.shape) > bounds.ranks[1]:
+                raise BackendError(
+                    "NNM405",
+                    f'the {kind} "{label}" is {type} with {len(type.shape)} dimensions; this '
+                    f"browser's WebNN holds at most {bounds.ranks[1]}",
+                    hint="join some of its dimensions",
+                )
+
+    def check_constants(self, graph: Graph) -> None:
+        """Refuse more constants in a graph than a browser survives."""
+        constants = [node.array for node in graph.nodes() if isinstance(node, ConstantNode)]
+        total = sum(array.data.nbytes for array in constants)
+        if total > MAX_GRAPH_CONSTANT_BYTES:
+            raise BackendError(
+                "NNM409",
+                f"the graph has {total} bytes of constants; beyond {MAX_GRAPH_CONSTANT_BYTES} the "
+                "browser loses the device",
+                hint="make the large ones inputs of the graph, or use float16",
+            )
+
+    def _note(self, node: Node, what: str) -> None:
+        self._done[f"{_place(node)}: {what}"] += 1
+
+
+def _through_casts(
+    b: GraphBuilder, node: OperatorNode, chosen: set[int], wider: DataType
+) -> Replacement:
+    operands = [
+        b.cast(operand, type=wider) if i in chosen else operand
+        for i, operand in enumerate(node.operands)
+    ]
+    found = again(b, node, *operands)
+    results = found if isinstance(found, tuple) else (found,)
+    return tuple(
+        result if result.dtype == type.dtype else b.cast(result, type=type.dtype)
+        for result, type in zip(results, node.types, strict=True)
+    )
+
+
+def _lacks(type: TensorType, bounds: Bounds | None) -> bool:
+    return bounds is not None and type.dtype not in bounds.dtypes
+
+
+def _listed(bounds: Bounds) -> str:
+    return ", ".join(bounds.dtypes)
+
+
+def _kind(node: Node) -> str:
+    if isinstance(node, InputNode):
+        return "input"
+    return "constant" if isinstance(node, ConstantNode) else ""
+
+
+def _place(node: Node) -> str:
+    name = node.operator.name if isinstance(node, OperatorNode) else _kind(node)
+    return f'{name} "{node.label}"' if node.label else name

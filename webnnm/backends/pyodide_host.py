@@ -1,0 +1,292 @@
+"""The door to the browser: the only module that imports `js` and `pyodide`.
+
+Importing it works everywhere; its functions import what they need when they are called, and on a
+desktop Python `load_bridge` raises `BackendError` NNM709.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Awaitable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module, invalidate_caches, resources
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from webnnm.errors import BackendError, ContextLost, DataError
+from webnnm.plan import Plan
+
+MODULE = "webnnm_bridge"
+"""The name under which a page may register the bridge itself (PyScript's `js_modules`)."""
+
+Names = Mapping[str, int]
+
+
+class JsBuffer(Protocol):
+    """A typed array of JavaScript."""
+
+    def to_py(self) -> memoryview[int]:
+        """Return a copy of its memory that Python owns."""
+        ...
+
+
+class BridgeModule(Protocol):
+    """The functions of js_bridge/bridge.js as Python calls them; bridge.d.ts describes them."""
+
+    def open(self, options: str, /) -> Awaitable[int]: ...  # noqa: D102
+    def limits(self, context: int, /) -> str: ...  # noqa: D102
+    def build(self, context: int, plan: str, constants: Any, /) -> Awaitable[int]: ...  # noqa: D102
+    def devices(self, graph: int, /) -> str: ...  # noqa: D102
+    def tensor(  # noqa: D102
+        self, context: int, dtype: str, shape: str, data: Any = None, /
+    ) -> Awaitable[int]: ...
+    def write(self, tensor: int, data: Any, /) -> None: ...  # noqa: D102
+    def read(self, *tensors: int) -> Awaitable[JsBuffer]: ...  # noqa: D102
+    def dispatch(self, graph: int, binding: str, /) -> None: ...  # noqa: D102
+    def steps(  # noqa: D102
+        self, graph: int, banks: str, first: int, count: int, reads: str, /
+    ) -> Awaitable[JsBuffer]: ...
+    def release(self, *handles: int) -> None: ...  # noqa: D102
+    def ledger(self, context: int, /) -> str: ...  # noqa: D102
+    def close(self, context: int, /) -> None: ...  # noqa: D102
+
+
+class Bridge:
+    """The bridge with Python's types; every failure is a `BackendError` or `ContextLost`.
+
+    >>> bridge = await load_bridge()                                    # doctest: +SKIP
+    >>> context = await bridge.open({"powerPreference": "low-power"})   # doctest: +SKIP
+    """
+
+    def __init__(self, module: BridgeModule) -> None:
+        self._module = module
+
+    async def open(self, options: Mapping[str, Any]) -> int:
+        """Create a context; raises `BackendError` NNM709 where the browser has none to give."""
+        with _translated():
+            return await self._module.open(json.dumps(options))
+
+    def limits(self, context: int) -> dict[str, Any]:
+        """Return WebNN's `opSupportLimits()`."""
+        with _translated():
+            return json.loads(self._module.limits(context))
+
+    async def build(self, context: int, plan: Plan) -> int:
+        """Build the graph of a plan; an error names the operator and its label."""
+        with _translated(plan):
+            return await self._module.build(context, plan.json, plan.constants)
+
+    def devices(self, graph: int) -> list[str]:
+        """Return the devices that a graph runs on, empty where the browser does not tell."""
+        with _translated():
+            return json.loads(self._module.devices(graph))
+
+    async def tensor(
+        self, context: int, dtype: str, shape: Sequence[int], data: memoryview[int] | None = None
+    ) -> int:
+        """Create a tensor, zero or filled with the bytes of `data`."""
+        given = () if data is None else (data,)
+        with _translated():
+            return await self._module.tensor(context, dtype, json.dumps(list(shape)), *given)
+
+    def write(self, tensor: int, data: memoryview[int]) -> None:
+        """Queue a copy of bytes into a tensor."""
+        with _translated():
+            self._module.write(tensor, data)
+
+    async def read(self, tensors: Sequence[int]) -> memoryview[int]:
+        """Return the bytes of several tensors, one after the other."""
+        with _translated():
+            return (await self._module.read(*tensors)).to_py()
+
+    def dispatch(self, graph: int, inputs: Names, outputs: Names) -> None:
+        """Queue one run."""
+        with _translated():
+            self._module.dispatch(graph, json.dumps([inputs, outputs]))
+
+    async def steps(
+        self,
+        graph: int,
+        banks: Sequence[tuple[Names, Names]],
+        first: int,
+        count: int,
+        reads: Sequence[tuple[int, int]],
+    ) -> memoryview[int]:
+        """Run steps over alternating banks, then return the bytes of the tensors read."""
+        texts = json.dumps(banks), json.dumps(reads)
+        with _translated():
+            result = await self._module.steps(graph, texts[0], first, count, texts[1])
+            return result.to_py()
+
+    def release(self, handles: Sequence[int]) -> None:
+        """Destroy tensors and graphs."""
+        with _translated():
+            self._module.release(*handles)
+
+    def ledger(self, context: int) -> dict[str, int]:
+        """Return how many graphs, tensors and bytes a context holds."""
+        with _translated():
+            return json.loads(self._module.ledger(context))
+
+    def close(self, context: int) -> None:
+        """Destroy a context with all that was made in it."""
+        with _translated():
+            self._module.close(context)
+
+
+def in_browser() -> bool:
+    """Tell whether this Python runs inside a browser or another JavaScript engine.
+
+    >>> in_browser()
+    False
+    """
+    return sys.platform == "emscripten"
+
+
+def has_webnn() -> bool:
+    """Tell whether the browser shows WebNN at all; only `Bridge.open` knows whether it works.
+
+    >>> has_webnn()
+    False
+    """
+    return in_browser() and getattr(import_module("js").navigator, "ml", None) is not None
+
+
+async def load_package(name: str) -> None:
+    """Load a package of the page's Pyodide distribution, unless it is loaded already.
+
+    Raises `BackendError` NNM709 where the distribution does not hold it.
+    """
+    if find_spec(name) is not None:
+        return
+    try:
+        await import_module("pyodide_js").loadPackage(name)
+    except import_module("pyodide.ffi").JsException as error:
+        raise _missing(name, str(error.message)) from error
+    invalidate_caches()
+    if find_spec(name) is None:
+        raise _missing(name, "the distribution does not list it")
+
+
+def _missing(name: str, reason: str) -> BackendError:
+    return BackendError(
+        "NNM709",
+        f"the package {name} cannot be loaded into this page: {reason}",
+        hint=f"put a wheel of {name} into the page's Pyodide distribution and its lock file",
+    )
+
+
+async def fetch_text(url: str) -> str:
+    """Return the text behind a URL, relative to the page.
+
+    Raises `DataError` NNM702 where the server answers with an error.
+    """
+    response = await import_module("pyodide.http").pyfetch(url)
+    if not response.ok:
+        raise DataError("NNM702", f"{url}: the server answered {response.status}")
+    return await response.string()
+
+
+async def load_bridge() -> Bridge:
+    """Return the bridge: the module that the page registered, else the one in this package.
+
+    Raises `BackendError` NNM709 outside a browser, or where the page's content security policy
+    forbids to load a module from a blob.
+    """
+    if not in_browser():
+        raise BackendError(
+            "NNM709",
+            "WebNN is a part of web browsers, and this Python does not run in one",
+            hint='use backend("numpy")',
+        )
+    if not _loaded:
+        _loaded.append(Bridge(_registered() or await _imported()))
+    return _loaded[0]
+
+
+# The module is imported once: a second instance would not know the handles of the first.
+_loaded: list[Bridge] = []
+
+
+def _registered() -> BridgeModule | None:
+    """Return the module that the page registered with Pyodide or listed for PyScript, if any."""
+    try:
+        return cast(BridgeModule, import_module(MODULE))
+    except ImportError:
+        pass
+    try:
+        return getattr(import_module("pyscript.js_modules"), MODULE)
+    except (ImportError, AttributeError):
+        return None
+
+
+async def _imported() -> BridgeModule:
+    """Import the text of the bridge as a module, by way of a blob."""
+    packed = resources.files("webnnm") / "_bridge" / "bridge.js"
+    # In a checkout the file lies beside the package; only wheels carry it inside.
+    checkout = Path(__file__).resolve().parents[2] / "js_bridge" / "bridge.js"
+    text = (packed if packed.is_file() else checkout).read_text(encoding="utf-8")
+    js: Any = import_module("js")
+    parts = import_module("pyodide.ffi").to_js([text])
+    address = js.URL.createObjectURL(js.Blob.new(parts, type="text/javascript"))
+    import_address = import_module("pyodide.code").run_js("(address) => import(address)")
+    try:
+        return await import_address(address)
+    except import_module("pyodide.ffi").JsException as error:
+        raise BackendError(
+            "NNM709",
+            f"the WebNN bridge could not be loaded: {error}",
+            hint="allow blob: in the page's script-src policy, or serve js_bridge/bridge.js and "
+            f'register it as the JavaScript module "{MODULE}"',
+        ) from error
+    finally:
+        js.URL.revokeObjectURL(address)
+
+
+@contextmanager
+def _translated(plan: Plan | None = None) -> Generator[None]:
+    """Turn the bridge's errors into ours; they come with a name and with details."""
+    try:
+        yield
+    except import_module("pyodide.ffi").JsException as error:
+        raise _translation(error, plan) from error
+
+
+def _translation(error: Any, plan: Plan | None) -> BackendError:
+    name, message = str(error.name), str(error.message)
+    if name == "ContextLost":
+        step = getattr(error, "step", None)
+        when = f" after step {step}" if step is not None else ""
+        return ContextLost(f"the browser lost the WebNN device{when}: {message}", step=step)
+    if name == "BuildError":
+        label = getattr(error, "label", None) or _label_in(message, plan)
+        operator = getattr(error, "operator", None)
+        what = f'"{operator}"' if operator else "the graph"
+        where = f" ({label})" if label else ""
+        return BackendError(
+            "NNM505",
+            f"the browser refused {what}{where}: {message}",
+            hint='change this layer or its data type, or use backend("numpy")',
+        )
+    sentences = {
+        "NotAvailable": (
+            "WebNN is not available",
+            'use backend("auto"), which falls back on NumPy; `await probe()` tells more',
+        ),
+        "BindingError": ("the tensors do not fit the graph", ""),
+        "DeviceError": (
+            "the device failed",
+            "the device may be out of memory: a smaller batch takes less",
+        ),
+        "UnknownHandle": ("a tensor, graph or context is used after its release", ""),
+    }
+    what, hint = sentences.get(name, (f"the bridge failed with {name}", ""))
+    return BackendError("NNM709", f"{what}: {message}", hint=hint)
+
+
+def _label_in(message: str, plan: Plan | None) -> str:
+    """Return the label of the plan that a browser put into a message, in brackets."""
+    labels = [operator["label"] for operator in plan.content["operators"]] if plan else []
+    return next((label for label in labels if label and f"[{label}]" in message), "")

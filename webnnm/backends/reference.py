@@ -1,0 +1,175 @@
+"""The reference backend: every operator's own kernel, run by NumPy."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from webnnm.arrays import HostArray, pack
+from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Ledger
+from webnnm.dtypes import FORMATS, byte_length
+from webnnm.errors import BackendError
+from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
+from webnnm.ops.operator import TensorType
+from webnnm.shapes import count
+
+STEPS_BETWEEN_YIELDS = 16
+
+
+class Namespace:
+    """NumPy as kernels see it; with `wide=True` every float is a float64."""
+
+    def __init__(self, *, wide: bool = False) -> None:
+        try:
+            self._numpy = importlib.import_module("numpy")
+        except ImportError as error:
+            raise BackendError(
+                "NNM709",
+                "the reference backend needs NumPy, which is not installed",
+                hint="pip install numpy; in a page, load the package numpy",
+            ) from error
+        # NumPy has no 4-bit types.
+        self.int4, self.uint4 = self._numpy.int8, self._numpy.uint8
+        if wide:
+            self.float32 = self.float16 = self._numpy.float64
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._numpy, name)
+
+
+def evaluate(graph: Graph, inputs: Mapping[str, Any], *, wide: bool = False) -> dict[str, Any]:
+    """Compute the outputs of a graph as NumPy arrays.
+
+    >>> from webnnm import GraphBuilder
+    >>> b = GraphBuilder()
+    >>> x = b.input("x", "float32", [2])
+    >>> evaluate(b.build({"y": x * 2}), {"x": [1, 2]})["y"].tolist()
+    [2.0, 4.0]
+
+    `wide` computes in float64 what is float32 or float16: the measure of gradient checks.
+    """
+    np = Namespace(wide=wide)
+    values: dict[tuple[int, int], Any] = {}
+    with np.errstate(all="ignore"):
+        for node in graph.nodes():
+            if isinstance(node, InputNode):
+                given = np.asarray(inputs[node.name], dtype=getattr(np, node.types[0].dtype))
+                values[id(node), 0] = np.reshape(given, node.types[0].shape)
+            elif isinstance(node, ConstantNode):
+                values[id(node), 0] = _array(np, node.array)
+            elif isinstance(node, OperatorNode):
+                operands = [o and values[id(o.node), o.index] for o in node.operands]
+                result = node.operator.reference(np, *operands, **node.options)
+                results = result if len(node.types) > 1 else (result,)
+                for index, value in enumerate(results):
+                    values[id(node), index] = np.asarray(value)
+    return {name: values[id(o.node), o.index] for name, o in graph.outputs.items()}
+
+
+def _array(np: Any, array: HostArray) -> Any:
+    if array.dtype in FORMATS:
+        values = np.frombuffer(array.data, dtype=array.dtype)
+    else:
+        values = np.asarray(array.values())
+    return np.reshape(np.astype(values, getattr(np, array.dtype)), array.shape)
+
+
+def _host(type: TensorType, value: Any) -> HostArray:
+    packed = value.dtype.name == type.dtype
+    data = value.tobytes() if packed else pack(value.reshape(-1).tolist(), type.dtype)
+    return HostArray(type.dtype, type.shape, data)
+
+
+class ReferenceBackend(Backend):
+    """Runs graphs with NumPy, in the page and on the desktop."""
+
+    name = "numpy"
+
+    def __init__(self) -> None:
+        self._numpy = Namespace()
+        self.device = f"NumPy {self._numpy.__version__} on the CPU"
+        self._tensors: dict[int, int] = {}
+        self._graphs: set[int] = set()
+        self._closed = False
+
+    async def compile(self, graph: Graph) -> Executable:
+        """Compile a graph: there is nothing to do but to note it."""
+        self._check_open()
+        used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
+        self._graphs.add(id(graph))
+        return Executable(
+            self,
+            inputs={name: o.type for name, o in graph.inputs.items() if name in used},
+            outputs={name: o.type for name, o in graph.outputs.items()},
+            handle=graph,
+        )
+
+    async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
+        """Return a new tensor, zero or filled with data."""
+        self._check_open()
+        np = self._numpy
+        cell = [np.zeros(type.shape, dtype=getattr(np, type.dtype))]
+        self._tensors[id(cell)] = byte_length(type.dtype, count(type.shape))
+        tensor = DeviceTensor(type, cell)
+        if data is not None:
+            self.write(tensor, data)
+        return tensor
+
+    def write(self, tensor: DeviceTensor, data: HostArray) -> None:
+        """Copy host data into a tensor."""
+        self._check_open()
+        given = TensorType(data.dtype, data.shape)
+        if given != tensor.type:
+            raise BackendError("NNM709", f"the tensor is {tensor.type}, the data {given}")
+        tensor.handle[0] = _array(self._numpy, data)
+
+    async def read(self, *tensors: DeviceTensor) -> list[HostArray]:
+        """Return copies of tensors."""
+        self._check_open()
+        return [_host(tensor.type, tensor.handle[0]) for tensor in tensors]
+
+    def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
+        """Run a graph at once."""
+        self._check_open()
+        given = {name: tensor.handle[0] for name, tensor in inputs.items()}
+        for name, value in evaluate(executable.handle, given).items():
+            outputs[name].handle[0] = value
+
+    async def run_steps(
+        self,
+        executable: Executable,
+        banks: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
+        first: int,
+        count: int,
+        read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
+    ) -> list[HostArray]:
+        """Run steps one after the other, letting other tasks in now and then."""
+        for step in range(first, first + count):
+            self.dispatch(executable, *banks[step % 2])
+            if step % STEPS_BETWEEN_YIELDS == 0:
+                await asyncio.sleep(0)
+        return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
+
+    def release(self, *things: DeviceTensor | Executable) -> None:
+        """Forget tensors and graphs."""
+        for thing in things:
+            if isinstance(thing, Executable):
+                self._graphs.discard(id(thing.handle))
+            else:
+                self._tensors.pop(id(thing.handle), None)
+
+    def ledger(self) -> Ledger:
+        """Return what is held at the moment."""
+        return Ledger(len(self._graphs), len(self._tensors), sum(self._tensors.values()))
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._tensors.clear()
+        self._graphs.clear()
+        self._closed = True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise BackendError("NNM709", "the backend was closed")

@@ -1,0 +1,66 @@
+"""Chooses the backend that runs a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from webnnm.backends import pyodide_host
+from webnnm.backends.base import Backend
+from webnnm.errors import BackendError, suggestion
+
+BACKENDS = ("webnn", "numpy")
+
+
+async def backend(
+    name: str = "auto",
+    *,
+    device: str | None = None,
+    power_preference: str | None = None,
+    log: Callable[[str], None] | None = None,
+) -> Backend:
+    """Return a backend by name; "auto" takes WebNN where the browser has it, else NumPy.
+
+    >>> import asyncio
+    >>> asyncio.run(backend("numpy")).name
+    'numpy'
+
+    `device` asks WebNN for "npu", "gpu" or "cpu", `power_preference` for "high-performance" or
+    "low-power". `log` hears why "auto" did not take WebNN.
+
+    Raises `BackendError` NNM709 if the backend is not available.
+    """
+    if name == "auto":
+        return await _automatic(device, power_preference, log)
+    if name == "webnn":
+        return await _webnn(device, power_preference)
+    if name == "numpy":
+        return await _numpy()
+    hint = suggestion(name, BACKENDS) or f"one of auto, {', '.join(BACKENDS)}"
+    raise BackendError("NNM709", f'there is no backend "{name}"', hint=hint)
+
+
+async def _automatic(
+    device: str | None, power_preference: str | None, log: Callable[[str], None] | None
+) -> Backend:
+    if not pyodide_host.in_browser():
+        return await _numpy()
+    try:
+        return await _webnn(device, power_preference)
+    except BackendError as error:
+        if log is not None:
+            log(f"WebNN is not available ({error.message}); NumPy runs the model instead")
+    return await _numpy()
+
+
+async def _webnn(device: str | None, power_preference: str | None) -> Backend:
+    from webnnm.backends.webnn import WebNNBackend
+
+    return await WebNNBackend.open(device_type=device, power_preference=power_preference)
+
+
+async def _numpy() -> Backend:
+    from webnnm.backends.reference import ReferenceBackend
+
+    if pyodide_host.in_browser():
+        await pyodide_host.load_package("numpy")
+    return ReferenceBackend()

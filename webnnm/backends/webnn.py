@@ -1,0 +1,262 @@
+"""The backend that runs graphs on the browser's WebNN, by way of the bridge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from webnnm.arrays import HostArray
+from webnnm.backends import pyodide_host
+from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Ledger
+from webnnm.backends.legalise import legalise
+from webnnm.backends.pyodide_host import Bridge
+from webnnm.dtypes import byte_length
+from webnnm.errors import BackendError, suggestion
+from webnnm.graph.node import Graph
+from webnnm.ops.operator import TensorType
+from webnnm.plan import Plan, lower
+from webnnm.shapes import count
+
+DEVICES = ("npu", "gpu", "cpu")
+POWER_PREFERENCES = ("default", "high-performance", "low-power")
+
+# A context that was given may still be unable to run anything.
+_TYPE = {"dtype": "float32", "shape": [2]}
+_TRIAL = Plan(
+    {
+        "inputs": [{"name": "x", **_TYPE, "id": 0}],
+        "constants": [],
+        "operators": [
+            {
+                "op": "relu",
+                "operands": [0],
+                "arguments": [],
+                "options": {},
+                "references": {},
+                "label": "trial",
+                "results": [1],
+            }
+        ],
+        "outputs": [{"name": "y", **_TYPE, "id": 1}],
+    },
+    b"",
+)
+
+
+@dataclass(eq=False, slots=True)
+class _Built:
+    """A graph on the device, and those to whom it was given."""
+
+    graph: int
+    users: set[_Lease] = field(default_factory=set["_Lease"])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Lease:
+    """The handle of one executable: several may share a graph, each is released for itself."""
+
+    built: _Built
+    key: str
+
+
+class WebNNBackend(Backend):
+    """A WebNN context of the browser.
+
+    >>> backend = await WebNNBackend.open(device_type="npu")        # doctest: +SKIP
+    >>> backend.device                                              # doctest: +SKIP
+    'cpu (npu asked for)'
+    """
+
+    name = "webnn"
+
+    def __init__(self, bridge: Bridge, context: int, asked: str = "") -> None:
+        self._bridge = bridge
+        self._context = context
+        self._asked = asked
+        self.device = asked or "not tried yet"
+        self.limits: Mapping[str, Any] = bridge.limits(context)
+        self._built: dict[str, _Built] = {}
+
+    @classmethod
+    async def open(
+        cls,
+        device_type: str | None = None,
+        power_preference: str | None = None,
+        *,
+        bridge: Bridge | None = None,
+    ) -> WebNNBackend:
+        """Create a context, and run a graph of one operator on it to see that it works.
+
+        `device_type` is "npu", "gpu" or "cpu", `power_preference` "high-performance" or
+        "low-power". Both are wishes: the browser chooses, and `device` tells what it chose.
+
+        Raises `BackendError` NNM709 outside a browser, or where WebNN is missing or does not work.
+        """
+        _check_word("device", device_type, DEVICES)
+        _check_word("power preference", power_preference, POWER_PREFERENCES)
+        bridge = bridge or await pyodide_host.load_bridge()
+        options = {"deviceType": device_type, "powerPreference": power_preference}
+        given = {key: value for key, value in options.items() if value is not None}
+        backend = cls(bridge, await bridge.open(given), " ".join(given.values()))
+        try:
+            await backend._try()
+        except BackendError:
+            backend.close()
+            raise
+        return backend
+
+    async def _try(self) -> None:
+        bridge, context = self._bridge, self._context
+        graph = await bridge.build(context, _TRIAL)
+        data = HostArray.of([-1, 2], "float32").data
+        x = await bridge.tensor(context, "float32", [2], data)
+        y = await bridge.tensor(context, "float32", [2])
+        bridge.dispatch(graph, {"x": x}, {"y": y})
+        found = HostArray("float32", [2], await bridge.read([y])).tolist()
+        devices = bridge.devices(graph)
+        bridge.release([graph, x, y])
+        if found != [0, 2]:
+            raise BackendError(
+                "NNM709",
+                f"WebNN computes wrong numbers here: relu of [-1, 2] gave {found}, not [0, 2]",
+                hint='use backend("numpy")',
+            )
+        runs = "+".join(devices) or "a device that the browser does not tell"
+        self.device = f"{runs} ({self._asked} asked for)" if self._asked not in ("", runs) else runs
+
+    async def compile(self, graph: Graph) -> Executable:
+        """Rewrite a graph for what this browser can do, then build it; equal plans share a graph.
+
+        Raises `BackendError` NNM505 or NNM409 with the operator and the label of the layer.
+        """
+        fitting, rewrites = legalise(graph, self.limits)
+        plan = lower(fitting)
+        if plan.hash not in self._built:
+            built = _Built(await self._bridge.build(self._context, plan))
+            # Another task may have built the same graph in the meantime: the first one stays.
+            if self._built.setdefault(plan.hash, built) is not built:
+                self._bridge.release([built.graph])
+        lease = _Lease(self._built[plan.hash], plan.hash)
+        lease.built.users.add(lease)
+        return Executable(self, plan.inputs, plan.outputs, lease, tuple(rewrites))
+
+    async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
+        """Return a new tensor, zero or filled with data of its type."""
+        if data is not None:
+            _check(type, data)
+        given = None if data is None else data.data
+        handle = await self._bridge.tensor(self._context, type.dtype, type.shape, given)
+        return DeviceTensor(type, handle)
+
+    def write(self, tensor: DeviceTensor, data: HostArray) -> None:
+        """Queue a copy of host data into a tensor; the data may be changed at once."""
+        _check(tensor.type, data)
+        self._bridge.write(tensor.handle, data.data)
+
+    async def read(self, *tensors: DeviceTensor) -> list[HostArray]:
+        """Return copies of tensors, all in one crossing."""
+        if not tensors:
+            return []
+        data = await self._bridge.read([tensor.handle for tensor in tensors])
+        return _cut(data, [tensor.type for tensor in tensors])
+
+    def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
+        """Queue one run; an output tensor is never also an input."""
+        self._bridge.dispatch(executable.handle.built.graph, *_bound(executable, inputs, outputs))
+
+    async def run_steps(
+        self,
+        executable: Executable,
+        banks: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
+        first: int,
+        count: int,
+        read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
+    ) -> list[HostArray]:
+        """Run `count` steps over alternating banks inside the browser, then read.
+
+        Raises `ContextLost`, whose `step` is the last step known to be good.
+        """
+        data = await self._bridge.steps(
+            executable.handle.built.graph,
+            [_bound(executable, *bank) for bank in banks],
+            first,
+            count,
+            [(even.handle, odd.handle) for even, odd in read],
+        )
+        return _cut(data, [even.type for even, _ in read])
+
+    def release(self, *things: DeviceTensor | Executable) -> None:
+        """Free tensors and graphs at once; releasing twice is allowed."""
+        handles: list[int] = []
+        for thing in things:
+            if isinstance(thing, DeviceTensor):
+                handles.append(thing.handle)
+                continue
+            lease: _Lease = thing.handle
+            lease.built.users.discard(lease)
+            if not lease.built.users:
+                handles.append(lease.built.graph)
+                if self._built.get(lease.key) is lease.built:
+                    del self._built[lease.key]
+        self._bridge.release(handles)
+
+    def ledger(self) -> Ledger:
+        """Return what the context holds at the moment; all zero once it is closed."""
+        return Ledger(**self._bridge.ledger(self._context))
+
+    def close(self) -> None:
+        """Destroy the context with everything in it; closing twice is allowed."""
+        self._built.clear()
+        self._bridge.close(self._context)
+
+
+def _check_word(what: str, word: str | None, known: Sequence[str]) -> None:
+    if word is not None and word not in known:
+        hint = suggestion(word, known) or f"one of {', '.join(known)}"
+        raise BackendError("NNM709", f'there is no {what} "{word}"', hint=hint)
+
+
+def _check(type: TensorType, data: HostArray) -> None:
+    if (data.dtype, data.shape) != type:
+        found = TensorType(data.dtype, data.shape)
+        raise BackendError("NNM709", f"the tensor is {type}, the data {found}")
+
+
+def _bound(
+    executable: Executable, inputs: Binding, outputs: Binding
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Check a binding against the graph, and return the tensors' handles."""
+    taken = {tensor.handle for tensor in inputs.values()}
+    if len({tensor.handle for tensor in outputs.values()} - taken) < len(outputs):
+        raise BackendError("NNM709", "every output needs a tensor that nothing else is bound to")
+    return (
+        _handles("input", executable.inputs, inputs),
+        _handles("output", executable.outputs, outputs),
+    )
+
+
+def _handles(what: str, types: Mapping[str, TensorType], binding: Binding) -> dict[str, int]:
+    handles: dict[str, int] = {}
+    for name, type in types.items():
+        tensor = binding.get(name)
+        if tensor is None:
+            raise BackendError("NNM709", f'no tensor is bound to the {what} "{name}" ({type})')
+        if tensor.type != type:
+            raise BackendError(
+                "NNM709", f'the {what} "{name}" is {type}, the tensor bound to it {tensor.type}'
+            )
+        handles[name] = tensor.handle
+    # Inputs that nothing depends on are not part of the plan; WebNN refuses to bind them.
+    return handles
+
+
+def _cut(data: memoryview[int], types: Sequence[TensorType]) -> list[HostArray]:
+    """Cut the bytes of several tensors apart."""
+    arrays: list[HostArray] = []
+    start = 0
+    for type in types:
+        end = start + byte_length(type.dtype, count(type.shape))
+        arrays.append(HostArray(type.dtype, type.shape, data[start:end]))
+        start = end
+    return arrays

@@ -1,0 +1,217 @@
+"""An inference context: inputs and outputs of one batch size (spec H)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from webnnm.arrays import HostArray
+from webnnm.backends.base import Backend, DeviceTensor, Executable
+from webnnm.dtypes import is_float
+from webnnm.errors import DataError, suggestion
+from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.vertices import Network
+from webnnm.ops.operator import TensorType
+from webnnm.random import Purpose, Stream
+from webnnm.shapes import count
+
+Parameters = Callable[[], Mapping[str, DeviceTensor]]
+
+
+class InferenceContext:
+    """Holds the data of one inference; made by `NNModel.create_context`.
+
+    >>> import asyncio
+    >>> from webnnm import NNModel
+    >>> async def squares():
+    ...     source = "m:input shape=[3]; m:output shape=[3]; m:layers pow(2);"
+    ...     model = await NNModel.create(source=source)
+    ...     context = await model.create_context()
+    ...     context.set_data([1, 2, 3])
+    ...     await model.run(context)
+    ...     return (await context.output()).tolist()
+    >>> asyncio.run(squares())
+    [[1.0, 4.0, 9.0]]
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        backend: Backend,
+        parameters: Parameters,
+        *,
+        batch_size: int,
+        sequence: Mapping[str, int],
+        seed: int,
+    ) -> None:
+        self._network = network
+        self._backend = backend
+        self._parameters = parameters
+        self._batch = _positive("batch_size", batch_size)
+        self._sequence = dict(sequence)
+        self._seed = seed
+        self._data: dict[str, HostArray] = {}
+        self._executable: Executable | None = None
+        self._tensors: dict[str, DeviceTensor] = {}
+        self._results: dict[str, DeviceTensor] = {}
+        self._ran = False
+
+    def set_batch_size(self, batch_size: int) -> None:
+        """Set the number of samples; takes effect at the next run, data must be set again."""
+        self._batch = _positive("batch_size", batch_size)
+        self._forget()
+
+    def set_sequence_length(self, length: int | Mapping[str, int]) -> None:
+        """Set the length of all sequences, or of sequences by name."""
+        if isinstance(length, Mapping):
+            self._sequence |= {n: _positive(n, size) for n, size in length.items()}
+        else:
+            names = {vertex.features[0].sequence for vertex in self._network.inputs}
+            length = _positive("sequence_length", length)
+            self._sequence |= {name: length for name in names if name is not None}
+        self._forget()
+
+    def set_data(self, *name_and_data: Any) -> Any:
+        """Set an input and return it as an array: `set_data(data)` or `set_data(name, data)`.
+
+        Data is an array, nested lists, or a number that fills the input. Its element count equals
+        the input's `[batch, sequence?, features…]`.
+
+        Raises `DataError` NNM702 where it does not, NNM710 for an unknown name.
+        """
+        name, data = self._name_and_rest(name_and_data)
+        type = self._type(name)
+        if isinstance(data, int | float):
+            array = HostArray.of([data] * count(type.shape), type.dtype, type.shape)
+        else:
+            found = HostArray.of(data, type.dtype)
+            if count(found.shape) != count(type.shape):
+                raise DataError(
+                    "NNM702",
+                    f'input "{name}" takes {count(type.shape)} values {type}, '
+                    f"{count(found.shape)} given",
+                    hint="see set_batch_size and set_sequence_length",
+                )
+            array = HostArray.of(found, shape=type.shape)
+        self._data[name] = array
+        return array.public()
+
+    def randomize(
+        self, name: str | None = None, lower: float = -1, upper: float = 1, seed: int | None = None
+    ) -> Any:
+        """Fill an input with uniform numbers from `lower` to `upper` and return the array.
+
+        Integer inputs get whole numbers, both bounds included.
+        """
+        name, _ = self._name_and_rest((name, None) if name else (None,))
+        type = self._type(name)
+        n = count(type.shape)
+        stream = Stream(self._seed if seed is None else seed, Purpose.RANDOMIZE, name)
+        if is_float(type.dtype):
+            values: list[float] = [lower + (upper - lower) * u for u in stream.uniform(n)]
+        else:
+            low, high = int(lower), int(upper)
+            values = [low + stream.below(high - low + 1) for _ in range(n)]
+        return self.set_data(name, HostArray.of(values, type.dtype, type.shape))
+
+    async def input(self, name: str | None = None) -> Any:
+        """Return the data of an input, by default the only one."""
+        name = self._known(name, "input", [v.block for v in self._network.inputs])
+        if name not in self._data:
+            raise DataError("NNM702", f'input "{name}" has no data', hint="set_data or randomize")
+        return self._data[name].public()
+
+    async def output(self, name: str | None = None) -> Any:
+        """Return an output of the last run, by default the first one."""
+        names = [output.name for output in self._network.outputs]
+        name = names[0] if name is None else self._known(name, "output", names)
+        if not self._ran:
+            raise DataError("NNM702", "there is no output before a run", hint="await model.run(…)")
+        (array,) = await self._backend.read(self._results[name])
+        return array.public()
+
+    async def outputs(self) -> dict[str, Any]:
+        """Return all outputs of the last run."""
+        return {output.name: await self.output(output.name) for output in self._network.outputs}
+
+    async def run(self) -> None:
+        """Compile if needed, and compute the outputs from the inputs with the present parameters."""
+        missing = [v.block for v in self._network.inputs if v.block not in self._data]
+        executable = await self._compiled()
+        used = [name for name in missing if name in executable.inputs]
+        if used:
+            raise DataError(
+                "NNM702", f'input "{used[0]}" has no data', hint="set_data or randomize"
+            )
+        bound = {PARAMETER_PREFIX + name: tensor for name, tensor in self._parameters().items()}
+        for name in self._data.keys() & executable.inputs.keys():
+            self._backend.write(self._tensors[name], self._data[name])
+            bound[name] = self._tensors[name]
+        inputs = {name: bound[name] for name in executable.inputs}
+        self._backend.dispatch(executable, inputs, self._results)
+        self._ran = True
+
+    def close(self) -> None:
+        """Free the tensors of this context."""
+        self._forget()
+
+    async def _compiled(self) -> Executable:
+        if self._executable is None:
+            lowered = lower_network(self._network, batch=self._batch, sequence=self._sequence)
+            self._executable = await self._backend.compile(lowered.graph())
+            for name, type in self._executable.inputs.items():
+                if not name.startswith(PARAMETER_PREFIX):
+                    self._tensors[name] = await self._backend.tensor(type)
+            for name, type in self._executable.outputs.items():
+                self._results[name] = await self._backend.tensor(type)
+        return self._executable
+
+    def _forget(self) -> None:
+        self._backend.release(*self._tensors.values(), *self._results.values())
+        self._tensors, self._results, self._data = {}, {}, {}
+        self._executable = None
+        self._ran = False
+
+    def _type(self, name: str) -> TensorType:
+        vertex = next(vertex for vertex in self._network.inputs if vertex.block == name)
+        features = vertex.features[0]
+        lead: tuple[int, ...] = (self._batch,)
+        if features.sequence is not None:
+            length = vertex.length or self._sequence.get(features.sequence)
+            if length is None:
+                raise DataError(
+                    "NNM711",
+                    f'the length of sequence "{features.sequence}" is not known',
+                    hint="set_sequence_length(n)",
+                )
+            lead += (length,)
+        return TensorType(vertex.dtype, (*lead, *features.sizes()))
+
+    def _name_and_rest(self, given: tuple[Any, ...]) -> tuple[str, Any]:
+        names = [vertex.block for vertex in self._network.inputs]
+        if len(given) == 1:
+            return self._known(None, "input", names), given[0]
+        if len(given) != 2:
+            raise DataError("NNM710", "give the data, or a name and the data")
+        return self._known(given[0], "input", names), given[1]
+
+    def _known(self, name: str | None, what: str, names: list[str]) -> str:
+        if name is None:
+            if len(names) > 1:
+                listed = ", ".join(names)
+                raise DataError("NNM710", f"which {what}? There are {listed}", hint="give a name")
+            return names[0]
+        word = name.removesuffix(f":{what}")
+        if word not in names:
+            hint = suggestion(word, names) or f"there are {', '.join(names)}"
+            raise DataError("NNM710", f'there is no {what} "{name}"', hint=hint)
+        return word
+
+    setBatchSize = set_batch_size
+    setData = set_data
+
+
+def _positive(name: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:  # type: ignore[reportUnnecessaryIsInstance]
+        raise DataError("NNM704", f"{name} is {value!r}", hint="give an integer from 1")
+    return value

@@ -1,0 +1,78 @@
+"""A batch: the rows that one training step or one dispatch takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from webnnm.arrays import HostArray
+from webnnm.dtypes import FORMATS, byte_length
+from webnnm.shapes import count
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of a dataset, always `batch_size` of them, the missing ones zero (spec G.1, E.9).
+
+    >>> x = HostArray.of([[1, 2], [0, 0]])
+    >>> Batch(2, 1, {"x": x}, {}, indices=[7]).valid_mask()
+    HostArray(float32[2])
+
+    Attributes: `batch_size`; `valid_count`, the rows that count, which come first; `inputs` and
+    `outputs`, block → array `[batch, …]`; `masks`, block → `[batch, sequence]`, and `lengths`,
+    block → one length per row, both for sequences only; `indices`, the number in the dataset of
+    every valid row.
+    """
+
+    batch_size: int
+    valid_count: int
+    inputs: dict[str, HostArray]
+    outputs: dict[str, HostArray]
+    masks: dict[str, HostArray] = field(default_factory=dict[str, HostArray])
+    lengths: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    indices: Sequence[int] = ()
+
+    def valid_mask(self) -> HostArray:
+        """Return float32 `[batch]`: 1 for rows that count, 0 for those that fill up."""
+        empty = self.batch_size - self.valid_count
+        return HostArray.of([1.0] * self.valid_count + [0.0] * empty)
+
+
+def take(array: HostArray, indices: Sequence[int], batch_size: int) -> HostArray:
+    """Return these rows of an array, followed by rows of zeros up to `batch_size`.
+
+    >>> take(HostArray.of([1, 2, 3]), [2], 2).tolist()
+    [3.0, 0.0]
+    """
+    rows = array.rows(indices)
+    if len(indices) == batch_size:
+        return rows
+    shape = (batch_size, *array.shape[1:])
+    if array.dtype not in FORMATS:  # 4-bit rows may share a byte
+        values = list(rows.values())
+        return HostArray.of(values + [0] * (count(shape) - len(values)), array.dtype, shape)
+    missing = byte_length(array.dtype, count(shape)) - rows.data.nbytes
+    return HostArray(array.dtype, shape, bytes(rows.data) + bytes(missing))
+
+
+def cut(
+    inputs: Mapping[str, HostArray],
+    outputs: Mapping[str, HostArray],
+    indices: Sequence[int],
+    batch_size: int,
+) -> Iterator[Batch]:
+    """Yield batches of these rows in this order, the last one filled up with zeros.
+
+    >>> x = HostArray.of([[1], [2], [3]])
+    >>> [batch.inputs["x"].tolist() for batch in cut({"x": x}, {}, [2, 1, 0], 2)]
+    [[[3.0], [2.0]], [[1.0], [0.0]]]
+    """
+    for first in range(0, len(indices), batch_size):
+        some = indices[first : first + batch_size]
+        yield Batch(
+            batch_size,
+            len(some),
+            {block: take(values, some, batch_size) for block, values in inputs.items()},
+            {block: take(values, some, batch_size) for block, values in outputs.items()},
+            indices=some,
+        )

@@ -1,0 +1,122 @@
+"""Which field of a dataset feeds which block of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from webnnm.arrays import HostArray
+from webnnm.data.classes import one_hot
+from webnnm.data.field import Field
+from webnnm.dtypes import DataType
+from webnnm.errors import DataError, suggestion
+from webnnm.shapes import Shape, count, show, strides_of
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a model expects of one row at an input or output.
+
+    Attributes: `shape` of the row, `dtype`, `names` of its dimensions (or none).
+    """
+
+    shape: Shape
+    dtype: DataType = "float32"
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """How the rows of a field become what a model expects (spec G.2).
+
+    Attributes: `field`, its name in the dataset; `slot`, what the model expects; `axes`, the order
+    in which its dimensions are taken, () where they stay; `classes`, for fields of class numbers.
+    """
+
+    field: str
+    slot: Slot
+    axes: tuple[int, ...] = ()
+    classes: int = 0
+
+    def apply(self, values: HostArray, *, expand: bool = True) -> HostArray:
+        """Return `[rows, …]` in the model's shape, order and type.
+
+        >>> Binding("x", Slot((2,)), classes=2).apply(HostArray.of([1, 0], "int32")).tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+
+        Class numbers become one-hot, or stay integers with `expand=False`.
+        """
+        rows = len(values)
+        if self.classes and count(self.slot.shape) > 1:
+            if not expand:
+                return values
+            flat = one_hot([int(number) for number in values.values()], self.classes)
+            return HostArray.of(flat, self.slot.dtype, (rows, *self.slot.shape))
+        if self.axes:
+            values = _transposed(values, self.axes)
+        return HostArray.of(values, self.slot.dtype, (rows, *self.slot.shape))
+
+
+def bind(
+    fields: Mapping[str, Field], slots: Mapping[str, Slot], role: Literal["input", "output"]
+) -> dict[str, Binding]:
+    """Return block → binding for all inputs, or all outputs, of a model.
+
+    >>> bind({"x": Field((4,), "float32")}, {"model": Slot((4,))}, "input")["model"].field
+    'x'
+
+    A field binds to the block of its name; an only field binds to the only block. Dimensions that
+    both sides name are brought into the model's order. Raises `DataError` NNM701 for a block that
+    no field feeds, NNM702 where the sizes differ, NNM706 for more classes than scores.
+    """
+    bindings: dict[str, Binding] = {}
+    for block, slot in slots.items():
+        name = next(iter(fields)) if len(fields) == len(slots) == 1 else block
+        if name not in fields:
+            have = ", ".join(f'"{field}"' for field in fields)
+            raise DataError(
+                "NNM701",
+                f'the dataset has no {role} "{block}", it has {have}',
+                hint=suggestion(block, fields) or f'map(to_model={{field: "{block}"}}) renames',
+            )
+        bindings[block] = _binding(f'{role} "{block}"', name, fields[name], slot)
+    return bindings
+
+
+def _binding(where: str, name: str, field: Field, slot: Slot) -> Binding:
+    if field.kind == "classes" and slot.shape and slot.shape[-1] > 1:
+        classes, positions = slot.shape[-1], slot.shape[:-1]
+        if field.classes > classes:
+            raise DataError(
+                "NNM706", f"{where}: {field.classes} classes, the model has {classes} scores"
+            )
+        if count(positions) != count(field.shape):
+            raise DataError(
+                "NNM702",
+                f"{where}: the model takes {show(slot.shape)}, classes {show(field.shape)}",
+            )
+        return Binding(name, slot, classes=classes)
+    if count(field.shape) != count(slot.shape):
+        raise DataError(
+            "NNM702", f"{where}: the model takes {show(slot.shape)}, rows are {show(field.shape)}"
+        )
+    axes: tuple[int, ...] = ()
+    if field.names != slot.names and sorted(field.names) == sorted(slot.names):
+        axes = tuple(field.names.index(dimension) for dimension in slot.names)
+    return Binding(name, slot, axes)
+
+
+def _transposed(values: HostArray, axes: tuple[int, ...]) -> HostArray:
+    """Return rows with their dimensions in another order."""
+    shape = values.shape[1:]
+    strides = strides_of(shape)
+    places = [0]
+    for axis in axes:
+        places = [place + i * strides[axis] for place in places for i in range(shape[axis])]
+    width = len(places)
+    flat = values.values()
+    result: list[Any] = list(flat)
+    for target, place in enumerate(places):
+        result[target::width] = flat[place::width]
+    return HostArray.of(result, values.dtype, (len(values), *(shape[axis] for axis in axes)))

@@ -1,0 +1,100 @@
+"""Class numbers in their several forms: integers, one-hot rows, scores."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+
+from webnnm.arrays import HostArray
+from webnnm.data.field import Field, Kind
+from webnnm.dtypes import is_float
+from webnnm.shapes import count
+
+SUM_TOLERANCE = 1e-3
+"""How far the probabilities of a row may be from 1 in sum (spec D.4)."""
+
+
+def top_classes(scores: HostArray) -> list[int]:
+    """Return the number of the largest score along the last dimension, the first of equals.
+
+    >>> top_classes(HostArray.of([[0.1, 0.9], [0.5, 0.5]]))
+    [1, 0]
+    """
+    width = scores.shape[-1]
+    flat = scores.values()
+    rows = (flat[first : first + width] for first in range(0, len(flat), width))
+    return [max(range(width), key=row.__getitem__) for row in rows]
+
+
+def one_hot(numbers: Iterable[int], classes: int) -> HostArray:
+    """Return float32 `[n, classes]` with a 1 at the class; a negative number gives a row of zeros.
+
+    >>> one_hot([1, -1], 2).tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    numbers = list(numbers)
+    flat = array("f", bytes(4 * classes * len(numbers)))
+    for row, number in enumerate(numbers):
+        if number >= 0:
+            flat[row * classes + number] = 1.0
+    return HostArray("float32", (len(numbers), classes), flat)
+
+
+def detect_kind(values: HostArray, *, named: bool = False) -> Kind:
+    """Tell what the numbers of an output mean; `named` if its classes have names.
+
+    >>> detect_kind(HostArray.of([[0, 1], [1, 0]]))
+    'onehot'
+    >>> detect_kind(HostArray.of([0, 2, 1], "int32"))
+    'classes'
+
+    One integer per row is a class if the integers are 0 … C-1 and all of them occur, or if they
+    have names. Other columns of 0 and 1 are yes/no. Rows of two and more elements are one-hot,
+    yes/no or probabilities by what is in them. All else is continuous.
+    """
+    flat = values.values()
+    row = values.shape[1:]
+    if count(row) != 1:
+        return _kind_of_rows(flat, row[-1], is_float(values.dtype))
+    integers = not is_float(values.dtype)
+    if _binary(flat):
+        return "classes" if integers and row == () else "multilabel"
+    if integers or named:
+        found = {int(value) for value in flat if value == int(value)}
+        whole = integers or all(value == int(value) for value in flat)
+        if whole and min(found) >= 0 and (named or len(found) == max(found) + 1):
+            return "classes"
+    return "continuous"
+
+
+def class_of_rows(fields: Mapping[str, Field], arrays: Mapping[str, HostArray]) -> list[int] | None:
+    """Return the class of every row by the first output that has one per row, or None.
+
+    >>> field = Field((2,), "float32", kind="onehot", classes=2)
+    >>> class_of_rows({"y": field}, {"y": HostArray.of([[0, 1], [1, 0]])})
+    [1, 0]
+    """
+    for block, field in fields.items():
+        if field.kind == "onehot" and len(field.shape) == 1:
+            return top_classes(arrays[block])
+        binary = field.kind == "multilabel" and count(field.shape) == 1
+        if binary or (field.kind == "classes" and field.shape == ()):
+            return [int(value) for value in arrays[block].values()]
+    return None
+
+
+def _kind_of_rows(flat: Iterable[float], width: int, floats: bool) -> Kind:
+    values = list(flat)
+    starts = range(0, len(values), width)
+    if _binary(values):
+        single = width > 1 and all(sum(values[i : i + width]) == 1 for i in starts)
+        return "onehot" if single else "multilabel"
+    if floats and width > 1 and all(0 <= value <= 1 for value in values):
+        sums = (sum(values[i : i + width]) for i in starts)
+        if all(abs(total - 1) <= SUM_TOLERANCE for total in sums):
+            return "distribution"
+    return "continuous"
+
+
+def _binary(flat: Iterable[float]) -> bool:
+    return all(value in (0, 1) for value in flat)

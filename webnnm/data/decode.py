@@ -1,0 +1,75 @@
+"""Predictions as names: what a model's numbers say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.arrays import HostArray
+from webnnm.data.classes import top_classes
+from webnnm.data.field import Field
+from webnnm.dtypes import is_float
+from webnnm.errors import DataError
+from webnnm.shapes import count, show
+
+
+def decode(values: Any, field: Field, labels: Sequence[str] | None, threshold: float = 0.5) -> Any:
+    """Return the class of every row, one for a single row; continuous values as nested lists.
+
+    >>> iris = Field((3,), "float32", kind="onehot", classes=3)
+    >>> decode([[0.1, 0.7, 0.2]], iris, ["setosa", "versicolor", "virginica"])
+    ['versicolor']
+    >>> decode([0.1, 0.7, 0.2], iris, None)
+    1
+
+    `values` are scores `[rows, classes]` or integers that are classes already; a class is given by
+    its name, or its number if the classes have none. A yes/no field of one element gives one class
+    per row (1 from `threshold` on), one of several the list of those that are on. Raises
+    `DataError` NNM702 where the values do not have the field's shape, NNM706 for an unknown class.
+    """
+    given = _array(values)
+    if field.kind == "continuous":
+        return given.tolist()
+    names: Sequence[Any] = range(max(2, field.classes)) if labels is None else labels
+    if field.kind == "multilabel":
+        return _yes_or_no(given, field, names, threshold)
+    if field.kind == "classes" and not is_float(given.dtype):
+        numbers, shape = [int(value) for value in given.values()], given.shape
+    else:
+        if not given.shape or given.shape[-1] != field.classes:
+            raise DataError(
+                "NNM702", f"{show(given.shape)} holds no scores of {field.classes} classes"
+            )
+        numbers, shape = top_classes(given), given.shape[:-1]
+    for number in numbers:
+        if not 0 <= number < len(names):
+            raise DataError("NNM706", f"class {number} of 0 … {len(names) - 1}")
+    return _nested([names[number] for number in numbers], shape)
+
+
+def _array(values: Any) -> HostArray:
+    if isinstance(values, int) and not isinstance(values, bool):
+        return HostArray.of(values, "int32")
+    if isinstance(values, list | tuple) and all(isinstance(v, int) for v in values):  # type: ignore[reportUnknownVariableType]
+        return HostArray.of(values, "int32")
+    return HostArray.of(values)
+
+
+def _yes_or_no(given: HostArray, field: Field, names: Sequence[Any], threshold: float) -> Any:
+    width = field.classes
+    on = [value >= threshold for value in given.values()]
+    if width == 1:
+        shape = given.shape if field.shape == () else given.shape[:-1]
+        if len(on) != count(shape):
+            raise DataError("NNM702", f"{show(given.shape)} does not hold one value per row")
+        return _nested([names[int(value)] for value in on], shape)
+    if not given.shape or given.shape[-1] != width:
+        raise DataError("NNM702", f"{show(given.shape)} holds no rows of {width} yes/no values")
+    rows = [[names[i] for i in range(width) if on[first + i]] for first in range(0, len(on), width)]
+    return _nested(rows, given.shape[:-1])
+
+
+def _nested(flat: list[Any], shape: Sequence[int]) -> Any:
+    for size in reversed(shape[1:]):
+        flat = [flat[first : first + size] for first in range(0, len(flat), size)]
+    return flat if shape else flat[0]

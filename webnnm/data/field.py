@@ -1,0 +1,39 @@
+"""What a dataset says about one of its arrays: shape, type, names, kind of content."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from webnnm.dtypes import DataType
+from webnnm.shapes import Shape
+
+Kind = Literal["continuous", "onehot", "classes", "multilabel", "distribution"]
+"""What the numbers mean: measurements, one-hot rows, class numbers, yes/no rows, probabilities."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+Subset = Literal["training", "validation", "testing", "full"]
+
+SUBSETS: tuple[Subset, ...] = get_args(Subset)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The description of one input or output of a dataset (spec G.1).
+
+    >>> Field((4,), "float32", features=("height", "width", "length", "weight")).kind
+    'continuous'
+
+    Attributes: `shape` of one row, `dtype`, `names` of the dimensions (or none), `sequence` (the
+    name of the sequence dimension, False without one), `kind`, `features` (names along the last
+    dimension, or none), `classes` (how many, 0 where there are none).
+    """
+
+    shape: Shape
+    dtype: DataType
+    names: tuple[str, ...] = ()
+    sequence: str | Literal[False] = False
+    kind: Kind = "continuous"
+    features: tuple[str, ...] = ()
+    classes: int = 0

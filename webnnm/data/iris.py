@@ -1,0 +1,105 @@
+"""The Iris dataset (Fisher 1936), shipped inside the package.
+
+R. A. Fisher, "The use of multiple measurements in taxonomic problems", Annals of Eugenics 7,
+179-188 (1936). `iris.csv` holds the values of scikit-learn's copy (BSD-3-Clause), which agree with
+the paper; the copy of the UCI repository differs in two rows (35 and 38, counted from 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from webnnm.data.dataset import Dataset
+from webnnm.data.source import read_text
+from webnnm.errors import DataError
+
+FEATURES = ("sepal_length", "sepal_width", "petal_length", "petal_width")
+SPECIES = ("setosa", "versicolor", "virginica")
+
+
+class IrisDataset(Dataset):
+    """150 flowers of three species, four measurements in centimetres each (spec G.7).
+
+    >>> import asyncio
+    >>> iris = asyncio.run(IrisDataset.create())
+    >>> iris.size("training"), iris.size("testing"), iris.labels()
+    (105, 45, ['setosa', 'versicolor', 'virginica'])
+    """
+
+    @classmethod
+    async def create(
+        cls,
+        url: str | Path | None = None,
+        batch_size: int = 20,
+        split: Sequence[Any] = (0.7, 0, 0.3),
+        seed: int = 0,
+        standardize: bool | Sequence[str] = False,
+        *,
+        text: str | None = None,
+        **options: Any,
+    ) -> IrisDataset:
+        """Read the flowers and divide them; input and output are called "model".
+
+        `url` (or a path), or `text`, names other data with the same columns and a header row.
+        Further options, such as `method`, are those of `Dataset`. The species are one-hot, float32
+        `[3]`. Raises `DataError` NNM713 for text that is no such table, NNM715 for a URL that
+        cannot be read.
+        """
+        if text is None:
+            text = _shipped() if url is None else await read_text(url)
+        measurements, species = parse(text)
+        return cls(
+            measurements,
+            [[float(number == row) for number in range(len(SPECIES))] for row in species],
+            name="iris",
+            labels=SPECIES,
+            features=FEATURES,
+            batch_size=batch_size,
+            split=split,
+            seed=seed,
+            standardize=standardize,
+            **options,
+        )
+
+
+def parse(text: str) -> tuple[list[list[float]], list[int]]:
+    """Return measurements and species numbers of a table with Iris' columns, in any order.
+
+    >>> parse("species,sepal_length,sepal_width,petal_length,petal_width\\nsetosa,5.1,3.5,1.4,0.2")
+    ([[5.1, 3.5, 1.4, 0.2]], [0])
+    """
+    import csv
+
+    lines = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    table = csv.DictReader(lines, skipinitialspace=True)
+    wanted = (*FEATURES, "species")
+    missing = [column for column in wanted if column not in (table.fieldnames or ())]
+    if missing:
+        raise DataError(
+            "NNM713",
+            f"row 1 does not name the column {', '.join(missing)}",
+            hint=f"a header row names {', '.join(wanted)}",
+        )
+    measurements: list[list[float]] = []
+    species: list[int] = []
+    for row, cells in enumerate(table, 2):
+        column = ""
+        try:
+            values: list[float] = []
+            for column in FEATURES:
+                values.append(float(cells[column]))
+            column = "species"
+            species.append(SPECIES.index(cells[column]))
+        except (TypeError, ValueError) as error:
+            found = "missing" if cells[column] is None else f'"{cells[column]}"'
+            raise DataError("NNM713", f"row {row}, column {column} is {found}") from error
+        measurements.append(values)
+    return measurements, species
+
+
+def _shipped() -> str:
+    from importlib.resources import files
+
+    return files("webnnm.data").joinpath("iris.csv").read_text(encoding="utf-8")

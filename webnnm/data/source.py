@@ -1,0 +1,55 @@
+"""Reading a text from where it lies."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from webnnm.errors import DataError
+
+_REMOTE = ("http://", "https://", "file://")
+
+
+async def read_text(location: str | Path) -> str:
+    """Return the text of a file, or of what an http, https or file URL answers with.
+
+    >>> import asyncio, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.csv").write_text("1,2")
+    ...     asyncio.run(read_text(Path(folder, "a.csv")))
+    '1,2'
+
+    In a page every location is fetched, relative to the page, unless the file system of Pyodide
+    has a file of that name. Raises `DataError` NNM715 for another kind of URL, or for one that
+    cannot be read.
+    """
+    address = str(location)
+    scheme = address.partition("://")[0]
+    if "://" in address and not address.startswith(_REMOTE):
+        raise DataError(
+            "NNM715",
+            f'"{address}" cannot be read: {scheme} is not supported',
+            hint="give a path, or a URL that starts with http, https or file",
+        )
+    try:
+        if "://" not in address and (sys.platform != "emscripten" or Path(address).is_file()):
+            return Path(address).read_text(encoding="utf-8-sig")
+        if sys.platform == "emscripten":
+            from webnnm.backends.pyodide_host import fetch_text
+
+            return await fetch_text(address)
+        return await _open_url(address)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError("NNM715", f'"{address}" cannot be read: {error}') from error
+
+
+async def _open_url(address: str) -> str:
+    import asyncio
+    from urllib.request import urlopen
+
+    def load() -> bytes:
+        with urlopen(address, timeout=30) as answer:
+            return answer.read()
+
+    # In a thread: other tasks go on while the answer is on its way.
+    return (await asyncio.to_thread(load)).decode("utf-8-sig")

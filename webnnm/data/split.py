@@ -1,0 +1,125 @@
+"""Which rows belong to training, validation and testing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+from webnnm.errors import DataError, suggestion
+from webnnm.random import Purpose, Stream
+
+Method = Literal["stratified", "random", "sequential"]
+Rows = tuple[list[int], list[int], list[int]]
+"""The rows of training, validation and testing."""
+
+METHODS: tuple[Method, ...] = get_args(Method)
+PARTS = ("training", "validation", "testing")
+
+_BILLION = 10**9
+"""Shares are kept as whole billionths: 0.15 of 50 rows is then a tie exactly."""
+
+
+def split_rows(
+    row_count: int,
+    split: Sequence[Any],
+    *,
+    method: Method = "stratified",
+    classes: Sequence[int] | None = None,
+    seed: int = 0,
+) -> Rows:
+    """Divide rows into training, validation and testing (spec G.3); each part is in file order.
+
+    >>> training, validation, testing = split_rows(6, (0.5, 0, 0.5), classes=[0, 1] * 3)
+    >>> len(training), len(validation), len(testing)
+    (4, 0, 2)
+    >>> split_rows(4, (2, 0, 1), method="sequential")
+    ([0, 1], [], [2])
+
+    `split` holds three shares that add up to 1, or three counts (rows beyond them are left out),
+    or three lists of row numbers, which are taken as they are. `classes` gives the class of every
+    row; "stratified" without it is "random". Raises `DataError` NNM704 for an impossible split.
+    """
+    if method not in METHODS:
+        hint = suggestion(str(method), METHODS) or f"one of {', '.join(METHODS)}"
+        raise DataError("NNM704", f'unknown split method "{method}"', hint=hint)
+    if len(split) != len(PARTS):
+        raise DataError(
+            "NNM704",
+            f"split has {len(split)} parts",
+            hint="give training, validation and testing, such as (0.7, 0, 0.3)",
+        )
+    if not all(isinstance(part, int | float) for part in split):
+        return _explicit(row_count, split)
+    if any(not part >= 0 for part in split):
+        raise DataError("NNM704", f"split {tuple(split)} has a negative part")
+    stream = Stream(seed, Purpose.SPLITTING)
+    groups = [list(range(row_count))]
+    if method == "stratified" and classes is not None:
+        groups = [
+            [row for row, number in enumerate(classes) if number == wanted]
+            for wanted in sorted(set(classes))
+        ]
+    if method != "sequential":
+        groups = [[group[i] for i in stream.permutation(len(group))] for group in groups]
+    if sum(split) > 1 + 1e-6:
+        return _by_counts(row_count, split, groups)
+    if abs(sum(split) - 1) > 1e-6:
+        raise DataError(
+            "NNM704",
+            f"the shares of split {tuple(split)} add up to {sum(split):g}",
+            hint="shares add up to 1; counts are whole numbers",
+        )
+    parts: Rows = ([], [], [])
+    for group in groups:
+        first = 0
+        for part, size in zip(parts, _shared_out(len(group), split), strict=True):
+            part += group[first : first + size]
+            first += size
+    return tuple(map(sorted, parts))  # type: ignore[return-value]
+
+
+def _shared_out(total: int, shares: Sequence[float]) -> list[int]:
+    """Divide a number by the largest-remainder rule, ties to the earlier part."""
+    portions = [total * round(share * _BILLION) for share in shares]
+    sizes = [portion // _BILLION for portion in portions]
+    by_remainder = sorted(range(len(shares)), key=lambda part: -(portions[part] % _BILLION))
+    for part in by_remainder[: total - sum(sizes)]:
+        sizes[part] += 1
+    return sizes
+
+
+def _by_counts(row_count: int, counts: Sequence[float], groups: list[list[int]]) -> Rows:
+    """Cut exact counts from the rows, the classes spread evenly over them."""
+    if any(part != int(part) for part in counts) or sum(counts) > row_count:
+        raise DataError(
+            "NNM704",
+            f"split {tuple(counts)} does not fit {row_count} rows",
+            hint=f"give shares that add up to 1, or counts of {row_count} rows at most",
+        )
+    # Row j of n of its class stands at (j + ½)/n: every stretch has all classes in proportion.
+    placed = [
+        ((2 * j + 1) / (2 * len(group)), number, row)
+        for number, group in enumerate(groups)
+        for j, row in enumerate(group)
+    ]
+    order = [row for _, _, row in sorted(placed)]
+    first, second = int(counts[0]), int(counts[0] + counts[1])
+    last = int(sum(counts))
+    return sorted(order[:first]), sorted(order[first:second]), sorted(order[second:last])
+
+
+def _explicit(row_count: int, lists: Sequence[Any]) -> Rows:
+    parts: list[list[int]] = []
+    seen: dict[int, str] = {}
+    for name, rows in zip(PARTS, lists, strict=True):
+        if isinstance(rows, int | float) and rows != 0:
+            raise DataError("NNM704", f"split mixes the number {rows} with lists of rows")
+        part = [] if isinstance(rows, int | float) else [int(row) for row in rows]
+        for row in part:
+            if not 0 <= row < row_count:
+                raise DataError("NNM704", f"{name}: row {row} of 0 … {row_count - 1}")
+            if row in seen:
+                raise DataError("NNM704", f"row {row} is in {seen[row]} and again in {name}")
+            seen[row] = name
+        parts.append(part)
+    return tuple(parts)  # type: ignore[return-value]

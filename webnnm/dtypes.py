@@ -1,0 +1,120 @@
+"""The data types of WebNN: their order, their sizes, what fits into what."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Literal, TypeGuard
+
+DataType = Literal[
+    "float32",
+    "float16",
+    "int64",
+    "uint64",
+    "int32",
+    "uint32",
+    "int8",
+    "uint8",
+    "int4",
+    "uint4",
+]
+
+PRECEDENCE: tuple[DataType, ...] = (
+    "float32",
+    "float16",
+    "int64",
+    "uint64",
+    "int32",
+    "uint32",
+    "int8",
+    "uint8",
+    "int4",
+    "uint4",
+)
+"""All types, the one that wins when types meet first (spec B.5)."""
+
+FLOAT: frozenset[DataType] = frozenset({"float32", "float16"})
+SIGNED: frozenset[DataType] = FLOAT | {"int64", "int32", "int8", "int4"}
+ANY: frozenset[DataType] = frozenset(PRECEDENCE)
+
+_BITS: dict[DataType, int] = {
+    "float32": 32,
+    "float16": 16,
+    "int64": 64,
+    "uint64": 64,
+    "int32": 32,
+    "uint32": 32,
+    "int8": 8,
+    "uint8": 8,
+    "int4": 4,
+    "uint4": 4,
+}
+
+FORMATS: dict[DataType, str] = {
+    "float32": "f",
+    "float16": "e",
+    "int64": "q",
+    "uint64": "Q",
+    "int32": "i",
+    "uint32": "I",
+    "int8": "b",
+    "uint8": "B",
+}
+"""`struct` format of one element; the 4-bit types have none, two of them share a byte."""
+
+FLOAT16_MAX = 65504.0
+
+
+def is_data_type(word: str) -> TypeGuard[DataType]:
+    """Tell whether a word names a data type."""
+    return word in _BITS
+
+
+def byte_length(dtype: DataType, count: int) -> int:
+    """Return the bytes that `count` elements take.
+
+    >>> byte_length("float16", 3), byte_length("uint4", 3)
+    (6, 2)
+    """
+    return -(-_BITS[dtype] * count // 8)
+
+
+def is_float(dtype: DataType) -> bool:
+    """Tell whether a type is a floating-point type."""
+    return dtype in FLOAT
+
+
+def highest(dtypes: Iterable[DataType]) -> DataType:
+    """Return the type of highest precedence.
+
+    >>> highest(["int32", "float16", "uint8"])
+    'float16'
+    """
+    return min(dtypes, key=PRECEDENCE.index)
+
+
+def is_upcast(source: DataType, target: DataType) -> bool:
+    """Tell whether a cast goes up in precedence or stays (spec B.5, rule 5)."""
+    return PRECEDENCE.index(target) <= PRECEDENCE.index(source)
+
+
+def integer_range(dtype: DataType) -> tuple[int, int]:
+    """Return the smallest and largest value of an integer type.
+
+    >>> integer_range("int8")
+    (-128, 127)
+    """
+    bits = _BITS[dtype]
+    if dtype.startswith("uint"):
+        return 0, 2**bits - 1
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+
+def holds(dtype: DataType, number: float) -> bool:
+    """Tell whether a literal has a value in this type; floats hold every number."""
+    if is_float(dtype):
+        return True
+    if not math.isfinite(number) or number != int(number):
+        return False
+    low, high = integer_range(dtype)
+    return low <= number <= high

@@ -1,0 +1,1 @@
+"""Models as graphs: the tensor graph, and how a document becomes one."""

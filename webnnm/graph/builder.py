@@ -1,0 +1,238 @@
+"""The graph builder: WebNN's MLGraphBuilder in snake_case, on any backend."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from webnnm import ops
+from webnnm.arrays import HostArray
+from webnnm.dtypes import DataType, highest, is_data_type
+from webnnm.errors import Span, suggestion
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
+from webnnm.ops.naming import snake_case
+from webnnm.ops.operator import (
+    REQUIRED,
+    AnyOperator,
+    Composite,
+    Operator,
+    OperatorError,
+    TensorType,
+)
+from webnnm.shapes import MAX_DIMENSION, show
+
+
+class GraphBuilder:
+    """Builds tensor graphs; every operator of the registry is a method in snake_case.
+
+    >>> b = GraphBuilder()
+    >>> x = b.input("x", "float32", [2, 3])
+    >>> y = b.softmax(b.matmul(x, b.constant([[1.0], [2.0], [3.0]])), axis=1)
+    >>> b.build({"y": y}).outputs["y"]
+    float32[2, 1]
+
+    Numbers among the operands become scalar constants of the other operands' type. Equal
+    expressions are one node, equal constants are one constant.
+
+    Raises `OperatorError` where operands or options break an operator's rule.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Node] = {}
+        self._inputs: dict[str, Operand] = {}
+        self._label = ""
+        self._span: Span | None = None
+
+    def input(self, name: str, dtype: DataType, shape: Sequence[int]) -> Operand:
+        """Return the input of that name; a second one of the same name is an error."""
+        if not is_data_type(dtype):
+            raise OperatorError("NNM113", f'input "{name}": unknown data type "{dtype}"')
+        if name in self._inputs:
+            raise OperatorError("NNM206", f'the graph has an input "{name}" already')
+        if not all(1 <= size <= MAX_DIMENSION for size in shape):
+            raise OperatorError("NNM109", f'input "{name}" {show(shape)}: sizes are 1 … 2147483647')
+        node = InputNode(types=(TensorType(dtype, tuple(shape)),), label=name, name=name)
+        self._inputs[name] = Operand(self, node)
+        return self._inputs[name]
+
+    def constant(
+        self, value: Any, dtype: DataType | None = None, shape: Sequence[int] | None = None
+    ) -> Operand:
+        """Return a constant: a number, nested lists, or anything with the buffer protocol."""
+        array = HostArray.of(value, dtype, shape)
+        key = (array.dtype, array.shape, hashlib.sha256(array.data).digest())
+        node = self._known.get(key)
+        if node is None:
+            types = (TensorType(array.dtype, array.shape),)
+            node = ConstantNode(types=types, label=self._label, span=self._span, array=array)
+            self._known[key] = node
+        return Operand(self, node)
+
+    def build(self, outputs: Mapping[str, Operand]) -> Graph:
+        """Return the graph of these outputs."""
+        return Graph(dict(outputs), dict(self._inputs))
+
+    @contextmanager
+    def place(self, label: str, span: Span | None = None) -> Iterator[None]:
+        """Give the nodes made inside the block a label and a place in the model text."""
+        outer = self._label, self._span
+        self._label, self._span = label, span
+        try:
+            yield
+        finally:
+            self._label, self._span = outer
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        operator = ops.method(name)
+        if operator is None:
+            hint = suggestion(name, ops.methods())
+            raise AttributeError(f'GraphBuilder has no operator "{name}"; {hint}')
+
+        def apply(*operands: Any, **options: Any) -> Any:
+            return self.apply(operator, operands, options)
+
+        return apply
+
+    def apply(
+        self, operator: AnyOperator, operands: Sequence[Any], options: Mapping[str, Any]
+    ) -> Any:
+        """Apply an operator of the registry: one `Operand`, or a tuple of them."""
+        found, options = self._bind(operator, operands, options)
+        types = [operand.type for operand in found if operand is not None]
+        _check_types(operator, found)
+        checked = {
+            name: _checked(operator, name, option.check, option.default, options, types)
+            for name, option in operator.options.items()
+        }
+        if isinstance(operator, Composite):
+            return operator.decompose(self, *found, **checked)
+        result = operator.infer(*(operand and operand.type for operand in found), **checked)
+        several = not isinstance(result, TensorType)
+        node = self._node(operator, found, checked, result if several else (result,))
+        if several:
+            return tuple(Operand(self, node, index) for index in range(len(result)))
+        return Operand(self, node)
+
+    def _bind(
+        self, operator: AnyOperator, given: Sequence[Any], options: Mapping[str, Any]
+    ) -> tuple[list[Operand | None], Mapping[str, Any]]:
+        """Match what was given to the operator's slots, numbers turned into constants."""
+        slots = operator.operands
+        names = [snake_case(slot.name) for slot in slots]
+        named = {name for name, slot in zip(names, slots, strict=True) if slot.keyword}
+        keywords = named & options.keys()
+        unknown = options.keys() - operator.options.keys() - keywords
+        if unknown:
+            word = min(unknown)
+            raise OperatorError(
+                "NNM301",
+                f'"{operator.name}" has no option "{word}"',
+                suggestion(word, [*operator.options, *sorted(named)]),
+            )
+        if slots and slots[0].variadic:
+            given = given[0] if len(given) == 1 and not isinstance(given[0], Operand) else given
+            values = list(given)
+        else:
+            required = sum(not slot.optional for slot in slots)
+            if not required <= len(given) <= len(slots):
+                raise OperatorError(
+                    "NNM302",
+                    f'"{operator.name}" takes {_amount(required, len(slots))}, {len(given)} given',
+                )
+            twice = keywords.intersection(names[: len(given)])
+            if twice:
+                raise OperatorError("NNM302", f'"{operator.name}" is given {min(twice)} twice')
+            rest = [options.get(name) for name in names[len(given) :]]
+            values = [*given, *rest]
+        dtypes = [value.dtype for value in values if isinstance(value, Operand)]
+        if not dtypes and slots:
+            raise OperatorError("NNM302", f'"{operator.name}" needs a tensor among its operands')
+        literal = _literal_type(dtypes) if dtypes else "float32"
+        found = [
+            value if value is None or isinstance(value, Operand) else self.constant(value, literal)
+            for value in values
+        ]
+        return found, {key: value for key, value in options.items() if key not in keywords}
+
+    def _node(
+        self,
+        operator: Operator,
+        operands: Sequence[Operand | None],
+        options: Mapping[str, Any],
+        types: tuple[TensorType, ...],
+    ) -> Node:
+        key = (
+            operator,
+            tuple(operand and (id(operand.node), operand.index) for operand in operands),
+            tuple(options.values()),
+        )
+        node = self._known.get(key)
+        if node is None:
+            node = OperatorNode(
+                types=types,
+                label=self._label,
+                span=self._span,
+                operator=operator,
+                operands=tuple(operands),
+                options=options,
+            )
+            self._known[key] = node
+        return node
+
+
+def _literal_type(dtypes: Sequence[DataType]) -> DataType:
+    # The condition of `where` says nothing about the numbers beside it.
+    others = [dtype for dtype in dtypes if dtype != "uint8"]
+    return highest(others or dtypes)
+
+
+def _amount(required: int, most: int) -> str:
+    numbers = str(required) if required == most else f"{required} to {most}"
+    return f"{numbers} operand{'' if numbers == '1' else 's'}"
+
+
+def _checked(
+    operator: AnyOperator,
+    name: str,
+    check: Callable[..., Any],
+    default: Any,
+    given: Mapping[str, Any],
+    types: Sequence[TensorType],
+) -> Any:
+    value = given.get(name, default)
+    if value is REQUIRED:
+        raise OperatorError("NNM304", f'"{operator.name}" needs {name}=')
+    try:
+        return check(value, *types)
+    except OperatorError as error:
+        raise OperatorError(error.code, f'{name} of "{operator.name}": {error.message}') from error
+
+
+def _check_types(operator: AnyOperator, operands: Sequence[Operand | None]) -> None:
+    """Check types and ranks against the operator's slots."""
+    slots = operator.operands
+    if slots and slots[0].variadic:
+        slots = slots * len(operands)
+    for slot, operand in zip(slots, operands, strict=True):
+        if operand is None:
+            continue
+        low, high = slot.ranks
+        if operand.dtype not in slot.dtypes:
+            allowed = ", ".join(sorted(slot.dtypes))
+            raise OperatorError(
+                "NNM501", f'{slot.name} of "{operator.name}" is {operand.dtype}, not {allowed}'
+            )
+        if operand.rank < low or (high is not None and operand.rank > high):
+            rule = f"rank {low}" if low == high else f"rank {low} … {'' if high is None else high}"
+            raise OperatorError(
+                "NNM405", f'{slot.name} of "{operator.name}" is {operand.type}, needs {rule}'
+            )
+        leader = operands[slot.like] if slot.like is not None else None
+        if leader is not None and leader.dtype != operand.dtype:
+            raise OperatorError(
+                "NNM501",
+                f'operands of "{operator.name}" are {leader.dtype} and {operand.dtype}',
+                "cast one of them",
+            )

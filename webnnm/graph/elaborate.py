@@ -1,0 +1,150 @@
+"""From a document to a network: expansion, references, shapes, types (spec part B)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from webnnm.errors import Span
+from webnnm.graph.declare import Declared
+from webnnm.graph.expand import Expander, Flow
+from webnnm.graph.infer import infer_shapes
+from webnnm.graph.loss_words import check_losses
+from webnnm.graph.outline import Outline, outline
+from webnnm.graph.resolve import Resolver
+from webnnm.graph.types import constant_types, infer_types
+from webnnm.graph.vertices import (
+    InputVertex,
+    LayerVertex,
+    Network,
+    Output,
+    ParameterVertex,
+    Source,
+    layers_before,
+)
+from webnnm.notation.syntax import Document
+from webnnm.ops.features import Features
+
+
+def elaborate(document: Document) -> Network:
+    """Turn a document into a network with every shape and type known.
+
+    >>> from webnnm.notation import parse
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
+    >>> [(p.name, str(p.features[0])) for p in elaborate(parse(text)).parameters]
+    [('w1', '[4, 3]'), ('b1', '[3]')]
+
+    Raises `ModelError` NNM201 … NNM603 at the place in the text.
+    """
+    found = outline(document)
+    check_losses(found)
+    declared = Declared(found)
+    constant_types(declared.constants.values(), found)
+    expander = Expander(found)
+    flows: dict[str, Flow] = {}
+    for block in found.roots:
+        entering = Source(declared.inputs[block.name]) if block.input else None
+        flows[block.name] = expander.expand_root(block, entering)
+    resolver = Resolver(found, expander, declared)
+    for given in expander.layers:
+        given.vertex.features = [Features(declared.changes)]
+        resolver.resolve(given)
+    layers = [given.vertex for given in expander.layers]
+    _label(layers)
+    _refuse_cycles(found, layers)
+    outputs = [
+        Output(block, resolver.source(flows[block.name], Span(0, 0)))
+        for block in found.roots
+        if block.output is not None
+    ]
+    network = _culled(found, declared, layers, outputs, resolver.parameters)
+    _warn_unused(found, expander)
+    infer_shapes(network, declared.changes)
+    infer_types(network)
+    return network
+
+
+def _label(layers: Iterable[LayerVertex]) -> None:
+    """Name every layer: as written, else operator and running count (spec B.1)."""
+    counts: dict[str, int] = {}
+    taken = {layer.name for layer in layers if layer.name}
+    for layer in layers:
+        word = layer.operator.name
+        number = counts.get(word, 0) + 1
+        while f"{word}{number}" in taken:
+            number += 1
+        counts[word] = number
+        layer.label = layer.name or f"{word}{number}"
+
+
+def _refuse_cycles(found: Outline, layers: Iterable[LayerVertex]) -> None:
+    """Raise NNM208 for the first layer, in elaboration order, that depends on itself."""
+    remaining = {id(layer): layer for layer in layers}
+    users: dict[int, list[LayerVertex]] = {}
+    waiting: dict[int, int] = {}
+    for layer in remaining.values():
+        own = [s.vertex for s in layer.sources() if isinstance(s.vertex, LayerVertex)]
+        waiting[id(layer)] = len(own)
+        for vertex in own:
+            users.setdefault(id(vertex), []).append(layer)
+    ready = [layer for layer in remaining.values() if not waiting[id(layer)]]
+    while ready:
+        layer = ready.pop()
+        del remaining[id(layer)]
+        for user in users.get(id(layer), []):
+            waiting[id(user)] -= 1
+            if not waiting[id(user)]:
+                ready.append(user)
+    for layer in remaining.values():
+        if _reaches_itself(layer, remaining):
+            message = f'"{layer.label}" depends on itself'
+            raise found.error("NNM208", message, layer.span, "break the loop of references")
+
+
+def _reaches_itself(layer: LayerVertex, among: dict[int, LayerVertex]) -> bool:
+    seen: set[int] = set()
+    stack = [source.vertex for source in layer.sources()]
+    while stack:
+        vertex = stack.pop()
+        if vertex is layer:
+            return True
+        if id(vertex) not in among or id(vertex) in seen:
+            continue
+        seen.add(id(vertex))
+        stack.extend(source.vertex for source in among[id(vertex)].sources())
+    return False
+
+
+def _culled(
+    found: Outline,
+    declared: Declared,
+    layers: list[LayerVertex],
+    outputs: list[Output],
+    parameters: list[ParameterVertex],
+) -> Network:
+    """Drop what no output depends on, with a warning that lists it."""
+    order = layers_before(output.source.vertex for output in outputs)
+    kept = {id(layer) for layer in order}
+    used = {id(s.vertex) for layer in order for s in layer.sources()}
+    used |= {id(output.source.vertex) for output in outputs}
+    lost = [layer.label for layer in layers if id(layer) not in kept]
+    idle = [f"{name}:input" for name, vertex in declared.inputs.items() if id(vertex) not in used]
+    if lost or idle:
+        found.warn("NNM002", f"no output depends on {', '.join([*lost, *idle])}")
+    for layer in order:
+        for source in layer.sources():
+            if isinstance(source.vertex, ParameterVertex) and source.vertex.user is None:
+                source.vertex.user = layer
+    return Network(
+        outline=found,
+        inputs=list[InputVertex](declared.inputs.values()),
+        outputs=outputs,
+        layers=[layer for layer in layers if id(layer) in kept],
+        parameters=[p for p in parameters if id(p) in used],
+        order=order,
+    )
+
+
+def _warn_unused(found: Outline, expander: Expander) -> None:
+    for block in found.blocks.values():
+        if block.layers is not None and not block.is_root and block.name not in expander.used:
+            found.warn("NNM001", f'block "{block.name}" is never used', block.layers.span)

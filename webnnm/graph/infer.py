@@ -1,0 +1,238 @@
+"""Infers feature shapes in both directions until nothing changes (spec B.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from webnnm.errors import ModelError, Span, raise_first, suggestion
+from webnnm.graph.declare import shape_of
+from webnnm.graph.outline import Outline
+from webnnm.graph.vertices import (
+    LayerVertex,
+    Network,
+    Output,
+    Vertex,
+    written,
+)
+from webnnm.notation.syntax import NamedShape, Reference
+from webnnm.ops.features import Changes, Conflict, Features
+from webnnm.ops.operator import OperatorError
+from webnnm.shapes import show
+
+
+class LayerView:
+    """A layer as its shape rule sees it."""
+
+    def __init__(self, outline: Outline, vertex: LayerVertex) -> None:
+        self.outline = outline
+        self.vertex = vertex
+        self.settled = False
+        self.operands: Sequence[Features] = [source.features for source in vertex.operands]
+        self.results: Sequence[Features] = vertex.features
+        self.options: Mapping[str, Any] = vertex.options
+        self.tensors: Mapping[str, Features] = {
+            name: source.features for name, source in vertex.tensors.items()
+        }
+
+    @property
+    def flow(self) -> Features:
+        """The first operand."""
+        return self.operands[0]
+
+    @property
+    def result(self) -> Features:
+        """The first result."""
+        return self.results[0]
+
+    def axes(self, option: str) -> list[int | str] | None:
+        """Resolve an option of axes, or the names of a sizes option, against the flow."""
+        flow = self.flow
+        if flow.rank is None:
+            return None
+        asked = self.options[option]
+        if asked is None:
+            return self._default(option, flow.rank)
+        words = asked.names if hasattr(asked, "names") else asked
+        found = [self._axis(word, flow, option) for word in words]
+        if len(set(found)) < len(found):
+            self.fail("NNM309", "an axis occurs twice", at=option)
+        return found
+
+    def _default(self, option: str, rank: int) -> list[int | str]:
+        if option == "axis":
+            return []
+        order = range(rank)
+        return list(reversed(order)) if option == "permutation" else list(order)
+
+    def _axis(self, word: int | str, flow: Features, option: str) -> int | str:
+        rank = flow.rank or 0
+        if isinstance(word, int):
+            if not -rank <= word < rank:
+                self.fail("NNM308", f"axis {word}, rank {rank}", at=option)
+            return word % rank
+        if word in flow.names:
+            return flow.names.index(word)
+        if word == "sequence" or (flow.sequence is not None and word == flow.sequence):
+            if flow.sequence is None:
+                self.fail("NNM411", "there is no sequence dimension here", at=option)
+            return "sequence"
+        if word == "batch":
+            if option == "permutation":
+                return "batch"
+            if self.vertex.operator.name == "gather" and "indices" in self.tensors:
+                return "batch"
+            self.fail("NNM310", f'"{self.vertex.operator.name}" works per sample', at=option)
+        names = [name for name in flow.names if name is not None]
+        self.fail("NNM307", f'no dimension "{word}"', at=option, hint=suggestion(word, names))
+
+    def fail(self, code: str, message: str, *, at: str | None = None, hint: str = "") -> NoReturn:
+        """Raise a `ModelError` at the layer word, or where an option was written."""
+        span = self.vertex.places.get(at or "", self.vertex.span)
+        raise layer_error(self.outline, self.vertex, code, message, span, hint)
+
+
+def layer_error(
+    outline: Outline,
+    vertex: LayerVertex,
+    code: str,
+    message: str,
+    span: Span | None = None,
+    hint: str = "",
+) -> ModelError:
+    """Return an error of a layer with the chain of calls it stands in."""
+    if len(vertex.chain) > 1:
+        message += f" (in {' > '.join(vertex.chain)})"
+    return outline.error(code, message, span or vertex.span, hint)
+
+
+def infer_shapes(network: Network, changes: Changes) -> None:
+    """Infer every feature shape of a network.
+
+    Raises `ModelError`: NNM401, NNM402, NNM404, NNM407, NNM410, NNM411 where facts contradict,
+    NNM403 where they do not suffice.
+    """
+    outline = network.outline
+    views = [LayerView(outline, vertex) for vertex in network.order]
+    for vertex in network.order:
+        _declare(outline, vertex)
+    _fixpoint(views, changes)
+    for output in network.outputs:
+        _check_output(outline, output)
+    _fixpoint(views, changes)
+    for output in network.outputs:
+        _order_output(outline, output)
+    _require_known(network)
+
+
+def _fixpoint(views: Sequence[LayerView], changes: Changes) -> None:
+    """Apply all rules forward and backward until nothing is learnt any more."""
+    before = -1
+    while before != changes.count:
+        before = changes.count
+        for view in views:
+            _apply(view, changes)
+        for view in reversed(views):
+            _apply(view, changes)
+
+
+def _apply(view: LayerView, changes: Changes) -> None:
+    if view.settled:
+        return
+    before = changes.count
+    try:
+        view.vertex.rules.shape(view)
+    except Conflict:
+        declared, inferred = view.results[0], view.operands[0] if view.operands else None
+        message = f"declared {declared}, inferred {inferred}"
+        view.fail("NNM402", message, at="shape")
+    except OperatorError as error:
+        view.fail(error.code, error.message, hint=error.hint)
+    # A rule that knows everything and learns nothing need not run again.
+    view.settled = before == changes.count and all(
+        features.known for features in (*view.operands, *view.results, *view.tensors.values())
+    )
+
+
+def _declare(outline: Outline, vertex: LayerVertex) -> None:
+    """Take over the written shape of a layer's result."""
+    if vertex.shape is None:
+        return
+    sizes, names = shape_of(outline, vertex.shape)
+    result = vertex.features[0]
+    if isinstance(vertex.shape, NamedShape):
+        result.learn(sizes)
+        result.learn_names(names)
+        result.renamed = True
+    else:
+        result.learn(sizes)
+        if len(sizes) == 1:
+            result.learn_names(["features"])
+            result.renamed = True
+
+
+def _check_output(outline: Outline, output: Output) -> None:
+    """Compare the declared shape with the inferred one, or let the source adopt it."""
+    port = output.block.output
+    assert port is not None
+    sizes, names = shape_of(outline, port.shape)
+    features = output.source.features
+    order = _declared_order(features, names)
+    declared: list[int] = [0] * len(sizes)
+    for place, k in enumerate(order):
+        declared[k] = sizes[place]
+    try:
+        features.learn(declared)
+    except Conflict:
+        message = f"declared {show(sizes)}, inferred {features}"
+        raise outline.error("NNM402", message, port.shape.span) from None
+    option = written(port.options).get("sequence")
+    if option is None:
+        return
+    word = option.value.word if isinstance(option.value, Reference) else None
+    if isinstance(option.value, NamedShape):
+        word = option.value.dimensions[0].name
+    wanted = {"true": features.sequence or "a sequence", "false": None}.get(str(word), word)
+    if wanted != features.sequence:
+        found = f'"{features.sequence}"' if features.sequence else "no sequence"
+        message = f"declared {wanted or 'no sequence'}, found {found}"
+        raise outline.error("NNM411", message, option.span)
+
+
+def _declared_order(features: Features, names: Sequence[str | None]) -> list[int]:
+    """Return the feature of the source for each declared dimension."""
+    inferred = list(features.names)
+    if None not in names and len(set(names)) == len(names) and set(names) == set(inferred):
+        return [inferred.index(name) for name in names]
+    return list(range(len(names)))
+
+
+def _order_output(outline: Outline, output: Output) -> None:
+    port = output.block.output
+    assert port is not None
+    _, names = shape_of(outline, port.shape)
+    output.order = tuple(_declared_order(output.source.features, names))
+    output.names = ("labels",) if list(names) == [None] else tuple(names)
+
+
+def _require_known(network: Network) -> None:
+    """Raise NNM403 for the first parameter, then the first layer, of unknown shape."""
+    outline = network.outline
+    unknown: list[tuple[Vertex, str]] = []
+    for parameter in network.parameters:
+        if not parameter.features[0].known:
+            unknown.append((parameter, parameter.name))
+    for layer in network.layers:
+        if not all(features.known for features in layer.features):
+            unknown.append((layer, layer.label))
+    raise_first(
+        [
+            outline.error(
+                "NNM403",
+                f'cannot infer the shape of "{name}": {vertex.features[0]}',
+                vertex.span,
+                "write shape= on the layer",
+            )
+            for vertex, name in unknown
+        ]
+    )

@@ -1,0 +1,180 @@
+"""Chooses the initialiser of every parameter (spec B.6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from webnnm.errors import suggestion
+from webnnm.graph.outline import Outline
+from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex, Vertex
+from webnnm.notation.syntax import Call, Number
+from webnnm.shapes import Shape, count
+
+Kind = Literal["constant", "uniform", "normal", "truncatedNormal"]
+
+RECTIFIERS = {"relu", "leakyRelu", "elu", "prelu", "gelu", "hardSwish", "softplus"}
+TRANSPARENT = {
+    "add",
+    "sub",
+    "residual",
+    "batchNormalization",
+    "layerNormalization",
+    "instanceNormalization",
+    "meanVarianceNormalization",
+    "rmsNorm",
+    "dropout",
+    "averagePool2d",
+    "maxPool2d",
+    "l2Pool2d",
+    "globalAveragePool",
+    "reshape",
+    "flatten",
+    "identity",
+}
+
+
+@dataclass(frozen=True)
+class Initialiser:
+    """How a parameter starts: `constant(a)`, `uniform(a, b)`, `normal(std a, mean b)`."""
+
+    kind: Kind
+    a: float = 0.0
+    b: float = 0.0
+
+    def __str__(self) -> str:
+        numbers = (self.a,) if self.kind == "constant" else (self.a, self.b)
+        return f"{self.kind}({', '.join(f'{number:.4g}' for number in numbers)})"
+
+
+def initialisers(network: Network) -> dict[str, Initialiser]:
+    """Return the initialiser of every parameter by name.
+
+    Raises `ModelError` NNM303 for an unknown initialiser or wrong arguments.
+    """
+    users = _users(network)
+    return {
+        parameter.name: _written(network.outline, parameter)
+        if parameter.init is not None
+        else _default(parameter, users)
+        for parameter in network.parameters
+    }
+
+
+def _written(outline: Outline, parameter: ParameterVertex) -> Initialiser:
+    init = parameter.init
+    assert init is not None
+    name = str(init.function) if isinstance(init, Call) else str(init)
+    arguments = [
+        argument.value
+        for argument in (init.arguments if isinstance(init, Call) else ())
+        if isinstance(argument, Number)
+    ]
+    fan_in, fan_out = fans(parameter)
+    match name, arguments:
+        case "zeros", []:
+            return Initialiser("constant", 0)
+        case "ones", []:
+            return Initialiser("constant", 1)
+        case "constant", [value]:
+            return Initialiser("constant", value)
+        case "normal" | "truncatedNormal", [std, *mean] if len(mean) <= 1:
+            return Initialiser(name, std, *mean)
+        case "uniform", [low, high]:
+            return Initialiser("uniform", low, high)
+        case "he", []:
+            return _symmetric(math.sqrt(6 / fan_in))
+        case "heNormal", []:
+            return Initialiser("normal", math.sqrt(2 / fan_in))
+        case "glorot", []:
+            return _symmetric(math.sqrt(6 / (fan_in + fan_out)))
+        case "glorotNormal", []:
+            return Initialiser("normal", math.sqrt(2 / (fan_in + fan_out)))
+        case _:
+            raise outline.error(
+                "NNM303",
+                f'"{name}" with {len(arguments)} numbers is no initialiser',
+                init.span,
+                suggestion(name, INITIALISERS),
+            )
+
+
+INITIALISERS = (
+    "zeros",
+    "ones",
+    "constant",
+    "normal",
+    "truncatedNormal",
+    "uniform",
+    "he",
+    "heNormal",
+    "glorot",
+    "glorotNormal",
+)
+
+
+def _symmetric(radius: float) -> Initialiser:
+    return Initialiser("uniform", -radius, radius)
+
+
+def _default(parameter: ParameterVertex, users: dict[int, list[LayerVertex]]) -> Initialiser:
+    shape = parameter.features[0].sizes()
+    user = parameter.user
+    following = _next_activation(user, users) if user is not None else None
+    match parameter.role:
+        case "weight" if len(shape) >= 2:
+            fan_in, fan_out = fans(parameter)
+            if following in RECTIFIERS:
+                return _symmetric(math.sqrt(6 / fan_in))
+            return _symmetric(math.sqrt(6 / (fan_in + fan_out)))
+        case "additive":
+            return Initialiser("constant", 0.01 if following == "relu" else 0.0)
+        case "ones":
+            return Initialiser("constant", 1)
+        case "slope":
+            return Initialiser("constant", 0.25)
+        case "table":
+            return Initialiser("normal", 0.02)
+        case _:
+            return Initialiser("constant", 0)
+
+
+def fans(parameter: ParameterVertex) -> tuple[int, int]:
+    """Return fan-in and fan-out of a parameter as its first layer uses it.
+
+    `[in, out]` of a product; the first two dimensions are outputs and inputs of a filter, the rest
+    its window.
+    """
+    shape: Shape = parameter.features[0].sizes()
+    if len(shape) < 2:
+        size = count(shape)
+        return size, size
+    user = parameter.user
+    if user is not None and user.options.get("b_transpose"):
+        shape = (*shape[:-2], shape[-1], shape[-2])
+    return count(shape[:-1]), shape[-1]
+
+
+def _next_activation(user: LayerVertex, users: dict[int, list[LayerVertex]]) -> str | None:
+    """Return the first operator behind a layer that is not transparent to initialisation."""
+    vertex = user
+    for _ in range(len(users) + 1):
+        following = users.get(id(vertex), [])
+        if not following:
+            return None
+        vertex = following[0]
+        if vertex.operator.name not in TRANSPARENT:
+            return vertex.operator.name
+    return None
+
+
+def _users(network: Network) -> dict[int, list[LayerVertex]]:
+    """Return for each vertex the layers into which it flows as first operand."""
+    users: dict[int, list[LayerVertex]] = {}
+    for layer in network.layers:
+        flow: Sequence[Vertex] = [source.vertex for source in layer.operands[:1]]
+        for vertex in flow:
+            users.setdefault(id(vertex), []).append(layer)
+    return users

@@ -1,0 +1,76 @@
+"""The words for losses in the notation, and which parameters each takes (spec D.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webnnm.errors import ModelError, suggestion
+from webnnm.graph.outline import Block, Outline
+from webnnm.notation.syntax import Items, LossParameter, Number
+
+
+@dataclass(frozen=True)
+class LossWord:
+    """A loss by its short name, its other names, and its parameters."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+
+
+LOSSES = (
+    LossWord("MSE", ("meanSquaredError",)),
+    LossWord("MAE", ("meanAbsoluteError",)),
+    LossWord("HUL", ("huber", "huberLoss"), ("delta",)),
+    LossWord("BCE", ("binaryCrossEntropy",)),
+    LossWord("BCEL", ("binaryCrossEntropyWithLogits",)),
+    LossWord("CCE", ("categoricalCrossEntropy",)),
+    LossWord("CCEL", ("categoricalCrossEntropyWithLogits", "cceWithLogits")),
+    LossWord("SCE", ("sparseCategoricalCrossEntropy",)),
+    LossWord("HIL", ("hinge", "hingeLoss")),
+    LossWord("KLD", ("kullbackLeibler", "klDivergence")),
+    LossWord("FOL", ("FL", "focal", "focalLoss"), ("gamma", "alpha")),
+)
+
+_BY_WORD = {word: loss for loss in LOSSES for word in (loss.name, *loss.aliases)}
+
+
+def loss_name(word: str) -> str | None:
+    """Return the short name of a loss, or None for an unknown word.
+
+    >>> loss_name("categoricalCrossEntropy")
+    'CCE'
+    """
+    return _BY_WORD[word].name if word in _BY_WORD else None
+
+
+def check_losses(outline: Outline) -> None:
+    """Check the losses of a document. Raises `ModelError` NNM601, NNM602, NNM603."""
+    for block in outline.blocks.values():
+        if block.loss is not None and loss_name(block.loss.loss) is None:
+            raise _unknown(outline, block)
+        for parameter in block.loss_parameters.values():
+            _check_parameter(outline, block, parameter)
+
+
+def _unknown(outline: Outline, block: Block) -> ModelError:
+    assert block.loss is not None
+    word, span = block.loss.loss, block.loss.loss_span
+    if word == "HL":
+        return outline.error(
+            "NNM602", '"HL" is ambiguous', span, "write HIL (hinge) or HUL (Huber)"
+        )
+    return outline.error("NNM601", f'unknown loss "{word}"', span, suggestion(word, _BY_WORD))
+
+
+def _check_parameter(outline: Outline, block: Block, parameter: LossParameter) -> None:
+    name, value = parameter.parameter, parameter.value
+    if block.loss is not None and name not in _BY_WORD[block.loss.loss].parameters:
+        message = f'{block.loss.loss} has no parameter "{name}"'
+        raise outline.error("NNM603", message, value.span)
+    numbers = value.items if isinstance(value, Items) else (value,)
+    least = "from 0" if name == "gamma" else "above 0"
+    for number in numbers:
+        found = number.value if isinstance(number, Number) else -1
+        if found < 0 or (found == 0 and name != "gamma"):
+            raise outline.error("NNM603", f"{name} takes numbers {least}", number.span)

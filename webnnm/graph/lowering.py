@@ -1,0 +1,236 @@
+"""From a network to the tensor graph of one batch size and sequence length (spec B.2, B.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from webnnm.dtypes import DataType
+from webnnm.errors import DataError, WebNNMError
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.infer import LayerView, layer_error
+from webnnm.graph.node import Graph, Operand
+from webnnm.graph.vertices import (
+    ConstantVertex,
+    InputVertex,
+    LayerVertex,
+    LiteralVertex,
+    Network,
+    Output,
+    ParameterVertex,
+    Source,
+)
+from webnnm.ops.features import Features
+from webnnm.ops.layout import Laid, Role
+from webnnm.ops.operator import AnyOperator
+
+PARAMETER_PREFIX = "param/"
+"""Parameters are graph inputs under this prefix, as they are in snapshots."""
+
+
+class Lowered:
+    """A network on a graph builder: operands for inputs, parameters and outputs."""
+
+    def __init__(self, builder: GraphBuilder) -> None:
+        self.builder = builder
+        self.inputs: dict[str, Operand] = {}
+        self.parameters: dict[str, Operand] = {}
+        self.outputs: dict[str, Operand] = {}
+
+    def graph(self) -> Graph:
+        """Return the inference graph: inputs and parameters in, outputs out."""
+        return self.builder.build(self.outputs)
+
+
+def lower_network(
+    network: Network,
+    *,
+    batch: int = 1,
+    sequence: Mapping[str, int] | None = None,
+    builder: GraphBuilder | None = None,
+    inputs: Mapping[str, Operand] | None = None,
+    parameters: Mapping[str, Operand] | None = None,
+) -> Lowered:
+    """Write a network into a tensor graph.
+
+    `sequence` gives a length for every sequence name that has no fixed one. `inputs` and
+    `parameters` are operands to use in place of graph inputs, by name.
+
+    Raises `DataError` NNM711 where a length is missing, `ModelError` where concrete sizes clash.
+    """
+    lowered = Lowered(builder or GraphBuilder())
+    lowering = _Lowering(network, lowered, batch, sequence or {}, inputs or {}, parameters or {})
+    for layer in network.order:
+        lowering.layer(layer)
+    for output in network.outputs:
+        lowered.outputs[output.name] = lowering.output(output)
+    return lowered
+
+
+class _Lowering:
+    def __init__(
+        self,
+        network: Network,
+        lowered: Lowered,
+        batch: int,
+        sequence: Mapping[str, int],
+        inputs: Mapping[str, Operand],
+        parameters: Mapping[str, Operand],
+    ) -> None:
+        self.network = network
+        self.lowered = lowered
+        self.builder = lowered.builder
+        self.batch = batch
+        self.lengths = sequence
+        self.done: dict[int, tuple[Laid, ...]] = {}
+        for vertex in network.inputs:
+            self._input(vertex, inputs.get(vertex.block))
+        for vertex in network.parameters:
+            self._parameter(vertex, parameters.get(vertex.name))
+
+    def _input(self, vertex: InputVertex, given: Operand | None) -> None:
+        features = vertex.features[0]
+        layout: tuple[Role, ...] = ("batch",)
+        shape = [self.batch]
+        if features.sequence is not None:
+            layout += ("sequence",)
+            shape.append(self._length(vertex, features.sequence))
+        sizes = features.sizes()
+        operand = given or self.builder.input(vertex.block, vertex.dtype, (*shape, *sizes))
+        self.lowered.inputs[vertex.block] = operand
+        laid = Laid(operand, (*layout, *range(len(sizes))), features.sequence)
+        self.done[id(vertex)] = (laid,)
+
+    def _length(self, vertex: InputVertex, name: str) -> int:
+        given = self.lengths.get(name)
+        if vertex.length is not None and given not in (None, vertex.length):
+            raise DataError("NNM711", f'sequence "{name}" has {vertex.length} steps, not {given}')
+        length = vertex.length or given
+        if length is None:
+            raise DataError(
+                "NNM711",
+                f'the length of sequence "{name}" is not known',
+                hint=f"set_sequence_length({{'{name}': n}})",
+            )
+        return length
+
+    def _parameter(self, vertex: ParameterVertex, given: Operand | None) -> None:
+        sizes = vertex.features[0].sizes()
+        name = PARAMETER_PREFIX + vertex.name
+        operand = given or self.builder.input(name, vertex.dtype, sizes)
+        self.lowered.parameters[vertex.name] = operand
+        self.done[id(vertex)] = (Laid(operand, tuple(range(len(sizes)))),)
+
+    def layer(self, layer: LayerVertex) -> None:
+        """Lower one layer; the layers that it depends on are done."""
+        with self.builder.place(layer.label, layer.span):
+            compute = self._inner_type(layer)
+            operands = [
+                self._operand(source, layer, compute if self._takes_type(layer, k) else None)
+                for k, source in enumerate(layer.operands)
+            ]
+            if layer.rules.condition:
+                operands[0] = self._condition(operands[0])
+            silent = {slot.name for slot in layer.rules.slots if not slot.promotes}
+            tensors = {
+                name: self._operand(
+                    source, layer, None if name in silent or "." in name else compute
+                )
+                for name, source in layer.tensors.items()
+            }
+            view = _View(self, layer, operands, tensors)
+            try:
+                result = layer.rules.build(self.builder, view)
+            except WebNNMError as error:
+                if error.line:
+                    raise
+                view.fail(error.code, error.message, hint=error.hint)
+            results = (result,) if isinstance(result, Laid) else result
+            self.done[id(layer)] = tuple(
+                self._cast(laid, dtype)
+                for laid, dtype in zip(results, layer.result_types, strict=True)
+            )
+
+    def _takes_type(self, layer: LayerVertex, position: int) -> bool:
+        return layer.rules.casts and not (layer.rules.condition and position == 0)
+
+    def _inner_type(self, layer: LayerVertex) -> DataType:
+        """Return float32 for operators that overflow in float16 (spec B.5, rule 7)."""
+        risky = "overflow" in layer.operator.hazards and layer.written_type is None
+        return "float32" if risky and layer.dtype == "float16" else layer.dtype
+
+    def _operand(self, source: Source, layer: LayerVertex, dtype: DataType | None) -> Laid:
+        vertex = source.vertex
+        if isinstance(vertex, LiteralVertex):
+            literal = dtype or self._flow_type(layer)
+            operand = self.builder.constant(vertex.data, literal)
+            return Laid(operand, tuple(range(operand.rank)))
+        if isinstance(vertex, ConstantVertex) and id(vertex) not in self.done:
+            self.done[id(vertex)] = (self._constant(vertex),)
+        laid = self.done[id(vertex)][source.index]
+        return laid if dtype is None else self._cast(laid, dtype)
+
+    def _flow_type(self, layer: LayerVertex) -> DataType:
+        """Return the type for a literal that has no say: a literal condition or cast operand."""
+        return "uint8" if layer.rules.condition else layer.dtype
+
+    def _constant(self, vertex: ConstantVertex) -> Laid:
+        sizes = vertex.features[0].sizes()
+        if isinstance(vertex.data, list):
+            operand = self.builder.constant(vertex.data, vertex.dtype, sizes)
+        else:
+            scalar = self.builder.constant(vertex.data, vertex.dtype)
+            operand = self.builder.expand(scalar, new_shape=sizes) if sizes else scalar
+        return Laid(operand, tuple(range(len(sizes))))
+
+    def _condition(self, laid: Laid) -> Laid:
+        if laid.tensor.dtype == "uint8":
+            return laid
+        zero = self.builder.constant(0, laid.tensor.dtype)
+        return laid.with_tensor(self.builder.not_equal(laid.tensor, zero))
+
+    def _cast(self, laid: Laid, dtype: DataType) -> Laid:
+        if laid.tensor.dtype == dtype:
+            return laid
+        return laid.with_tensor(self.builder.cast(laid.tensor, type=dtype))
+
+    def output(self, output: Output) -> Operand:
+        """Return the tensor that an output delivers."""
+        laid = self.done[id(output.source.vertex)][output.source.index]
+        with self.builder.place(f"{output.name}:output"):
+            if output.order != tuple(range(len(output.order))):
+                laid = laid.arranged((*laid.lead, *output.order))
+            return self._cast(laid, output.dtype).tensor
+
+
+class _View(LayerView):
+    """A layer as its build rule sees it."""
+
+    def __init__(
+        self,
+        lowering: _Lowering,
+        layer: LayerVertex,
+        operands: Sequence[Laid],
+        tensors: Mapping[str, Laid],
+    ) -> None:
+        super().__init__(lowering.network.outline, layer)
+        self.features: Sequence[Features] = self.operands
+        self._flow = self.operands[0]
+        self.operator: AnyOperator = layer.operator
+        self.dtype: DataType = layer.result_types[0]
+        self.operands: Any = operands
+        self.tensors: Any = tensors
+
+    @property
+    def flow(self) -> Features:
+        """The shape of the first operand."""
+        return self._flow
+
+    def axes(self, option: str) -> list[int | str]:
+        """Resolve an option of axes against the flow."""
+        return super().axes(option) or []
+
+    def fail(self, code: str, message: str, *, at: str | None = None, hint: str = "") -> NoReturn:
+        """Raise a `ModelError` at the layer word, or where an option was written."""
+        span = self.vertex.places.get(at or "", self.vertex.span)
+        raise layer_error(self.outline, self.vertex, code, message, span, hint)

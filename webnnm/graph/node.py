@@ -1,0 +1,159 @@
+"""The tensor graph: immutable nodes with concrete types, operands that point at their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from webnnm.arrays import HostArray
+from webnnm.dtypes import DataType
+from webnnm.errors import Span
+from webnnm.ops.operator import Operator, TensorType
+from webnnm.shapes import Shape
+
+if TYPE_CHECKING:
+    from webnnm.graph.builder import GraphBuilder
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Node:
+    """A node, identified by itself; `types` are the types of its results.
+
+    `label` and `span` name the place of the model that the node was made for.
+    """
+
+    types: tuple[TensorType, ...]
+    label: str = ""
+    span: Span | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class InputNode(Node):
+    """A named input."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class ConstantNode(Node):
+    """A constant tensor."""
+
+    array: HostArray
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class OperatorNode(Node):
+    """An operator applied to operands; absent optional operands are None."""
+
+    operator: Operator
+    operands: tuple[Operand | None, ...]
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """Result `index` of a node, as users and rules hold it: it has a type and an algebra.
+
+    >>> from webnnm import GraphBuilder
+    >>> b = GraphBuilder()
+    >>> x = b.input("x", "float32", [2, 3])
+    >>> (x * 2 + 1).reduce_sum(axes=[1])
+    float32[2]
+
+    Every operator of the registry is a method in snake_case with this tensor as first operand.
+    """
+
+    builder: GraphBuilder = field(compare=False, repr=False)
+    node: Node
+    index: int = 0
+
+    @property
+    def type(self) -> TensorType:
+        """The data type and shape."""
+        return self.node.types[self.index]
+
+    @property
+    def dtype(self) -> DataType:
+        """The data type."""
+        return self.type.dtype
+
+    @property
+    def shape(self) -> Shape:
+        """The shape."""
+        return self.type.shape
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.type.shape)
+
+    def __repr__(self) -> str:
+        return str(self.type)
+
+    def __add__(self, other: Operand | float) -> Operand:
+        return self.builder.add(self, other)
+
+    def __radd__(self, other: float) -> Operand:
+        return self.builder.add(other, self)
+
+    def __sub__(self, other: Operand | float) -> Operand:
+        return self.builder.sub(self, other)
+
+    def __rsub__(self, other: float) -> Operand:
+        return self.builder.sub(other, self)
+
+    def __mul__(self, other: Operand | float) -> Operand:
+        return self.builder.mul(self, other)
+
+    def __rmul__(self, other: float) -> Operand:
+        return self.builder.mul(other, self)
+
+    def __truediv__(self, other: Operand | float) -> Operand:
+        return self.builder.div(self, other)
+
+    def __rtruediv__(self, other: float) -> Operand:
+        return self.builder.div(other, self)
+
+    def __neg__(self) -> Operand:
+        return self.builder.neg(self)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):  # protocols such as __array__ are not operators
+            raise AttributeError(name)
+        method = getattr(self.builder, name)
+
+        def apply(*operands: Any, **options: Any) -> Any:
+            return method(self, *operands, **options)
+
+        return apply
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Named outputs with everything they depend on, and the declared inputs in order."""
+
+    outputs: Mapping[str, Operand]
+    inputs: Mapping[str, Operand]
+
+    def nodes(self) -> list[Node]:
+        """Return every node that an output depends on, operands before users."""
+        return topological(operand.node for operand in self.outputs.values())
+
+
+def topological(roots: Iterator[Node]) -> list[Node]:
+    """Return the roots with all they depend on, operands before users, each once."""
+    order: list[Node] = []
+    done: set[int] = set()
+    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(list(roots))]
+    while stack:
+        node, expanded = stack.pop()
+        if id(node) in done:
+            continue
+        if expanded or not isinstance(node, OperatorNode):
+            done.add(id(node))
+            order.append(node)
+            continue
+        stack.append((node, True))
+        stack.extend((o.node, False) for o in reversed(node.operands) if o is not None)
+    return order

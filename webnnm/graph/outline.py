@@ -1,0 +1,214 @@
+"""Collects the statements of a document into blocks, constants and declared parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from webnnm import ops
+from webnnm.dtypes import is_float
+from webnnm.errors import ModelError, Span, edit_distance
+from webnnm.notation.syntax import (
+    BlockStatement,
+    Constant,
+    Constants,
+    Declaration,
+    Document,
+    GlobalConstant,
+    Layer,
+    Layers,
+    Loss,
+    LossParameter,
+    Name,
+    NamedShape,
+    Parameters,
+    Port,
+)
+
+START = Span(0, 0)
+
+
+@dataclass
+class Block:
+    """A block with what its statements say."""
+
+    name: str
+    input: Port | None = None
+    output: Port | None = None
+    layers: Layers | None = None
+    loss: Loss | None = None
+    loss_parameters: dict[str, LossParameter] = field(default_factory=dict[str, LossParameter])
+    title: Name | None = None
+
+    @property
+    def is_root(self) -> bool:
+        """Whether the block has an input or an output."""
+        return self.input is not None or self.output is not None
+
+
+@dataclass(frozen=True)
+class Warning:
+    """A finding about the text that does not stop anything (spec A.10, NNM001–007)."""
+
+    code: str
+    message: str
+    span: Span = START
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+@dataclass
+class Outline:
+    """A document by blocks, in order of first mention."""
+
+    document: Document
+    blocks: dict[str, Block] = field(default_factory=dict[str, Block])
+    constants: dict[str, Constant] = field(default_factory=dict[str, Constant])
+    parameters: dict[str, Declaration] = field(default_factory=dict[str, Declaration])
+    warnings: list[Warning] = field(default_factory=list[Warning])
+
+    @property
+    def roots(self) -> list[Block]:
+        """The root blocks."""
+        return [block for block in self.blocks.values() if block.is_root]
+
+    @property
+    def name(self) -> str:
+        """The document's name: the first root block's, else the first found, else empty."""
+        titles = [block.title for block in self.blocks.values() if block.title is not None]
+        own = [block.title for block in self.roots if block.title is not None]
+        return (own or titles)[0].text if titles else ""
+
+    def error(self, code: str, message: str, span: Span, hint: str = "") -> ModelError:
+        """Return an error at a place of this document."""
+        return ModelError(code, message, hint=hint, source=self.document.source, span=span)
+
+    def warn(self, code: str, message: str, span: Span = START) -> None:
+        """Note a warning once."""
+        warning = Warning(code, message, span)
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
+    def calls(self) -> Iterator[Layer]:
+        """Yield every layer that calls a block."""
+        for block in self.blocks.values():
+            for layer in block.layers.layers if block.layers else ():
+                if layer.operator in self.blocks:
+                    yield layer
+
+
+def outline(document: Document) -> Outline:
+    """Collect the statements of a document.
+
+    Raises `ModelError` NNM201, NNM202, NNM203 (an output without layers), NNM206 (a name declared
+    twice), NNM504, NNM603.
+    """
+    found = Outline(document)
+    for statement in document.statements:
+        if isinstance(statement, GlobalConstant):
+            _declare_constants(found, [statement.constant])
+        else:
+            _add(found, found.blocks.setdefault(statement.block, Block(statement.block)), statement)
+    _check(found)
+    _warn(found)
+    return found
+
+
+def _add(found: Outline, block: Block, statement: BlockStatement) -> None:
+    match statement:
+        case Name():
+            block.title = statement
+        case Port(direction="input"):
+            block.input = statement
+        case Port():
+            block.output = statement
+        case Layers():
+            block.layers = statement
+        case Loss():
+            block.loss = statement
+        case LossParameter():
+            block.loss_parameters[statement.parameter] = statement
+        case Constants():
+            _declare_constants(found, statement.constants)
+        case Parameters():
+            _declare_parameters(found, statement.parameters)
+        case _:
+            raise AssertionError(statement)
+
+
+def _declare_constants(found: Outline, constants: Iterable[Constant]) -> None:
+    for constant in constants:
+        _check_new(found, constant.name, constant.span)
+        found.constants[constant.name] = constant
+
+
+def _declare_parameters(found: Outline, parameters: Iterable[Declaration]) -> None:
+    for parameter in parameters:
+        _check_new(found, parameter.name, parameter.span)
+        found.parameters[parameter.name] = parameter
+        frozen = next((o for o in parameter.options if o.name == "trainable"), None)
+        trainable = frozen is None or str(frozen.value) != "false"
+        if parameter.dtype is not None and not is_float(parameter.dtype) and trainable:
+            raise found.error(
+                "NNM504",
+                f'"{parameter.name}" is {parameter.dtype} and trainable',
+                parameter.span,
+                "integer parameters say trainable=false",
+            )
+
+
+def _check_new(found: Outline, name: str, span: Span) -> None:
+    if name in found.constants or name in found.parameters:
+        raise found.error("NNM206", f'"{name}" is declared already', span)
+
+
+def _check(found: Outline) -> None:
+    if not any(block.input for block in found.blocks.values()):
+        raise found.error("NNM201", "no block has an input", START, "write model:input shape=[…];")
+    if not any(block.output for block in found.blocks.values()):
+        raise found.error(
+            "NNM202", "no block has an output", START, "write model:output shape=[…];"
+        )
+    for block in found.blocks.values():
+        if block.output is not None and block.layers is None:
+            raise found.error(
+                "NNM203",
+                f'block "{block.name}" has an output and no layers',
+                block.output.property_span,
+            )
+        stray = block.loss or next(iter(block.loss_parameters.values()), None)
+        if stray is not None and block.output is None:
+            raise found.error(
+                "NNM603", f'block "{block.name}" has no output for a loss', stray.property_span
+            )
+    for declared in (*found.constants.values(), *found.parameters.values()):
+        if declared.name in found.blocks:
+            raise found.error("NNM206", f'"{declared.name}" is a block already', declared.span)
+
+
+def _warn(found: Outline) -> None:
+    real = [block.name for block in found.blocks.values() if block.is_root or block.layers]
+    for block in found.blocks.values():
+        title = block.title
+        if title is not None and not block.is_root and block.layers is None:
+            near = [name for name in real if edit_distance(block.name, name, 1) == 1]
+            if near:
+                found.warn(
+                    "NNM006",
+                    f'block "{block.name}" has only a name; meant "{near[0]}"?',
+                    title.span,
+                )
+        for port in (block.input, block.output):
+            shape = port.shape if port else None
+            if shape is not None and not isinstance(shape, NamedShape) and len(shape.items) > 1:
+                found.warn(
+                    "NNM005",
+                    f'the {len(shape.items)} dimensions of "{block.name}" have no names',
+                    shape.span,
+                )
+
+
+def operator_or_block(found: Outline) -> list[str]:
+    """Return every word that may stand as a layer."""
+    return [*ops.words(), *found.blocks]

@@ -1,0 +1,67 @@
+"""Rebuilding a graph node by node, with some nodes replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Graph, Node, Operand, OperatorNode
+
+Replacement = Operand | tuple[Operand, ...]
+Rule = Callable[[GraphBuilder, Node], Replacement | None]
+
+
+def rewrite(graph: Graph, rule: Rule) -> Graph:
+    """Return the graph with every node replaced for which the rule gives a replacement.
+
+    The rule sees each node once, operands before users, its operands rewritten already. What it
+    builds gets the label and the place of the node. Without a replacement the very same graph
+    comes back. Takes time linear in the size of the graph.
+
+    >>> b = GraphBuilder()
+    >>> graph = b.build({"y": b.input("x", "float32", [2]) + 0})
+    >>> def without_zero(b, node):
+    ...     operands = getattr(node, "operands", ())
+    ...     return operands[0] if len(operands) == 2 else None
+    >>> [type(node).__name__ for node in rewrite(graph, without_zero).nodes()]
+    ['InputNode']
+    """
+    builder = GraphBuilder()
+    results: dict[int, tuple[Operand, ...]] = {}
+    replaced = False
+    for node in graph.nodes():
+        current = moved(node, builder, results)
+        with builder.place(node.label, node.span):
+            found = rule(builder, current)
+        if found is None:
+            kept = node if _same_operands(node, current) else current
+            found = tuple(Operand(builder, kept, index) for index in range(len(node.types)))
+        else:
+            replaced = True
+        results[id(node)] = found if isinstance(found, tuple) else (found,)
+    if not replaced:
+        return graph
+    outputs = {name: results[id(o.node)][o.index] for name, o in graph.outputs.items()}
+    inputs = {name: Operand(builder, o.node, o.index) for name, o in graph.inputs.items()}
+    return Graph(outputs, inputs)
+
+
+def moved(node: Node, builder: GraphBuilder, results: dict[int, tuple[Operand, ...]]) -> Node:
+    """Return a node whose operands are the results of the rewritten ones."""
+    if not isinstance(node, OperatorNode):
+        return node
+    operands = tuple(o and results[id(o.node)][o.index] for o in node.operands)
+    return replace(node, operands=operands)
+
+
+def again(b: GraphBuilder, node: OperatorNode, *operands: Operand | None) -> Replacement:
+    """Apply the operator of a node with its options to other operands."""
+    given = [operands] if node.operator.operands[0].variadic else operands
+    return b.apply(node.operator, given, node.options)
+
+
+def _same_operands(node: Node, other: Node) -> bool:
+    if not isinstance(node, OperatorNode) or not isinstance(other, OperatorNode):
+        return True
+    return node.operands == other.operands

@@ -1,0 +1,177 @@
+"""The layer graph: what a document says after macros and references are gone, before tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from webnnm.dtypes import DataType
+from webnnm.errors import Span
+from webnnm.graph.outline import Block, Outline, Warning
+from webnnm.notation.syntax import Call, Option, Reference, ShapeValue
+from webnnm.ops.features import Features
+from webnnm.ops.layer import LayerRules, Role
+from webnnm.ops.operator import AnyOperator
+
+
+@dataclass(eq=False, kw_only=True)
+class Vertex:
+    """What every vertex has: a place in the text, results with shapes and a type."""
+
+    span: Span
+    features: list[Features]
+    dtype: DataType = "float32"
+
+
+class Source(NamedTuple):
+    """Result `index` of a vertex."""
+
+    vertex: Vertex
+    index: int = 0
+
+    @property
+    def features(self) -> Features:
+        """What is known of its shape."""
+        return self.vertex.features[self.index]
+
+
+@dataclass(eq=False, kw_only=True)
+class InputVertex(Vertex):
+    """The input of a root block; `length` is the fixed length of its sequence, if it has one."""
+
+    block: str
+    length: int | None = None
+
+
+@dataclass(eq=False, kw_only=True)
+class ConstantVertex(Vertex):
+    """A named constant; `data` are nested lists, a flat list, or one number that fills it."""
+
+    name: str
+    data: Any
+
+
+@dataclass(eq=False, kw_only=True)
+class LiteralVertex(Vertex):
+    """A number or list among the operands; takes the type of its layer."""
+
+    data: Any
+
+
+@dataclass(eq=False, kw_only=True)
+class ParameterVertex(Vertex):
+    """A declared or new parameter.
+
+    `init` is the written initialiser or None; `user` the layer that uses it first, in `role`.
+    """
+
+    name: str
+    role: Role
+    trainable: bool = True
+    init: Call | Reference | None = None
+    lrm: float | None = None
+    decay: bool | None = None
+    user: LayerVertex | None = None
+
+
+@dataclass(eq=False, kw_only=True)
+class LayerVertex(Vertex):
+    """A layer: an operator with its operands resolved and its options read.
+
+    `operands` begin with the flow; `tensors` are tensor-valued options; `places` the spans of
+    written options and operands; `chain` the block calls that led here.
+    """
+
+    operator: AnyOperator
+    rules: LayerRules
+    name: str = ""
+    label: str = ""
+    operands: list[Source] = field(default_factory=list[Source])
+    tensors: dict[str, Source] = field(default_factory=dict[str, Source])
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+    places: dict[str, Span] = field(default_factory=dict[str, Span])
+    shape: ShapeValue | None = None
+    written_type: DataType | None = None
+    result_types: list[DataType] = field(default_factory=list[DataType])
+    chain: tuple[str, ...] = ()
+
+    def sources(self) -> Iterator[Source]:
+        """Yield every source that the layer depends on."""
+        yield from self.operands
+        yield from self.tensors.values()
+
+
+@dataclass(eq=False)
+class Output:
+    """The output of a root block: where it comes from and what was declared.
+
+    `order` lists the features of the source in the declared order; `dtype` is the delivered type.
+    """
+
+    block: Block
+    source: Source
+    names: tuple[str | None, ...] = ()
+    order: tuple[int, ...] = ()
+    dtype: DataType = "float32"
+
+    @property
+    def name(self) -> str:
+        """The name of the block."""
+        return self.block.name
+
+
+@dataclass(eq=False)
+class Network:
+    """An elaborated document, independent of batch size and sequence lengths.
+
+    Everything is listed in elaboration order; what no output depends on is culled.
+    """
+
+    outline: Outline
+    inputs: list[InputVertex]
+    outputs: list[Output]
+    layers: list[LayerVertex]
+    parameters: list[ParameterVertex]
+    order: list[LayerVertex]
+
+    @property
+    def name(self) -> str:
+        """The document's name."""
+        return self.outline.name
+
+    @property
+    def warnings(self) -> list[Warning]:
+        """The warnings of the notation, in order."""
+        return self.outline.warnings
+
+
+def result_type(source: Source) -> DataType:
+    """Return the data type of a source once types are inferred."""
+    vertex = source.vertex
+    if isinstance(vertex, LayerVertex) and vertex.result_types:
+        return vertex.result_types[source.index]
+    return vertex.dtype
+
+
+def layers_before(roots: Iterable[Vertex]) -> list[LayerVertex]:
+    """Return the layers that the roots depend on, operands before users."""
+    order: list[LayerVertex] = []
+    done: set[int] = set()
+    stack: list[tuple[Vertex, bool]] = [(vertex, False) for vertex in roots][::-1]
+    while stack:
+        vertex, expanded = stack.pop()
+        if id(vertex) in done or not isinstance(vertex, LayerVertex):
+            continue
+        if expanded:
+            done.add(id(vertex))
+            order.append(vertex)
+            continue
+        stack.append((vertex, True))
+        stack.extend((source.vertex, False) for source in list(vertex.sources())[::-1])
+    return order
+
+
+def written(options: Iterable[Option]) -> Mapping[str, Option]:
+    """Return options by name."""
+    return {option.name: option for option in options}

@@ -1,0 +1,386 @@
+"""The model: a network with parameters on a backend (spec H)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+from webnnm.arrays import HostArray
+from webnnm.backends.base import Backend, Ledger
+from webnnm.backends.selection import backend as open_backend
+from webnnm.binding import DataBinding, bind
+from webnnm.context import InferenceContext
+from webnnm.data.dataset import Dataset
+from webnnm.data.source import read_text
+from webnnm.errors import DataError, suggestion
+from webnnm.evaluation import TestResult, evaluate
+from webnnm.evaluator import Evaluator
+from webnnm.graph.elaborate import elaborate
+from webnnm.graph.loss_words import loss_name
+from webnnm.graph.lowering import lower_network
+from webnnm.graph.outline import Warning
+from webnnm.graph.vertices import Network
+from webnnm.notation import format_document, parse
+from webnnm.ops.naming import snake_case
+from webnnm.parameters import Parameter, ParameterStore
+from webnnm.report import summary, view
+from webnnm.session import Training
+from webnnm.training.hyperparameters import resolve
+from webnnm.training.losses import LOSSES, Loss, default_loss, head_of
+
+Log = Callable[[str], None]
+
+SETTINGS = (
+    "source",
+    "url",
+    "path",
+    "dataset",
+    "backend",
+    "device_type",
+    "power_preference",
+    "seed",
+    "batch_size",
+    "sequence_length",
+    "log",
+    "strict",
+)
+
+
+class NNModel:
+    """A neural network that runs, learns and is tested.
+
+    >>> import asyncio
+    >>> from webnnm import IrisDataset, NNModel
+    >>> source = '''
+    ...     model:input shape=[4]; model:output shape=[3];
+    ...     model:layers matmul(w), add(b), softmax();
+    ... '''
+    >>> async def main():
+    ...     model = await NNModel.create(source=source, dataset=await IrisDataset.create())
+    ...     await model.train(epochs=3)
+    ...     return (await model.test()).samples
+    >>> asyncio.run(main())
+    45
+
+    Made by `NNModel.create`. Use `async with`, or `close`, to free device memory early.
+
+    Attributes: `network` (the elaborated document), `backend`, `parameters` (the store), `seed`,
+    `step` (training steps applied so far), `sequence` (lengths by sequence name).
+    """
+
+    def __init__(self, network: Network, backend: Backend, *, seed: int, log: Log) -> None:
+        self.network = network
+        self.backend = backend
+        self.parameters = ParameterStore(network, backend)
+        self.seed = seed
+        self.step = 0
+        self.sequence: dict[str, int] = {}
+        self.log = log
+        self._batch_size: int | None = None
+        self._binding: DataBinding | None = None
+        self._contexts: list[InferenceContext] = []
+        self._busy = False
+
+    @classmethod
+    async def create(cls, config: Mapping[str, Any] | None = None, **settings: Any) -> Self:
+        """Create a model from text, with its parameters initialised.
+
+        - `source`, `url` or `path`: exactly one of them, the text or where it is.
+        - `dataset`: a `Dataset`, needed for `train` and `test`.
+        - `backend`: "auto" (WebNN where the browser has it, else NumPy), "webnn" or "numpy".
+        - `device_type`, `power_preference`: wishes to WebNN.
+        - `seed`: of initialisation and shuffling.
+        - `batch_size`: in place of the dataset's.
+        - `sequence_length`: a number, or sequence name → number.
+        - `log`: where progress goes; `print` unless set.
+        - `strict`: warnings of the notation become errors.
+
+        `config` may hold the same as a dict; camelCase spellings are accepted.
+
+        Raises `ModelError` for what is wrong with the text, `DataError` NNM703, NNM715 for the
+        settings, NNM701, NNM702 where the dataset does not fit, `BackendError` NNM709.
+        """
+        given = _settings({**(config or {}), **settings})
+        log: Log = given.get("log") or print
+        text = await _text(given)
+        network = elaborate(parse(text))
+        for warning in network.warnings:
+            if given.get("strict"):
+                raise network.outline.error(warning.code, warning.message, warning.span)
+            log(f"warning {warning}")
+        chosen = await open_backend(
+            given.get("backend") or "auto",
+            device=given.get("device_type"),
+            power_preference=given.get("power_preference"),
+            log=log,
+        )
+        model = cls(network, chosen, seed=given.get("seed") or 0, log=log)
+        model._batch_size = given.get("batch_size")
+        model._set_sequence_length(given.get("sequence_length"))
+        if given.get("dataset") is not None:
+            model.set_dataset(given["dataset"])
+        await model.parameters.initialise(model.seed)
+        log(
+            f"{model.name or 'model'}: {model.parameters.count:,} parameters, "
+            f"{len(network.layers)} layers, on {chosen.device}"
+        )
+        return model
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free everything that the model holds on the device."""
+        self._contexts.clear()
+        self.parameters.tensors = {}
+        self.backend.close()
+
+    # What the model is.
+
+    @property
+    def name(self) -> str:
+        """The document's name."""
+        return self.network.name
+
+    @property
+    def source(self) -> str:
+        """The text that the model was made from."""
+        return self.network.outline.document.source
+
+    @property
+    def warnings(self) -> list[Warning]:
+        """The warnings of the notation."""
+        return self.network.warnings
+
+    def inputs(self) -> list[str]:
+        """Return the names of the inputs."""
+        return [vertex.block for vertex in self.network.inputs]
+
+    def outputs(self) -> list[str]:
+        """Return the names of the outputs."""
+        return [output.name for output in self.network.outputs]
+
+    def params(self) -> list[Parameter]:
+        """Return the parameters in elaboration order, with their values."""
+        return self.parameters.listed()
+
+    def serialize(self) -> str:
+        """Return the text of the model in canonical form."""
+        return format_document(self.network.outline.document)
+
+    def summary(self) -> str:
+        """Return a table of layers, shapes and parameters."""
+        return summary(self.network, self.backend.device)
+
+    def view(self, data: Any, limit: int = 11) -> str:
+        """Return values as text, at most `limit` of them."""
+        return view(data, limit)
+
+    def memory(self) -> Ledger:
+        """Return what the model's backend holds: graphs, tensors, bytes."""
+        return self.backend.ledger()
+
+    # Inference.
+
+    async def create_context(
+        self, batch_size: int = 1, sequence_length: int | Mapping[str, int] | None = None
+    ) -> InferenceContext:
+        """Return a context for inference with a batch of this size."""
+        context = InferenceContext(
+            self.network,
+            self.backend,
+            lambda: self.parameters.tensors,
+            batch_size=batch_size,
+            sequence=self.sequence,
+            seed=self.seed,
+        )
+        if sequence_length is not None:
+            context.set_sequence_length(sequence_length)
+        self._contexts.append(context)
+        return context
+
+    async def run(self, context: InferenceContext) -> InferenceContext:
+        """Compute the outputs of a context with the present parameters, and return it."""
+        await context.run()
+        return context
+
+    async def predict(self, data: Any, batch_size: int | None = None) -> Any:
+        """Return the outputs for any number of rows: array in, array out; dict in, dict out.
+
+        `data` is `[rows, features…]`, or block → such an array; the result has the same form.
+        """
+        several = isinstance(data, Mapping)
+        arrays = {
+            name: HostArray.of(values)
+            for name, values in (data if several else {self.inputs()[0]: data}).items()
+        }
+        rows = len(next(iter(arrays.values())))
+        size = min(batch_size or self._batch_size or 64, rows)
+        context = await self.create_context(size)
+        parts: dict[str, list[HostArray]] = {name: [] for name in self.outputs()}
+        try:
+            for start in range(0, rows, size):
+                # The last batch starts earlier, so that every batch is full.
+                first = min(start, rows - size)
+                for name, values in arrays.items():
+                    context.set_data(name, values.rows(range(first, first + size)))
+                await context.run()
+                for name, value in (await context.outputs()).items():
+                    fresh = HostArray.of(value)
+                    parts[name].append(fresh.rows(range(start - first, size)))
+        finally:
+            context.close()
+            self._contexts.remove(context)
+        results = {
+            name: HostArray(
+                found[0].dtype, (rows, *found[0].shape[1:]), b"".join(part.data for part in found)
+            ).public()
+            for name, found in parts.items()
+        }
+        return results if several else results[self.outputs()[0]]
+
+    # Training and testing.
+
+    def set_dataset(self, dataset: Dataset, mapping: Mapping[str, str] | None = None) -> None:
+        """Bind a dataset, by `mapping` field → block, by name, or the only field to the only block.
+
+        Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ.
+        """
+        self._binding = bind(self.network, dataset, mapping)
+        self.sequence |= self._binding.sequence_lengths()
+
+    def train(self, hyperparameters: Mapping[str, Any] | None = None, **keywords: Any) -> Training:
+        """Start a training; await the result for its `History`.
+
+        Hyperparameters are those of the specification's table E.1 in snake_case or camelCase:
+        `epochs`, `batch_size`, `optimizer`, `lr`, `weight_decay`, `schedule`, `patience`, …
+
+        Raises `DataError` NNM703 for an unknown name, NNM704 for a value out of range, NNM714
+        without a dataset; when awaited also NNM605, NNM606, NNM708, and `ContextLost`.
+        """
+        settings = resolve({**(hyperparameters or {}), **keywords})
+        if settings["batch_size"] is None:
+            settings["batch_size"] = self._batch_size
+        self.binding()
+        return Training(self, settings)
+
+    async def test(self, subset: str = "testing") -> TestResult:
+        """Evaluate the model on a subset: losses, and per output accuracy, confusion and more.
+
+        Raises `DataError` NNM705 for an empty or unknown subset.
+        """
+        with self.busy():
+            dataset = self.binding().dataset
+            inputs, targets = self.arrays(subset)
+            rows = len(next(iter(targets.values())))
+            batch = min(rows, self._batch_size or dataset.batch_size)
+            evaluator = await self.evaluator(batch)
+            try:
+                tensors = self.parameters.tensors
+                found = await evaluator.run(inputs, targets, tensors, outputs=True)
+            finally:
+                evaluator.close()
+        reports = {}
+        for name, field in self.binding().outputs.items():
+            kind = dataset.outputs[field].kind
+            reports[name] = evaluate(
+                found.outputs[name],
+                targets[name],
+                "onehot" if kind == "classes" else kind,
+                dataset.labels(field),
+            )
+        return TestResult(sum(found.losses.values()), found.losses, rows, subset, reports)
+
+    def binding(self) -> DataBinding:
+        """Return how the dataset is bound. Raises `DataError` NNM714 if there is none."""
+        if self._binding is None:
+            raise DataError(
+                "NNM714",
+                "the model has no dataset",
+                hint="NNModel.create(dataset=…) or set_dataset",
+            )
+        return self._binding
+
+    def arrays(self, subset: str) -> tuple[dict[str, HostArray], dict[str, HostArray]]:
+        """Return inputs and targets of a subset by block, in the types the graphs take."""
+        types = {vertex.block: vertex.dtype for vertex in self.network.inputs}
+        depths = {
+            output.name: (output.source.features.sizes() or (1,))[-1]
+            for output in self.network.outputs
+        }
+        return self.binding().arrays(subset, types, depths)
+
+    def losses(self) -> dict[str, Loss]:
+        """Return the loss of every output: as written, else by its head.
+
+        Raises `DataError` NNM604 for a loss that this version cannot compute.
+        """
+        lowered = lower_network(self.network, sequence=self.sequence)
+        chosen: dict[str, Loss] = {}
+        for output in self.network.outputs:
+            word = output.block.loss
+            name = loss_name(word.loss) if word is not None else None
+            if name is not None and name not in LOSSES:
+                raise DataError(
+                    "NNM604",
+                    f'loss {name} of output "{output.name}" cannot be computed yet',
+                    hint=f"one of {', '.join(LOSSES)}",
+                )
+            head = head_of(lowered.outputs[output.name])
+            chosen[output.name] = LOSSES[name] if name is not None else default_loss(head)
+        return chosen
+
+    async def evaluator(self, batch: int) -> Evaluator:
+        """Return an evaluator for batches of this size; its owner closes it."""
+        return await Evaluator.open(
+            self.network, self.backend, self.losses(), batch=batch, sequence=self.sequence
+        )
+
+    @contextmanager
+    def busy(self) -> Generator[None]:
+        """Refuse a second training or test at the same time (NNM712)."""
+        if self._busy:
+            raise DataError("NNM712", "the model is being trained or tested", hint="await it first")
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
+
+    def _set_sequence_length(self, length: int | Mapping[str, int] | None) -> None:
+        if isinstance(length, Mapping):
+            self.sequence |= length
+        elif length is not None:
+            names = [vertex.features[0].sequence for vertex in self.network.inputs]
+            self.sequence |= {name: length for name in names if name is not None}
+
+    createContext = create_context
+    setDatasetToModel = set_dataset
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings in snake_case. Raises NNM703 for unknown or doubled ones."""
+    found: dict[str, Any] = {}
+    for word, value in given.items():
+        name = snake_case(word)
+        if name not in SETTINGS:
+            hint = suggestion(word, SETTINGS)
+            raise DataError("NNM703", f'NNModel.create has no setting "{word}"', hint=hint)
+        if name in found:
+            raise DataError("NNM703", f'"{name}" is given in two spellings')
+        found[name] = value
+    return found
+
+
+async def _text(given: Mapping[str, Any]) -> str:
+    places: Sequence[str] = [n for n in ("source", "url", "path") if given.get(n) is not None]
+    if len(places) != 1:
+        listed = " and ".join(places) or "none of them"
+        raise DataError("NNM715", f"give exactly one of source, url and path; {listed} given")
+    if places[0] == "source":
+        return given["source"]
+    return await read_text(given[places[0]])

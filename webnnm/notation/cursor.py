@@ -1,0 +1,152 @@
+"""The place of the parser in its tokens."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from webnnm.errors import NotationError, Span
+from webnnm.notation.lexer import (
+    COMPOUND,
+    END,
+    ERROR,
+    STRING,
+    WORD,
+    illegal_character,
+    tokenize,
+)
+
+MAX_DEPTH = 64
+"""Brackets within brackets; a bound that keeps deep texts from exhausting Python's stack."""
+
+_LONGEST_QUOTE = 40
+_LONG_WORD = re.compile(r"(\w{40})\w+", re.ASCII)
+_NO_NAME_CHARACTER = re.compile(r"\W", re.ASCII)
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+class Cursor:
+    """The token at hand (`kind`, `text`, `start`), and errors that point at it."""
+
+    __slots__ = ("brackets", "index", "kind", "lexed", "source", "start", "text", "tokens")
+
+    def __init__(self, source: str) -> None:
+        """Stand at the first token of a text."""
+        self.source = source
+        self.lexed = tokenize(source)
+        self.tokens = self.lexed.tokens
+        self.brackets: list[int] = []
+        self.index = 0
+        self.kind, self.text, self.start = self.tokens[0]
+
+    @property
+    def end(self) -> int:
+        """The offset behind the token at hand."""
+        return self.start + len(self.text)
+
+    @property
+    def span(self) -> Span:
+        """The span of the token at hand."""
+        return Span(self.start, self.start + len(self.text))
+
+    def advance(self) -> None:
+        """Go to the next token; at the last one, stay."""
+        if self.kind not in (END, ERROR):
+            self.index += 1
+            self.kind, self.text, self.start = self.tokens[self.index]
+
+    def at(self, *kinds: str) -> bool:
+        """Tell whether the token at hand is of one of these kinds."""
+        return self.kind in kinds
+
+    def go(self, index: int) -> None:
+        """Go to a token by its index."""
+        self.index = index
+        self.kind, self.text, self.start = self.tokens[index]
+
+    def peek(self, distance: int = 1) -> tuple[str, str]:
+        """Return kind and text of a token further on, those of the last one beyond the end."""
+        kind, text, _ = self.tokens[min(self.index + distance, len(self.tokens) - 1)]
+        return kind, text
+
+    def touches_previous(self) -> bool:
+        """Tell whether nothing, not even a blank, stands before the token at hand."""
+        _, text, start = self.tokens[self.index - 1]
+        return start + len(text) == self.start
+
+    def take_name(self, code: str, expected: str, hint: str = "") -> tuple[str, Span]:
+        """Consume a bare word; `code` and `expected` are for the error if there is none."""
+        if self.kind != WORD:
+            self.fail_name(code, expected, hint)
+        name, span = self.text, self.span
+        self.advance()
+        return name, span
+
+    def fail_name(self, code: str, expected: str, hint: str = "") -> NoReturn:
+        """Raise for a token that is no bare word."""
+        if self.kind == COMPOUND:
+            self.fail_character()
+        if self.kind == STRING and re.fullmatch(r"\w+", self.text[1:-1], re.ASCII):
+            hint = f"write {self.text[1:-1]} without quotes"
+        self.fail(code, f"expected {expected}, found {self.shown()}", hint)
+
+    def fail_character(self, place: str = "in a name") -> NoReturn:
+        """Raise for the first character of the token that cannot stand in a name."""
+        match = _NO_NAME_CHARACTER.search(self.text)
+        offset = match.start() if match else 0
+        raise illegal_character(self.source, self.start + offset, place)
+
+    def open(self) -> int:
+        """Consume an opening bracket; return its offset."""
+        if len(self.brackets) == MAX_DEPTH:
+            self.fail("NNM111", f"brackets are nested deeper than {MAX_DEPTH} levels")
+        self.brackets.append(self.start)
+        self.advance()
+        return self.brackets[-1]
+
+    def close(self, hint: str = "") -> int:
+        """Consume the bracket that closes the last one opened; return the offset behind it."""
+        start = self.brackets[-1]
+        closing = _CLOSING[self.source[start]]
+        if self.kind != closing:
+            hint = hint or self.open_bracket()
+            self.fail("NNM111", f"expected ',' or '{closing}', found {self.shown()}", hint)
+        self.brackets.pop()
+        end = self.end
+        self.advance()
+        return end
+
+    def open_bracket(self) -> str:
+        """Return a hint that names the last bracket opened, or "" if none is open."""
+        if not self.brackets:
+            return ""
+        start = self.brackets[-1]
+        line, column = Span(start, start).position(self.source)
+        return f"'{self.source[start]}' in line {line}, column {column} is still open"
+
+    def skip_comma(self) -> bool:
+        """Consume a comma if there is one, and tell so."""
+        found = self.kind == ","
+        if found:
+            self.advance()
+        return found
+
+    def shown(self) -> str:
+        """Return the token at hand for messages."""
+        if self.kind == END:
+            return "the end of the text"
+        if self.kind == STRING:
+            return f"the string {_shorten(self.text)}"
+        return f"'{self.text}'" if self.kind == self.text else f'"{_shorten(self.text)}"'
+
+    def fail(self, code: str, message: str, hint: str = "", span: Span | None = None) -> NoReturn:
+        """Raise an error at the token at hand, or at a span before it."""
+        # Where the lexer could not go on, its error says more than that a token is missing.
+        if span is None and self.kind == ERROR and self.lexed.error is not None:
+            raise self.lexed.error
+        message, hint = (_LONG_WORD.sub(r"\1…", text) for text in (message, hint))
+        raise NotationError(code, message, hint=hint, source=self.source, span=span or self.span)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"

@@ -1,0 +1,81 @@
+"""The parser of whole documents."""
+
+from __future__ import annotations
+
+import re
+
+from webnnm.dtypes import is_data_type
+from webnnm.errors import NotationError, Span
+from webnnm.notation.cursor import Cursor
+from webnnm.notation.lexer import COMPOUND, END, WORD
+from webnnm.notation.statements import check_end, read_statement
+from webnnm.notation.syntax import AnyStatement, Document, Version
+
+MAX_LENGTH = 2**24
+"""Characters of a document at most; large arrays belong into data, not into the notation."""
+
+_VERSION = re.compile(r"0*(\d{1,9})(?:\.0*(\d{1,9}))?", re.ASCII)
+
+
+def parse(text: str) -> Document:
+    """Read a model text into its syntax tree.
+
+    >>> document = parse("model:input shape=[4]; model:layers relu();")
+    >>> [type(statement).__name__ for statement in document.statements]
+    ['Port', 'Layers']
+
+    A byte-order mark at the start is ignored; positions count from the text behind it, which is
+    the `source` of the document. Raises `NotationError` for texts outside the grammar, for
+    shapes, constants and repeated statements that are wrong by the text alone, and for texts of
+    more than 16 MiB characters.
+    """
+    source = text.removeprefix("\ufeff")
+    if len(source) > MAX_LENGTH:
+        message = f"the text has {len(source)} characters, {MAX_LENGTH} are allowed"
+        hint = "large arrays belong into the dataset or a snapshot"
+        raise NotationError("NNM102", message, hint=hint, source=source[:1], span=Span(0, 0))
+    cursor = Cursor(source)
+    version = _read_version(cursor)
+    given: dict[tuple[str, str], Span] = {}
+    statements: list[AnyStatement] = []
+    comments: list[str] = []
+    while True:
+        comments += cursor.lexed.comments.get(cursor.index, [])
+        if cursor.at(END):
+            break
+        if cursor.at(";"):
+            cursor.advance()
+            continue
+        statements.append(read_statement(cursor, tuple(comments), given))
+        comments.clear()
+        check_end(cursor)
+        # A comment between a statement and its semicolon stands before no statement.
+        if cursor.at(";"):
+            cursor.advance()
+    if not statements:
+        hint = "a model has at least an input, an output and layers"
+        cursor.fail("NNM117", "no statements", hint, Span(0, 0))
+    return Document(version, tuple(statements), tuple(comments), source)
+
+
+def _read_version(cursor: Cursor) -> Version | None:
+    """Consume the header if there is one."""
+    kind, following = cursor.peek()
+    if cursor.text != "webnnm" or kind in (":", "[", "{") or is_data_type(following):
+        return None
+    comments = tuple(cursor.lexed.comments.get(0, ()))
+    start = cursor.start
+    cursor.advance()
+    match = _VERSION.fullmatch(cursor.text)
+    if match is None or not cursor.at(WORD, COMPOUND):
+        cursor.fail("NNM116", f"expected a version, found {cursor.shown()}", "write webnnm 1.0;")
+    if int(match[1]) != 1:
+        hint = "this package reads version 1"
+        cursor.fail("NNM116", f"version {cursor.text} is not supported", hint)
+    minor = None if match[2] is None else int(match[2])
+    version = Version(1, minor, comments, span=Span(start, cursor.end))
+    cursor.advance()
+    check_end(cursor)
+    if cursor.at(";"):
+        cursor.advance()
+    return version

@@ -1,0 +1,47 @@
+"""Named shapes of rules that many operators share: inference and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from webnnm.ops.operator import Builder, Gradient, OperatorError, Tensor, TensorType
+from webnnm.shapes import broadcast, show
+
+
+def same_as_first(x: TensorType, *_: Any, **__: Any) -> TensorType:
+    """The result has the type of the first operand."""
+    return x
+
+
+def broadcast_type(*types: TensorType, **_: Any) -> TensorType:
+    """The result has the common shape and the type of the last operand."""
+    shape = broadcast(*(type.shape for type in types))
+    if shape is None:
+        listed = " and ".join(show(type.shape) for type in types)
+        raise OperatorError("NNM401", f"{listed} do not broadcast")
+    return TensorType(types[-1].dtype, shape)
+
+
+def chain(derivative: Callable[..., Tensor]) -> Gradient:
+    """Gradient of an element-wise function of one operand: g · `derivative(b, y, x, **options)`."""
+
+    def gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **options: Any) -> list[Tensor]:
+        return [g * derivative(b, y, x, **options)]
+
+    return gradient
+
+
+def as_number(b: Builder, condition: Tensor, like: Tensor) -> Tensor:
+    """Return a 0/1 tensor of the type of `like` from a uint8 condition."""
+    return b.cast(condition, type=like.dtype)
+
+
+def scalar_like(b: Builder, value: float, x: Tensor) -> Tensor:
+    """Return a scalar constant of the type of `x`."""
+    return b.constant(value, x.dtype)
+
+
+def zeros_like(b: Builder, x: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
+    """Return zeros of the type of `x`, of its shape or of another."""
+    return b.expand(scalar_like(b, 0, x), new_shape=x.shape if shape is None else shape)

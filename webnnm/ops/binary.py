@@ -1,0 +1,128 @@
+"""Element-wise operators of two operands: add, sub, mul, div, max, min, pow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.ops.algebra import as_number, broadcast_type, scalar_like, zeros_like
+from webnnm.ops.layer import LayerRules, Role, TensorSlot
+from webnnm.ops.operator import Builder, Gradient, Operator, Reference, Sample, Slot, Tensor, sample
+from webnnm.ops.rules import broadcast_shape, build_broadcast
+
+SAMPLES = (
+    sample((2, 3), (2, 3)),
+    sample((2, 3), (3,)),
+    sample((2, 3), ()),
+    sample((2, 1, 3), (4, 1)),
+)
+
+
+def _binary(
+    name: str,
+    summary: str,
+    reference: Reference,
+    gradient: Gradient,
+    role: Role,
+    *,
+    samples: Sequence[Sample] = SAMPLES,
+    folds: bool = False,
+    hazards: frozenset[str] = frozenset(),
+) -> Operator:
+    return Operator(
+        name=name,
+        summary=summary,
+        operands=(Slot(name="a"), Slot(name="b", like=0)),
+        options={},
+        infer=broadcast_type,
+        gradient=gradient,
+        reference=reference,
+        layer=LayerRules(
+            slots=(TensorSlot(name="y", parameter=role),),
+            shape=broadcast_shape,
+            build=build_broadcast,
+            folds=folds,
+        ),
+        samples=tuple(samples),
+        hazards=hazards,
+    )
+
+
+def _choose(comparison: str) -> Gradient:
+    """Gradient of max and min: to the operand that was chosen, to the first on ties."""
+
+    def gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, z: Tensor) -> list[Tensor]:
+        first = as_number(b, getattr(b, comparison)(x, z), g)
+        return [g * first, g * (1 - first)]
+
+    return gradient
+
+
+def _pow_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, z: Tensor) -> list[Tensor]:
+    # Where x = 0 and z > 1, x^(z−1) is 0 as it should be; where z = 0 the power is constant, and
+    # x^(z−1) may be infinite; ln x counts only where x > 0.
+    flat = b.equal(z, scalar_like(b, 0, z))
+    positive = b.greater(x, scalar_like(b, 0, x))
+    log = b.log(b.where(positive, x, scalar_like(b, 1, x)))
+    return [
+        g * z * b.pow(x, b.where(flat, scalar_like(b, 1, z), z - 1)),
+        b.where(
+            b.greater(x + zeros_like(b, z), scalar_like(b, 0, x)), g * y * log, zeros_like(b, y)
+        ),
+    ]
+
+
+def _divide(np: Any, a: Any, b: Any) -> Any:
+    """Division as WebNN has it: integers truncate towards zero."""
+    if np.isdtype(a.dtype, "real floating"):
+        return a / b
+    # Flooring and truncating differ by one where a negative quotient has a remainder.
+    inexact = ((a < 0) != (b < 0)) & (a % b != 0)
+    return a // b + np.astype(inexact, a.dtype)
+
+
+add = _binary(
+    "add", "sum", lambda np, a, b: a + b, lambda b, g, y, x, z: [g, g], "additive", folds=True
+)
+sub = _binary("sub", "difference", lambda np, a, b: a - b, lambda b, g, y, x, z: [g, -g], "zeros")
+mul = _binary(
+    "mul",
+    "product",
+    lambda np, a, b: a * b,
+    lambda b, g, y, x, z: [g * z, g * x],
+    "ones",
+    folds=True,
+)
+div = _binary(
+    "div",
+    "quotient; integers truncate towards zero",
+    _divide,
+    lambda b, g, y, x, z: [g / z, -g * y / z],
+    "ones",
+    samples=[sample(*s.shapes, low=0.5) for s in SAMPLES],
+)
+max = _binary(
+    "max",
+    "larger of two; on ties the gradient goes to the first",
+    lambda np, a, b: np.maximum(a, b),
+    _choose("greater_or_equal"),
+    "zeros",
+    folds=True,
+)
+min = _binary(
+    "min",
+    "smaller of two; on ties the gradient goes to the first",
+    lambda np, a, b: np.minimum(a, b),
+    _choose("lesser_or_equal"),
+    "zeros",
+    folds=True,
+)
+pow = _binary(
+    "pow",
+    "power",
+    lambda np, a, b: np.pow(a, b),
+    _pow_gradient,
+    "ones",
+    samples=[sample(*s.shapes, low=0.5) for s in SAMPLES],
+    hazards=frozenset({"overflow"}),
+)

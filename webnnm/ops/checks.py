@@ -1,0 +1,95 @@
+"""Checks of option values at the level of tensors: `check(value, *operand types) -> value`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from webnnm.dtypes import DataType, is_data_type
+from webnnm.ops.operator import OperatorError, TensorType
+from webnnm.shapes import MAX_DIMENSION
+
+
+def boolean(value: Any, *_: TensorType) -> bool:
+    """Accept True or False."""
+    if not isinstance(value, bool):
+        raise OperatorError("NNM303", f"{value!r} is neither true nor false")
+    return value
+
+
+def number(value: Any, *_: TensorType) -> float:
+    """Accept any real number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise OperatorError("NNM303", f"{value!r} is not a number")
+    return value
+
+
+def data_type(value: Any, *_: TensorType) -> DataType:
+    """Accept the name of a data type."""
+    if not isinstance(value, str) or not is_data_type(value):
+        raise OperatorError("NNM113", f'unknown data type "{value}"')
+    return value
+
+
+def axis(value: Any, *types: TensorType) -> int:
+    """Accept an axis of the first operand; negative ones count from the end."""
+    rank = len(types[0].shape)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise OperatorError("NNM303", f"{value!r} is not an axis")
+    if not -rank <= value < rank:
+        raise OperatorError("NNM308", f"axis {value}, rank {rank}")
+    return value % rank
+
+
+def axes(value: Any, *types: TensorType) -> tuple[int, ...]:
+    """Accept distinct axes of the first operand in any order; None means all."""
+    if value is None:
+        return tuple(range(len(types[0].shape)))
+    found = tuple(axis(item, *types) for item in _items(value))
+    if len(set(found)) < len(found):
+        raise OperatorError("NNM309", f"an axis occurs twice in {list(found)}")
+    return found
+
+
+def permutation(value: Any, *types: TensorType) -> tuple[int, ...]:
+    """Accept a permutation of all axes; None reverses them."""
+    rank = len(types[0].shape)
+    if value is None:
+        return tuple(reversed(range(rank)))
+    found = axes(value, *types)
+    if len(found) != rank:
+        raise OperatorError("NNM309", f"the permutation {list(found)} needs all {rank} axes")
+    return found
+
+
+def integers(low: int, high: int = MAX_DIMENSION) -> Callable[..., tuple[int, ...]]:
+    """Return a check for lists of integers between two bounds."""
+
+    def check(value: Any, *_: TensorType) -> tuple[int, ...]:
+        found = tuple(_items(value))
+        for item in found:
+            if isinstance(item, bool) or not isinstance(item, int) or not low <= item <= high:
+                raise OperatorError("NNM303", f"{item!r} is no integer {low} … {high}")
+        return found
+
+    return check
+
+
+def per_axis(default: int, low: int) -> Callable[..., tuple[int, ...]]:
+    """Return a check for one integer per axis of the first operand; None gives the default."""
+    check_items = integers(low)
+
+    def check(value: Any, *types: TensorType) -> tuple[int, ...]:
+        rank = len(types[0].shape)
+        found = (default,) * rank if value is None else check_items(value)
+        if len(found) != rank:
+            raise OperatorError("NNM303", f"{len(found)} numbers for rank {rank}")
+        return found
+
+    return check
+
+
+def _items(value: Any) -> Iterable[Any]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise OperatorError("NNM303", f"{value!r} is not a list")
+    return value  # pyright: ignore[reportUnknownVariableType]

@@ -1,0 +1,47 @@
+"""Comparisons of two operands: 1 where they hold, else 0, as uint8."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops.algebra import broadcast_type
+from webnnm.ops.layer import LayerRules, TensorSlot
+from webnnm.ops.operator import Operator, Reference, Slot, TensorType, no_gradient, sample
+from webnnm.ops.rules import broadcast_shape, build_broadcast
+
+
+def _infer(*types: TensorType) -> TensorType:
+    return TensorType("uint8", broadcast_type(*types).shape)
+
+
+def _compare(name: str, summary: str, reference: Reference) -> Operator:
+    def as_bytes(np: Any, a: Any, b: Any) -> Any:
+        return np.astype(reference(np, a, b), np.uint8)
+
+    return Operator(
+        name=name,
+        summary=summary,
+        operands=(Slot(name="a"), Slot(name="b", like=0)),
+        options={},
+        infer=_infer,
+        gradient=no_gradient,
+        reference=as_bytes,
+        layer=LayerRules(
+            slots=(TensorSlot(name="y"),),
+            shape=broadcast_shape,
+            build=build_broadcast,
+            dtype=lambda _compute, _options: "uint8",
+        ),
+        samples=(
+            sample((2, 3), (3,)),
+            sample((4,), (4,), values=([1.0, 2.0, 3.0, -1.0], [1.0, 3.0, 2.0, -1.0])),
+        ),
+    )
+
+
+equal = _compare("equal", "a = b", lambda np, a, b: a == b)
+not_equal = _compare("notEqual", "a ≠ b", lambda np, a, b: a != b)
+greater = _compare("greater", "a > b", lambda np, a, b: a > b)
+greater_or_equal = _compare("greaterOrEqual", "a ≥ b", lambda np, a, b: a >= b)
+lesser = _compare("lesser", "a < b", lambda np, a, b: a < b)
+lesser_or_equal = _compare("lesserOrEqual", "a ≤ b", lambda np, a, b: a <= b)

@@ -1,0 +1,135 @@
+"""Tensors put one behind the other along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops import checks, values
+from webnnm.ops.features import Conflict
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import (
+    REQUIRED,
+    Builder,
+    Operator,
+    OperatorError,
+    Option,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.shapes import show
+
+
+def _infer(*types: TensorType, axis: int) -> TensorType:
+    first = types[0]
+    for other in types[1:]:
+        same_rank = len(other.shape) == len(first.shape)
+        if not same_rank or any(
+            k != axis and n != m
+            for k, (n, m) in enumerate(zip(first.shape, other.shape, strict=True))
+        ):
+            raise OperatorError(
+                "NNM410", f"{show(first.shape)} and {show(other.shape)} differ off axis {axis}"
+            )
+        if other.dtype != first.dtype:
+            raise OperatorError("NNM501", f"{first.dtype} and {other.dtype} cannot be joined")
+    total = sum(type.shape[axis] for type in types)
+    return TensorType(first.dtype, (*first.shape[:axis], total, *first.shape[axis + 1 :]))
+
+
+def _gradient(b: Builder, g: Tensor, _y: Tensor, *parts: Tensor, axis: int) -> list[Tensor]:
+    gradients: list[Tensor] = []
+    start = 0
+    for part in parts:
+        starts = tuple(start if k == axis else 0 for k in range(part.rank))
+        gradients.append(b.slice(g, starts=starts, sizes=part.shape))
+        start += part.shape[axis]
+    return gradients
+
+
+def _axis(layer: ShapeView | BuildView, rank: int) -> int | str:
+    roles = layer.axes("axis")
+    if roles:
+        return roles[0]
+    if rank != 1:
+        layer.fail("NNM304", f'"concat" needs axis= for {rank} feature dimensions')
+    return 0
+
+
+def _shape(layer: ShapeView) -> None:
+    known = [x for x in layer.operands if x.dims is not None]
+    if len(known) < len(layer.operands) or layer.flow.dims is None:
+        return
+    flow, result = layer.flow, layer.result
+    if any(x.rank != flow.rank for x in known):
+        layer.fail("NNM410", " and ".join(str(x) for x in known))
+    axis = _axis(layer, len(flow.dims))
+    if axis != "sequence" and len({x.sequence for x in known if x.sequence}) > 1:
+        layer.fail("NNM411", " and ".join(f'"{x.sequence}"' for x in known))
+    try:
+        result.learn([None] * len(flow.dims))
+        for k in range(len(flow.dims)):
+            if k == axis:
+                _join(layer, k)
+            else:
+                for x in known:
+                    result.learn_size(k, x.dims[k] if x.dims else None)
+                for x in known:
+                    x.learn_size(k, (result.dims or [])[k])
+    except Conflict:
+        layer.fail("NNM410", " and ".join(str(x) for x in known))
+    result.learn_names(flow.names)
+    result.learn_sequence(next((x.sequence for x in known if x.sequence), None))
+
+
+def _join(layer: ShapeView, axis: int) -> None:
+    """Sizes add along the axis; one unknown part is what the others leave."""
+    parts = [x.dims[axis] for x in layer.operands if x.dims is not None]
+    known = [size for size in parts if size is not None]
+    total = (layer.result.dims or [])[axis]
+    if len(known) == len(parts):
+        if total is not None and total != sum(known):
+            layer.fail("NNM402", f"declared {total}, inferred {sum(known)}", at="shape")
+        layer.result.learn_size(axis, sum(known))
+    elif total is not None and len(known) == len(parts) - 1:
+        layer.operands[parts.index(None)].learn_size(axis, total - sum(known))
+
+
+def _build(builder: Builder, layer: BuildView) -> Laid:
+    parts = [part.canonical() for part in layer.operands]
+    axis = _axis(layer, parts[0].rank)
+    leader = max(parts, key=lambda part: len(part.lead))
+    tensors = [_stretched(builder, part, leader) for part in parts]
+    place = leader.position(axis)  # type: ignore[arg-type]
+    tensor = builder.concat(tensors, axis=place)
+    return Laid(tensor, leader.layout, leader.sequence)
+
+
+def _stretched(builder: Builder, part: Laid, leader: Laid) -> Any:
+    """Give a part the leading dimensions of the leader."""
+    if part.lead == leader.lead:
+        return part.tensor
+    ones = [part.size(role) if role in part.lead else 1 for role in leader.lead]
+    lead = [leader.size(role) for role in leader.lead]
+    tensor = builder.reshape(part.tensor, new_shape=(*ones, *part.features))
+    return builder.expand(tensor, new_shape=(*lead, *part.features))
+
+
+concat = Operator(
+    name="concat",
+    summary="tensors one behind the other along an axis",
+    operands=(Slot(name="inputs", ranks=(1, None), variadic=True),),
+    options={"axis": Option(REQUIRED, checks.axis, positional=True)},
+    infer=_infer,
+    gradient=_gradient,
+    reference=lambda np, *parts, axis: np.concat(parts, axis=axis),
+    layer=LayerRules(
+        options={"axis": ValueOption(read=values.one_axis)},
+        shape=_shape,
+        build=_build,
+        many=True,
+    ),
+    samples=(sample((2, 3), (4, 3), axis=0), sample((2, 1), (2, 3), (2, 2), axis=1)),
+)

@@ -1,0 +1,103 @@
+"""Repetition of size-1 dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops import checks, values
+from webnnm.ops.features import Conflict
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import (
+    REQUIRED,
+    Builder,
+    Operator,
+    OperatorError,
+    Option,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.ops.reshape import target_sizes
+from webnnm.shapes import broadcast, show
+
+
+def _infer(x: TensorType, *, new_shape: tuple[int, ...]) -> TensorType:
+    if broadcast(x.shape, new_shape) != new_shape:
+        raise OperatorError("NNM401", f"{show(x.shape)} does not expand to {show(new_shape)}")
+    return TensorType(x.dtype, new_shape)
+
+
+def _gradient(_b: Builder, g: Tensor, _y: Tensor, _x: Tensor, **_: Any) -> list[Tensor]:
+    return [g]  # the reverse walk sums over what was repeated
+
+
+def _sources(layer: ShapeView | BuildView, names: tuple[str | None, ...]) -> list[int | None]:
+    """Return for each dimension of the result the feature it comes from, None for a new one."""
+    asked: values.Sizes = layer.options["new_shape"]
+    rank = len(names)
+    if asked.names is None or not any(names):
+        extra = len(asked.sizes) - rank
+        return [k - extra if k >= extra else None for k in range(len(asked.sizes))]
+    unknown = [name for name in names if name not in asked.names]
+    if unknown:
+        layer.fail("NNM307", f'dimension "{unknown[0]}" is missing', at="new_shape")
+    return [names.index(name) if name in names else None for name in asked.names]
+
+
+def _shape(layer: ShapeView) -> None:
+    flow, result = layer.flow, layer.result
+    if layer.options["new_shape"] is None:
+        layer.fail("NNM304", '"expand" needs newShape=')
+    if flow.dims is None:
+        return
+    sources = _sources(layer, flow.names)
+    dims = target_sizes(layer, "new_shape")
+    for source, size in zip(sources, dims, strict=True):
+        own = 1 if source is None else flow.dims[source]
+        if own is not None and size is not None and own not in (1, size):
+            layer.fail("NNM401", f"{flow} does not expand to {show(dims)}")
+    try:
+        result.learn(dims)
+    except Conflict:
+        layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
+    asked: values.Sizes = layer.options["new_shape"]
+    own_names = [None if source is None else flow.names[source] for source in sources]
+    result.learn_names(asked.names or own_names)
+    result.learn_sequence(flow.sequence)
+
+
+def _build(builder: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0].canonical()
+    sources = _sources(layer, layer.features[0].names)
+    order = [source for source in sources if source is not None]
+    arranged = flow.arranged((*flow.lead, *order))
+    lead = [flow.size(role) for role in flow.lead]
+    ones = [1 if source is None else flow.size(source) for source in sources]
+    tensor = arranged.tensor
+    if tensor.shape != (*lead, *ones):
+        tensor = builder.reshape(tensor, new_shape=(*lead, *ones))
+    tensor = builder.expand(tensor, new_shape=(*lead, *layer.results[0].sizes()))
+    return Laid(tensor, (*flow.lead, *range(len(sources))), flow.sequence)
+
+
+expand = Operator(
+    name="expand",
+    summary="repetition of size-1 dimensions",
+    operands=(Slot(name="input"),),
+    options={"new_shape": Option(REQUIRED, checks.integers(1), positional=True)},
+    infer=_infer,
+    gradient=_gradient,
+    reference=lambda np, x, *, new_shape: np.broadcast_to(x, new_shape),
+    layer=LayerRules(
+        options={"new_shape": ValueOption(read=values.sizes, operand=True)},
+        shape=_shape,
+        build=_build,
+    ),
+    samples=(
+        sample((2, 1), new_shape=(2, 3)),
+        sample((), new_shape=(2, 2)),
+        sample((3,), new_shape=(2, 3)),
+    ),
+)

@@ -1,0 +1,259 @@
+"""Elements picked along an axis by indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.notation.syntax import Percent
+from webnnm.ops import checks, values
+from webnnm.ops.algebra import as_number
+from webnnm.ops.features import Conflict
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.matmul import transposed
+from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, TensorType, sample
+from webnnm.shapes import count, show
+
+INDEX_TYPES = frozenset({"int32", "uint32", "int64"})
+
+
+def _infer(x: TensorType, indices: TensorType, *, axis: int) -> TensorType:
+    shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+    return TensorType(x.dtype, shape)
+
+
+def _gradient(
+    b: Builder, g: Tensor, _y: Tensor, x: Tensor, indices: Tensor, *, axis: int
+) -> list[Tensor | None]:
+    # WebNN has no scatter that adds: rows are added up by a product with a one-hot matrix.
+    n = x.shape[axis]
+    k = indices.rank
+    picked = range(axis, axis + k)
+    rest = [d for d in range(g.rank) if d not in picked]
+    rows = b.reshape(
+        b.transpose(g, permutation=(*picked, *rest)), new_shape=(count(indices.shape), -1)
+    )
+    flat = wrapped(b, b.cast(b.reshape(indices, new_shape=(-1, 1)), type="int32"), n)
+    chosen = as_number(b, b.equal(flat, b.constant(range(n), "int32", (1, n))), g)
+    total = b.matmul(transposed(b, chosen), rows)
+    sizes = (n, *(size for d, size in enumerate(x.shape) if d != axis))
+    back = (*range(1, axis + 1), 0, *range(axis + 1, x.rank))
+    return [b.transpose(b.reshape(total, new_shape=sizes), permutation=back), None]
+
+
+def wrapped(b: Builder, indices: Tensor, n: int) -> Tensor:
+    """Return indices with negative ones counted from the end and all clamped to 0 … n−1."""
+    zero = b.constant(0, indices.dtype)
+    inside = b.where(b.lesser(indices, zero), indices + n, indices)
+    return b.min(b.max(inside, zero), b.constant(n - 1, indices.dtype))
+
+
+def _reference(np: Any, x: Any, indices: Any, *, axis: int) -> Any:
+    n = x.shape[axis]
+    flat = np.astype(np.reshape(indices, (-1,)), np.int64)
+    inside = np.clip(np.where(flat < 0, flat + n, flat), 0, n - 1)
+    taken = np.take(x, inside, axis=axis)
+    return np.reshape(taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
+
+
+def _positions(layer: ShapeView | BuildView) -> list[tuple[int | str, Any]]:
+    """Return (dimension, position) for the forms `shape={dimension: position}`."""
+    asked: values.Sizes = layer.options["shape"]
+    if asked.names is None:
+        layer.fail("NNM304", '"gather" needs data= or indices=, or positions by name')
+    return list(zip(layer.axes("shape") or [], asked.sizes, strict=True))
+
+
+def _index_shape(layer: ShapeView | BuildView) -> tuple[list[int], Sequence[str | None]]:
+    """Return the shape of constant indices and its names."""
+    data: tuple[int, ...] = layer.options["data"]
+    asked: values.Sizes | None = layer.options["shape"]
+    if asked is None:
+        return [len(data)], (None,)
+    sizes = [size if isinstance(size, int) else 0 for size in asked.sizes]
+    if count(sizes) != len(data):
+        layer.fail("NNM115", f"{count(sizes)} indices expected, {len(data)} found", at="data")
+    return sizes, asked.names or (None,) * len(sizes)
+
+
+def _axis(layer: ShapeView | BuildView) -> int | str:
+    roles = layer.axes("axis")
+    return roles[0] if roles else 0
+
+
+def _shape(layer: ShapeView) -> None:
+    flow, result = layer.flow, layer.result
+    if flow.dims is None:
+        return
+    dims: list[int | None] = list(flow.dims)
+    names = list(flow.names)
+    sequence = flow.sequence
+    if layer.options["data"] is not None or "indices" in layer.tensors:
+        if layer.options["data"] is not None:
+            index, index_names = _index_shape(layer)
+        else:
+            indices = layer.tensors["indices"]
+            if indices.dims is None:
+                return
+            index, index_names = list(indices.dims), indices.names
+            sequence = sequence or indices.sequence
+        axis = _axis(layer)
+        _check_range(layer, axis)
+        at = axis if isinstance(axis, int) else 0
+        gone = 1 if isinstance(axis, int) else 0
+        dims[at : at + gone] = index
+        names[at : at + gone] = index_names
+        sequence = None if axis == "sequence" else sequence
+    elif layer.options["shape"] is not None:
+        sequence = _pick(layer, dims, names, sequence)
+    else:
+        layer.fail("NNM304", '"gather" needs data=, indices= or shape=')
+    try:
+        result.learn(dims)
+    except Conflict:
+        layer.fail("NNM402", f"declared {result}, inferred {show(dims)}")
+    result.learn_names(names)
+    result.learn_sequence(sequence)
+
+
+def _pick(layer: ShapeView, dims: list[Any], names: list[Any], sequence: str | None) -> str | None:
+    """Apply the position forms to dims and names; return the sequence that is left."""
+    keep = layer.options["keep_dimensions"]
+    for axis, position in sorted(_positions(layer), key=str, reverse=True):
+        single = isinstance(position, int)
+        if axis == "sequence":
+            if single and not keep:
+                sequence = None
+        elif isinstance(axis, int):
+            size = dims[axis]
+            if single and size is not None and not -size <= position < size:
+                layer.fail("NNM308", f"position {position} of {size}", at="shape")
+            if single and not keep:
+                del dims[axis], names[axis]
+            elif size is not None:
+                dims[axis] = 1 if single else _share(size, position)
+    return sequence
+
+
+def _share(size: int, position: Any) -> int:
+    """Return how many elements a percentage keeps."""
+    return max(1, int(size * position.value // 100)) if isinstance(position, Percent) else size
+
+
+def _check_range(layer: ShapeView, axis: int | str) -> None:
+    data = layer.options["data"]
+    size = layer.flow.dims[axis] if isinstance(axis, int) and layer.flow.dims else None
+    if data and size is not None:
+        wrong = next((index for index in data if not -size <= index < size), None)
+        if wrong is not None:
+            layer.fail("NNM308", f"index {wrong} of {size} elements", at="data")
+
+
+def _build(builder: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0].canonical()
+    if layer.options["data"] is not None:
+        sizes, _ = _index_shape(layer)
+        data = layer.options["data"]
+        axis = _axis(layer)
+        length = flow.size(axis)  # type: ignore[arg-type]
+        wrong = next((index for index in data if not -length <= index < length), None)
+        if wrong is not None:
+            layer.fail("NNM308", f"index {wrong} of {length} elements", at="data")
+        indices = builder.constant([i % length for i in data], "int32", sizes)
+        return _taken(builder, flow, Laid(indices, tuple(range(len(sizes)))), axis)
+    if "indices" in layer.tensors:
+        return _taken(builder, flow, layer.tensors["indices"].canonical(), _axis(layer))
+    for axis, position in sorted(_positions(layer), key=str, reverse=True):
+        flow = _at_position(builder, layer, flow, axis, position)
+    return flow
+
+
+def _at_position(
+    builder: Builder, layer: BuildView, flow: Laid, axis: int | str, position: Any
+) -> Laid:
+    length = flow.size(axis)  # type: ignore[arg-type]
+    if isinstance(position, int):
+        if not -length <= position < length:
+            layer.fail("NNM308", f"position {position} of {length}", at="shape")
+        shape = (1,) if layer.options["keep_dimensions"] else ()
+        indices = builder.constant([position % length], "int32", shape)
+        if not shape:
+            return _taken(builder, flow, Laid(indices, ()), axis)
+    else:
+        n = _share(length, position)
+        if not isinstance(position, Percent):  # the length of another tensor
+            n = layer.tensors[str(position.function)].size("sequence")
+        indices = builder.constant([i * length // n for i in range(n)], "int32")
+    tensor = builder.gather(flow.tensor, indices, axis=flow.position(axis))  # type: ignore[arg-type]
+    return flow.with_tensor(tensor)
+
+
+def _taken(b: Builder, flow: Laid, indices: Laid, axis: int | str) -> Laid:
+    """Replace an axis of the flow by the dimensions of the indices."""
+    place = flow.position(axis)  # type: ignore[arg-type]
+    before = axis if isinstance(axis, int) else 0
+    rank = flow.rank - isinstance(axis, int) + indices.rank
+    lead = tuple(role for role in flow.lead if role != axis)
+    if indices.lead and lead:
+        return _per_sample(b, flow, indices, axis, lead)
+    tensor = b.gather(flow.tensor, indices.tensor, axis=place)
+    order: list[Any] = [role for role in flow.layout if role != axis]
+    order = [r + indices.rank if isinstance(r, int) and r >= before else r for r in order]
+    order = [
+        r - 1 if isinstance(r, int) and isinstance(axis, int) and r > axis else r for r in order
+    ]
+    order[place:place] = [*indices.lead, *(before + k for k in range(indices.rank))]
+    sequence = flow.sequence if "sequence" in lead else indices.sequence
+    return Laid(tensor, tuple(order), sequence).arranged((*(lead or indices.lead), *range(rank)))
+
+
+def _per_sample(
+    b: Builder, flow: Laid, indices: Laid, axis: int | str, lead: tuple[Any, ...]
+) -> Laid:
+    """Gather with other indices for every sample: one gather over rows of all samples."""
+    n = flow.size(axis)  # type: ignore[arg-type]
+    features = [k for k in range(flow.rank) if k != axis]
+    rows = flow.arranged((*lead, axis, *features))  # type: ignore[arg-type]
+    sizes = [flow.size(role) for role in lead]
+    samples = count(sizes)
+    flat = b.reshape(rows.tensor, new_shape=(samples * n, *(flow.size(k) for k in features)))
+    own = [indices.size(role) if role in indices.lead else 1 for role in lead]
+    wide = b.reshape(wrapped(b, indices.tensor, n), new_shape=(*own, *indices.features))
+    wide = b.expand(wide, new_shape=(*sizes, *indices.features))
+    starts = [n * i for i in range(samples)]
+    offsets = b.constant(starts, indices.tensor.dtype, (*sizes, *(1,) * indices.rank))
+    taken = b.gather(flat, wide + offsets, axis=0)
+    before = axis if isinstance(axis, int) else 0
+    order: list[Any] = [*lead, *(before + k for k in range(indices.rank))]
+    order += [k if k < before else k - isinstance(axis, int) + indices.rank for k in features]
+    rank = len(order) - len(lead)
+    return Laid(taken, tuple(order), flow.sequence).arranged((*lead, *range(rank)))
+
+
+gather = Operator(
+    name="gather",
+    summary="elements picked along an axis by indices",
+    operands=(Slot(name="input", ranks=(1, None)), Slot(name="indices", dtypes=INDEX_TYPES)),
+    options={"axis": Option(0, checks.axis)},
+    infer=_infer,
+    gradient=_gradient,
+    reference=_reference,
+    layer=LayerRules(
+        slots=(TensorSlot(name="indices", option=True, optional=True, promotes=False),),
+        options={
+            "shape": ValueOption(read=values.sizes),
+            "data": ValueOption(read=values.integers),
+            "axis": ValueOption(read=values.one_axis),
+            "keep_dimensions": ValueOption(read=values.boolean, default=False),
+        },
+        shape=_shape,
+        build=_build,
+    ),
+    samples=(
+        sample((4, 3), (2,), values=(None, [1, 3]), dtypes=("float32", "int32")),
+        sample(
+            (2, 3, 2), (2, 2), values=(None, [[0, 2], [-1, 0]]), dtypes=("float32", "int32"), axis=1
+        ),
+    ),
+)

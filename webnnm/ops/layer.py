@@ -1,0 +1,130 @@
+"""How the notation uses an operator: operands, options, shape rule, way into the tensor graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NoReturn, Protocol
+
+from webnnm.dtypes import DataType
+from webnnm.notation.syntax import Value
+from webnnm.ops.features import Features
+from webnnm.ops.layout import Laid
+from webnnm.ops.naming import camel_case
+from webnnm.ops.operator import AnyOperator, Builder
+
+Role = Literal["weight", "additive", "ones", "zeros", "slope", "table", "other"]
+"""What a parameter does in its first layer; decides its initialiser (spec B.6)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorSlot:
+    """An operand that is a tensor, written as an operand or, with `option`, as `name=…`.
+
+    `parameter` is the role of a new parameter that may stand here, None where a name shall exist.
+    `promotes=False` keeps the operand out of the layer's type (conditions, indices).
+    """
+
+    name: str
+    parameter: Role | None = None
+    optional: bool = False
+    option: bool = False
+    promotes: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueOption:
+    """An option with a plain value; `read` turns the syntax into the value or raises ValueError.
+
+    With `operand=True` the value may also stand as an operand, in the order of declaration.
+    """
+
+    read: Callable[[Value], Any]
+    default: Any = None
+    operand: bool = False
+    aliases: tuple[str, ...] = ()
+
+
+class ShapeView(Protocol):
+    """What a shape rule sees of a layer."""
+
+    operands: Sequence[Features]
+    results: Sequence[Features]
+    options: Mapping[str, Any]
+    tensors: Mapping[str, Features]
+
+    @property
+    def flow(self) -> Features:
+        """The first operand."""
+        ...
+
+    @property
+    def result(self) -> Features:
+        """The first result."""
+        ...
+
+    def axes(self, option: str) -> list[int | str] | None:
+        """Resolve an option of axes against the flow: feature indices, "batch", "sequence"."""
+        ...
+
+    def fail(self, code: str, message: str, *, at: str | None = None, hint: str = "") -> NoReturn:
+        """Raise a `ModelError` at the layer word, or at an option."""
+        ...
+
+
+class BuildView(Protocol):
+    """What a build rule sees of a layer."""
+
+    operator: AnyOperator
+    operands: Sequence[Laid]
+    options: Mapping[str, Any]
+    tensors: Mapping[str, Laid]
+    features: Sequence[Features]
+    dtype: DataType
+
+    def axes(self, option: str) -> list[int | str]:
+        """Resolve an option of axes against the flow."""
+        ...
+
+    def fail(self, code: str, message: str, *, at: str | None = None, hint: str = "") -> NoReturn:
+        """Raise a `ModelError` at the layer word, or at an option."""
+        ...
+
+
+ShapeRule = Callable[[ShapeView], None]
+BuildRule = Callable[[Builder, BuildView], "Laid | tuple[Laid, ...]"]
+
+
+def _keep_type(compute: DataType, _options: Mapping[str, Any]) -> DataType:
+    return compute
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerRules:
+    """The notation's side of an operator.
+
+    `slots` are the operands behind the flow, `options` the values; `shape` is a rule in both
+    directions on feature shapes, called until nothing changes; `build` writes the layer into a
+    tensor graph; `dtype(compute type, options)` is the type of the result.
+
+    `folds`: takes lists of two or more, folded from the left. `many`: takes any number of names.
+    `condition`: the first operand is a condition, which says nothing about the layer's type, and
+    all operands may be written. `casts=False`: the flow keeps its own type.
+    """
+
+    shape: ShapeRule
+    build: BuildRule
+    slots: tuple[TensorSlot, ...] = ()
+    options: Mapping[str, ValueOption] = field(default_factory=dict[str, ValueOption])
+    dtype: Callable[[DataType, Mapping[str, Any]], DataType] = _keep_type
+    folds: bool = False
+    many: bool = False
+    condition: bool = False
+    casts: bool = True
+
+    def option_names(self) -> list[str]:
+        """Return every name that an option of this operator may be written with."""
+        names = [slot.name for slot in self.slots if slot.option]
+        for name, option in self.options.items():
+            names += [camel_case(name), *option.aliases]
+        return names

@@ -1,0 +1,158 @@
+"""Matrix product of the last two dimensions; leading dimensions broadcast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.dtypes import FLOAT
+from webnnm.ops import values
+from webnnm.ops.features import Conflict
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import (
+    Builder,
+    Operator,
+    OperatorError,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.shapes import broadcast, show
+
+
+def _infer(a: TensorType, b: TensorType) -> TensorType:
+    if a.shape[-1] != b.shape[-2]:
+        raise OperatorError(
+            "NNM404",
+            f"{show(a.shape)} by {show(b.shape)}: {a.shape[-1]} columns, {b.shape[-2]} rows",
+        )
+    lead = broadcast(a.shape[:-2], b.shape[:-2])
+    if lead is None:
+        raise OperatorError("NNM401", f"{show(a.shape)} and {show(b.shape)} do not broadcast")
+    return TensorType(a.dtype, (*lead, a.shape[-2], b.shape[-1]))
+
+
+def _gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, w: Tensor) -> list[Tensor]:
+    if w.rank == 2 and x.rank > 2:  # one product instead of a batch of them and a sum
+        rows = b.reshape(x, new_shape=(-1, x.shape[-1]))
+        g_rows = b.reshape(g, new_shape=(-1, g.shape[-1]))
+        return [b.matmul(g, transposed(b, w)), b.matmul(transposed(b, rows), g_rows)]
+    return [b.matmul(g, transposed(b, w)), b.matmul(transposed(b, x), g)]
+
+
+def transposed(b: Builder, x: Tensor) -> Tensor:
+    """Return `x` with its last two dimensions exchanged."""
+    order = (*range(x.rank - 2), x.rank - 1, x.rank - 2)
+    return b.transpose(x, permutation=order)
+
+
+def product_shape(layer: ShapeView) -> None:
+    """Rule of matmul and gemm: `[…, in] × [in, out] → […, out]` on features (spec B.4)."""
+    flow, other, result = layer.operands[0], layer.operands[1], layer.result
+    swap_a = bool(layer.options["a_transpose"])
+    swap_b = bool(layer.options["b_transpose"])
+    if other.undeclared and other.dims is None:
+        other.learn([None, None])
+    if flow.dims is None or other.dims is None:
+        return
+    if len(other.dims) < 2 or (swap_a and len(flow.dims) < 2) or not flow.dims:
+        layer.fail("NNM405", f"{flow} by {other}: a product needs rows and columns")
+    rows, columns = (-1, -2) if swap_b else (-2, -1)
+    inner = -2 if swap_a else -1
+    _share(layer, inner, rows)
+    rank = max(len(flow.dims), len(other.dims) if len(other.dims) > 2 else 0)
+    dims: list[int | None] = [None] * rank
+    names: list[str | None] = [None] * rank
+    lead = flow.dims[:-1] if not swap_a else [*flow.dims[:-2], flow.dims[-1]]
+    if len(other.dims) == 2:
+        dims[: rank - 1] = lead
+        names[: rank - 1] = flow.names[: rank - 1]
+    elif len(flow.dims) > 1:
+        dims[rank - 2] = lead[-1]
+    dims[-1] = other.dims[columns]
+    names[-1] = other.names[columns] or "features"
+    try:
+        result.learn(dims)
+        assert result.dims is not None
+        other.learn_size(len(other.dims) + columns, result.dims[-1])
+    except Conflict:
+        layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
+    if not any(result.names):
+        result.learn_names(names)
+    result.learn_sequence(flow.sequence or other.sequence)
+
+
+def _share(layer: ShapeView, inner: int, rows: int) -> None:
+    """The inner sizes of both operands agree."""
+    flow, other = layer.operands[0], layer.operands[1]
+    assert flow.dims is not None
+    assert other.dims is not None
+    try:
+        flow.learn_size(len(flow.dims) + inner, other.dims[rows])
+        other.learn_size(len(other.dims) + rows, flow.dims[inner])
+    except Conflict:
+        layer.fail("NNM404", f"{flow.dims[inner]} features, weights {other}")
+
+
+def build_product(b: Builder, layer: BuildView) -> tuple[Tensor, Tensor, Laid]:
+    """Return both matrices as they are multiplied, and the laid-out flow they stem from."""
+    x, w = layer.operands[0].canonical(), layer.operands[1].canonical()
+    left, right = x.tensor, w.tensor
+    if layer.options["a_transpose"]:
+        left = transposed(b, left)
+    if layer.options["b_transpose"]:
+        right = transposed(b, right)
+    if w.lead and x.rank == 1:  # rank-1 features are rows over batch and sequence
+        left = b.reshape(left, new_shape=(*left.shape[:-1], 1, left.shape[-1]))
+    elif left.rank == 1:
+        left = b.reshape(left, new_shape=(1, *left.shape))
+    return left, right, x
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    left, right, x = build_product(b, layer)
+    product = b.matmul(left, right)
+    other = layer.operands[1]
+    lead = x.lead or other.lead
+    rank = max(x.rank, other.rank if other.rank > 2 else 0)
+    layout = (*lead, *range(rank))
+    if product.rank != len(layout):
+        shape = (*product.shape[:-2], product.shape[-1])
+        product = b.reshape(product, new_shape=shape)
+    return Laid(product, layout, x.sequence or other.sequence)
+
+
+def _reference(np: Any, a: Any, b: Any) -> Any:
+    return np.matmul(a, b)
+
+
+TRANSPOSES = {
+    "a_transpose": ValueOption(read=values.boolean, default=False),
+    "b_transpose": ValueOption(read=values.boolean, default=False),
+}
+
+matmul = Operator(
+    name="matmul",
+    summary="matrix product",
+    operands=(
+        Slot(name="a", dtypes=FLOAT, ranks=(2, None)),
+        Slot(name="b", dtypes=FLOAT, ranks=(2, None), like=0),
+    ),
+    options={},
+    infer=_infer,
+    gradient=_gradient,
+    reference=_reference,
+    layer=LayerRules(
+        slots=(TensorSlot(name="y", parameter="weight"),),
+        options=TRANSPOSES,
+        shape=product_shape,
+        build=_build,
+    ),
+    samples=(
+        sample((2, 3), (3, 4)),
+        sample((5, 2, 3), (3, 4)),
+        sample((5, 2, 3), (5, 3, 4)),
+        sample((2, 1, 2, 3), (5, 3, 1)),
+    ),
+)

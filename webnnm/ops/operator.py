@@ -1,0 +1,197 @@
+"""The record in which an operator is declared, and what its rules see of a graph.
+
+Everything the system knows about an operator stands in one `Operator`: fields without a default
+make a forgotten rule an error at import. Rules take values positionally and options by keyword;
+options are snake_case in Python and WebNN's camelCase in plans and in the notation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+
+from webnnm.dtypes import ANY, DataType
+from webnnm.errors import WebNNMError
+from webnnm.shapes import Shape, show
+
+if TYPE_CHECKING:
+    from webnnm.ops.layer import LayerRules
+
+
+class TensorType(NamedTuple):
+    """The data type and shape of a tensor."""
+
+    dtype: DataType
+    shape: Shape
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{show(self.shape)}"
+
+
+class Tensor(Protocol):
+    """What a gradient or decomposition rule sees of an operand: its type, and its algebra."""
+
+    @property
+    def dtype(self) -> DataType: ...
+    @property
+    def shape(self) -> Shape: ...
+    @property
+    def rank(self) -> int: ...
+    def __add__(self, other: Self | float, /) -> Self: ...
+    def __radd__(self, other: float, /) -> Self: ...
+    def __sub__(self, other: Self | float, /) -> Self: ...
+    def __rsub__(self, other: float, /) -> Self: ...
+    def __mul__(self, other: Self | float, /) -> Self: ...
+    def __rmul__(self, other: float, /) -> Self: ...
+    def __truediv__(self, other: Self | float, /) -> Self: ...
+    def __rtruediv__(self, other: float, /) -> Self: ...
+    def __neg__(self) -> Self: ...
+    def __getattr__(self, name: str, /) -> Callable[..., Any]: ...
+
+
+class Builder(Protocol):
+    """What a rule sees of the graph builder: every operator as a method in snake_case."""
+
+    def constant(
+        self, value: Any, dtype: DataType | None = None, shape: Sequence[int] | None = None
+    ) -> Any:
+        """Return a constant."""
+        ...
+
+    def apply(
+        self, operator: AnyOperator, operands: Sequence[Any], options: Mapping[str, Any]
+    ) -> Any:
+        """Apply an operator of the registry."""
+        ...
+
+    def __getattr__(self, name: str, /) -> Callable[..., Any]: ...
+
+
+class OperatorError(WebNNMError):
+    """Operands or options that break an operator's rule; the caller adds the place."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        super().__init__(code, message, hint=hint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    """One operand of an operator: its name in WebNN and the types and ranks it takes.
+
+    `keyword` operands travel in WebNN's options dictionary; a `variadic` operand is a list and
+    stands alone. `like` names the operand (by position) whose type this one shall have.
+    """
+
+    name: str
+    dtypes: frozenset[DataType] = ANY
+    ranks: tuple[int, int | None] = (0, None)
+    like: int | None = None
+    optional: bool = False
+    keyword: bool = False
+    variadic: bool = False
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of an operator: default, how values are checked, how it is emitted.
+
+    `check(value, *operand types)` returns the canonical value or raises `OperatorError`;
+    `positional` options are arguments of the WebNN method rather than members of its dictionary.
+    """
+
+    default: Any
+    check: Callable[..., Any]
+    positional: bool = False
+
+
+class Required:
+    """The default of an option that has none."""
+
+
+REQUIRED = Required()
+
+Infer = Callable[..., TensorType | tuple[TensorType, ...]]
+Gradient = Callable[..., Sequence[Any]]
+Decompose = Callable[..., Any]
+Reference = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A small case from which the generic tests of an operator are made.
+
+    `shapes` are the operand shapes, `options` the options. Values are drawn from `low … high`
+    and kept away from `kinks`; `values` fixes operands instead (None: drawn).
+    """
+
+    shapes: tuple[Shape, ...]
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    low: float = -2.0
+    high: float = 2.0
+    kinks: tuple[float, ...] = ()
+    values: tuple[Any, ...] = ()
+    dtypes: tuple[DataType, ...] = ()
+
+
+def sample(*shapes: Shape, **keywords: Any) -> Sample:
+    """Return a sample; keywords that are no field of `Sample` are options of the operator."""
+    fields = {key: keywords.pop(key) for key in tuple(keywords) if key in _SAMPLE_FIELDS}
+    return Sample(shapes, keywords, **fields)
+
+
+_SAMPLE_FIELDS = ("low", "high", "kinks", "values", "dtypes")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Operator:
+    """An operator with rules of its own.
+
+    `infer(*types, **options)` gives the result type, or a tuple of them.
+    `gradient(b, g, y, *operands, **options)` gives one gradient per operand, None where the
+    gradient is cut; gradients of broadcast operands are summed by the caller.
+    `reference(np, *arrays, **options)` computes the result with a NumPy-like namespace.
+    `layer` says how the notation uses the operator, None if it does not.
+    `hazards` are read by the precision rules: "overflow" operators compute in float32.
+    `decompose(b, *operands, **options)` writes the operator with others, for backends without it.
+    `summary` is the one-line description for listings.
+    """
+
+    name: str
+    summary: str
+    operands: tuple[Slot, ...]
+    options: Mapping[str, Option]
+    infer: Infer
+    gradient: Gradient
+    reference: Reference
+    layer: LayerRules | None
+    samples: tuple[Sample, ...]
+    aliases: tuple[str, ...] = ()
+    hazards: frozenset[str] = frozenset()
+    decompose: Decompose | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Composite:
+    """An operator written with others: `decompose(b, *operands, **options)` builds its result.
+
+    Gradient, reference and types follow from the decomposition.
+    """
+
+    name: str
+    summary: str
+    operands: tuple[Slot, ...]
+    options: Mapping[str, Option]
+    decompose: Decompose
+    layer: LayerRules | None
+    samples: tuple[Sample, ...]
+    aliases: tuple[str, ...] = ()
+    hazards: frozenset[str] = frozenset()
+
+
+AnyOperator = Operator | Composite
+
+
+def no_gradient(_builder: Builder, _g: Tensor, _y: Tensor, *operands: Any, **_: Any) -> Any:
+    """The gradient rule of operators through which no gradient flows (spec C.10)."""
+    return (None,) * len(operands)

@@ -1,0 +1,306 @@
+"""Reductions along axes: sums, means, norms, extrema, products, variance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from webnnm.dtypes import ANY, FLOAT, DataType
+from webnnm.ops import checks, values
+from webnnm.ops.algebra import as_number, scalar_like, zeros_like
+from webnnm.ops.features import Conflict
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import (
+    AnyOperator,
+    Builder,
+    Composite,
+    Operator,
+    Option,
+    Sample,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.ops.rules import tensor_options
+from webnnm.shapes import count
+
+OPTIONS = {
+    "axes": Option(None, checks.axes),
+    "keep_dimensions": Option(False, checks.boolean),
+}
+
+WIDE: frozenset[DataType] = FLOAT | {"int64", "uint64", "int32", "uint32"}
+"""What WebNN adds and multiplies up."""
+
+Derivative = Callable[..., Tensor]
+
+
+def _infer(x: TensorType, *, axes: Sequence[int], keep_dimensions: bool) -> TensorType:
+    if keep_dimensions:
+        return TensorType(x.dtype, tuple(1 if k in axes else n for k, n in enumerate(x.shape)))
+    return TensorType(x.dtype, tuple(n for k, n in enumerate(x.shape) if k not in axes))
+
+
+def kept(x: Tensor, axes: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape of `x` with size 1 along the axes: the form that broadcasts back."""
+    return tuple(1 if k in axes else n for k, n in enumerate(x.shape))
+
+
+def _gradient(derivative: Derivative) -> Callable[..., list[Tensor]]:
+    """Gradient of a reduction: `derivative(b, g, y, x, axes)` with g and y kept at x's rank."""
+
+    def gradient(
+        b: Builder,
+        g: Tensor,
+        y: Tensor,
+        x: Tensor,
+        *,
+        axes: Sequence[int],
+        keep_dimensions: bool,
+    ) -> list[Tensor]:
+        if not keep_dimensions and g.shape != kept(x, axes):
+            g, y = (b.reshape(t, new_shape=kept(x, axes)) for t in (g, y))
+        return [b.expand(derivative(b, g, y, x, axes), new_shape=x.shape)]
+
+    return gradient
+
+
+def _ties(b: Builder, g: Tensor, y: Tensor, x: Tensor, axes: Sequence[int]) -> Tensor:
+    """Elements that reach the extremum share the gradient equally."""
+    chosen = as_number(b, b.equal(x, y), g)
+    return g * chosen / b.reduce_sum(chosen, axes=axes, keep_dimensions=True)
+
+
+def _others(b: Builder, x: Tensor, axes: Sequence[int]) -> Tensor:
+    """Return for each element the product of all others along the axes, right also at zeros.
+
+    Prefix and suffix products by doubling: log₂ n multiplications of whole tensors.
+    """
+    rest = [k for k in range(x.rank) if k not in axes]
+    order = (*rest, *axes)
+    n = count(x.shape[k] for k in axes)
+    moved = b.transpose(x, permutation=order)
+    rows = b.reshape(moved, new_shape=(-1, n))
+    before = _prefix_product(b, rows, n)
+    after = b.reverse(_prefix_product(b, b.reverse(rows, axes=[1]), n), axes=[1])
+    back = tuple(order.index(k) for k in range(x.rank))
+    product = b.reshape(before * after, new_shape=moved.shape)
+    return b.transpose(product, permutation=back)
+
+
+def _prefix_product(b: Builder, rows: Tensor, n: int) -> Tensor:
+    """Return the exclusive running product along axis 1."""
+    result = _shifted(b, rows, 1, n)
+    step = 1
+    while step < n:
+        result = result * _shifted(b, result, step, n)
+        step *= 2
+    return result
+
+
+def _shifted(b: Builder, rows: Tensor, by: int, n: int) -> Tensor:
+    ones = zeros_like(b, rows, (rows.shape[0], min(by, n))) + 1
+    if by >= n:
+        return ones
+    head = b.slice(rows, starts=(0, 0), sizes=(rows.shape[0], n - by))
+    return b.concat([ones, head], axis=1)
+
+
+def _safe_quotient(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    """x/y, and 0 where y = 0 (the subgradient of a norm at the origin)."""
+    zero = b.equal(y, scalar_like(b, 0, y))
+    return b.where(zero, scalar_like(b, 0, x), x / b.where(zero, scalar_like(b, 1, y), y))
+
+
+def _shape(layer: ShapeView) -> None:
+    """Remove the axes, or keep them with size 1."""
+    flow = layer.flow
+    axes = layer.axes("axes")
+    if flow.dims is None or axes is None:
+        return
+    keep = layer.options["keep_dimensions"]
+    kept_axes = [k for k in range(len(flow.dims)) if keep or k not in axes]
+    dims = [1 if k in axes else flow.dims[k] for k in kept_axes]
+    try:
+        layer.result.learn(dims)
+        for k, size in zip(kept_axes, layer.result.dims or (), strict=True):
+            if k not in axes:
+                flow.learn_size(k, size)
+    except Conflict:
+        layer.fail("NNM402", f"declared {layer.result}, inferred {dims}", at="shape")
+    layer.result.learn_names([flow.names[k] for k in kept_axes])
+    gone = "sequence" in axes and not keep
+    layer.result.learn_sequence(None if gone else flow.sequence)
+
+
+def _build(builder: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0]
+    roles = layer.axes("axes")
+    axes = sorted(flow.position(role) for role in roles)  # type: ignore[arg-type]
+    options = {**tensor_options(layer), "axes": axes}
+    result = builder.apply(layer.operator, [flow.tensor], options)
+    return Laid(result, *reduced_layout(flow, roles, layer.options["keep_dimensions"]))
+
+
+def reduced_layout(
+    flow: Laid, roles: Sequence[int | str], keep: bool
+) -> tuple[tuple[Any, ...], str | None]:
+    """Return the layout and sequence name after some dimensions were reduced."""
+    if keep:
+        return flow.layout, flow.sequence
+    left = [role for role in flow.layout if role not in roles]
+    features = sorted(role for role in left if isinstance(role, int))
+    layout = tuple(features.index(r) if isinstance(r, int) else r for r in left)
+    return layout, None if "sequence" in roles else flow.sequence
+
+
+def _rules(keep: bool = False) -> LayerRules:
+    return LayerRules(
+        options={
+            "axes": ValueOption(read=values.axis_names, operand=True, aliases=("axis",)),
+            "keep_dimensions": ValueOption(read=values.boolean, default=keep),
+        },
+        shape=_shape,
+        build=_build,
+    )
+
+
+def _samples(**fields: Any) -> tuple[Sample, ...]:
+    return (
+        sample((2, 3), **fields),
+        sample((2, 3, 4), axes=(1,), **fields),
+        sample((2, 3, 4), axes=(0, 2), keep_dimensions=True, **fields),
+    )
+
+
+def _reduce(
+    name: str,
+    summary: str,
+    reference: Callable[..., Any],
+    derivative: Derivative,
+    *,
+    dtypes: frozenset[DataType] = FLOAT,
+    samples: Sequence[Sample] | None = None,
+    hazards: frozenset[str] = frozenset(),
+) -> Operator:
+    def apply(np: Any, x: Any, *, axes: Sequence[int], keep_dimensions: bool) -> Any:
+        # Squares and sums of halves leave their range where the result does not.
+        wide = np.astype(x, np.float32) if x.dtype == np.float16 else x
+        result = reference(np, wide, axis=tuple(axes), keepdims=keep_dimensions)
+        return np.astype(np.asarray(result), x.dtype)
+
+    return Operator(
+        name=name,
+        summary=summary,
+        operands=(Slot(name="input", dtypes=dtypes),),
+        options=OPTIONS,
+        infer=_infer,
+        gradient=_gradient(derivative),
+        reference=apply,
+        layer=_rules(),
+        samples=tuple(samples or _samples()),
+        hazards=hazards,
+    )
+
+
+def _log_sum_exp(np: Any, x: Any, *, axis: tuple[int, ...], keepdims: bool) -> Any:
+    top = np.max(x, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, np.asarray(0, dtype=x.dtype))
+    total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    return total if keepdims else np.squeeze(total, axis=axis)
+
+
+OVERFLOW = frozenset({"overflow"})
+
+reduce_sum = _reduce(
+    "reduceSum",
+    "Σ x",
+    lambda np, x, **k: np.sum(x, **k),
+    lambda b, g, y, x, axes: g,
+    dtypes=WIDE,
+)
+reduce_mean = _reduce(
+    "reduceMean",
+    "mean of x",
+    lambda np, x, **k: np.mean(x, **k),
+    lambda b, g, y, x, axes: g / count(x.shape[k] for k in axes),
+)
+reduce_sum_square = _reduce(
+    "reduceSumSquare",
+    "Σ x²",
+    lambda np, x, **k: np.sum(x * x, **k),
+    lambda b, g, y, x, axes: g * 2 * x,
+    dtypes=WIDE,
+    hazards=OVERFLOW,
+)
+reduce_l1 = _reduce(
+    "reduceL1",
+    "Σ |x|; gradient 0 at 0",
+    lambda np, x, **k: np.sum(np.abs(x), **k),
+    lambda b, g, y, x, axes: g * b.sign(x),
+    dtypes=WIDE,
+    samples=_samples(kinks=(0.0,)),
+)
+reduce_l2 = _reduce(
+    "reduceL2",
+    "√Σ x²; gradient 0 at 0",
+    lambda np, x, **k: np.sqrt(np.sum(x * x, **k)),
+    lambda b, g, y, x, axes: g * _safe_quotient(b, x, y),
+    hazards=OVERFLOW,
+)
+reduce_log_sum = _reduce(
+    "reduceLogSum",
+    "ln Σ x",
+    lambda np, x, **k: np.log(np.sum(x, **k)),
+    lambda b, g, y, x, axes: g / b.exp(y),
+    samples=_samples(low=0.5),
+    hazards=OVERFLOW,
+)
+reduce_log_sum_exp = _reduce(
+    "reduceLogSumExp",
+    "ln Σ exp x",
+    _log_sum_exp,
+    lambda b, g, y, x, axes: g * b.exp(x - y),
+    hazards=OVERFLOW,
+)
+reduce_max = _reduce(
+    "reduceMax",
+    "largest x; ties share the gradient",
+    lambda np, x, **k: np.max(x, **k),
+    _ties,
+    dtypes=ANY,
+)
+reduce_min = _reduce(
+    "reduceMin",
+    "smallest x; ties share the gradient",
+    lambda np, x, **k: np.min(x, **k),
+    _ties,
+    dtypes=ANY,
+)
+reduce_product = _reduce(
+    "reduceProduct",
+    "Π x",
+    lambda np, x, **k: np.prod(x, **k),
+    lambda b, g, y, x, axes: g * _others(b, x, axes),
+    dtypes=WIDE,
+    samples=(*_samples(), sample((2, 3), values=([[0.0, 2.0, 3.0], [0.0, 0.0, 1.0]],), axes=(1,))),
+)
+
+
+def _variance(b: Builder, x: Tensor, *, axes: Sequence[int], keep_dimensions: bool) -> Tensor:
+    centred = x - b.reduce_mean(x, axes=axes, keep_dimensions=True)
+    return b.reduce_mean(centred * centred, axes=axes, keep_dimensions=keep_dimensions)
+
+
+reduce_variance: AnyOperator = Composite(
+    name="reduceVariance",
+    summary="mean of (x − mean)²",
+    operands=(Slot(name="input", dtypes=FLOAT),),
+    options={**OPTIONS, "keep_dimensions": Option(True, checks.boolean)},
+    decompose=_variance,
+    layer=_rules(keep=True),
+    samples=_samples(),
+    hazards=OVERFLOW,
+)

@@ -1,0 +1,116 @@
+"""The same elements in another shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.ops import checks, values
+from webnnm.ops.features import Conflict
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import (
+    REQUIRED,
+    Builder,
+    Operator,
+    OperatorError,
+    Option,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.shapes import count, show
+
+
+def _check(value: Any, *types: TensorType) -> tuple[int, ...]:
+    """Accept sizes, one of which may be −1 for what is left."""
+    sizes = checks.integers(-1)(value)
+    total = count(types[0].shape)
+    unknown = sizes.count(-1)
+    rest = count(size for size in sizes if size != -1)
+    if unknown == 1 and rest and total % rest == 0:
+        sizes = tuple(total // rest if size == -1 else size for size in sizes)
+    if count(sizes) != total or unknown > 1:
+        raise OperatorError("NNM407", f"{total} elements into {show(sizes)}")
+    return sizes
+
+
+def _gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, **_: Any) -> list[Tensor]:
+    return [b.reshape(g, new_shape=x.shape)]
+
+
+def target_sizes(layer: ShapeView, option: str) -> list[int | None]:
+    """Return the sizes that an option asks for; a bare name inherits the flow's size."""
+    asked: values.Sizes = layer.options[option]
+    if asked.names is None:
+        return [size if isinstance(size, int) else None for size in asked.sizes]
+    found: list[int | None] = []
+    for name, size in zip(asked.names, asked.sizes, strict=True):
+        if size is None:
+            if name not in layer.flow.names:
+                layer.fail("NNM307", f'no dimension "{name}"', at=option)
+            size = (layer.flow.dims or [])[layer.flow.names.index(name)]
+        found.append(size if isinstance(size, int) else None)
+    return found
+
+
+def _shape(layer: ShapeView) -> None:
+    flow, result = layer.flow, layer.result
+    if layer.options["new_shape"] is None:
+        layer.fail("NNM304", '"reshape" needs newShape=')
+    if flow.dims is None:
+        return
+    asked = target_sizes(layer, "new_shape")
+    dims: list[int | None] = [None if size == -1 else size for size in asked]
+    try:
+        result.learn(dims)
+    except Conflict:
+        layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
+    result.learn_names(layer.options["new_shape"].names or (None,) * len(dims))
+    result.learn_sequence(flow.sequence)
+    _balance(layer, flow.dims, result.dims or [])
+
+
+def _balance(layer: ShapeView, source: list[int | None], target: list[int | None]) -> None:
+    """A single unknown size on either side follows from the element count."""
+    flow, result = layer.flow, layer.result
+    for known, unknown, features in ((source, target, result), (target, source, flow)):
+        if None in known:
+            continue
+        total = count(size for size in known if size is not None)
+        rest = count(size for size in unknown if size is not None)
+        missing = [k for k, size in enumerate(unknown) if size is None]
+        if (len(missing) == 1 and total % rest) or (not missing and total != rest):
+            layer.fail("NNM407", f"{total} elements into {show(unknown)}")
+        if len(missing) == 1:
+            features.learn_size(missing[0], total // rest)
+
+
+def _build(builder: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0].canonical()
+    lead = [flow.size(role) for role in flow.lead]
+    return reshaped(builder, flow, lead, layer.results[0].sizes())
+
+
+def reshaped(builder: Builder, flow: Laid, lead: Sequence[int], sizes: Sequence[int]) -> Laid:
+    """Return the flow with other features behind the same leading dimensions."""
+    tensor = builder.reshape(flow.tensor, new_shape=(*lead, *sizes))
+    return Laid(tensor, (*flow.lead, *range(len(sizes))), flow.sequence)
+
+
+reshape = Operator(
+    name="reshape",
+    summary="same elements, other shape",
+    operands=(Slot(name="input"),),
+    options={"new_shape": Option(REQUIRED, _check, positional=True)},
+    infer=lambda x, *, new_shape: TensorType(x.dtype, new_shape),
+    gradient=_gradient,
+    reference=lambda np, x, *, new_shape: np.reshape(x, new_shape),
+    layer=LayerRules(
+        options={"new_shape": ValueOption(read=values.sizes, operand=True)},
+        shape=_shape,
+        build=_build,
+    ),
+    samples=(sample((2, 3), new_shape=(3, 2)), sample((2, 3, 4), new_shape=(-1,))),
+)

@@ -1,0 +1,39 @@
+"""Reversal of the order along axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops import checks, values
+from webnnm.ops.algebra import same_as_first
+from webnnm.ops.layer import BuildView, LayerRules, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, sample
+from webnnm.ops.rules import same_shape
+
+
+def _gradient(b: Builder, g: Tensor, _y: Tensor, _x: Tensor, *, axes: Any) -> list[Tensor]:
+    return [b.reverse(g, axes=axes)]
+
+
+def _build(builder: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0]
+    axes = sorted(flow.position(role) for role in layer.axes("axes"))  # type: ignore[arg-type]
+    return flow.with_tensor(builder.reverse(flow.tensor, axes=axes))
+
+
+reverse = Operator(
+    name="reverse",
+    summary="order reversed along axes",
+    operands=(Slot(name="input"),),
+    options={"axes": Option(None, checks.axes)},
+    infer=same_as_first,
+    gradient=_gradient,
+    reference=lambda np, x, *, axes: np.flip(x, axis=tuple(axes)),
+    layer=LayerRules(
+        options={"axes": ValueOption(read=values.axis_names, operand=True, aliases=("axis",))},
+        shape=same_shape,
+        build=_build,
+    ),
+    samples=(sample((2, 3)), sample((2, 3, 4), axes=(0, 2))),
+)

@@ -1,0 +1,149 @@
+"""Shape and build rules of the notation that many operators share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webnnm.ops.features import Conflict, Features, equate
+from webnnm.ops.layer import BuildView, ShapeView
+from webnnm.ops.layout import Laid, aligned
+from webnnm.ops.operator import Builder
+
+
+def same_shape(layer: ShapeView) -> None:
+    """The result has the shape, names and sequence of the flow."""
+    equate(layer.result, layer.flow)
+    keep_names(layer)
+
+
+def keep_names(layer: ShapeView) -> None:
+    """Give the result the names and the sequence of the flow."""
+    layer.result.learn_names(layer.flow.names)
+    layer.result.learn_sequence(layer.flow.sequence)
+
+
+def build_unary(builder: Builder, layer: BuildView) -> Laid:
+    """Apply the operator element by element, in whatever layout the flow has."""
+    flow = layer.operands[0]
+    result = builder.apply(layer.operator, [flow.tensor], tensor_options(layer))
+    return flow.with_tensor(result)
+
+
+def tensor_options(layer: BuildView) -> dict[str, object]:
+    """Return the options that the tensor operator knows by the same name."""
+    known = layer.operator.options
+    return {name: value for name, value in layer.options.items() if name in known}
+
+
+def places(names: Sequence[str | None], among: Sequence[str | None]) -> list[int]:
+    """Return the index in a result of rank `len(among)` for each dimension of an operand.
+
+    Dimensions align by name if the ranks differ and every name of the operand is found, otherwise
+    from the end as in NumPy.
+
+    >>> places(["channels"], ["channels", "height", "width"]), places([None], [None, "width"])
+    ([0], [1])
+    """
+    if len(names) < len(among) and names and None not in names and set(names) <= set(among):
+        return [among.index(name) for name in names]
+    return list(range(len(among) - len(names), len(among)))
+
+
+def broadcast_shape(layer: ShapeView) -> None:
+    """The result is the broadcast of all operands; undeclared parameters fit themselves to it."""
+    operands, result = layer.operands, layer.result
+    ranked = [x for x in operands if x.dims is not None and not x.undeclared]
+    if ranked:
+        sequences = {x.sequence for x in operands if x.sequence}
+        if len(sequences) > 1:
+            both = " and ".join(f'"{name}"' for name in sorted(sequences))
+            layer.fail("NNM411", both, hint="only tensors of the same sequence combine")
+        largest = max(ranked, key=lambda x: (x.rank or 0, x is operands[0]))
+        if all(x.dims is not None or x.undeclared for x in operands):
+            if result.dims is None:
+                result.learn([None] * len(largest.dims or ()))
+            result.learn_sequence(next(iter(sequences), None))
+    if result.dims is None or not ranked:
+        if result.dims is not None:
+            for x in operands:
+                x.learn(result.dims)
+        return
+    for x in operands:
+        if x.undeclared:
+            source = ranked[0] if ranked[0] is operands[0] else result
+            _adopt(layer, x, source)
+    _name_result(layer, ranked)
+    for axis in range(len(result.dims)):
+        _broadcast_axis(layer, axis)
+
+
+def _adopt(layer: ShapeView, parameter: Features, source: Features) -> None:
+    """Give a new parameter the full feature shape of the flow, and let the flow learn from it."""
+    try:
+        equate(parameter, source)
+    except Conflict:
+        layer.fail("NNM401", f"{source} and {parameter}", hint="the shapes do not broadcast")
+    if not parameter.names or not any(parameter.names):
+        parameter.learn_names(source.names)
+
+
+def _name_result(layer: ShapeView, ranked: Sequence[Features]) -> None:
+    rank = layer.result.rank
+    named = next((x for x in ranked if x.rank == rank and any(x.names)), None)
+    if named is not None:
+        layer.result.learn_names(named.names)
+
+
+def _broadcast_axis(layer: ShapeView, axis: int) -> None:
+    """Exchange sizes along one axis of the result."""
+    result = layer.result
+    assert result.dims is not None
+    cells: list[tuple[Features, int]] = []
+    for x in layer.operands:
+        if x.dims is None:
+            return
+        found = places(x.names, result.names)
+        if axis in found:
+            cells.append((x, found.index(axis)))
+    sizes = [x.dims[k] for x, k in cells if x.dims is not None]
+    stretched = {size for size in sizes if size is not None and size != 1}
+    if len(stretched) > 1:
+        layer.fail(
+            "NNM401",
+            " and ".join(str(x) for x in layer.operands),
+            hint="the shapes do not broadcast",
+        )
+    try:
+        if stretched:
+            result.learn_size(axis, next(iter(stretched)))
+        elif None not in sizes:
+            result.learn_size(axis, 1)
+    except Conflict:
+        broadcast = [max((size or 1) for size in sizes)]
+        layer.fail(
+            "NNM402", f"declared {result}, inferred {broadcast[0]} in dimension {axis}", at="shape"
+        )
+    # Backwards: a single unknown operand takes the result's size if no other one explains it.
+    unknown = [(x, k) for x, k in cells if x.dims and x.dims[k] is None and not x.undeclared]
+    if len(unknown) == 1 and result.dims[axis] is not None:
+        x, k = unknown[0]
+        x.learn_size(k, result.dims[axis])
+
+
+def build_broadcast(builder: Builder, layer: BuildView) -> Laid:
+    """Align the operands and apply the operator."""
+    values = list(layer.operands)
+    names = [features.names for features in layer.features]
+    largest = max(range(len(values)), key=lambda i: values[i].rank)
+
+    def match(number: int, rank: int) -> list[int]:
+        return places(names[number], names[largest] or (None,) * rank)
+
+    sequences = {v.size("sequence") for v in values if "sequence" in v.layout}
+    if len(sequences) > 1:
+        lengths = " and ".join(map(str, sorted(sequences)))
+        layer.fail("NNM411", f"sequences of length {lengths}", hint="lengths shall agree")
+    tensors, layout = aligned(values, match)
+    result = builder.apply(layer.operator, tensors, tensor_options(layer))
+    sequence = next((v.sequence for v in values if v.sequence), None)
+    return Laid(result, layout, sequence)

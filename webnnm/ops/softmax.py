@@ -1,0 +1,86 @@
+"""Softmax and its logarithm along one axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.dtypes import FLOAT
+from webnnm.ops import checks, values
+from webnnm.ops.algebra import same_as_first
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, sample
+from webnnm.ops.rules import same_shape
+
+OVERFLOW = frozenset({"overflow"})
+
+
+def _gradient(b: Builder, g: Tensor, y: Tensor, _x: Tensor, *, axis: int) -> list[Tensor]:
+    return [y * (g - b.reduce_sum(g * y, axes=[axis], keep_dimensions=True))]
+
+
+def _reference(np: Any, x: Any, *, axis: int) -> Any:
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+def _log_softmax(b: Builder, x: Tensor, *, axis: int) -> Tensor:
+    shifted = x - b.reduce_max(x, axes=[axis], keep_dimensions=True)
+    return shifted - b.log(b.reduce_sum(b.exp(shifted), axes=[axis], keep_dimensions=True))
+
+
+def _log_softmax_gradient(
+    b: Builder, g: Tensor, y: Tensor, _x: Tensor, *, axis: int
+) -> list[Tensor]:
+    return [g - b.exp(y) * b.reduce_sum(g, axes=[axis], keep_dimensions=True)]
+
+
+def _log_softmax_reference(np: Any, x: Any, *, axis: int) -> Any:
+    shifted = x - np.max(x, axis=axis, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+
+def _shape(layer: ShapeView) -> None:
+    same_shape(layer)
+    layer.axes("axis")  # checks the axis as soon as the rank is known
+
+
+def _build(builder: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0]
+    (role,) = layer.axes("axis")
+    axis = flow.position(role)  # type: ignore[arg-type]
+    return flow.with_tensor(builder.apply(layer.operator, [flow.tensor], {"axis": axis}))
+
+
+_LAYER = LayerRules(
+    options={"axis": ValueOption(read=values.one_axis, default=(-1,))},
+    shape=_shape,
+    build=_build,
+)
+
+softmax = Operator(
+    name="softmax",
+    summary="exp x / Σ exp x along an axis",
+    operands=(Slot(name="input", dtypes=FLOAT, ranks=(1, None)),),
+    options={"axis": Option(-1, checks.axis, positional=True)},
+    infer=same_as_first,
+    gradient=_gradient,
+    reference=_reference,
+    layer=_LAYER,
+    samples=(sample((2, 3), axis=1), sample((2, 3, 4), axis=0)),
+    hazards=OVERFLOW,
+)
+
+log_softmax = Operator(
+    name="logSoftmax",
+    summary="logarithm of softmax, safe for large operands",
+    operands=(Slot(name="input", dtypes=FLOAT, ranks=(1, None)),),
+    options={"axis": Option(-1, checks.axis)},
+    infer=same_as_first,
+    gradient=_log_softmax_gradient,
+    reference=_log_softmax_reference,
+    decompose=_log_softmax,
+    layer=_LAYER,
+    samples=(sample((2, 3), axis=1), sample((2, 3, 4), axis=0)),
+    hazards=OVERFLOW,
+)

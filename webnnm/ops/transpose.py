@@ -1,0 +1,94 @@
+"""Another order of dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops import checks, values
+from webnnm.ops.features import Conflict
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.layout import Laid, Role
+from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, TensorType, sample
+from webnnm.shapes import show
+
+
+def _infer(x: TensorType, *, permutation: tuple[int, ...]) -> TensorType:
+    return TensorType(x.dtype, tuple(x.shape[k] for k in permutation))
+
+
+def _gradient(
+    b: Builder, g: Tensor, _y: Tensor, _x: Tensor, *, permutation: tuple[int, ...]
+) -> list[Tensor]:
+    inverse = tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
+    return [b.transpose(g, permutation=inverse)]
+
+
+def _shape(layer: ShapeView) -> None:
+    flow, result = layer.flow, layer.result
+    if flow.dims is None:
+        return
+    features = _features(layer)
+    dims = [flow.dims[k] for k in features]
+    try:
+        result.learn(dims)
+        for k, size in zip(features, result.dims or (), strict=True):
+            flow.learn_size(k, size)
+    except Conflict:
+        layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
+    result.learn_names([flow.names[k] for k in features])
+    result.learn_sequence(flow.sequence)
+
+
+def _features(layer: ShapeView | BuildView) -> list[int]:
+    """Return the feature indices in their new order."""
+    roles = layer.axes("permutation") or []
+    features = [role for role in roles if isinstance(role, int)]
+    rank = layer.operands[0].rank or 0
+    if len(features) != rank:
+        layer.fail(
+            "NNM309",
+            f"the permutation names {len(features)} of {rank} dimensions",
+            at="permutation",
+        )
+    lead = len(roles) - len(features)
+    has_sequence = layer.operands[0].sequence is not None
+    if lead not in (0, 1 + has_sequence):
+        layer.fail(
+            "NNM309",
+            "batch and sequence stand both in a permutation, or neither",
+            at="permutation",
+        )
+    return features
+
+
+def _build(builder: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0]
+    roles: list[Role] = list(layer.axes("permutation"))  # type: ignore[arg-type]
+    features = _features(layer)
+    if len(features) == len(roles):
+        roles = [*flow.lead, *roles]
+    tensor = builder.transpose(flow.tensor, permutation=[flow.position(role) for role in roles])
+    # The k-th feature written is feature k of the result, wherever it stands among the others.
+    layout = tuple(features.index(r) if isinstance(r, int) else r for r in roles)
+    return Laid(tensor, layout, flow.sequence)
+
+
+def _reference(np: Any, x: Any, *, permutation: tuple[int, ...]) -> Any:
+    return np.permute_dims(x, permutation)
+
+
+transpose = Operator(
+    name="transpose",
+    summary="another order of dimensions",
+    operands=(Slot(name="input"),),
+    options={"permutation": Option(None, checks.permutation)},
+    infer=_infer,
+    gradient=_gradient,
+    reference=_reference,
+    layer=LayerRules(
+        options={"permutation": ValueOption(read=values.axis_names, operand=True)},
+        shape=_shape,
+        build=_build,
+    ),
+    samples=(sample((2, 3)), sample((2, 3, 4), permutation=(1, 2, 0))),
+)

@@ -1,0 +1,166 @@
+"""Element-wise functions of one operand without options."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.dtypes import ANY, FLOAT, SIGNED, DataType
+from webnnm.ops.algebra import as_number, chain, same_as_first, scalar_like
+from webnnm.ops.layer import LayerRules
+from webnnm.ops.operator import (
+    Builder,
+    Gradient,
+    Operator,
+    Reference,
+    Sample,
+    Slot,
+    Tensor,
+    no_gradient,
+    sample,
+)
+from webnnm.ops.rules import build_unary, same_shape
+
+ANYWHERE = (sample((2, 3)), sample(()), sample((2, 1, 3, 2)))
+
+
+def _unary(
+    name: str,
+    summary: str,
+    reference: Reference,
+    gradient: Gradient,
+    *,
+    dtypes: frozenset[DataType] = FLOAT,
+    samples: Sequence[Sample] = ANYWHERE,
+    hazards: frozenset[str] = frozenset(),
+) -> Operator:
+    return Operator(
+        name=name,
+        summary=summary,
+        operands=(Slot(name="input", dtypes=dtypes),),
+        options={},
+        infer=same_as_first,
+        gradient=gradient,
+        reference=reference,
+        layer=LayerRules(shape=same_shape, build=build_unary),
+        samples=tuple(samples),
+        hazards=hazards,
+    )
+
+
+def _within(low: float, high: float) -> tuple[Sample, ...]:
+    return (sample((2, 3), low=low, high=high), sample((), low=low, high=high))
+
+
+def _kink(*at: float) -> tuple[Sample, ...]:
+    return (sample((2, 3), kinks=at), sample((2, 1, 3), kinks=at))
+
+
+def _relu_gradient(b: Builder, g: Tensor, y: Tensor, _x: Tensor) -> list[Tensor]:
+    # Read off the result, so that the operand need not be kept.
+    return [g * as_number(b, b.greater(y, scalar_like(b, 0, y)), g)]
+
+
+def _erf(np: Any, x: Any) -> Any:
+    # The array API has no erf; Python's own is exact and the reference may be slow.
+    values = [math.erf(value) for value in np.reshape(x, (-1,)).tolist()]
+    return np.reshape(np.asarray(values, dtype=x.dtype), x.shape)
+
+
+def _sigmoid(np: Any, x: Any) -> Any:
+    # exp of a negative number never overflows.
+    small = np.exp(-np.abs(x))
+    return np.astype(np.where(x >= 0, 1 / (1 + small), small / (1 + small)), x.dtype)
+
+
+abs = _unary(
+    "abs",
+    "absolute value",
+    lambda np, x: np.abs(x),
+    chain(lambda b, y, x: b.sign(x)),
+    dtypes=SIGNED,
+    samples=_kink(0.0),
+)
+ceil = _unary(
+    "ceil", "round up", lambda np, x: np.ceil(x), no_gradient, samples=_kink(*range(-2, 3))
+)
+cos = _unary("cos", "cosine", lambda np, x: np.cos(x), chain(lambda b, y, x: -b.sin(x)))
+erf = _unary(
+    "erf",
+    "Gauss error function",
+    _erf,
+    chain(lambda b, y, x: 2 / math.sqrt(math.pi) * b.exp(-(x * x))),
+)
+exp = _unary(
+    "exp",
+    "exponential",
+    lambda np, x: np.exp(x),
+    chain(lambda b, y, x: y),
+    hazards=frozenset({"overflow"}),
+)
+floor = _unary(
+    "floor", "round down", lambda np, x: np.floor(x), no_gradient, samples=_kink(*range(-2, 3))
+)
+identity = _unary(
+    "identity", "the operand itself", lambda np, x: x, lambda b, g, y, x: [g], dtypes=ANY
+)
+log = _unary(
+    "log",
+    "natural logarithm",
+    lambda np, x: np.log(x),
+    chain(lambda b, y, x: b.reciprocal(x)),
+    samples=_within(0.5, 3),
+    hazards=frozenset({"overflow"}),
+)
+neg = _unary("neg", "negation", lambda np, x: -x, lambda b, g, y, x: [-g], dtypes=SIGNED)
+reciprocal = _unary(
+    "reciprocal",
+    "1/x",
+    lambda np, x: 1 / x,
+    chain(lambda b, y, x: -(y * y)),
+    samples=_within(0.5, 3),
+    hazards=frozenset({"overflow"}),
+)
+relu = _unary(
+    "relu",
+    "max(x, 0); gradient 0 at 0",
+    lambda np, x: np.maximum(x, np.asarray(0, dtype=x.dtype)),
+    _relu_gradient,
+    dtypes=SIGNED,
+    samples=_kink(0.0),
+)
+round_even = _unary(
+    "roundEven",
+    "round to the nearest integer, halves to the even one",
+    lambda np, x: np.round(x),
+    no_gradient,
+    samples=_kink(-1.5, -0.5, 0.5, 1.5),
+)
+sigmoid = _unary("sigmoid", "1/(1 + exp(−x))", _sigmoid, chain(lambda b, y, x: y * (1 - y)))
+sign = _unary(
+    "sign",
+    "−1, 0 or 1",
+    lambda np, x: np.sign(x),
+    no_gradient,
+    dtypes=SIGNED,
+    samples=_kink(0.0),
+)
+sin = _unary("sin", "sine", lambda np, x: np.sin(x), chain(lambda b, y, x: b.cos(x)))
+sqrt = _unary(
+    "sqrt",
+    "square root",
+    lambda np, x: np.sqrt(x),
+    chain(lambda b, y, x: 0.5 / y),
+    samples=_within(0.5, 3),
+)
+tan = _unary(
+    "tan",
+    "tangent",
+    lambda np, x: np.tan(x),
+    chain(lambda b, y, x: 1 + y * y),
+    samples=_within(-1, 1),
+)
+tanh = _unary(
+    "tanh", "hyperbolic tangent", lambda np, x: np.tanh(x), chain(lambda b, y, x: 1 - y * y)
+)

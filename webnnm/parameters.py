@@ -1,0 +1,110 @@
+"""The parameters of a model: where they are on the device, and their values on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.arrays import HostArray
+from webnnm.backends.base import Backend, DeviceTensor
+from webnnm.dtypes import DataType
+from webnnm.errors import DataError, suggestion
+from webnnm.graph.initialise import initialisers
+from webnnm.graph.vertices import Network
+from webnnm.ops.operator import TensorType
+from webnnm.shapes import Shape, count
+from webnnm.training.initialisation import initial_bytes, initial_graph
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter as users see it; `value` is an array of its shape, read back after training."""
+
+    name: str
+    shape: Shape
+    dtype: DataType
+    trainable: bool
+    lrm: float | None
+    init: str
+    value: Any
+
+
+class ParameterStore:
+    """Holds one device tensor per parameter, and the host values of the last read-back."""
+
+    def __init__(self, network: Network, backend: Backend) -> None:
+        self._network = network
+        self._backend = backend
+        self._init = initialisers(network)
+        self.types = {
+            vertex.name: TensorType(vertex.dtype, vertex.features[0].sizes())
+            for vertex in network.parameters
+        }
+        self.tensors: dict[str, DeviceTensor] = {}
+        self._values: dict[str, HostArray] = {}
+
+    @property
+    def count(self) -> int:
+        """The number of elements of all parameters."""
+        return sum(count(type.shape) for type in self.types.values())
+
+    async def initialise(self, seed: int, *purpose: object) -> None:
+        """Give every parameter its start value for a seed, computed on the device (spec B.6)."""
+        if not self.types:
+            return
+        executable = await self._backend.compile(initial_graph(self.types, self._init))
+        drawn = initial_bytes(seed, self.types, self._init, *purpose)
+        given = {
+            name: await self._backend.tensor(executable.inputs[name], data)
+            for name, data in drawn.items()
+        }
+        for name, type in self.types.items():
+            if name not in self.tensors:
+                self.tensors[name] = await self._backend.tensor(type)
+        self._backend.dispatch(executable, given, self.tensors)
+        await self.read_back()
+        self._backend.release(*given.values(), executable)
+
+    async def read_back(self) -> None:
+        """Copy the values from the device to the host."""
+        arrays = await self._backend.read(*self.tensors.values())
+        self._values = dict(zip(self.tensors, arrays, strict=True))
+
+    def replace(self, tensors: Mapping[str, DeviceTensor]) -> None:
+        """Take other device tensors for some parameters and free the ones they replace."""
+        old = [self.tensors[name] for name in tensors if self.tensors[name] is not tensors[name]]
+        self.tensors |= tensors
+        self._backend.release(*old)
+
+    def set(self, name: str, value: Any) -> None:
+        """Set a parameter from anything that `HostArray.of` takes.
+
+        Raises `DataError` NNM710 for an unknown name, NNM702 for a wrong size.
+        """
+        if name not in self.types:
+            hint = suggestion(name, self.types)
+            raise DataError("NNM710", f'there is no parameter "{name}"', hint=hint)
+        array = HostArray.of(value, *self.types[name])
+        self._backend.write(self.tensors[name], array)
+        self._values[name] = array
+
+    def listed(self) -> list[Parameter]:
+        """Return all parameters in elaboration order."""
+        return [
+            Parameter(
+                vertex.name,
+                self.types[vertex.name].shape,
+                vertex.dtype,
+                vertex.trainable,
+                vertex.lrm,
+                str(self._init[vertex.name]),
+                self._values[vertex.name].public(),
+            )
+            for vertex in self._network.parameters
+        ]
+
+    def close(self) -> None:
+        """Free all device tensors."""
+        self._backend.release(*self.tensors.values())
+        self.tensors = {}

@@ -1,0 +1,156 @@
+"""A graph as a plan: flat, JSON, hashable — the contract with the bridge.
+
+A plan numbers every tensor. Its JSON is
+
+    {"inputs":    [{"name", "dtype", "shape", "id"}],
+     "constants": [{"dtype", "shape", "id", "offset", "length"}],
+     "operators": [{"op", "operands", "arguments", "options", "references", "label", "results"}],
+     "outputs":   [{"name", "dtype", "shape", "id"}]}
+
+where an operator is the WebNN call `builder[op](...operands, ...arguments, {...options})`:
+`operands` are tensor numbers (a list of numbers for a list operand), `arguments` plain values,
+`references` the members of the options dictionary that are tensors. The constants' bytes lie in
+one buffer beside the JSON, each at its offset, aligned to eight bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
+from webnnm.ops.naming import camel_case
+from webnnm.ops.operator import TensorType
+
+ALIGNMENT = 8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The JSON of a graph and the bytes of its constants."""
+
+    content: dict[str, Any]
+    constants: bytes = field(repr=False)
+
+    @cached_property
+    def json(self) -> str:
+        """The canonical JSON text."""
+        return json.dumps(self.content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 over the JSON without labels, and the constants; stable between runs."""
+        operators = [
+            {key: value for key, value in operator.items() if key != "label"}
+            for operator in self.content["operators"]
+        ]
+        text = json.dumps({**self.content, "operators": operators}, sort_keys=True)
+        return hashlib.sha256(text.encode() + b"\0" + self.constants).hexdigest()
+
+    @property
+    def inputs(self) -> dict[str, TensorType]:
+        """The type of every input."""
+        return {
+            i["name"]: TensorType(i["dtype"], tuple(i["shape"])) for i in self.content["inputs"]
+        }
+
+    @property
+    def outputs(self) -> dict[str, TensorType]:
+        """The type of every output."""
+        return {
+            o["name"]: TensorType(o["dtype"], tuple(o["shape"])) for o in self.content["outputs"]
+        }
+
+
+def lower(graph: Graph) -> Plan:
+    """Number the tensors of a graph and write it down as a plan.
+
+    Inputs that no output depends on are left out: WebNN refuses to bind them.
+    """
+    numbers: dict[tuple[int, int], int] = {}
+    inputs: list[dict[str, Any]] = []
+    constants: list[dict[str, Any]] = []
+    operators: list[dict[str, Any]] = []
+    buffer = bytearray()
+
+    def number(node: Node, index: int = 0) -> int:
+        return numbers.setdefault((id(node), index), len(numbers))
+
+    for node in graph.nodes():
+        if isinstance(node, InputNode):
+            inputs.append({"name": node.name, **_typed(node.types[0]), "id": number(node)})
+        elif isinstance(node, ConstantNode):
+            data = node.array.data
+            place = {"offset": len(buffer), "length": data.nbytes}
+            constants.append({**_typed(node.types[0]), "id": number(node), **place})
+            buffer += data
+            buffer += bytes(-len(buffer) % ALIGNMENT)
+        elif isinstance(node, OperatorNode):
+            results = [number(node, index) for index in range(len(node.types))]
+            operators.append(
+                {
+                    **_call(node, lambda o: numbers[id(o.node), o.index]),
+                    "label": node.label,
+                    "results": results,
+                }
+            )
+    outputs = [
+        {"name": name, **_typed(o.type), "id": numbers[id(o.node), o.index]}
+        for name, o in graph.outputs.items()
+    ]
+    content = {
+        "inputs": inputs,
+        "constants": constants,
+        "operators": operators,
+        "outputs": outputs,
+    }
+    return Plan(content, bytes(buffer))
+
+
+def _typed(type: TensorType) -> dict[str, Any]:
+    return {"dtype": type.dtype, "shape": list(type.shape)}
+
+
+def _call(node: OperatorNode, number: Any) -> dict[str, Any]:
+    """Return the WebNN call of a node."""
+    slots = node.operator.operands
+    operands: list[Any] = []
+    references: dict[str, int] = {}
+    if slots and slots[0].variadic:
+        operands.append([number(operand) for operand in node.operands if operand is not None])
+    else:
+        for slot, operand in zip(slots, node.operands, strict=True):
+            if operand is None:
+                continue
+            if slot.keyword:
+                references[camel_case(slot.name)] = number(operand)
+            else:
+                operands.append(number(operand))
+    arguments: list[Any] = []
+    options: dict[str, Any] = {}
+    for name, option in node.operator.options.items():
+        value = node.options[name]
+        if option.positional:
+            arguments.append(_plain(value))
+        elif value is not None and value != option.default:
+            options[camel_case(name)] = _plain(value)
+    return {
+        "op": node.operator.name,
+        "operands": operands,
+        "arguments": arguments,
+        "options": options,
+        "references": references,
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        # JSON has no infinities; WebNN's number conversion reads these words as such.
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value

@@ -1,0 +1,71 @@
+"""Concrete shapes: element counts, broadcasting, axes, windows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+Shape = tuple[int, ...]
+
+MAX_DIMENSION = 2**31 - 1
+
+
+def count(shape: Iterable[int]) -> int:
+    """Return the number of elements.
+
+    >>> count([2, 3]), count([])
+    (6, 1)
+    """
+    return math.prod(shape)
+
+
+def show(shape: Iterable[int | None]) -> str:
+    """Write a shape for a message; an unknown size is `?`.
+
+    >>> show([None, 3])
+    '[?, 3]'
+    """
+    return "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
+
+
+def broadcast(*shapes: Sequence[int]) -> Shape | None:
+    """Return the common shape under NumPy's trailing alignment, or None if there is none.
+
+    >>> broadcast([2, 1, 4], [3, 1])
+    (2, 3, 4)
+    """
+    rank = max(map(len, shapes), default=0)
+    result: list[int] = []
+    for sizes in zip(*((1,) * (rank - len(shape)) + tuple(shape) for shape in shapes), strict=True):
+        stretched = {size for size in sizes if size != 1}
+        if len(stretched) > 1:
+            return None
+        result.append(stretched.pop() if stretched else 1)
+    return tuple(result)
+
+
+def broadcast_axes(shape: Sequence[int], target: Sequence[int]) -> tuple[int, ...]:
+    """Return the axes of `target` along which `shape` was repeated to reach it.
+
+    >>> broadcast_axes([3, 1], [2, 3, 4])
+    (0, 2)
+    """
+    extra = len(target) - len(shape)
+    stretched = (
+        extra + axis for axis, size in enumerate(shape) if size == 1 and target[extra + axis] != 1
+    )
+    return (*range(extra), *stretched)
+
+
+def strides_of(shape: Sequence[int]) -> Shape:
+    """Return row-major strides in elements.
+
+    >>> strides_of([2, 3, 4])
+    (12, 4, 1)
+    """
+    result: list[int] = []
+    step = 1
+    for size in reversed(shape):
+        result.append(step)
+        step *= size
+    return tuple(reversed(result))

@@ -1,0 +1,1 @@
+"""Training as graph-building functions: no device, no loop."""

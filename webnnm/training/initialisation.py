@@ -1,0 +1,110 @@
+"""The start values of parameters, computed from random bytes by a graph (spec B.6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from webnnm.arrays import HostArray
+from webnnm.dtypes import DataType
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.initialise import Initialiser
+from webnnm.graph.node import Graph, Operand
+from webnnm.ops.operator import TensorType
+from webnnm.random import Purpose, Stream
+from webnnm.shapes import count
+
+TRUNCATION_TRIES = 4
+"""Draws per element of a truncated normal; the chance that all lie beyond ±2 σ is 4·10⁻⁶."""
+
+
+def initial_graph(
+    parameters: Mapping[str, TensorType], initialisers: Mapping[str, Initialiser]
+) -> Graph:
+    """Return the graph that turns one byte tensor per random parameter into start values.
+
+    Its inputs are named like the parameters that need bytes; its outputs like all parameters.
+    """
+    b = GraphBuilder()
+    outputs: dict[str, Operand] = {}
+    for name, (dtype, shape) in parameters.items():
+        initialiser = initialisers[name]
+        size = byte_count(initialiser, shape)
+        if size:
+            raw = b.input(name, "uint8", [size])
+            value = _drawn(b, raw, initialiser, shape)
+        else:
+            value = b.constant(initialiser.a, "float32")
+        outputs[name] = _typed(b, value, dtype, shape)
+    return b.build(outputs)
+
+
+def initial_bytes(
+    seed: int,
+    parameters: Mapping[str, TensorType],
+    initialisers: Mapping[str, Initialiser],
+    *purpose: object,
+) -> dict[str, HostArray]:
+    """Return the bytes for `initial_graph`, each parameter from its own stream.
+
+    `purpose` are the stream's purpose and leading parts, initialisation if none are given.
+    """
+    first, *parts = purpose or (Purpose.INITIALISATION,)
+    found: dict[str, HostArray] = {}
+    for name, (_, shape) in parameters.items():
+        size = byte_count(initialisers[name], shape)
+        if size:
+            data = Stream(seed, int(str(first)), *parts, name).bytes(size)
+            found[name] = HostArray("uint8", [size], data)
+    return found
+
+
+def byte_count(initialiser: Initialiser, shape: Sequence[int]) -> int:
+    """Return how many bytes an initialiser draws: three per uniform number."""
+    numbers = {"constant": 0, "uniform": 1, "normal": 2, "truncatedNormal": 2 * TRUNCATION_TRIES}
+    return 3 * numbers[initialiser.kind] * count(shape)
+
+
+def _typed(b: GraphBuilder, value: Operand, dtype: DataType, shape: Sequence[int]) -> Operand:
+    if value.dtype != dtype:
+        value = b.cast(value, type=dtype)
+    if not shape:
+        return b.identity(b.reshape(value, new_shape=()))
+    return (
+        b.expand(value, new_shape=shape) if value.rank == 0 else b.reshape(value, new_shape=shape)
+    )
+
+
+def _drawn(
+    b: GraphBuilder, raw: Operand, initialiser: Initialiser, shape: Sequence[int]
+) -> Operand:
+    n = count(shape)
+    if initialiser.kind == "uniform":
+        low, high = initialiser.a, initialiser.b
+        return _uniform(b, raw, n) * (high - low) + low
+    if initialiser.kind == "normal":
+        return _normal(b, _uniform(b, raw, 2 * n), 0, n) * initialiser.a + initialiser.b
+    u = _uniform(b, raw, 2 * TRUNCATION_TRIES * n)
+    value = _normal(b, u, TRUNCATION_TRIES - 1, n)
+    for draw in reversed(range(TRUNCATION_TRIES - 1)):
+        candidate = _normal(b, u, draw, n)
+        inside = b.lesser_or_equal(b.abs(candidate), b.constant(2, "float32"))
+        value = b.where(inside, candidate, value)
+    two = b.constant(2, "float32")
+    value = b.max(b.min(value, two), -two)
+    return value * initialiser.a + initialiser.b
+
+
+def _uniform(b: GraphBuilder, raw: Operand, n: int) -> Operand:
+    """u = (low + 256·middle + 65536·high + ½)·2⁻²⁴ from three planes of bytes."""
+    low, middle, high = (
+        b.cast(b.slice(raw, starts=(plane * n,), sizes=(n,)), type="float32") for plane in range(3)
+    )
+    return (low + middle * 256 + high * 65536 + 0.5) * 2.0**-24
+
+
+def _normal(b: GraphBuilder, u: Operand, draw: int, n: int) -> Operand:
+    """Box–Muller, √(−2 ln u)·cos 2πv, from draw number `draw` of pairs of uniforms."""
+    first = b.slice(u, starts=(2 * draw * n,), sizes=(n,))
+    second = b.slice(u, starts=((2 * draw + 1) * n,), sizes=(n,))
+    return b.sqrt(b.log(first) * -2) * b.cos(second * (2 * math.pi))
