@@ -53,7 +53,7 @@ class DataBinding:
 def bind(
     network: Network, dataset: Dataset, mapping: Mapping[str, str] | None = None
 ) -> DataBinding:
-    """Bind a dataset to a network: by `mapping` field → block, by name, or the only one to the only.
+    """Bind a dataset to a network: by `mapping`, by name, or the only field to the only block.
 
     Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ.
     """

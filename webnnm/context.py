@@ -135,7 +135,7 @@ class InferenceContext:
         return {output.name: await self.output(output.name) for output in self._network.outputs}
 
     async def run(self) -> None:
-        """Compile if needed, and compute the outputs from the inputs with the present parameters."""
+        """Compute the outputs with the present parameters, compiled on first use."""
         missing = [v.block for v in self._network.inputs if v.block not in self._data]
         executable = await self._compiled()
         used = [name for name in missing if name in executable.inputs]

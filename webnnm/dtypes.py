@@ -34,8 +34,8 @@ PRECEDENCE: tuple[DataType, ...] = (
 """All types, the one that wins when types meet first (spec B.5)."""
 
 FLOAT: frozenset[DataType] = frozenset({"float32", "float16"})
-SIGNED: frozenset[DataType] = FLOAT | {"int64", "int32", "int8", "int4"}
-ANY: frozenset[DataType] = frozenset(PRECEDENCE)
+SIGNED: frozenset[DataType] = FLOAT.union(("int64", "int32", "int8", "int4"))
+ANY: frozenset[DataType] = frozenset[DataType](PRECEDENCE)
 
 _BITS: dict[DataType, int] = {
     "float32": 32,

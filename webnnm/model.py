@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from webnnm.arrays import HostArray
 from webnnm.backends.base import Backend, Ledger
@@ -13,8 +13,9 @@ from webnnm.binding import DataBinding, bind
 from webnnm.context import InferenceContext
 from webnnm.data.dataset import Dataset
 from webnnm.data.source import read_text
+from webnnm.dtypes import DataType
 from webnnm.errors import DataError, suggestion
-from webnnm.evaluation import TestResult, evaluate
+from webnnm.evaluation import Report, TestResult, evaluate
 from webnnm.evaluator import Evaluator
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.loss_words import loss_name
@@ -214,10 +215,8 @@ class NNModel:
         `data` is `[rows, features…]`, or block → such an array; the result has the same form.
         """
         several = isinstance(data, Mapping)
-        arrays = {
-            name: HostArray.of(values)
-            for name, values in (data if several else {self.inputs()[0]: data}).items()
-        }
+        given = cast("Mapping[str, Any]", data) if several else {self.inputs()[0]: data}
+        arrays = {name: HostArray.of(values) for name, values in given.items()}
         rows = len(next(iter(arrays.values())))
         size = min(batch_size or self._batch_size or 64, rows)
         context = await self.create_context(size)
@@ -284,7 +283,7 @@ class NNModel:
                 found = await evaluator.run(inputs, targets, tensors, outputs=True)
             finally:
                 evaluator.close()
-        reports = {}
+        reports: dict[str, Report] = {}
         for name, field in self.binding().outputs.items():
             kind = dataset.outputs[field].kind
             reports[name] = evaluate(
@@ -307,7 +306,7 @@ class NNModel:
 
     def arrays(self, subset: str) -> tuple[dict[str, HostArray], dict[str, HostArray]]:
         """Return inputs and targets of a subset by block, in the types the graphs take."""
-        types = {vertex.block: vertex.dtype for vertex in self.network.inputs}
+        types: dict[str, DataType] = {vertex.block: vertex.dtype for vertex in self.network.inputs}
         depths = {
             output.name: (output.source.features.sizes() or (1,))[-1]
             for output in self.network.outputs

@@ -18,11 +18,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
-from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.ops.naming import camel_case
 from webnnm.ops.operator import TensorType
 
@@ -93,7 +94,7 @@ def lower(graph: Graph) -> Plan:
             results = [number(node, index) for index in range(len(node.types))]
             operators.append(
                 {
-                    **_call(node, lambda o: numbers[id(o.node), o.index]),
+                    **_call(node, numbers),
                     "label": node.label,
                     "results": results,
                 }
@@ -115,8 +116,12 @@ def _typed(type: TensorType) -> dict[str, Any]:
     return {"dtype": type.dtype, "shape": list(type.shape)}
 
 
-def _call(node: OperatorNode, number: Any) -> dict[str, Any]:
+def _call(node: OperatorNode, numbers: Mapping[tuple[int, int], int]) -> dict[str, Any]:
     """Return the WebNN call of a node."""
+
+    def number(operand: Operand) -> int:
+        return numbers[id(operand.node), operand.index]
+
     slots = node.operator.operands
     operands: list[Any] = []
     references: dict[str, int] = {}
@@ -149,7 +154,7 @@ def _call(node: OperatorNode, number: Any) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [_plain(item) for item in cast("tuple[Any, ...]", value)]
     if isinstance(value, float) and not math.isfinite(value):
         # JSON has no infinities; WebNN's number conversion reads these words as such.
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -1,4 +1,4 @@
-"""The running of a training: epochs, chunks of steps, best parameters, pause and stop (spec E.10)."""
+"""The running of a training: epochs in chunks of steps, with pause and stop (spec E.10)."""
 
 from __future__ import annotations
 
@@ -134,6 +134,7 @@ class Training:
         """Train one epoch; None if it was stopped before its end."""
         began = time.perf_counter()
         run.begin_epoch(epoch)
+        sums: dict[str, float] = {}
         for start in range(0, run.steps, CHUNK):
             await self._may_run.wait()
             if self._stop:

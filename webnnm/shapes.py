@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import TypeGuard
 
 Shape = tuple[int, ...]
 
 MAX_DIMENSION = 2**31 - 1
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Tell whether a value is an integer of any kind, NumPy's included, but no bool.
+
+    >>> is_integer(3), is_integer(True), is_integer(3.0)
+    (True, False, False)
+    """
+    return not isinstance(value, bool) and isinstance(value, Integral)
 
 
 def count(shape: Iterable[int]) -> int:

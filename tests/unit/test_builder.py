@@ -230,11 +230,12 @@ def test_hint_names_the_nearest_option(b: GraphBuilder, x: Operand) -> None:
         ("x", "float32", [1], "NNM206"),
         ("y", "float32", [2, 0], "NNM109"),
         ("y", "float32", [2**31], "NNM109"),
+        ("y", "float32", [2.5], "NNM109"),
         ("y", "bfloat16", [2], "NNM113"),
     ],
 )
 def test_inputs_that_are_refused(
-    b: GraphBuilder, x: Operand, name: str, dtype: Any, shape: list[int], code: str
+    b: GraphBuilder, x: Operand, name: str, dtype: Any, shape: list[Any], code: str
 ) -> None:
     with pytest.raises(WebNNMError) as caught:
         b.input(name, dtype, shape)

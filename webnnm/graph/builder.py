@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from webnnm import ops
 from webnnm.arrays import HostArray
-from webnnm.dtypes import DataType, highest, is_data_type
+from webnnm.dtypes import PRECEDENCE, DataType, highest, is_data_type
 from webnnm.errors import Span, suggestion
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.ops.naming import snake_case
@@ -19,9 +19,10 @@ from webnnm.ops.operator import (
     Composite,
     Operator,
     OperatorError,
+    Slot,
     TensorType,
 )
-from webnnm.shapes import MAX_DIMENSION, show
+from webnnm.shapes import MAX_DIMENSION, is_integer, show
 
 
 class GraphBuilder:
@@ -51,7 +52,7 @@ class GraphBuilder:
             raise OperatorError("NNM113", f'input "{name}": unknown data type "{dtype}"')
         if name in self._inputs:
             raise OperatorError("NNM206", f'the graph has an input "{name}" already')
-        if not all(1 <= size <= MAX_DIMENSION for size in shape):
+        if not all(is_integer(size) and 1 <= size <= MAX_DIMENSION for size in shape):
             raise OperatorError("NNM109", f'input "{name}" {show(shape)}: sizes are 1 … 2147483647')
         node = InputNode(types=(TensorType(dtype, tuple(shape)),), label=name, name=name)
         self._inputs[name] = Operand(self, node)
@@ -75,7 +76,7 @@ class GraphBuilder:
         return Graph(dict(outputs), dict(self._inputs))
 
     @contextmanager
-    def place(self, label: str, span: Span | None = None) -> Iterator[None]:
+    def place(self, label: str, span: Span | None = None) -> Generator[None]:
         """Give the nodes made inside the block a label and a place in the model text."""
         outer = self._label, self._span
         self._label, self._span = label, span
@@ -146,13 +147,16 @@ class GraphBuilder:
                 raise OperatorError("NNM302", f'"{operator.name}" is given {min(twice)} twice')
             rest = [options.get(name) for name in names[len(given) :]]
             values = [*given, *rest]
-        dtypes = [value.dtype for value in values if isinstance(value, Operand)]
-        if not dtypes and slots:
+        tensors = [value for value in values if isinstance(value, Operand)]
+        if not tensors and slots:
             raise OperatorError("NNM302", f'"{operator.name}" needs a tensor among its operands')
-        literal = _literal_type(dtypes) if dtypes else "float32"
+        if any(tensor.builder is not self for tensor in tensors):
+            raise OperatorError("NNM302", f'operands of "{operator.name}" are of another builder')
         found = [
-            value if value is None or isinstance(value, Operand) else self.constant(value, literal)
-            for value in values
+            value
+            if value is None or isinstance(value, Operand)
+            else self.constant(value, _literal_type(slots, values, position))
+            for position, value in enumerate(values)
         ]
         return found, {key: value for key, value in options.items() if key not in keywords}
 
@@ -182,10 +186,23 @@ class GraphBuilder:
         return node
 
 
-def _literal_type(dtypes: Sequence[DataType]) -> DataType:
-    # The condition of `where` says nothing about the numbers beside it.
-    others = [dtype for dtype in dtypes if dtype != "uint8"]
-    return highest(others or dtypes)
+def _literal_type(slots: Sequence[Slot], values: Sequence[Any], position: int) -> DataType:
+    """Return the type for a number: of the tensors it shares a type with, else what its slot takes.
+
+    The condition of `where`, for one, says nothing about the numbers beside it.
+    """
+    if slots[0].variadic:
+        return next(value.dtype for value in values if isinstance(value, Operand))
+    leaders = [place if slot.like is None else slot.like for place, slot in enumerate(slots)]
+    dtypes: list[DataType] = [
+        value.dtype
+        for place, value in enumerate(values)
+        if isinstance(value, Operand) and leaders[place] == leaders[position]
+    ]
+    if dtypes:
+        return highest(dtypes)
+    allowed = slots[leaders[position]].dtypes
+    return next(dtype for dtype in ("float32", "int32", *PRECEDENCE) if dtype in allowed)
 
 
 def _amount(required: int, most: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from webnnm.errors import ModelError, Span
 from webnnm.graph.outline import Outline
 from webnnm.graph.vertices import ConstantVertex, InputVertex, ParameterVertex, written
@@ -154,7 +153,7 @@ def _bad_size(outline: Outline, size: Any, span: Span) -> ModelError:
     return outline.error("NNM109", "dimension must be 1 … 2147483647", place)
 
 
-def _flat(data: Value) -> Any:
+def _flat(data: Value) -> float | list[float]:
     """Return the numbers of a constant: one number, or a flat list."""
     if isinstance(data, Number):
         return data.value

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 from webnnm.errors import Span
 from webnnm.graph.declare import Declared
-from webnnm.graph.expand import Expander, Flow
+from webnnm.graph.expand import Expander
 from webnnm.graph.infer import infer_shapes
 from webnnm.graph.loss_words import check_losses
 from webnnm.graph.outline import Outline, outline
 from webnnm.graph.resolve import Resolver
+from webnnm.graph.scope import Flow
 from webnnm.graph.types import constant_types, infer_types
 from webnnm.graph.vertices import (
     InputVertex,
@@ -52,7 +53,7 @@ def elaborate(document: Document) -> Network:
     _label(layers)
     _refuse_cycles(found, layers)
     outputs = [
-        Output(block, resolver.source(flows[block.name], Span(0, 0)))
+        Output(block, resolver.references.source(flows[block.name], Span(0, 0)))
         for block in found.roots
         if block.output is not None
     ]

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from webnnm import ops
 from webnnm.errors import ModelError, Span, suggestion
 from webnnm.graph.outline import Block, Outline, operator_or_block
+from webnnm.graph.scope import (
+    Bound,
+    Flow,
+    Given,
+    Pending,
+    Scope,
+    placeholder_words,
+    plain,
+    show_value,
+    substitute,
+    tied,
+)
 from webnnm.graph.vertices import LayerVertex, Source
 from webnnm.notation.syntax import (
-    Call,
-    Dimension,
     Items,
     Layer,
     NamedShape,
     Number,
     Option,
     Reference,
-    Syntax,
-    Text,
-    Value,
 )
 from webnnm.ops.operator import AnyOperator
 
@@ -35,52 +42,6 @@ _TO_ALL = ("lrm", "init", "trainable")
 _OF_CALL = ("name", "node", "repeat", "shapes")
 
 
-@dataclass(frozen=True, slots=True)
-class Bound(Syntax):
-    """A value that was written in another scope than the one it stands in now."""
-
-    value: Any
-    scope: Scope
-
-
-@dataclass(eq=False)
-class Scope:
-    """One expansion of a block: its bindings, its names, the value entering it."""
-
-    block: Block
-    parent: Scope | None = None
-    bindings: dict[str, Any] = field(default_factory=dict[str, Any])
-    names: dict[str, Any] = field(default_factory=dict[str, Any])
-    entering: Flow = None
-    chain: tuple[str, ...] = ()
-    prefix: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A value named by a reference that is resolved later; errors point at `span`."""
-
-    value: Any
-    scope: Scope
-    span: Span
-
-
-Flow = Source | Pending | None
-
-
-@dataclass(eq=False)
-class Given:
-    """A layer that was expanded and waits for its references."""
-
-    vertex: LayerVertex
-    syntax: Layer
-    operands: tuple[Any, ...]
-    options: dict[str, Option]
-    scope: Scope
-    flow: Flow
-    named: str | None = None
-
-
 class Expander:
     """Expands the root blocks of an outline, in order."""
 
@@ -92,7 +53,7 @@ class Expander:
         self.globals: dict[str, Any] = {}
         self.used: set[str] = set()
         self._call_options = {option.name for call in outline.calls() for option in call.options}
-        self._words = {name: _words(block) for name, block in outline.blocks.items()}
+        self._words = {name: placeholder_words(block) for name, block in outline.blocks.items()}
 
     def expand_root(self, block: Block, entering: Flow) -> Flow:
         """Expand the layers of a root block and return what flows out."""
@@ -151,12 +112,12 @@ class Expander:
     def _operator_word(self, layer: Layer, scope: Scope) -> str:
         word = layer.operator
         if word in scope.bindings:
-            bound = _plain(scope.bindings[word])
+            bound = plain(scope.bindings[word])
             found = bound.word if isinstance(bound, Reference) else None
             if found is None or (found not in self.outline.blocks and ops.lookup(found) is None):
                 raise self.fail(
                     "NNM204",
-                    f'"{word}" is bound to {_show(bound)}, which is no operator or block',
+                    f'"{word}" is bound to {show_value(bound)}, which is no operator or block',
                     layer.span,
                     scope,
                     suggestion(str(found), operator_or_block(self.outline)),
@@ -185,7 +146,7 @@ class Expander:
             if own_name and option.name not in scope.bindings:
                 continue
             if option.name != "name":
-                value = self._substitute(value, scope)
+                value = substitute(value, scope)
             found[option.name] = replace(option, value=value)
         return found
 
@@ -226,7 +187,7 @@ class Expander:
         vertex = LayerVertex(
             span=layer.span, features=[], operator=operator, rules=operator.layer, chain=scope.chain
         )
-        operands = tuple(self._substitute(operand, scope) for operand in layer.operands)
+        operands = tuple(substitute(operand, scope) for operand in layer.operands)
         given = Given(vertex, layer, operands, options, scope, flow)
         self.layers.append(given)
         if name is not None:
@@ -291,12 +252,11 @@ class Expander:
         flow = self._entering(layer, word, scope, flow)
         self.used.add(word)
         name = options.pop("name", None)
-        label = _plain(name.value).word if name is not None else None
+        label = plain(name.value).word if name is not None else None
         inner = Scope(
             block,
             parent=scope,
-            bindings=scope.bindings
-            | {o.name: self._bound(o.value, scope) for o in options.values()},
+            bindings=scope.bindings | {o.name: tied(o.value, scope) for o in options.values()},
             entering=flow,
             chain=(*scope.chain, word),
             prefix=f"{scope.prefix}{label}." if label else scope.prefix,
@@ -319,7 +279,7 @@ class Expander:
                 scope,
                 "bind placeholders by options",
             )
-        return Pending(self._substitute(first.items[0], scope), scope, first.items[0].span)
+        return Pending(substitute(first.items[0], scope), scope, first.items[0].span)
 
     def _passed_on(
         self, block: Block, options: dict[str, Option], scope: Scope
@@ -328,7 +288,7 @@ class Expander:
         layers = block.layers.layers if block.layers else ()
         extra: dict[int, dict[str, Option]] = {index: {} for index in range(len(layers))}
         for option in options.values():
-            moved = replace(option, value=self._bound(option.value, scope))
+            moved = replace(option, value=tied(option.value, scope))
             if option.name in self._words[block.name]:
                 continue
             if option.name in _TO_LAST:
@@ -373,62 +333,6 @@ class Expander:
             waiting.extend(self._words[name])
         return False
 
-    def _substitute(self, value: Any, scope: Scope) -> Any:
-        """Replace bound words in a value by what they are bound to."""
-        match value:
-            case Reference():
-                word = value.word
-                return scope.bindings.get(word, value) if word is not None else value
-            case Items():
-                return replace(value, items=tuple(self._substitute(v, scope) for v in value.items))
-            case Call():
-                arguments = tuple(self._substitute(v, scope) for v in value.arguments)
-                return replace(value, arguments=arguments)
-            case NamedShape():
-                return replace(
-                    value, dimensions=tuple(self._dimension(d, scope) for d in value.dimensions)
-                )
-            case _:
-                return value
-
-    def _dimension(self, dimension: Dimension, scope: Scope) -> Dimension:
-        size = None if dimension.size is None else self._substitute(dimension.size, scope)
-        return replace(dimension, size=_plain(size))
-
-    def _bound(self, value: Any, scope: Scope) -> Any:
-        """Tie the references in a value to the scope in which they were written."""
-        match value:
-            case Reference():
-                return Bound(value, scope, span=value.span)
-            case Items():
-                return replace(value, items=tuple(self._bound(item, scope) for item in value.items))
-            case _:
-                return value
-
-
-def _plain(value: Any) -> Any:
-    """Return a value without the scopes of its parts."""
-    match value:
-        case Bound():
-            return _plain(value.value)
-        case Items():
-            return replace(value, items=tuple(_plain(item) for item in value.items))
-        case _:
-            return value
-
-
-plain = _plain
-
-
-def _show(value: Value | None) -> str:
-    match value:
-        case Reference():
-            return f'"{value}"'
-        case Number() | Text():
-            return f'"{value.value}"'
-        case _:
-            return "a list"
-
 
 def _defines(layer: Layer, option: str) -> bool:
     operator = ops.lookup(layer.operator)
@@ -437,29 +341,3 @@ def _defines(layer: Layer, option: str) -> bool:
         and operator.layer is not None
         and option in operator.layer.option_names()
     )
-
-
-def _words(block: Block) -> set[str]:
-    """Return the bare words of a block's layers: everything that may be a placeholder."""
-    words: set[str] = set()
-    for layer in block.layers.layers if block.layers else ():
-        words.add(layer.operator)
-        values = (*layer.operands, *(o.value for o in layer.options if o.name != "name"))
-        words.update(_references(values))
-    return words
-
-
-def _references(values: Iterable[Value | None]) -> Iterable[str]:
-    for value in values:
-        match value:
-            case Reference():
-                if value.word is not None:
-                    yield value.word
-            case Items():
-                yield from _references(value.items)
-            case NamedShape():
-                yield from _references(d.size for d in value.dimensions)
-            case Call():
-                yield from _references(value.arguments)
-            case _:
-                pass

@@ -17,6 +17,7 @@ from webnnm.graph.vertices import (
 )
 from webnnm.notation.syntax import NamedShape, Reference
 from webnnm.ops.features import Changes, Conflict, Features
+from webnnm.ops.layout import Role
 from webnnm.ops.operator import OperatorError
 from webnnm.shapes import show
 
@@ -45,7 +46,7 @@ class LayerView:
         """The first result."""
         return self.results[0]
 
-    def axes(self, option: str) -> list[int | str] | None:
+    def axes(self, option: str) -> list[Role] | None:
         """Resolve an option of axes, or the names of a sizes option, against the flow."""
         flow = self.flow
         if flow.rank is None:
@@ -53,19 +54,19 @@ class LayerView:
         asked = self.options[option]
         if asked is None:
             return self._default(option, flow.rank)
-        words = asked.names if hasattr(asked, "names") else asked
-        found = [self._axis(word, flow, option) for word in words]
+        words: Sequence[int | str] = asked.names if hasattr(asked, "names") else asked
+        found: list[Role] = [self._axis(word, flow, option) for word in words]
         if len(set(found)) < len(found):
             self.fail("NNM309", "an axis occurs twice", at=option)
         return found
 
-    def _default(self, option: str, rank: int) -> list[int | str]:
+    def _default(self, option: str, rank: int) -> list[Role]:
         if option == "axis":
             return []
         order = range(rank)
         return list(reversed(order)) if option == "permutation" else list(order)
 
-    def _axis(self, word: int | str, flow: Features, option: str) -> int | str:
+    def _axis(self, word: int | str, flow: Features, option: str) -> Role:
         rank = flow.rank or 0
         if isinstance(word, int):
             if not -rank <= word < rank:

@@ -167,7 +167,7 @@ class _Lowering:
             return Laid(operand, tuple(range(operand.rank)))
         if isinstance(vertex, ConstantVertex) and id(vertex) not in self.done:
             self.done[id(vertex)] = (self._constant(vertex),)
-        laid = self.done[id(vertex)][source.index]
+        laid = self.done[id(vertex)][source.result]
         return laid if dtype is None else self._cast(laid, dtype)
 
     def _flow_type(self, layer: LayerVertex) -> DataType:
@@ -196,7 +196,7 @@ class _Lowering:
 
     def output(self, output: Output) -> Operand:
         """Return the tensor that an output delivers."""
-        laid = self.done[id(output.source.vertex)][output.source.index]
+        laid = self.done[id(output.source.vertex)][output.source.result]
         with self.builder.place(f"{output.name}:output"):
             if output.order != tuple(range(len(output.order))):
                 laid = laid.arranged((*laid.lead, *output.order))
@@ -226,7 +226,7 @@ class _View(LayerView):
         """The shape of the first operand."""
         return self._flow
 
-    def axes(self, option: str) -> list[int | str]:
+    def axes(self, option: str) -> list[Role]:
         """Resolve an option of axes against the flow."""
         return super().axes(option) or []
 

@@ -1,19 +1,21 @@
-"""Resolves operands and references of expanded layers; new names become parameters (spec A.6)."""
+"""Fills expanded layers with operands and option values; new names become parameters (A.6)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from webnnm.dtypes import is_data_type
-from webnnm.errors import ModelError, Span, edit_distance, suggestion
+from webnnm.errors import ModelError, Span, edit_distance
 from webnnm.graph.declare import Declared
-from webnnm.graph.expand import Bound, Expander, Flow, Given, Pending, Scope, plain
+from webnnm.graph.expand import Expander
 from webnnm.graph.outline import Outline
-from webnnm.graph.vertices import LayerVertex, LiteralVertex, ParameterVertex, Source
+from webnnm.graph.references import References
+from webnnm.graph.scope import Bound, Given, Pending, plain
+from webnnm.graph.vertices import LiteralVertex, ParameterVertex, Source
 from webnnm.notation.syntax import Call, Items, NamedShape, Number, Reference, Value
 from webnnm.ops.features import Changes, Features
-from webnnm.ops.layer import Role, TensorSlot, ValueOption
+from webnnm.ops.layer import ParameterRole, TensorSlot, ValueOption
 from webnnm.ops.naming import camel_case
 from webnnm.ops.values import Sizes
 
@@ -25,10 +27,10 @@ class Resolver:
         self.outline = outline
         self.expander = expander
         self.declared = declared
-        self.parameters: list[ParameterVertex] = []
+        self.references = References(outline, expander, declared)
+        self.parameters = self.references.parameters
         self._changes: Changes = declared.changes
         self._counts: dict[str, int] = {}
-        self._copies: dict[tuple[str, int], ParameterVertex] = {}
 
     def resolve(self, given: Given) -> None:
         """Resolve one layer."""
@@ -54,13 +56,6 @@ class Resolver:
             return
         if "to" in vertex.tensors:
             vertex.operands.append(vertex.tensors.pop("to"))
-
-    def source(self, flow: Flow, span: Span) -> Source:
-        """Return the source that a flow stands for."""
-        if isinstance(flow, Pending):
-            return self._existing(flow.value, flow.scope, flow.span)
-        assert flow is not None, span
-        return flow
 
     # What flows in, and the operands as written.
 
@@ -125,7 +120,7 @@ class Resolver:
 
     def _operand(self, given: Given, value: Any, _slot: TensorSlot | None) -> Source:
         if isinstance(value, Source | Pending):
-            return self.source(value, given.vertex.span)
+            return self.references.source(value, given.vertex.span)
         return self._tensor(given, value, TensorSlot(name="operand"))
 
     def _tensor(
@@ -136,18 +131,18 @@ class Resolver:
         if isinstance(value, Bound):
             value, scope = value.value, value.scope
             if isinstance(value, Source | Pending) or value is None:
-                return self.source(value, given.vertex.span)
+                return self.references.source(value, given.vertex.span)
         if isinstance(value, Number) or (isinstance(value, Items) and not _has_name(value)):
             return self._literal(given, value)
         if not isinstance(value, Reference):
             raise self.expander.fail(
                 "NNM205", "expected a name, a number or a list", value.span, scope
             )
-        found = self._find(value, scope, span or value.span)
+        found = self.references.find(value, scope, span or value.span)
         if found is not None:
             return found
         if slot.parameter is None:
-            raise self._unknown(value, scope, span or value.span)
+            raise self.references.unknown(value, scope, span or value.span)
         return Source(self._new_parameter(given, value, slot.parameter))
 
     def _literal(self, given: Given, value: Value) -> Source:
@@ -162,118 +157,11 @@ class Resolver:
             LiteralVertex(span=value.span, features=[features], data=data, dtype=vertex.dtype)
         )
 
-    # References.
-
-    def _existing(self, value: Any, scope: Scope, span: Span) -> Source:
-        """Resolve a reference that shall name something; errors stand at `span`."""
-        if isinstance(value, Bound):
-            value, scope = value.value, value.scope
-        if isinstance(value, Source | Pending):
-            return self.source(value, span)
-        if not isinstance(value, Reference):
-            raise self.expander.fail("NNM205", "expected a name", span, scope)
-        found = self._find(value, scope, span)
-        if found is None:
-            raise self._unknown(value, scope, span)
-        return found
-
-    def _find(self, reference: Reference, scope: Scope, span: Span) -> Source | None:
-        """Return what a reference names, or None."""
-        if reference.port is not None:
-            return self._port(reference, span)
-        word, *rest = reference.parts
-        if word == "input" and not rest:
-            if scope.entering is None:
-                message = f'nothing enters block "{scope.block.name}"'
-                raise self.expander.fail("NNM205", message, span, scope)
-            return self.source(scope.entering, span)
-        level: Scope | None = scope
-        while level is not None:
-            if word in level.names:
-                return self._member(level.names[word], rest, reference, scope, span)
-            level = level.parent
-        if word in self.expander.globals:
-            return self._member(self.expander.globals[word], rest, reference, scope, span)
-        if not rest and (found := self._declared(word, scope)) is not None:
-            return found
-        if word in self.outline.blocks:
-            return self._block(word, scope, span)
-        return None
-
-    def _member(
-        self, target: Any, rest: Sequence[str], reference: Reference, scope: Scope, span: Span
-    ) -> Source:
-        """Follow the dotted parts of a reference."""
-        if isinstance(target, Source):
-            if not rest:
-                return target
-            layer = target.vertex
-            index = _result_index(layer, rest[0])
-            if index is None or len(rest) > 1:
-                raise self._unknown(reference, scope, span)
-            return Source(layer, index)
-        flow, inner = target
-        if not rest:
-            return self.source(flow, span)
-        if rest[0] not in inner.names:
-            raise self._unknown(reference, inner, span)
-        return self._member(inner.names[rest[0]], rest[1:], reference, inner, span)
-
-    def _declared(self, word: str, scope: Scope) -> Source | None:
-        if word in self.declared.constants:
-            return Source(self.declared.constants[word])
-        if word not in self.outline.parameters:
-            return None
-        copy = self.declared.is_copied(word)
-        key = (word, id(scope) if copy else 0)
-        if key not in self._copies:
-            earlier = sum(name == word for name, _ in self._copies)
-            name = word if not earlier else f"{word}{earlier + 1}"
-            self._copies[key] = self.declared.parameter(word, name)
-            self.parameters.append(self._copies[key])
-        return Source(self._copies[key])
-
-    def _port(self, reference: Reference, span: Span) -> Source:
-        word = reference.parts[0]
-        block = self.outline.blocks.get(word)
-        port = None if block is None else getattr(block, str(reference.port))
-        if port is None:
-            hint = suggestion(word, self.outline.blocks)
-            raise self.outline.error("NNM205", f'there is no "{reference}"', span, hint)
-        if reference.port == "input":
-            return Source(self.declared.inputs[word])
-        return self.source(self.expander.results[word][0], span)
-
-    def _block(self, word: str, scope: Scope, span: Span) -> Source:
-        results = self.expander.results.get(word, [])
-        block = self.outline.blocks[word]
-        if block.is_root:
-            if block.layers is None:
-                return Source(self.declared.inputs[word])
-            return self.source(results[0], span)
-        if len(results) != 1:
-            raise self.expander.fail(
-                "NNM209",
-                f'"{word}" is expanded {len(results)} times',
-                span,
-                scope,
-                "give one call name= and refer to that",
-            )
-        return self.source(results[0], span)
-
-    def _unknown(self, reference: Reference, scope: Scope, span: Span) -> ModelError:
-        words = {*self.expander.globals, *self.outline.blocks, *self.outline.constants}
-        words |= {*self.outline.parameters, "input"}
-        level: Scope | None = scope
-        while level is not None:
-            words |= level.names.keys()
-            level = level.parent
-        hint = suggestion(str(reference), words)
-        return self.expander.fail("NNM205", f'nothing is called "{reference}"', span, scope, hint)
-
     # New parameters.
 
-    def _new_parameter(self, given: Given, reference: Reference, role: Role) -> ParameterVertex:
+    def _new_parameter(
+        self, given: Given, reference: Reference, role: ParameterRole
+    ) -> ParameterVertex:
         word = str(reference)
         taken = {*self.outline.parameters, *self.outline.constants, *self.expander.globals}
         count = self._counts.get(word, 0) + 1
@@ -365,7 +253,7 @@ class Resolver:
                     message = f"\"{size.function}\" is no size; write name.dimension('sequence')"
                     raise self.expander.fail("NNM303", message, size.span, given.scope)
                 other = Reference(tuple(parts), span=size.span)
-                source = self._existing(other, given.scope, size.span)
+                source = self.references.existing(other, given.scope, size.span)
                 given.vertex.tensors[str(size.function)] = source
 
 
@@ -398,13 +286,3 @@ def _shape_of(data: Any) -> list[int]:
     if any(shape != shapes[0] for shape in shapes):
         raise ValueError("the nested lists are ragged")
     return [len(shapes), *shapes[0]]
-
-
-RESULT_WORDS: Mapping[str, int] = {"hidden": 0, "cell": 1, "sequence": 2}
-
-
-def _result_index(vertex: Any, word: str) -> int | None:
-    if not isinstance(vertex, LayerVertex):
-        return None
-    index = int(word) if word.isdecimal() else RESULT_WORDS.get(word)
-    return index

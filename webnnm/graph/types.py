@@ -36,8 +36,12 @@ def infer_types(network: Network) -> None:
 
 def _infer_layer(outline: Outline, layer: LayerVertex) -> None:
     own = _promoting(layer)
-    flowing = [result_type(s) for s in own if not isinstance(s.vertex, LiteralVertex)]
-    free = [dtype for s, dtype in zip(_typed(own), flowing, strict=True) if not _trainable(s)]
+    flowing: list[DataType] = [
+        result_type(s) for s in own if not isinstance(s.vertex, LiteralVertex)
+    ]
+    free: list[DataType] = [
+        dtype for s, dtype in zip(_typed(own), flowing, strict=True) if not _trainable(s)
+    ]
     compute = layer.written_type or (highest(free) if free else "float32")
     floats_only = all(is_float(dtype) for dtype in layer.operator.operands[0].dtypes)
     if (floats_only or any(map(_trainable, own))) and not is_float(compute):
@@ -51,9 +55,8 @@ def _infer_layer(outline: Outline, layer: LayerVertex) -> None:
     _check_literals(outline, layer, compute)
     layer.dtype = compute
     layer.result_types = [layer.rules.dtype(compute, layer.options)] * len(layer.features)
-    if not layer.rules.casts:
-        if layer.written_type is not None and layer.options.get("type") is None:
-            layer.result_types = [layer.written_type] * len(layer.features)
+    if not layer.rules.casts and layer.written_type is not None and not layer.options.get("type"):
+        layer.result_types = [layer.written_type] * len(layer.features)
 
 
 def _promoting(layer: LayerVertex) -> list[Source]:
@@ -142,7 +145,7 @@ def constant_types(vertices: Iterable[ConstantVertex], outline: Outline) -> None
     """Check that the numbers of named constants fit their types. Raises NNM115."""
     for vertex in vertices:
         flat = vertex.data if isinstance(vertex.data, list) else [vertex.data]
-        wrong = next((number for number in flat if not holds(vertex.dtype, number)), None)  # pyright: ignore
+        wrong = next((number for number in flat if not holds(vertex.dtype, number)), None)
         if wrong is not None:
             message = f"{wrong} is no {vertex.dtype} value"
             raise outline.error("NNM115", message, vertex.span)

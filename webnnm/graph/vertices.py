@@ -11,7 +11,7 @@ from webnnm.errors import Span
 from webnnm.graph.outline import Block, Outline, Warning
 from webnnm.notation.syntax import Call, Option, Reference, ShapeValue
 from webnnm.ops.features import Features
-from webnnm.ops.layer import LayerRules, Role
+from webnnm.ops.layer import LayerRules, ParameterRole
 from webnnm.ops.operator import AnyOperator
 
 
@@ -25,15 +25,15 @@ class Vertex:
 
 
 class Source(NamedTuple):
-    """Result `index` of a vertex."""
+    """One result of a vertex."""
 
     vertex: Vertex
-    index: int = 0
+    result: int = 0
 
     @property
     def features(self) -> Features:
         """What is known of its shape."""
-        return self.vertex.features[self.index]
+        return self.vertex.features[self.result]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -46,10 +46,10 @@ class InputVertex(Vertex):
 
 @dataclass(eq=False, kw_only=True)
 class ConstantVertex(Vertex):
-    """A named constant; `data` are nested lists, a flat list, or one number that fills it."""
+    """A named constant; `data` is a flat list, or one number that fills it."""
 
     name: str
-    data: Any
+    data: float | list[float]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -67,7 +67,7 @@ class ParameterVertex(Vertex):
     """
 
     name: str
-    role: Role
+    role: ParameterRole
     trainable: bool = True
     init: Call | Reference | None = None
     lrm: float | None = None
@@ -150,7 +150,7 @@ def result_type(source: Source) -> DataType:
     """Return the data type of a source once types are inferred."""
     vertex = source.vertex
     if isinstance(vertex, LayerVertex) and vertex.result_types:
-        return vertex.result_types[source.index]
+        return vertex.result_types[source.result]
     return vertex.dtype
 
 

@@ -23,11 +23,11 @@ def broadcast_type(*types: TensorType, **_: Any) -> TensorType:
     return TensorType(types[-1].dtype, shape)
 
 
-def chain(derivative: Callable[..., Tensor]) -> Gradient:
-    """Gradient of an element-wise function of one operand: g · `derivative(b, y, x, **options)`."""
+def chain(derivative: Callable[[Builder, Tensor, Tensor], Tensor]) -> Gradient:
+    """Gradient of an element-wise function of one operand: g · `derivative(b, y, x)`."""
 
-    def gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **options: Any) -> list[Tensor]:
-        return [g * derivative(b, y, x, **options)]
+    def gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor) -> list[Tensor]:
+        return [g * derivative(b, y, x)]
 
     return gradient
 

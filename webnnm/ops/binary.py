@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from webnnm.ops.algebra import as_number, broadcast_type, scalar_like, zeros_like
-from webnnm.ops.layer import LayerRules, Role, TensorSlot
-from webnnm.ops.operator import Builder, Gradient, Operator, Reference, Sample, Slot, Tensor, sample
+from webnnm.ops.algebra import as_number, broadcast_type, scalar_like
+from webnnm.ops.layer import LayerRules, ParameterRole, TensorSlot
+from webnnm.ops.operator import Builder, Operator, Sample, Slot, Tensor, sample
 from webnnm.ops.rules import broadcast_shape, build_broadcast
+
+BinaryGradient = Callable[[Builder, Tensor, Tensor, Tensor, Tensor], Sequence[Any]]
 
 SAMPLES = (
     sample((2, 3), (2, 3)),
@@ -21,9 +23,9 @@ SAMPLES = (
 def _binary(
     name: str,
     summary: str,
-    reference: Reference,
-    gradient: Gradient,
-    role: Role,
+    reference: Callable[[Any, Any, Any], Any],
+    gradient: BinaryGradient,
+    role: ParameterRole,
     *,
     samples: Sequence[Sample] = SAMPLES,
     folds: bool = False,
@@ -48,7 +50,7 @@ def _binary(
     )
 
 
-def _choose(comparison: str) -> Gradient:
+def _choose(comparison: str) -> BinaryGradient:
     """Gradient of max and min: to the operand that was chosen, to the first on ties."""
 
     def gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, z: Tensor) -> list[Tensor]:
@@ -66,9 +68,7 @@ def _pow_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, z: Tensor) -> lis
     log = b.log(b.where(positive, x, scalar_like(b, 1, x)))
     return [
         g * z * b.pow(x, b.where(flat, scalar_like(b, 1, z), z - 1)),
-        b.where(
-            b.greater(x + zeros_like(b, z), scalar_like(b, 0, x)), g * y * log, zeros_like(b, y)
-        ),
+        b.where(positive, g * y * log, scalar_like(b, 0, y)),
     ]
 
 

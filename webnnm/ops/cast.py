@@ -21,6 +21,10 @@ from webnnm.ops.operator import (
 from webnnm.ops.rules import same_shape
 
 
+def _infer(x: TensorType, *, type: DataType) -> TensorType:
+    return TensorType(type, x.shape)
+
+
 def _gradient(
     b: Builder, g: Tensor, _y: Tensor, x: Tensor, *, type: DataType
 ) -> list[Tensor | None]:
@@ -43,7 +47,7 @@ cast = Operator(
     summary="change of data type; floats truncate to integers",
     operands=(Slot(name="input"),),
     options={"type": Option(REQUIRED, checks.data_type, positional=True)},
-    infer=lambda x, *, type: TensorType(type, x.shape),
+    infer=_infer,
     gradient=_gradient,
     reference=_reference,
     layer=LayerRules(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from numbers import Real
 from typing import Any
 
 from webnnm.dtypes import DataType, is_data_type
 from webnnm.ops.operator import OperatorError, TensorType
-from webnnm.shapes import MAX_DIMENSION
+from webnnm.shapes import MAX_DIMENSION, is_integer
 
 
 def boolean(value: Any, *_: TensorType) -> bool:
@@ -19,9 +20,9 @@ def boolean(value: Any, *_: TensorType) -> bool:
 
 def number(value: Any, *_: TensorType) -> float:
     """Accept any real number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise OperatorError("NNM303", f"{value!r} is not a number")
-    return value
+    return float(value)
 
 
 def data_type(value: Any, *_: TensorType) -> DataType:
@@ -34,11 +35,11 @@ def data_type(value: Any, *_: TensorType) -> DataType:
 def axis(value: Any, *types: TensorType) -> int:
     """Accept an axis of the first operand; negative ones count from the end."""
     rank = len(types[0].shape)
-    if isinstance(value, bool) or not isinstance(value, int):
+    if not is_integer(value):
         raise OperatorError("NNM303", f"{value!r} is not an axis")
     if not -rank <= value < rank:
         raise OperatorError("NNM308", f"axis {value}, rank {rank}")
-    return value % rank
+    return int(value) % rank
 
 
 def axes(value: Any, *types: TensorType) -> tuple[int, ...]:
@@ -68,9 +69,9 @@ def integers(low: int, high: int = MAX_DIMENSION) -> Callable[..., tuple[int, ..
     def check(value: Any, *_: TensorType) -> tuple[int, ...]:
         found = tuple(_items(value))
         for item in found:
-            if isinstance(item, bool) or not isinstance(item, int) or not low <= item <= high:
+            if not is_integer(item) or not low <= item <= high:
                 raise OperatorError("NNM303", f"{item!r} is no integer {low} … {high}")
-        return found
+        return tuple(map(int, found))
 
     return check
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from webnnm.ops.algebra import broadcast_type
 from webnnm.ops.layer import LayerRules, TensorSlot
-from webnnm.ops.operator import Operator, Reference, Slot, TensorType, no_gradient, sample
+from webnnm.ops.operator import Operator, Slot, TensorType, no_gradient, sample
 from webnnm.ops.rules import broadcast_shape, build_broadcast
 
 
@@ -14,7 +15,7 @@ def _infer(*types: TensorType) -> TensorType:
     return TensorType("uint8", broadcast_type(*types).shape)
 
 
-def _compare(name: str, summary: str, reference: Reference) -> Operator:
+def _compare(name: str, summary: str, reference: Callable[[Any, Any, Any], Any]) -> Operator:
     def as_bytes(np: Any, a: Any, b: Any) -> Any:
         return np.astype(reference(np, a, b), np.uint8)
 

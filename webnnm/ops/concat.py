@@ -7,7 +7,7 @@ from typing import Any
 from webnnm.ops import checks, values
 from webnnm.ops.features import Conflict
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid
+from webnnm.ops.layout import Laid, Role
 from webnnm.ops.operator import (
     REQUIRED,
     Builder,
@@ -49,7 +49,7 @@ def _gradient(b: Builder, g: Tensor, _y: Tensor, *parts: Tensor, axis: int) -> l
     return gradients
 
 
-def _axis(layer: ShapeView | BuildView, rank: int) -> int | str:
+def _axis(layer: ShapeView | BuildView, rank: int) -> Role:
     roles = layer.axes("axis")
     if roles:
         return roles[0]
@@ -60,17 +60,18 @@ def _axis(layer: ShapeView | BuildView, rank: int) -> int | str:
 
 def _shape(layer: ShapeView) -> None:
     known = [x for x in layer.operands if x.dims is not None]
-    if len(known) < len(layer.operands) or layer.flow.dims is None:
-        return
     flow, result = layer.flow, layer.result
+    if len(known) < len(layer.operands) or flow.dims is None:
+        return
+    rank = len(flow.dims)
     if any(x.rank != flow.rank for x in known):
         layer.fail("NNM410", " and ".join(str(x) for x in known))
-    axis = _axis(layer, len(flow.dims))
+    axis = _axis(layer, rank)
     if axis != "sequence" and len({x.sequence for x in known if x.sequence}) > 1:
         layer.fail("NNM411", " and ".join(f'"{x.sequence}"' for x in known))
     try:
-        result.learn([None] * len(flow.dims))
-        for k in range(len(flow.dims)):
+        result.learn([None] * rank)
+        for k in range(rank):
             if k == axis:
                 _join(layer, k)
             else:
@@ -102,7 +103,7 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     axis = _axis(layer, parts[0].rank)
     leader = max(parts, key=lambda part: len(part.lead))
     tensors = [_stretched(builder, part, leader) for part in parts]
-    place = leader.position(axis)  # type: ignore[arg-type]
+    place = leader.position(axis)
     tensor = builder.concat(tensors, axis=place)
     return Laid(tensor, leader.layout, leader.sequence)
 
@@ -117,6 +118,10 @@ def _stretched(builder: Builder, part: Laid, leader: Laid) -> Any:
     return builder.expand(tensor, new_shape=(*lead, *part.features))
 
 
+def _reference(np: Any, *parts: Any, axis: int) -> Any:
+    return np.concat(parts, axis=axis)
+
+
 concat = Operator(
     name="concat",
     summary="tensors one behind the other along an axis",
@@ -124,7 +129,7 @@ concat = Operator(
     options={"axis": Option(REQUIRED, checks.axis, positional=True)},
     infer=_infer,
     gradient=_gradient,
-    reference=lambda np, *parts, axis: np.concat(parts, axis=axis),
+    reference=_reference,
     layer=LayerRules(
         options={"axis": ValueOption(read=values.one_axis)},
         shape=_shape,

@@ -82,6 +82,10 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     return Laid(tensor, (*flow.lead, *range(len(sources))), flow.sequence)
 
 
+def _reference(np: Any, x: Any, *, new_shape: tuple[int, ...]) -> Any:
+    return np.broadcast_to(x, new_shape)
+
+
 expand = Operator(
     name="expand",
     summary="repetition of size-1 dimensions",
@@ -89,7 +93,7 @@ expand = Operator(
     options={"new_shape": Option(REQUIRED, checks.integers(1), positional=True)},
     infer=_infer,
     gradient=_gradient,
-    reference=lambda np, x, *, new_shape: np.broadcast_to(x, new_shape),
+    reference=_reference,
     layer=LayerRules(
         options={"new_shape": ValueOption(read=values.sizes, operand=True)},
         shape=_shape,

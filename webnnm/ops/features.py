@@ -68,7 +68,7 @@ class Features:
         if dims is None:
             return
         if self.dims is None:
-            self.dims = [None] * len(dims)
+            self.dims = list[int | None]([None] * len(dims))
             self.names = self.names or (None,) * len(dims)
             self._changes.count += 1
         if len(self.dims) != len(dims):

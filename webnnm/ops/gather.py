@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from webnnm.dtypes import DataType
 from webnnm.notation.syntax import Percent
 from webnnm.ops import checks, values
 from webnnm.ops.algebra import as_number
 from webnnm.ops.features import Conflict
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.layout import Laid
+from webnnm.ops.layout import Laid, Role
 from webnnm.ops.matmul import transposed
 from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, TensorType, sample
 from webnnm.shapes import count, show
 
-INDEX_TYPES = frozenset({"int32", "uint32", "int64"})
+INDEX_TYPES: frozenset[DataType] = frozenset({"int32", "uint32", "int64"})
 
 
 def _infer(x: TensorType, indices: TensorType, *, axis: int) -> TensorType:
@@ -34,7 +35,8 @@ def _gradient(
     rows = b.reshape(
         b.transpose(g, permutation=(*picked, *rest)), new_shape=(count(indices.shape), -1)
     )
-    flat = wrapped(b, b.cast(b.reshape(indices, new_shape=(-1, 1)), type="int32"), n)
+    # Clamped in their own type: a cast could bring a far index back into range.
+    flat = b.cast(wrapped(b, b.reshape(indices, new_shape=(-1, 1)), n), type="int32")
     chosen = as_number(b, b.equal(flat, b.constant(range(n), "int32", (1, n))), g)
     total = b.matmul(transposed(b, chosen), rows)
     sizes = (n, *(size for d, size in enumerate(x.shape) if d != axis))
@@ -57,7 +59,7 @@ def _reference(np: Any, x: Any, indices: Any, *, axis: int) -> Any:
     return np.reshape(taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
 
 
-def _positions(layer: ShapeView | BuildView) -> list[tuple[int | str, Any]]:
+def _positions(layer: ShapeView | BuildView) -> list[tuple[Role, Any]]:
     """Return (dimension, position) for the forms `shape={dimension: position}`."""
     asked: values.Sizes = layer.options["shape"]
     if asked.names is None:
@@ -77,7 +79,7 @@ def _index_shape(layer: ShapeView | BuildView) -> tuple[list[int], Sequence[str 
     return sizes, asked.names or (None,) * len(sizes)
 
 
-def _axis(layer: ShapeView | BuildView) -> int | str:
+def _axis(layer: ShapeView | BuildView) -> Role:
     roles = layer.axes("axis")
     return roles[0] if roles else 0
 
@@ -141,7 +143,7 @@ def _share(size: int, position: Any) -> int:
     return max(1, int(size * position.value // 100)) if isinstance(position, Percent) else size
 
 
-def _check_range(layer: ShapeView, axis: int | str) -> None:
+def _check_range(layer: ShapeView, axis: Role) -> None:
     data = layer.options["data"]
     size = layer.flow.dims[axis] if isinstance(axis, int) and layer.flow.dims else None
     if data and size is not None:
@@ -156,7 +158,7 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
         sizes, _ = _index_shape(layer)
         data = layer.options["data"]
         axis = _axis(layer)
-        length = flow.size(axis)  # type: ignore[arg-type]
+        length = flow.size(axis)
         wrong = next((index for index in data if not -length <= index < length), None)
         if wrong is not None:
             layer.fail("NNM308", f"index {wrong} of {length} elements", at="data")
@@ -169,10 +171,8 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     return flow
 
 
-def _at_position(
-    builder: Builder, layer: BuildView, flow: Laid, axis: int | str, position: Any
-) -> Laid:
-    length = flow.size(axis)  # type: ignore[arg-type]
+def _at_position(builder: Builder, layer: BuildView, flow: Laid, axis: Role, position: Any) -> Laid:
+    length = flow.size(axis)
     if isinstance(position, int):
         if not -length <= position < length:
             layer.fail("NNM308", f"position {position} of {length}", at="shape")
@@ -185,36 +185,42 @@ def _at_position(
         if not isinstance(position, Percent):  # the length of another tensor
             n = layer.tensors[str(position.function)].size("sequence")
         indices = builder.constant([i * length // n for i in range(n)], "int32")
-    tensor = builder.gather(flow.tensor, indices, axis=flow.position(axis))  # type: ignore[arg-type]
+    tensor = builder.gather(flow.tensor, indices, axis=flow.position(axis))
     return flow.with_tensor(tensor)
 
 
-def _taken(b: Builder, flow: Laid, indices: Laid, axis: int | str) -> Laid:
+def _taken(b: Builder, flow: Laid, indices: Laid, axis: Role) -> Laid:
     """Replace an axis of the flow by the dimensions of the indices."""
-    place = flow.position(axis)  # type: ignore[arg-type]
+    place = flow.position(axis)
     before = axis if isinstance(axis, int) else 0
     rank = flow.rank - isinstance(axis, int) + indices.rank
     lead = tuple(role for role in flow.lead if role != axis)
     if indices.lead and lead:
         return _per_sample(b, flow, indices, axis, lead)
     tensor = b.gather(flow.tensor, indices.tensor, axis=place)
-    order: list[Any] = [role for role in flow.layout if role != axis]
-    order = [r + indices.rank if isinstance(r, int) and r >= before else r for r in order]
-    order = [
-        r - 1 if isinstance(r, int) and isinstance(axis, int) and r > axis else r for r in order
+    order: list[Any] = [
+        _moved(role, axis, indices.rank) if isinstance(role, int) else role
+        for role in flow.layout
+        if role != axis
     ]
     order[place:place] = [*indices.lead, *(before + k for k in range(indices.rank))]
     sequence = flow.sequence if "sequence" in lead else indices.sequence
     return Laid(tensor, tuple(order), sequence).arranged((*(lead or indices.lead), *range(rank)))
 
 
-def _per_sample(
-    b: Builder, flow: Laid, indices: Laid, axis: int | str, lead: tuple[Any, ...]
-) -> Laid:
+def _moved(feature: int, axis: Role, index_rank: int) -> int:
+    """Return where another feature stands once the indices have taken the place of the axis."""
+    if isinstance(axis, int):
+        return feature if feature < axis else feature - 1 + index_rank
+    return feature + index_rank
+
+
+def _per_sample(b: Builder, flow: Laid, indices: Laid, axis: Role, lead: tuple[Any, ...]) -> Laid:
     """Gather with other indices for every sample: one gather over rows of all samples."""
-    n = flow.size(axis)  # type: ignore[arg-type]
+    n = flow.size(axis)
     features = [k for k in range(flow.rank) if k != axis]
-    rows = flow.arranged((*lead, axis, *features))  # type: ignore[arg-type]
+    own_axis: tuple[Role, ...] = (axis,)
+    rows = flow.arranged((*lead, *own_axis, *features))
     sizes = [flow.size(role) for role in lead]
     samples = count(sizes)
     flat = b.reshape(rows.tensor, new_shape=(samples * n, *(flow.size(k) for k in features)))
@@ -226,7 +232,7 @@ def _per_sample(
     taken = b.gather(flat, wide + offsets, axis=0)
     before = axis if isinstance(axis, int) else 0
     order: list[Any] = [*lead, *(before + k for k in range(indices.rank))]
-    order += [k if k < before else k - isinstance(axis, int) + indices.rank for k in features]
+    order += [_moved(k, axis, indices.rank) for k in features]
     rank = len(order) - len(lead)
     return Laid(taken, tuple(order), flow.sequence).arranged((*lead, *range(rank)))
 

@@ -9,11 +9,11 @@ from typing import Any, Literal, NoReturn, Protocol
 from webnnm.dtypes import DataType
 from webnnm.notation.syntax import Value
 from webnnm.ops.features import Features
-from webnnm.ops.layout import Laid
+from webnnm.ops.layout import Laid, Role
 from webnnm.ops.naming import camel_case
 from webnnm.ops.operator import AnyOperator, Builder
 
-Role = Literal["weight", "additive", "ones", "zeros", "slope", "table", "other"]
+ParameterRole = Literal["weight", "additive", "ones", "zeros", "slope", "table", "other"]
 """What a parameter does in its first layer; decides its initialiser (spec B.6)."""
 
 
@@ -26,7 +26,7 @@ class TensorSlot:
     """
 
     name: str
-    parameter: Role | None = None
+    parameter: ParameterRole | None = None
     optional: bool = False
     option: bool = False
     promotes: bool = True
@@ -63,7 +63,7 @@ class ShapeView(Protocol):
         """The first result."""
         ...
 
-    def axes(self, option: str) -> list[int | str] | None:
+    def axes(self, option: str) -> list[Role] | None:
         """Resolve an option of axes against the flow: feature indices, "batch", "sequence"."""
         ...
 
@@ -80,9 +80,10 @@ class BuildView(Protocol):
     options: Mapping[str, Any]
     tensors: Mapping[str, Laid]
     features: Sequence[Features]
+    results: Sequence[Features]
     dtype: DataType
 
-    def axes(self, option: str) -> list[int | str]:
+    def axes(self, option: str) -> list[Role]:
         """Resolve an option of axes against the flow."""
         ...
 

@@ -37,7 +37,8 @@ class Laid:
     @property
     def lead(self) -> tuple[Role, ...]:
         """The batch and sequence dimensions there are, in canonical order."""
-        return tuple(role for role in ("batch", "sequence") if role in self.layout)
+        leading: tuple[Role, ...] = ("batch", "sequence")
+        return tuple(role for role in leading if role in self.layout)
 
     def position(self, role: Role) -> int:
         """Return the axis of the tensor that plays a role."""
@@ -63,6 +64,10 @@ class Laid:
         return self.arranged((*self.lead, *range(self.rank)))
 
 
+def _features(rank: int) -> tuple[Role, ...]:
+    return tuple(range(rank))
+
+
 def aligned(
     values: Sequence[Laid], match: Callable[[int, int], Sequence[int]]
 ) -> tuple[list[Any], tuple[Role, ...]]:
@@ -73,10 +78,11 @@ def aligned(
     """
     rank = max(value.rank for value in values)
     layouts = {value.layout for value in values if value.lead}
-    roles = [role for role in ("batch", "sequence") if any(role in v.layout for v in values)]
-    target: tuple[Role, ...] = (*roles, *range(rank))
-    if len(layouts) == 1 and len(only := next(iter(layouts))) == len(target):
-        target = only
+    leading: tuple[Role, ...] = ("batch", "sequence")
+    roles = [role for role in leading if any(role in v.layout for v in values)]
+    target: tuple[Role, ...] = (*roles, *_features(rank))
+    if len(layouts) == 1 and len(next(iter(layouts))) == len(target):
+        (target,) = layouts
     tensors: list[Any] = []
     for number, value in enumerate(values):
         own: dict[Role, Role] = {role: role for role in value.lead}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from webnnm.dtypes import ANY, FLOAT, DataType
 from webnnm.ops import checks, values
 from webnnm.ops.algebra import as_number, scalar_like, zeros_like
 from webnnm.ops.features import Conflict
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid
+from webnnm.ops.layout import Laid, Role
 from webnnm.ops.operator import (
     AnyOperator,
     Builder,
@@ -31,10 +31,18 @@ OPTIONS = {
     "keep_dimensions": Option(False, checks.boolean),
 }
 
-WIDE: frozenset[DataType] = FLOAT | {"int64", "uint64", "int32", "uint32"}
+WIDE: frozenset[DataType] = FLOAT.union(("int64", "uint64", "int32", "uint32"))
 """What WebNN adds and multiplies up."""
 
-Derivative = Callable[..., Tensor]
+Derivative = Callable[[Builder, Tensor, Tensor, Tensor, Sequence[int]], Tensor]
+
+
+class Kernel(Protocol):
+    """A reduction of NumPy: `axis` and `keepdims` by keyword."""
+
+    def __call__(self, np: Any, x: Any, /, **axes: Any) -> Any:
+        """Reduce `x`."""
+        ...
 
 
 def _infer(x: TensorType, *, axes: Sequence[int], keep_dimensions: bool) -> TensorType:
@@ -138,14 +146,14 @@ def _shape(layer: ShapeView) -> None:
 def _build(builder: Builder, layer: BuildView) -> Laid:
     flow = layer.operands[0]
     roles = layer.axes("axes")
-    axes = sorted(flow.position(role) for role in roles)  # type: ignore[arg-type]
+    axes = sorted(flow.position(role) for role in roles)
     options = {**tensor_options(layer), "axes": axes}
     result = builder.apply(layer.operator, [flow.tensor], options)
     return Laid(result, *reduced_layout(flow, roles, layer.options["keep_dimensions"]))
 
 
 def reduced_layout(
-    flow: Laid, roles: Sequence[int | str], keep: bool
+    flow: Laid, roles: Sequence[Role], keep: bool
 ) -> tuple[tuple[Any, ...], str | None]:
     """Return the layout and sequence name after some dimensions were reduced."""
     if keep:
@@ -178,7 +186,7 @@ def _samples(**fields: Any) -> tuple[Sample, ...]:
 def _reduce(
     name: str,
     summary: str,
-    reference: Callable[..., Any],
+    reference: Kernel,
     derivative: Derivative,
     *,
     dtypes: frozenset[DataType] = FLOAT,
@@ -205,7 +213,8 @@ def _reduce(
     )
 
 
-def _log_sum_exp(np: Any, x: Any, *, axis: tuple[int, ...], keepdims: bool) -> Any:
+def _log_sum_exp(np: Any, x: Any, /, **axes: Any) -> Any:
+    axis, keepdims = axes["axis"], axes["keepdims"]
     top = np.max(x, axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, np.asarray(0, dtype=x.dtype))
     total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top

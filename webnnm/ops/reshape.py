@@ -99,14 +99,22 @@ def reshaped(builder: Builder, flow: Laid, lead: Sequence[int], sizes: Sequence[
     return Laid(tensor, (*flow.lead, *range(len(sizes))), flow.sequence)
 
 
+def _infer(x: TensorType, *, new_shape: tuple[int, ...]) -> TensorType:
+    return TensorType(x.dtype, new_shape)
+
+
+def _reference(np: Any, x: Any, *, new_shape: tuple[int, ...]) -> Any:
+    return np.reshape(x, new_shape)
+
+
 reshape = Operator(
     name="reshape",
     summary="same elements, other shape",
     operands=(Slot(name="input"),),
     options={"new_shape": Option(REQUIRED, _check, positional=True)},
-    infer=lambda x, *, new_shape: TensorType(x.dtype, new_shape),
+    infer=_infer,
     gradient=_gradient,
-    reference=lambda np, x, *, new_shape: np.reshape(x, new_shape),
+    reference=_reference,
     layer=LayerRules(
         options={"new_shape": ValueOption(read=values.sizes, operand=True)},
         shape=_shape,

@@ -18,8 +18,12 @@ def _gradient(b: Builder, g: Tensor, _y: Tensor, _x: Tensor, *, axes: Any) -> li
 
 def _build(builder: Builder, layer: BuildView) -> Laid:
     flow = layer.operands[0]
-    axes = sorted(flow.position(role) for role in layer.axes("axes"))  # type: ignore[arg-type]
+    axes = sorted(flow.position(role) for role in layer.axes("axes"))
     return flow.with_tensor(builder.reverse(flow.tensor, axes=axes))
+
+
+def _reference(np: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+    return np.flip(x, axis=axes)
 
 
 reverse = Operator(
@@ -29,7 +33,7 @@ reverse = Operator(
     options={"axes": Option(None, checks.axes)},
     infer=same_as_first,
     gradient=_gradient,
-    reference=lambda np, x, *, axes: np.flip(x, axis=tuple(axes)),
+    reference=_reference,
     layer=LayerRules(
         options={"axes": ValueOption(read=values.axis_names, operand=True, aliases=("axis",))},
         shape=same_shape,

@@ -48,7 +48,7 @@ def _shape(layer: ShapeView) -> None:
 def _build(builder: Builder, layer: BuildView) -> Laid:
     flow = layer.operands[0]
     (role,) = layer.axes("axis")
-    axis = flow.position(role)  # type: ignore[arg-type]
+    axis = flow.position(role)
     return flow.with_tensor(builder.apply(layer.operator, [flow.tensor], {"axis": axis}))
 
 

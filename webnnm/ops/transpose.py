@@ -63,13 +63,13 @@ def _features(layer: ShapeView | BuildView) -> list[int]:
 
 def _build(builder: Builder, layer: BuildView) -> Laid:
     flow = layer.operands[0]
-    roles: list[Role] = list(layer.axes("permutation"))  # type: ignore[arg-type]
+    roles: list[Role] = list(layer.axes("permutation"))
     features = _features(layer)
     if len(features) == len(roles):
         roles = [*flow.lead, *roles]
     tensor = builder.transpose(flow.tensor, permutation=[flow.position(role) for role in roles])
     # The k-th feature written is feature k of the result, wherever it stands among the others.
-    layout = tuple(features.index(r) if isinstance(r, int) else r for r in roles)
+    layout: tuple[Role, ...] = tuple(features.index(r) if isinstance(r, int) else r for r in roles)
     return Laid(tensor, layout, flow.sequence)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from webnnm.dtypes import ANY, FLOAT, SIGNED, DataType
@@ -11,9 +11,7 @@ from webnnm.ops.algebra import as_number, chain, same_as_first, scalar_like
 from webnnm.ops.layer import LayerRules
 from webnnm.ops.operator import (
     Builder,
-    Gradient,
     Operator,
-    Reference,
     Sample,
     Slot,
     Tensor,
@@ -28,8 +26,8 @@ ANYWHERE = (sample((2, 3)), sample(()), sample((2, 1, 3, 2)))
 def _unary(
     name: str,
     summary: str,
-    reference: Reference,
-    gradient: Gradient,
+    reference: Callable[[Any, Any], Any],
+    gradient: Callable[[Builder, Tensor, Tensor, Tensor], Sequence[Any]],
     *,
     dtypes: frozenset[DataType] = FLOAT,
     samples: Sequence[Sample] = ANYWHERE,

@@ -98,7 +98,7 @@ class Sizes:
     """
 
     names: tuple[str, ...] | None
-    sizes: tuple[int | None | Percent | Call, ...]
+    sizes: tuple[int | Percent | Call | None, ...]
 
 
 def sizes(value: Value) -> Sizes:
@@ -112,7 +112,7 @@ def sizes(value: Value) -> Sizes:
     raise ValueError("expected a list or a named shape")
 
 
-def _size(value: Value | None) -> int | None | Percent | Call:
+def _size(value: Value | None) -> int | Percent | Call | None:
     if isinstance(value, Number) and isinstance(value.value, int):
         return value.value
     if value is None or isinstance(value, Percent | Call):

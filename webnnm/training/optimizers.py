@@ -68,7 +68,7 @@ def _sgdm(
 RLION = Optimizer(
     name="rlion",
     slots=("v",),
-    rate=5e-4,
+    rate=1e-2,
     weight_decay=0.01,
     update=_rlion,
     defaults={"beta1": 0.9, "beta2": 0.99, "alpha": 10.0},
@@ -77,7 +77,7 @@ RLION = Optimizer(
 SGDM = Optimizer(
     name="sgdm",
     slots=("v",),
-    rate=1e-3,
+    rate=1e-2,
     weight_decay=1e-4,
     update=_sgdm,
     defaults={"momentum_factor": 0.9},

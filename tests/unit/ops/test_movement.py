@@ -58,6 +58,14 @@ def test_gradient_of_gather_along_any_axis(axis: int, indices: Any) -> None:
     check_gradients(functional(b, [y], 0), [x], {"x": at})
 
 
+@pytest.mark.parametrize(("dtype", "far"), [("int64", 2**40), ("int64", 2**32), ("uint32", 2**31)])
+def test_indices_far_out_of_range_are_clamped_in_both_directions(dtype: Any, far: int) -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [3])
+    (dx,) = gradients(b.reduce_sum(b.gather(x, b.constant([far], dtype))), [x])
+    assert evaluate(b.build({"dx": dx}), {"x": [0, 0, 0]})["dx"].tolist() == [0, 0, 1]
+
+
 def test_indices_may_be_an_input() -> None:
     b = GraphBuilder()
     x, i = b.input("x", "float32", [3, 2]), b.input("i", "int32", [2])
