@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from tools import pyodide, wheel
+from tools import pyodide, page_wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 
 PAGES = ROOT / "site"
@@ -29,7 +29,7 @@ def vendor_chart() -> None:
 
 def build() -> None:
     """Build build/site from scratch when anything in it has changed."""
-    built = wheel.current()
+    built = page_wheel.current()
     inputs = [path for path in (PAGES, built, ROOT / "package-lock.json") if path.exists()]
     inputs += [DISTRIBUTION / "pyodide-lock.json", ROOT / "tools" / "build_site.py"]
     with step("site", fingerprint(inputs), VENDOR / "pyodide") as needed:

@@ -33,7 +33,7 @@ FONTS = """<?xml version="1.0"?>
 <fontconfig>
   <dir prefix="relative">fonts</dir>
   <dir>/usr/share/fonts</dir>
-  <cachedir prefix="relative">font-cache</cachedir>
+  <cachedir>{cache}</cachedir>
 </fontconfig>
 """
 
@@ -80,5 +80,6 @@ def unpack() -> None:
                         opened.extraction_filter = tarfile.data_filter
                     opened.extractall(FOLDER)
                 archive.unlink()
-            (FOLDER / "fonts.conf").write_text(FONTS)
+            fonts = FONTS.format(cache=FOLDER / "font-cache")
+            (FOLDER / "fonts.conf").write_text(fonts)
             (FOLDER / "chromium").chmod(0o755)

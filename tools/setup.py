@@ -26,9 +26,9 @@ def install() -> None:
 
 def build(goal: str) -> None:
     """Build the wheel and, unless only the wheel is wanted, everything made from it."""
-    from tools import build_site, pyodide, wheel
+    from tools import build_site, page_wheel, pyodide, wheel
 
-    built = wheel.build()
+    built = page_wheel.build(wheel.build())
     if goal != "wheel":
         pyodide.build(built)
         build_site.build()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from webnnm.errors import ModelError as ModelError
     from webnnm.errors import NotationError as NotationError
     from webnnm.errors import WebNNMError as WebNNMError
+    from webnnm.evaluation import TestResult as TestResult
     from webnnm.graph.builder import GraphBuilder as GraphBuilder
     from webnnm.history import History as History
     from webnnm.model import NNModel as NNModel
@@ -36,6 +37,7 @@ _HOME = {
     "ModelError": "errors",
     "NNModel": "model",
     "NotationError": "errors",
+    "TestResult": "evaluation",
     "WebNNMError": "errors",
     "backend": "backends.selection",
     "format_document": "notation",

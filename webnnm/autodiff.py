@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from webnnm.dtypes import is_float
 from webnnm.errors import DataError
-from webnnm.graph.node import Node, Operand, OperatorNode, topological
+from webnnm.graph.node import Operand, OperatorNode, dependencies
 from webnnm.shapes import broadcast_axes, show
 
 
@@ -46,33 +46,33 @@ def backward(
         raise DataError("NNM702", f"a seed {seed.type} for a result {y.type}")
     if not is_float(y.dtype):
         raise DataError("NNM501", f"{y.dtype} results have no gradient")
-    arrived: dict[tuple[int, int], Operand] = {(id(y.node), y.index): seed}
-    needed = _leading_to(y.node, xs)
-    for node in reversed(topological(iter([y.node]))):
-        if not isinstance(node, OperatorNode) or id(node) not in needed:
+    arrived: dict[tuple[int, int], Operand] = {(y.number, y.index): seed}
+    needed = _leading_to(y, xs)
+    for node in reversed(dependencies([y])):
+        if not isinstance(node, OperatorNode) or node.number not in needed:
             continue
-        results = [Operand(builder, node, index) for index in range(len(node.types))]
-        incoming = [arrived.get((id(node), index)) for index in range(len(results))]
+        results = [Operand(builder, node.number, index) for index in range(len(node.types))]
+        incoming = [arrived.get((node.number, index)) for index in range(len(results))]
         if all(g is None for g in incoming):
             continue
         with builder.place(f"gradient of {node.label}" if node.label else "", node.span):
             for operand, gradient in _apply(node, results, incoming):
-                if id(operand.node) not in needed:
+                if operand.number not in needed:
                     continue
-                key = (id(operand.node), operand.index)
+                key = (operand.number, operand.index)
                 before = arrived.get(key)
                 arrived[key] = gradient if before is None else before + gradient
-    return [arrived.get((id(x.node), x.index)) for x in xs]
+    return [arrived.get((x.number, x.index)) for x in xs]
 
 
-def _leading_to(root: Node, xs: Sequence[Operand]) -> set[int]:
+def _leading_to(root: Operand, xs: Sequence[Operand]) -> set[int]:
     """Return the nodes through which `root` depends on `xs`."""
-    needed = {id(x.node) for x in xs}
-    for node in topological(iter([root])):
+    needed = {x.number for x in xs}
+    for node in dependencies([root]):
         if isinstance(node, OperatorNode) and any(
-            operand is not None and id(operand.node) in needed for operand in node.operands
+            operand is not None and operand.number in needed for operand in node.operands
         ):
-            needed.add(id(node))
+            needed.add(node.number)
     return needed
 
 

@@ -1,4 +1,4 @@
-"""Binds the fields of a dataset to the inputs and outputs of a network (spec G.2)."""
+"""Binds a dataset to a network: which field feeds which block, in which form (spec G.2)."""
 
 from __future__ import annotations
 
@@ -6,48 +6,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webnnm.arrays import HostArray
+from webnnm.data.binding import Binding, Slot
+from webnnm.data.binding import bind as bind_fields
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Field
-from webnnm.dtypes import DataType
-from webnnm.errors import DataError
-from webnnm.graph.vertices import Network
-from webnnm.shapes import Shape, show
+from webnnm.graph.vertices import InputVertex, Network, Output
+from webnnm.shapes import Shape
+
+Arrays = dict[str, HostArray]
 
 
 @dataclass(frozen=True)
 class DataBinding:
-    """Which dataset field feeds which block."""
+    """A dataset with the binding of each block's field; `sequence` are lengths by name."""
 
     dataset: Dataset
-    inputs: Mapping[str, str]
-    outputs: Mapping[str, str]
-    sequences: Mapping[str, str]
+    inputs: Mapping[str, Binding]
+    outputs: Mapping[str, Binding]
+    sequence: Mapping[str, int]
 
-    def sequence_lengths(self) -> dict[str, int]:
-        """Return the length of each sequence by name, as the dataset has it."""
-        return {
-            name: self.dataset.inputs[self.inputs[block]].shape[0]
-            for block, name in self.sequences.items()
-        }
+    def arrays(self, subset: str) -> tuple[Arrays, Arrays]:
+        """Return the inputs and targets of a subset by block, as the graphs take them.
 
-    def arrays(
-        self, subset: str, types: Mapping[str, DataType], depths: Mapping[str, int]
-    ) -> tuple[dict[str, HostArray], dict[str, HostArray]]:
-        """Return the inputs and targets of a subset by block, in the types the graphs take.
-
-        Class numbers become one-hot rows of the output's size (`depths`).
+        Targets are float32 and class numbers one-hot. Raises `DataError` NNM705 for a subset
+        without rows.
         """
         inputs, outputs = self.dataset.arrays(subset)
-        given = {
-            block: HostArray.of(inputs[field], types[block]) for block, field in self.inputs.items()
-        }
-        targets: dict[str, HostArray] = {}
-        for block, field in self.outputs.items():
-            values = outputs[field]
-            if self.dataset.outputs[field].kind == "classes":
-                values = one_hot(values, depths[block])
-            targets[block] = HostArray.of(values, "float32")
-        return given, targets
+        return (
+            {block: bound.apply(inputs[bound.field]) for block, bound in self.inputs.items()},
+            {block: bound.apply(outputs[bound.field]) for block, bound in self.outputs.items()},
+        )
 
 
 def bind(
@@ -55,65 +43,61 @@ def bind(
 ) -> DataBinding:
     """Bind a dataset to a network: by `mapping`, by name, or the only field to the only block.
 
-    Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ.
+    Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ, NNM706 for
+    more classes than scores.
     """
     if mapping:
         dataset = dataset.map(to_model=mapping)
-    shapes = {vertex.block: vertex.features[0].sizes() for vertex in network.inputs}
-    inputs = _match("input", list(shapes), dataset.inputs)
-    outputs = _match("output", [output.name for output in network.outputs], dataset.outputs)
-    sequences = {v.block: v.features[0].sequence for v in network.inputs}
-    for block, field in inputs.items():
-        found = dataset.inputs[field].shape
-        own = found[1:] if sequences[block] else found
-        _check_size(block, "input", own, shapes[block])
-    for output in network.outputs:
-        field = dataset.outputs[outputs[output.name]]
-        sizes = tuple(output.source.features.sizes()[k] for k in output.order)
-        if field.kind == "classes" and len(field.shape) == len(sizes) - 1:
-            if field.classes > sizes[-1]:
-                raise DataError(
-                    "NNM706",
-                    f'{field.classes} classes for {sizes[-1]} values of output "{output.name}"',
-                    hint=f"give the output shape=[{field.classes}]",
-                )
-        else:
-            _check_size(output.name, "output", field.shape[-len(sizes) or None :], sizes)
-    named = {block: name for block, name in sequences.items() if name is not None}
-    return DataBinding(dataset, inputs, outputs, named)
+    lengths = {
+        vertex.block: _length(vertex, dataset.inputs, alone=len(network.inputs) == 1)
+        for vertex in network.inputs
+    }
+    slots = {vertex.block: _input_slot(vertex, lengths[vertex.block]) for vertex in network.inputs}
+    sequence = {
+        name: length
+        for vertex in network.inputs
+        if (name := vertex.features[0].sequence) and (length := lengths[vertex.block])
+    }
+    by_output = {
+        output.name: _output_slot(output, dataset.outputs, alone=len(network.outputs) == 1)
+        for output in network.outputs
+    }
+    return DataBinding(
+        dataset,
+        bind_fields(dataset.inputs, slots, "input"),
+        bind_fields(dataset.outputs, by_output, "output"),
+        sequence,
+    )
 
 
-def _match(what: str, blocks: list[str], fields: Mapping[str, Field]) -> dict[str, str]:
-    if len(blocks) == 1 and len(fields) == 1:
-        return {blocks[0]: next(iter(fields))}
-    missing = [block for block in blocks if block not in fields]
-    if missing:
-        raise DataError(
-            "NNM701",
-            f'the dataset has no field for {what} "{missing[0]}", only {", ".join(fields)}',
-            hint="dataset.map(to_model={field: block})",
-        )
-    return {block: block for block in blocks}
+def _length(vertex: InputVertex, fields: Mapping[str, Field], *, alone: bool) -> int | None:
+    """Return the sequence length that the data of an input have, if it has a sequence."""
+    if vertex.features[0].sequence is None:
+        return None
+    field = fields.get(vertex.block)
+    if field is None and alone and len(fields) == 1:
+        field = next(iter(fields.values()))
+    return vertex.length or (field.shape[0] if field is not None and field.shape else 1)
 
 
-def _check_size(block: str, what: str, found: Shape, sizes: Shape) -> None:
-    if found != sizes:
-        raise DataError(
-            "NNM702", f'{what} "{block}" is {show(sizes)}, the dataset has {show(found)}'
-        )
+def _input_slot(vertex: InputVertex, length: int | None) -> Slot:
+    features = vertex.features[0]
+    lead: Shape = () if length is None else (length,)
+    return Slot((*lead, *features.sizes()), vertex.dtype, _all_names(features.names, length))
 
 
-def one_hot(classes: HostArray, depth: int) -> HostArray:
-    """Return float32 rows with a 1 at each class number.
+def _output_slot(output: Output, fields: Mapping[str, Field], *, alone: bool) -> Slot:
+    features = output.source.features
+    sizes = features.sizes()
+    shape = tuple(sizes[k] for k in output.order)
+    if features.sequence is None:
+        return Slot(shape, "float32", _all_names(output.names, None))
+    field = fields.get(output.name) or (next(iter(fields.values()), None) if alone else None)
+    length = field.shape[0] if field is not None and field.shape else 1
+    return Slot((length, *shape), "float32")
 
-    >>> one_hot(HostArray.of([1, 0], "int32"), 2).tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
 
-    Raises `DataError` NNM706 for numbers outside 0 … depth−1.
-    """
-    rows: list[float] = []
-    for number in classes.values():
-        if not 0 <= number < depth:
-            raise DataError("NNM706", f"class {number} of {depth} classes")
-        rows += [float(k == number) for k in range(depth)]
-    return HostArray.of(rows, "float32", (*classes.shape, depth))
+def _all_names(names: tuple[str | None, ...], length: int | None) -> tuple[str, ...]:
+    """Return the names of the dimensions if every one has a name, else none."""
+    given = tuple(name for name in names if name is not None)
+    return given if len(given) == len(names) and length is None else ()

@@ -119,9 +119,12 @@ def suggestion(word: str, candidates: Iterable[str]) -> str:
     >>> suggestion("sofmax", ["relu", "softmax"])
     'did you mean "softmax"?'
     """
-    limit = 2 if len(word) >= 5 else 1
-    ranked = sorted((edit_distance(word, candidate, limit), candidate) for candidate in candidates)
-    return f'did you mean "{ranked[0][1]}"?' if ranked and ranked[0][0] <= limit else ""
+    near = [
+        (distance, candidate)
+        for candidate in candidates
+        if (distance := edit_distance(word, candidate, 2)) <= (2 if len(candidate) >= 5 else 1)
+    ]
+    return f'did you mean "{min(near)[1]}"?' if near else ""
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:

@@ -12,7 +12,7 @@ from webnnm.arrays import HostArray
 from webnnm.data.classes import top_classes
 from webnnm.data.field import Kind
 from webnnm.errors import DataError
-from webnnm.shapes import count, show
+from webnnm.shapes import Shape, count, show
 
 
 @dataclass(frozen=True)
@@ -189,13 +189,14 @@ def classification(
     `DataError` NNM702 where sizes differ, NNM706 for a class that has no score.
     """
     scores, wanted = HostArray.of(outputs), HostArray.of(targets)
+    rows = wanted.shape
     if kind == "classes":
         actual = [int(number) for number in wanted.values()]
     elif kind == "multilabel":
         actual = [int(value >= 0.5) for value in wanted.values()]
     else:
-        actual = top_classes(wanted)
-    if kind == "multilabel" or count(scores.shape) == len(actual):
+        actual, rows = top_classes(wanted), wanted.shape[:-1]
+    if kind == "multilabel" or _single(scores.shape) == _single(rows):
         classes = 2
         predicted = [int(value >= threshold) for value in scores.values()]
     else:
@@ -242,6 +243,11 @@ def regression(outputs: Any, targets: Any) -> RegressionReport:
         rmse=math.sqrt(math.fsum(squares) / size),
         r2=math.fsum(ratios) / width,
     )
+
+
+def _single(shape: Shape) -> Shape:
+    """Return the shape without a last size of 1: one number per row is written in both ways."""
+    return shape[:-1] if len(shape) > 1 and shape[-1] == 1 else shape
 
 
 def _determination(values: Sequence[float], error: float) -> float:

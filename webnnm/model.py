@@ -13,7 +13,6 @@ from webnnm.binding import DataBinding, bind
 from webnnm.context import InferenceContext
 from webnnm.data.dataset import Dataset
 from webnnm.data.source import read_text
-from webnnm.dtypes import DataType
 from webnnm.errors import DataError, suggestion
 from webnnm.evaluation import Report, TestResult, evaluate
 from webnnm.evaluator import Evaluator
@@ -250,7 +249,7 @@ class NNModel:
         Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ.
         """
         self._binding = bind(self.network, dataset, mapping)
-        self.sequence |= self._binding.sequence_lengths()
+        self.sequence |= self._binding.sequence
 
     def train(self, hyperparameters: Mapping[str, Any] | None = None, **keywords: Any) -> Training:
         """Start a training; await the result for its `History`.
@@ -274,7 +273,7 @@ class NNModel:
         """
         with self.busy():
             dataset = self.binding().dataset
-            inputs, targets = self.arrays(subset)
+            inputs, targets = self.binding().arrays(subset)
             rows = len(next(iter(targets.values())))
             batch = min(rows, self._batch_size or dataset.batch_size)
             evaluator = await self.evaluator(batch)
@@ -283,15 +282,11 @@ class NNModel:
                 found = await evaluator.run(inputs, targets, tensors, outputs=True)
             finally:
                 evaluator.close()
-        reports: dict[str, Report] = {}
-        for name, field in self.binding().outputs.items():
-            kind = dataset.outputs[field].kind
-            reports[name] = evaluate(
-                found.outputs[name],
-                targets[name],
-                "onehot" if kind == "classes" else kind,
-                dataset.labels(field),
-            )
+        binding = self.binding()
+        reports = {
+            name: _report(dataset, bound.field, found.outputs[name], targets[name])
+            for name, bound in binding.outputs.items()
+        }
         return TestResult(sum(found.losses.values()), found.losses, rows, subset, reports)
 
     def binding(self) -> DataBinding:
@@ -303,15 +298,6 @@ class NNModel:
                 hint="NNModel.create(dataset=…) or set_dataset",
             )
         return self._binding
-
-    def arrays(self, subset: str) -> tuple[dict[str, HostArray], dict[str, HostArray]]:
-        """Return inputs and targets of a subset by block, in the types the graphs take."""
-        types: dict[str, DataType] = {vertex.block: vertex.dtype for vertex in self.network.inputs}
-        depths = {
-            output.name: (output.source.features.sizes() or (1,))[-1]
-            for output in self.network.outputs
-        }
-        return self.binding().arrays(subset, types, depths)
 
     def losses(self) -> dict[str, Loss]:
         """Return the loss of every output: as written, else by its head.
@@ -359,6 +345,16 @@ class NNModel:
 
     createContext = create_context
     setDatasetToModel = set_dataset
+
+
+def _report(dataset: Dataset, field: str, outputs: HostArray, targets: HostArray) -> Report:
+    """Compare outputs with targets in the units of the data."""
+    kind = dataset.outputs[field].kind
+    if field in dataset.target_standardization:
+        undo = dataset.target_standardization[field].undo
+        outputs, targets = undo(outputs), undo(targets)
+    one_hot = kind == "classes" and outputs.shape[-1] > 1
+    return evaluate(outputs, targets, "onehot" if one_hot else kind, dataset.labels(field))
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def lower(graph: Graph) -> Plan:
     buffer = bytearray()
 
     def number(node: Node, index: int = 0) -> int:
-        return numbers.setdefault((id(node), index), len(numbers))
+        return numbers.setdefault((node.number, index), len(numbers))
 
     for node in graph.nodes():
         if isinstance(node, InputNode):
@@ -100,7 +100,7 @@ def lower(graph: Graph) -> Plan:
                 }
             )
     outputs = [
-        {"name": name, **_typed(o.type), "id": numbers[id(o.node), o.index]}
+        {"name": name, **_typed(o.type), "id": numbers[o.number, o.index]}
         for name, o in graph.outputs.items()
     ]
     content = {
@@ -120,7 +120,7 @@ def _call(node: OperatorNode, numbers: Mapping[tuple[int, int], int]) -> dict[st
     """Return the WebNN call of a node."""
 
     def number(operand: Operand) -> int:
-        return numbers[id(operand.node), operand.index]
+        return numbers[operand.number, operand.index]
 
     slots = node.operator.operands
     operands: list[Any] = []

@@ -202,7 +202,7 @@ class _Run:
         rows = binding.dataset.size("training")
         batch = settings["batch_size"] or binding.dataset.batch_size
         steps = -(-rows // batch)
-        inputs, targets = model.arrays("training")
+        inputs, targets = model.binding().arrays("training")
         losses = model.losses()
         optimizer = OPTIMIZERS[settings["optimizer"]]
         parameters = [vertex for vertex in model.network.parameters if vertex.trainable]
@@ -293,7 +293,7 @@ class _Run:
             return None
         if self._evaluator is None:
             self._evaluator = await model.evaluator(self.batch)
-        inputs, targets = model.arrays("validation")
+        inputs, targets = model.binding().arrays("validation")
         found = await self._evaluator.run(inputs, targets, self._parameters(self.current))
         return math.fsum(found.losses.values())
 

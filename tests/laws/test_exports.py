@@ -23,6 +23,7 @@ PUBLIC = [
     "ModelError",
     "NNModel",
     "NotationError",
+    "TestResult",
     "WebNNMError",
     "__version__",
     "backend",

@@ -15,7 +15,7 @@ from webnnm.graph.node import Graph
 from webnnm.plan import ALIGNMENT, Plan, lower
 
 GOLDEN = Path(__file__).parent / "golden" / "dense_step.json"
-HASH = "21a2d7618fc7ad9c4659570eb092c090254953e6886bf96ca7f64314a0a36fdb"
+HASH = "a97e779d446b71a713f3c0b7daa9ccff988b159158f0285e0bdbbdd4f2283821"
 
 
 def dense_step(label: str = "dense") -> Graph:

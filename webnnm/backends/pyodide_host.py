@@ -181,11 +181,11 @@ def _missing(name: str, reason: str) -> BackendError:
 async def fetch_text(url: str) -> str:
     """Return the text behind a URL, relative to the page.
 
-    Raises `DataError` NNM702 where the server answers with an error.
+    Raises `DataError` NNM715 where the server answers with an error.
     """
     response = await import_module("pyodide.http").pyfetch(url)
     if not response.ok:
-        raise DataError("NNM702", f"{url}: the server answered {response.status}")
+        raise DataError("NNM715", f"{url}: the server answered {response.status}")
     return await response.string()
 
 

@@ -56,16 +56,16 @@ def evaluate(graph: Graph, inputs: Mapping[str, Any], *, wide: bool = False) -> 
         for node in graph.nodes():
             if isinstance(node, InputNode):
                 given = np.asarray(inputs[node.name], dtype=getattr(np, node.types[0].dtype))
-                values[id(node), 0] = np.reshape(given, node.types[0].shape)
+                values[node.number, 0] = np.reshape(given, node.types[0].shape)
             elif isinstance(node, ConstantNode):
-                values[id(node), 0] = _array(np, node.array)
+                values[node.number, 0] = _array(np, node.array)
             elif isinstance(node, OperatorNode):
-                operands = [o and values[id(o.node), o.index] for o in node.operands]
+                operands = [o and values[o.number, o.index] for o in node.operands]
                 result = node.operator.reference(np, *operands, **node.options)
                 results = result if len(node.types) > 1 else (result,)
                 for index, value in enumerate(results):
-                    values[id(node), index] = np.asarray(value)
-    return {name: values[id(o.node), o.index] for name, o in graph.outputs.items()}
+                    values[node.number, index] = np.asarray(value)
+    return {name: values[o.number, o.index] for name, o in graph.outputs.items()}
 
 
 def _array(np: Any, array: HostArray) -> Any:

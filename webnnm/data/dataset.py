@@ -11,14 +11,7 @@ from webnnm.data.batch import Batch, cut
 from webnnm.data.classes import class_of_rows
 from webnnm.data.decode import decode
 from webnnm.data.field import SUBSETS, Field, Kind
-from webnnm.data.intake import (
-    by_block,
-    common_row_count,
-    listed,
-    per_block,
-    take_input,
-    take_output,
-)
+from webnnm.data.intake import by_block, listed, per_block, row_count_of, take_input, take_output
 from webnnm.data.split import METHODS, PARTS, Method, split_rows
 from webnnm.data.standardize import apply_all, fit_all
 from webnnm.data.statistics import Statistics, measure
@@ -106,7 +99,7 @@ class Dataset:
                 self._labels.get(block),
                 () if block in given_inputs else names_of.get(block, ()),
             )
-        row_count = common_row_count(self._inputs, self._outputs)
+        row_count = row_count_of(self._inputs, self._outputs)
         if method == "stratified" and not stratify:
             method = "random"
         classes = class_of_rows(self.outputs, self._outputs)
@@ -152,13 +145,7 @@ class Dataset:
         return None if names is None else list(names)
 
     def rows(self, subset: str) -> Sequence[int]:
-        """Return which rows of the whole are in a subset, in the order of `arrays`.
-
-        >>> Dataset([1, 2, 3, 4], [1.5, 0, 0, 0], split=(0.5, 0, 0.5), method="sequential").rows(
-        ...     "testing"
-        ... )
-        [2, 3]
-        """
+        """Return which rows of the whole are in a subset, in the order of `arrays`."""
         if subset not in self._rows:
             hint = suggestion(str(subset), SUBSETS) or f"one of {', '.join(SUBSETS)}"
             raise DataError("NNM705", f'unknown subset "{subset}"', hint=hint)

@@ -118,10 +118,10 @@ def take_output(
     return _field(where, values, found, names, features, classes), values
 
 
-def common_row_count(inputs: Mapping[str, HostArray], outputs: Mapping[str, HostArray]) -> int:
+def row_count_of(inputs: Mapping[str, HostArray], outputs: Mapping[str, HostArray]) -> int:
     """Return how many rows all arrays have.
 
-    >>> common_row_count({"x": HostArray.of([[1], [2]])}, {})
+    >>> row_count_of({"x": HostArray.of([[1], [2]])}, {})
     2
 
     Raises `DataError` NNM702 where they differ, NNM705 where there are none.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from webnnm import ops
@@ -17,7 +18,6 @@ from webnnm.ops.operator import (
     REQUIRED,
     AnyOperator,
     Composite,
-    Operator,
     OperatorError,
     Slot,
     TensorType,
@@ -41,6 +41,7 @@ class GraphBuilder:
     """
 
     def __init__(self) -> None:
+        self.nodes: list[Node] = []
         self._known: dict[Any, Node] = {}
         self._inputs: dict[str, Operand] = {}
         self._label = ""
@@ -54,22 +55,30 @@ class GraphBuilder:
             raise OperatorError("NNM206", f'the graph has an input "{name}" already')
         if not all(is_integer(size) and 1 <= size <= MAX_DIMENSION for size in shape):
             raise OperatorError("NNM109", f'input "{name}" {show(shape)}: sizes are 1 … 2147483647')
-        node = InputNode(types=(TensorType(dtype, tuple(shape)),), label=name, name=name)
-        self._inputs[name] = Operand(self, node)
-        return self._inputs[name]
+        types = (TensorType(dtype, tuple(shape)),)
+        return self.adopt(InputNode(number=0, types=types, label=name, name=name))[0]
 
     def constant(
         self, value: Any, dtype: DataType | None = None, shape: Sequence[int] | None = None
     ) -> Operand:
         """Return a constant: a number, nested lists, or anything with the buffer protocol."""
         array = HostArray.of(value, dtype, shape)
-        key = (array.dtype, array.shape, hashlib.sha256(array.data).digest())
-        node = self._known.get(key)
-        if node is None:
-            types = (TensorType(array.dtype, array.shape),)
-            node = ConstantNode(types=types, label=self._label, span=self._span, array=array)
-            self._known[key] = node
-        return Operand(self, node)
+        types = (TensorType(array.dtype, array.shape),)
+        return self.adopt(
+            ConstantNode(number=0, types=types, label=self._label, span=self._span, array=array)
+        )[0]
+
+    def adopt(self, node: Node) -> tuple[Operand, ...]:
+        """Add a node whose operands are of this builder, or find its equal; return its results."""
+        key = _key(node)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = replace(node, number=len(self.nodes))
+            self.nodes.append(known)
+        results = tuple(Operand(self, known.number, index) for index in range(len(known.types)))
+        if isinstance(node, InputNode):
+            self._inputs[node.name] = results[0]
+        return results
 
     def build(self, outputs: Mapping[str, Operand]) -> Graph:
         """Return the graph of these outputs."""
@@ -111,10 +120,18 @@ class GraphBuilder:
             return operator.decompose(self, *found, **checked)
         result = operator.infer(*(operand and operand.type for operand in found), **checked)
         several = not isinstance(result, TensorType)
-        node = self._node(operator, found, checked, result if several else (result,))
-        if several:
-            return tuple(Operand(self, node, index) for index in range(len(result)))
-        return Operand(self, node)
+        results = self.adopt(
+            OperatorNode(
+                number=0,
+                types=result if several else (result,),
+                label=self._label,
+                span=self._span,
+                operator=operator,
+                operands=tuple(found),
+                options=checked,
+            )
+        )
+        return results if several else results[0]
 
     def _bind(
         self, operator: AnyOperator, given: Sequence[Any], options: Mapping[str, Any]
@@ -160,30 +177,18 @@ class GraphBuilder:
         ]
         return found, {key: value for key, value in options.items() if key not in keywords}
 
-    def _node(
-        self,
-        operator: Operator,
-        operands: Sequence[Operand | None],
-        options: Mapping[str, Any],
-        types: tuple[TensorType, ...],
-    ) -> Node:
-        key = (
-            operator,
-            tuple(operand and (id(operand.node), operand.index) for operand in operands),
-            tuple(options.values()),
-        )
-        node = self._known.get(key)
-        if node is None:
-            node = OperatorNode(
-                types=types,
-                label=self._label,
-                span=self._span,
-                operator=operator,
-                operands=tuple(operands),
-                options=options,
-            )
-            self._known[key] = node
-        return node
+
+def _key(node: Node) -> Hashable:
+    """Return what makes two nodes equal: they compute the same from the same."""
+    match node:
+        case OperatorNode():
+            operands = tuple(o and (o.number, o.index) for o in node.operands)
+            return (node.operator, operands, tuple(node.options.values()))
+        case ConstantNode():
+            array = node.array
+            return (array.dtype, array.shape, hashlib.sha256(array.data).digest())
+        case _:
+            return node
 
 
 def _literal_type(slots: Sequence[Slot], values: Sequence[Any], position: int) -> DataType:

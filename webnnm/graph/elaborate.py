@@ -65,16 +65,19 @@ def elaborate(document: Document) -> Network:
 
 
 def _label(layers: Iterable[LayerVertex]) -> None:
-    """Name every layer: as written, else operator and running count (spec B.1)."""
+    """Name every layer: as written, else operator and running count (spec B.1).
+
+    A local name that several expansions have is counted from its second occurrence on.
+    """
     counts: dict[str, int] = {}
     taken = {layer.name for layer in layers if layer.name}
     for layer in layers:
-        word = layer.operator.name
+        word = layer.name or layer.operator.name
         number = counts.get(word, 0) + 1
-        while f"{word}{number}" in taken:
+        while (number > 1 or not layer.name) and f"{word}{number}" in taken:
             number += 1
         counts[word] = number
-        layer.label = layer.name or f"{word}{number}"
+        layer.label = word if layer.name and number == 1 else f"{word}{number}"
 
 
 def _refuse_cycles(found: Outline, layers: Iterable[LayerVertex]) -> None:

@@ -19,6 +19,7 @@ from webnnm.notation.syntax import NamedShape, Reference
 from webnnm.ops.features import Changes, Conflict, Features
 from webnnm.ops.layout import Role
 from webnnm.ops.operator import OperatorError
+from webnnm.ops.values import axis_names, one_axis
 from webnnm.shapes import show
 
 
@@ -124,6 +125,8 @@ def infer_shapes(network: Network, changes: Changes) -> None:
     for output in network.outputs:
         _order_output(outline, output)
     _require_known(network)
+    for view in views:
+        _check_axes(view)
 
 
 def _fixpoint(views: Sequence[LayerView], changes: Changes) -> None:
@@ -153,6 +156,13 @@ def _apply(view: LayerView, changes: Changes) -> None:
     view.settled = before == changes.count and all(
         features.known for features in (*view.operands, *view.results, *view.tensors.values())
     )
+
+
+def _check_axes(view: LayerView) -> None:
+    """Raise NNM307 … NNM310 for axes that the flow does not have, whatever the shape rule asked."""
+    for name, option in view.vertex.rules.options.items():
+        if option.read in (axis_names, one_axis):
+            view.axes(name)
 
 
 def _declare(outline: Outline, vertex: LayerVertex) -> None:

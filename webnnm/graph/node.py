@@ -1,8 +1,12 @@
-"""The tensor graph: immutable nodes with concrete types, operands that point at their results."""
+"""The tensor graph: immutable nodes with concrete types, operands that point at their results.
+
+The nodes of a graph lie in its builder, numbered in the order they were made, and operands name
+them by number: graphs of any depth are walked, and freed, without recursion.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +24,11 @@ if TYPE_CHECKING:
 class Node:
     """A node, identified by itself; `types` are the types of its results.
 
-    `label` and `span` name the place of the model that the node was made for.
+    `number` is its place in its builder, behind everything it depends on. `label` and `span` name
+    the place of the model that the node was made for.
     """
 
+    number: int
     types: tuple[TensorType, ...]
     label: str = ""
     span: Span | None = None
@@ -64,9 +70,14 @@ class Operand:
     Every operator of the registry is a method in snake_case with this tensor as first operand.
     """
 
-    builder: GraphBuilder = field(compare=False, repr=False)
-    node: Node
+    builder: GraphBuilder = field(repr=False)
+    number: int
     index: int = 0
+
+    @property
+    def node(self) -> Node:
+        """The node that this is a result of."""
+        return self.builder.nodes[self.number]
 
     @property
     def type(self) -> TensorType:
@@ -138,22 +149,18 @@ class Graph:
 
     def nodes(self) -> list[Node]:
         """Return every node that an output depends on, operands before users."""
-        return topological(operand.node for operand in self.outputs.values())
+        return dependencies(self.outputs.values())
 
 
-def topological(roots: Iterator[Node]) -> list[Node]:
-    """Return the roots with all they depend on, operands before users, each once."""
-    order: list[Node] = []
-    done: set[int] = set()
-    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(list(roots))]
-    while stack:
-        node, expanded = stack.pop()
-        if id(node) in done:
+def dependencies(roots: Iterable[Operand]) -> list[Node]:
+    """Return the nodes of the roots and all they depend on, operands before users, each once."""
+    waiting = list(roots)
+    found: dict[int, Node] = {}
+    while waiting:
+        operand = waiting.pop()
+        if operand.number in found:
             continue
-        if expanded or not isinstance(node, OperatorNode):
-            done.add(id(node))
-            order.append(node)
-            continue
-        stack.append((node, True))
-        stack.extend((o.node, False) for o in reversed(node.operands) if o is not None)
-    return order
+        node = found[operand.number] = operand.node
+        if isinstance(node, OperatorNode):
+            waiting += [o for o in node.operands if o is not None]
+    return [found[number] for number in sorted(found)]

@@ -15,7 +15,7 @@ from webnnm.notation.syntax import Reference
 
 
 class References:
-    """Looks names up after expansion; declared parameters join `parameters` with their first use."""
+    """Looks names up after expansion; declared parameters join `parameters` at their first use."""
 
     def __init__(self, outline: Outline, expander: Expander, declared: Declared) -> None:
         self.outline = outline

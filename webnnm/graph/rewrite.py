@@ -35,15 +35,14 @@ def rewrite(graph: Graph, rule: Rule) -> Graph:
         with builder.place(node.label, node.span):
             found = rule(builder, current)
         if found is None:
-            kept = node if _same_operands(node, current) else current
-            found = tuple(Operand(builder, kept, index) for index in range(len(node.types)))
+            found = builder.adopt(current)
         else:
             replaced = True
-        results[id(node)] = found if isinstance(found, tuple) else (found,)
+        results[node.number] = found if isinstance(found, tuple) else (found,)
     if not replaced:
         return graph
-    outputs = {name: results[id(o.node)][o.index] for name, o in graph.outputs.items()}
-    inputs = {name: Operand(builder, o.node, o.index) for name, o in graph.inputs.items()}
+    outputs = {name: results[o.number][o.index] for name, o in graph.outputs.items()}
+    inputs = {name: builder.adopt(o.node)[0] for name, o in graph.inputs.items()}
     return Graph(outputs, inputs)
 
 
@@ -51,7 +50,7 @@ def moved(node: Node, builder: GraphBuilder, results: dict[int, tuple[Operand, .
     """Return a node whose operands are the results of the rewritten ones."""
     if not isinstance(node, OperatorNode):
         return node
-    operands = tuple(o and results[id(o.node)][o.index] for o in node.operands)
+    operands = tuple(o and results[o.number][o.index] for o in node.operands)
     return replace(node, operands=operands)
 
 
@@ -59,9 +58,3 @@ def again(b: GraphBuilder, node: OperatorNode, *operands: Operand | None) -> Rep
     """Apply the operator of a node with its options to other operands."""
     given = [operands] if node.operator.operands[0].variadic else operands
     return b.apply(node.operator, given, node.options)
-
-
-def _same_operands(node: Node, other: Node) -> bool:
-    if not isinstance(node, OperatorNode) or not isinstance(other, OperatorNode):
-        return True
-    return node.operands == other.operands

@@ -11,7 +11,7 @@ from webnnm.ops import checks, values
 from webnnm.ops.algebra import as_number
 from webnnm.ops.features import Conflict
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.layout import Laid, Role
+from webnnm.ops.layout import Laid, Role, feature_roles
 from webnnm.ops.matmul import transposed
 from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, TensorType, sample
 from webnnm.shapes import count, show
@@ -194,7 +194,7 @@ def _taken(b: Builder, flow: Laid, indices: Laid, axis: Role) -> Laid:
     place = flow.position(axis)
     before = axis if isinstance(axis, int) else 0
     rank = flow.rank - isinstance(axis, int) + indices.rank
-    lead = tuple(role for role in flow.lead if role != axis)
+    lead: tuple[Role, ...] = tuple(role for role in flow.lead if role != axis)
     if indices.lead and lead:
         return _per_sample(b, flow, indices, axis, lead)
     tensor = b.gather(flow.tensor, indices.tensor, axis=place)
@@ -205,7 +205,9 @@ def _taken(b: Builder, flow: Laid, indices: Laid, axis: Role) -> Laid:
     ]
     order[place:place] = [*indices.lead, *(before + k for k in range(indices.rank))]
     sequence = flow.sequence if "sequence" in lead else indices.sequence
-    return Laid(tensor, tuple(order), sequence).arranged((*(lead or indices.lead), *range(rank)))
+    return Laid(tensor, tuple(order), sequence).arranged(
+        (lead or indices.lead) + feature_roles(rank)
+    )
 
 
 def _moved(feature: int, axis: Role, index_rank: int) -> int:

@@ -11,6 +11,9 @@ from webnnm.shapes import Shape
 Role = Literal["batch", "sequence"] | int
 """What a dimension is; an integer is the index of a feature dimension."""
 
+LEADING: tuple[Role, ...] = ("batch", "sequence")
+"""The roles of dimensions in front of the features, in canonical order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Laid:
@@ -37,8 +40,7 @@ class Laid:
     @property
     def lead(self) -> tuple[Role, ...]:
         """The batch and sequence dimensions there are, in canonical order."""
-        leading: tuple[Role, ...] = ("batch", "sequence")
-        return tuple(role for role in leading if role in self.layout)
+        return tuple(role for role in LEADING if role in self.layout)
 
     def position(self, role: Role) -> int:
         """Return the axis of the tensor that plays a role."""
@@ -64,7 +66,8 @@ class Laid:
         return self.arranged((*self.lead, *range(self.rank)))
 
 
-def _features(rank: int) -> tuple[Role, ...]:
+def feature_roles(rank: int) -> tuple[Role, ...]:
+    """Return the roles of all features in order."""
     return tuple(range(rank))
 
 
@@ -77,12 +80,11 @@ def aligned(
     the result. A layout that all values with a batch share is kept, otherwise it is canonical.
     """
     rank = max(value.rank for value in values)
-    layouts = {value.layout for value in values if value.lead}
-    leading: tuple[Role, ...] = ("batch", "sequence")
-    roles = [role for role in leading if any(role in v.layout for v in values)]
-    target: tuple[Role, ...] = (*roles, *_features(rank))
+    layouts: set[tuple[Role, ...]] = {value.layout for value in values if value.lead}
+    roles = tuple(role for role in LEADING if any(role in value.layout for value in values))
+    target = roles + feature_roles(rank)
     if len(layouts) == 1 and len(next(iter(layouts))) == len(target):
-        (target,) = layouts
+        target = next(iter(layouts))
     tensors: list[Any] = []
     for number, value in enumerate(values):
         own: dict[Role, Role] = {role: role for role in value.lead}

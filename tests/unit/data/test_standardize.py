@@ -137,9 +137,9 @@ def test_fields_and_features_are_chosen_by_name(
 
 
 def test_an_unknown_name_is_refused() -> None:
-    with pytest.raises(DataError, match='"widht"') as caught:
-        table(standardize=["widht"])
-    assert (caught.value.code, caught.value.hint) == ("NNM710", 'did you mean "width"?')
+    with pytest.raises(DataError, match='"heigth"') as caught:
+        table(standardize=["heigth"])
+    assert (caught.value.code, caught.value.hint) == ("NNM710", 'did you mean "height"?')
 
 
 def test_without_training_rows_there_is_nothing_to_measure() -> None:

@@ -1,0 +1,63 @@
+"""Runs a model on numbers that the reader gives."""
+
+from page import Editor, clear_error, element, make, ready, sentence, show_error, table, where
+from pyscript import when
+
+from webnnm import NNModel
+from webnnm.graph.lowering import lower_network
+from webnnm.graph.node import ConstantNode, InputNode, OperatorNode
+
+
+@when("submit", "#form")
+async def run(event=None):
+    """Create the model, run it on the numbers, show the result and how it came about."""
+    clear_error()
+    element("result").removeAttribute("data-done")
+    try:
+        numbers = [float(word) for word in element("numbers").value.replace(",", " ").split()]
+        async with await NNModel.create(source=editor.text) as model:
+            context = await model.create_context()
+            data = context.set_data([int(x) if x.is_integer() else x for x in numbers])
+            await model.run(context)
+            output = await context.output()
+            show(model, data.tolist()[0], output.tolist()[0])
+    except Exception as error:
+        show_error(error)
+
+
+def show(model, given, found):
+    """Show numbers in and out, the backend, and the steps of the graph."""
+    rows = [["input", *map(number, given)], ["output", *map(number, found)]]
+    header = ["", *(f"{k}" for k in range(1, len(given) + 1))]
+    element("answer").replaceChildren(table("What goes in and what comes out", header, rows))
+    backend = where(model.backend.name, model.backend.device)
+    element("backend").textContent = sentence(f"ran on {backend}")
+    element("steps").replaceChildren(*(make("li", text) for text in steps(model.network)))
+    result = element("result")
+    result.dataset.backend = backend
+    result.dataset.output = ", ".join(map(number, found))
+    result.dataset.done = ""
+
+
+def steps(network):
+    """Say in words what the graph does, one sentence per node."""
+    graph = lower_network(network).graph()
+    for node in graph.nodes():
+        if isinstance(node, InputNode):
+            yield f"input {node.name}: {node.types[0]}"
+        elif isinstance(node, OperatorNode):
+            constants = [o.node for o in node.operands if isinstance(o.node, ConstantNode)]
+            words = [number(value) for node in constants for value in node.array.values()[:1]]
+            yield f"{' '.join([node.operator.name, *words])} → {node.types[0]}"
+    for name, operand in graph.outputs.items():
+        yield f"output {name}: {operand}"
+
+
+def number(value):
+    """Return a number without needless digits."""
+    return f"{value:g}"
+
+
+editor = Editor()
+await run()
+ready()

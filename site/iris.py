@@ -1,0 +1,212 @@
+"""The Iris page: reads the form, shows progress and result. trainer.py does the work."""
+
+import json
+import time
+
+import page
+from page import element, make, table
+from pyscript import create_named_worker, ffi, when, window
+from pyscript.js_modules import chart
+
+ENDINGS = {"epochs": "finished", "stop": "stopped by you", "patience": "no longer improving"}
+CHANNEL = f"iris {window.crypto.randomUUID()}"
+in_worker = window.URLSearchParams.new(window.location.search).has("worker")
+training = False
+
+
+async def call(function, **request):
+    """Call a function of trainer.py, in the page or in the worker, and return its answer."""
+    answer = json.loads(await function(json.dumps(request)))
+    if "error" in answer:
+        raise RuntimeError(answer["error"])
+    return answer
+
+
+@when("submit", "#form")
+async def train(event):
+    """Train on what the form says until the end or Stop, then show the result."""
+    global epochs
+    if training:
+        return
+    epochs = int(element("epochs").value)
+    hyperparameters = {"epochs": epochs, "optimizer": element("optimizer").value}
+    if element("lr").value:
+        hyperparameters["lr"] = float(element("lr").value)
+    begin()
+    try:
+        result = await call(
+            trainer.train,
+            source=editor.text,
+            seed=int(element("seed").value or 0),
+            standardize=element("standardize").checked,
+            hyperparameters=hyperparameters,
+            channel=CHANNEL,
+        )
+        show(result)
+    except RuntimeError as error:
+        page.show_error_text(str(error))
+        element("progress-text").textContent = "No result"
+    except Exception as error:
+        page.show_error(error)
+    finally:
+        end()
+
+
+def begin():
+    """Set the page up for a training."""
+    global began, training
+    began, training = time.monotonic(), True
+    page.clear_error()
+    page.log(f"training {'in a worker' if in_worker else 'in the page'}")
+    chart.reset(epochs)
+    element("progress").max, element("progress").value = epochs, 0
+    element("progress-text").textContent = "Compiling the model …"
+    element("result").removeAttribute("data-done")
+    element("result").hidden = element("try").disabled = True
+    for name in ("stop", "pause"):
+        element(name).disabled = False
+    element("stop").focus()
+    element("train").disabled = True
+    announce("Training has begun.")
+
+
+def end():
+    """Give the page back to the reader."""
+    global training
+    training = False
+    element("train").disabled = False
+    held_focus = window.document.activeElement
+    for name in ("stop", "pause"):
+        if held_focus.id == name:
+            element("train").focus()
+        element(name).disabled = True
+    element("pause").textContent = "Pause"
+
+
+def announce(text):
+    """Have screen readers say how things stand; called now and then only."""
+    element("status").textContent = text
+
+
+def hear(event):
+    """Show what the trainer tells: a line for the log, or epochs."""
+    message = json.loads(event.data)
+    if "log" in message:
+        page.log(message["log"])
+    elif training:
+        chart.add(json.dumps(message["epochs"]))
+        progress(*message["epochs"][-1])
+
+
+def progress(epoch, loss):
+    """Show how far the training is, and how long it will take at this pace."""
+    bar = element("progress")
+    quarters_before, bar.value = 4 * int(bar.value) // epochs, epoch
+    left = (time.monotonic() - began) / epoch * (epochs - epoch)
+    text = f"Epoch {epoch} of {epochs} · loss {loss:.4f}"
+    element("progress-text").textContent = f"{text} · {left:.0f} s left" if epoch < epochs else text
+    page.log("progress " + json.dumps({"epoch": epoch, "epochs": epochs, "loss": loss}))
+    if 4 * epoch // epochs > quarters_before:
+        announce(f"Epoch {epoch} of {epochs}, loss {loss:.3f}.")
+
+
+def show(result):
+    """Show the test result, and open the form that asks the trained model."""
+    backend = page.where(result["backend"], result["device"])
+    done, labels = len(result["losses"]), result["labels"]
+    chart.add(json.dumps(list(enumerate(result["losses"], 1))))
+    if done:
+        element("progress").value = done
+        first, last = result["losses"][0], result["losses"][-1]
+        how = ENDINGS.get(result["stopped"], result["stopped"])
+        element("progress-text").textContent = f"Epoch {done} of {epochs} · loss {last:.4f} · {how}"
+        chart.describe(f"Training loss from {first:.3f} to {last:.3f} in {done} epochs")
+    accuracy = f"{100 * result['accuracy']:.1f} %"
+    element("accuracy").textContent = accuracy
+    element("samples").textContent = f"of {result['samples']} flowers that training never saw"
+    element("backend").textContent = (
+        f"Trained {done} epochs on {backend}, {'in a worker' if in_worker else 'in the page'}, "
+        f"in {result['seconds']:.2f} s. Kept: the parameters of epoch {result['best_epoch']}."
+    )
+    counts = [[label, *row] for label, row in zip(labels, result["counts"], strict=True)]
+    caption = "Confusion matrix: species in rows, what they were taken for in columns"
+    confusion = table(caption, ["", *labels], counts)
+    shade(confusion, result["counts"])
+    columns = [result[name] for name in ("precision", "recall", "f1")]
+    scores = [
+        [label, *(f"{score:.3f}" for score in three), total]
+        for label, *three, total in zip(labels, *columns, result["support"], strict=True)
+    ]
+    header = ["", "Precision", "Recall", "F1", "Flowers"]
+    element("tables").replaceChildren(confusion, table("Scores of each species", header, scores))
+    element("summary").textContent = result["summary"]
+    shown = element("result")
+    shown.dataset.accuracy = f"{result['accuracy']:.4f}"
+    shown.dataset.backend = backend
+    shown.dataset.seconds = f"{result['seconds']:.2f}"
+    shown.hidden = element("try").disabled = False
+    shown.dataset.done = ""
+    page.log(f"test accuracy {accuracy}, {backend}")
+    announce(f"Training has ended. Test accuracy {accuracy}, on {backend}.")
+
+
+def shade(confusion, counts):
+    """Colour the cells of a confusion matrix by their share of the row."""
+    cells = confusion.querySelectorAll("td")
+    shares = [number / max(sum(row), 1) for row in counts for number in row]
+    for cell, share in zip(cells, shares, strict=True):
+        cell.style.setProperty("--share", f"{share:.2f}")
+    confusion.classList.add("confusion")
+
+
+@when("submit", "#ask")
+async def classify(event):
+    """Ask the trained model for the species of one flower."""
+    page.clear_error()
+    try:
+        names = ("sepal-length", "sepal-width", "petal-length", "petal-width")
+        flower = [float(element(name).value) for name in names]
+        answer = json.loads(await trainer.classify(json.dumps(flower)))
+        if "error" in answer:
+            page.show_error_text(answer["error"])
+            return
+    except Exception as error:
+        page.show_error(error)
+        return
+    shares = answer["shares"]
+    best = max(shares, key=shares.get)
+    element("species").textContent = f"{best} ({100 * shares[best]:.1f} %)"
+    bars = []
+    for label, share in shares.items():
+        bar, value = make("div", class_="bar"), make("dd")
+        bar.style.setProperty("--share", f"{share:.4f}")
+        value.append(bar, f"{100 * share:.1f} %")
+        bars += [make("dt", label), value]
+    element("shares").replaceChildren(*bars)
+
+
+@when("click", "#stop")
+async def on_stop(event):
+    """End the training after the present chunk; `train` then shows the result."""
+    element("progress-text").textContent = "Stopping …"
+    await trainer.stop()
+
+
+@when("click", "#pause")
+async def on_pause(event):
+    """Hold the training, or go on."""
+    button = element("pause")
+    held = button.textContent == "Pause"
+    button.textContent = "Resume" if held else "Pause"
+    announce("Paused." if held else "Training goes on.")
+    await (trainer.pause() if held else trainer.resume())
+
+
+editor = page.Editor()
+channel = window.BroadcastChannel.new(CHANNEL)
+channel.onmessage = ffi.create_proxy(hear)
+if in_worker:
+    trainer = await create_named_worker("./trainer.py", "trainer", "./trainer.json")
+else:
+    import trainer
+page.ready()

@@ -1,0 +1,111 @@
+"""Trains a model on Iris, tests it and asks it. Knows no page: it runs in one and in a worker.
+
+Requests and answers are JSON, which crosses to a worker and back unchanged.
+"""
+
+import json
+import time
+
+from webnnm import IrisDataset, NNModel, WebNNMError
+
+__export__ = ["classify", "pause", "resume", "stop", "train"]
+
+SECONDS_BETWEEN_MESSAGES = 0.1
+model = dataset = training = None
+
+
+class Messages:
+    """Pushes log lines and epochs to whoever listens on a channel, in a page or a worker alike."""
+
+    def __init__(self, name):
+        from js import BroadcastChannel
+
+        self.channel = BroadcastChannel.new(name)
+        self.epochs = []
+        self.sent = time.monotonic()
+
+    def log(self, text):
+        """Send a line for the log."""
+        self.channel.postMessage(json.dumps({"log": text}))
+
+    def epoch(self, record):
+        """Send an epoch, together with others if they follow quickly."""
+        self.epochs.append([record.epoch, record.loss])
+        now = time.monotonic()
+        if now - self.sent >= SECONDS_BETWEEN_MESSAGES or record.epoch == record.epochs:
+            self.channel.postMessage(json.dumps({"epochs": self.epochs}))
+            self.epochs, self.sent = [], now
+
+
+async def train(request):
+    """Create a model, train it until the end or `stop`, test it, and return what came out."""
+    global model, dataset, training
+    wanted = json.loads(request)
+    messages = Messages(wanted["channel"])
+    if model is not None:
+        model.close()
+        model = None
+    try:
+        dataset = await IrisDataset.create(standardize=wanted["standardize"])
+        model = await NNModel.create(
+            source=wanted["source"], dataset=dataset, seed=wanted["seed"], log=messages.log
+        )
+        training = model.train(wanted["hyperparameters"], on_epoch=messages.epoch)
+        history = await training
+        result = await model.test()
+    except WebNNMError as error:
+        return json.dumps({"error": str(error)})
+    finally:
+        training = None
+    return json.dumps(
+        {
+            "accuracy": result.accuracy,
+            "loss": result.loss,
+            "samples": result.samples,
+            "labels": result.labels,
+            "counts": result.counts,
+            "precision": result.precision,
+            "recall": result.recall,
+            "f1": result.f1,
+            "support": result.support,
+            "losses": history.losses,
+            "best_epoch": history.best_epoch,
+            "seconds": history.seconds,
+            "stopped": history.stopped,
+            "backend": model.backend.name,
+            "device": model.backend.device,
+            "summary": model.summary(),
+        }
+    )
+
+
+async def pause():
+    """Hold the training."""
+    if training:
+        training.pause()
+
+
+async def resume():
+    """Go on with it."""
+    if training:
+        training.resume()
+
+
+async def stop():
+    """End the training early; `train` then returns with the best parameters."""
+    if training:
+        await training.stop()
+
+
+async def classify(request):
+    """Return the probability of each class for four measurements in centimetres."""
+    flower = [float(number) for number in json.loads(request)]
+    if "model" in dataset.standardization:
+        from webnnm.arrays import HostArray
+
+        flower = dataset.standardization["model"].apply(HostArray.of(flower)).tolist()
+    try:
+        (shares,) = (await model.predict([flower])).tolist()
+    except WebNNMError as error:
+        return json.dumps({"error": str(error)})
+    return json.dumps({"shares": dict(zip(dataset.labels(), shares, strict=True))})

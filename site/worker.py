@@ -1,0 +1,55 @@
+"""Asks a worker to train, and shows what comes back; the page stays free meanwhile."""
+
+import json
+
+from page import clear_error, element, log, ready, sentence, show_error_text, where
+from pyscript import ffi, when, window, workers
+
+CHANNEL = f"worker {window.crypto.randomUUID()}"
+EPOCHS = 200
+
+
+def hear(event):
+    """Show an epoch that the worker pushed."""
+    message = json.loads(event.data)
+    if "log" in message:
+        log(message["log"])
+        return
+    epoch, loss = message["epochs"][-1]
+    element("progress").value = epoch
+    element("progress-text").textContent = f"Epoch {epoch} of {EPOCHS} · loss {loss:.4f}"
+
+
+@when("submit", "#form")
+async def train(event):
+    """Have the worker train, and show its result."""
+    clear_error()
+    element("train").disabled = True
+    element("result").removeAttribute("data-done")
+    request = {
+        "source": element("model").textContent,
+        "seed": 0,
+        "standardize": True,
+        "hyperparameters": {"epochs": EPOCHS},
+        "channel": CHANNEL,
+    }
+    answer = json.loads(await trainer.train(json.dumps(request)))
+    element("train").disabled = False
+    if "error" in answer:
+        show_error_text(answer["error"])
+        return
+    backend = where(answer["backend"], answer["device"])
+    element("answer").textContent = sentence(
+        f"test accuracy {100 * answer['accuracy']:.1f} %, "
+        f"trained on {backend} in a worker in {answer['seconds']:.2f} s"
+    )
+    result = element("result")
+    result.dataset.accuracy = f"{answer['accuracy']:.4f}"
+    result.dataset.backend = backend
+    result.dataset.done = ""
+
+
+channel = window.BroadcastChannel.new(CHANNEL)
+channel.onmessage = ffi.create_proxy(hear)
+trainer = await workers["trainer"]
+ready()

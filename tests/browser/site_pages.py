@@ -1,0 +1,146 @@
+"""Helpers of the tests of the site's pages: opening, training, and what scripts find in a page."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tools.common import playwright_config
+
+PAGES = ("index.html", "hello.html", "iris.html", "worker.html", "notation.html")
+WITHOUT_PYTHON = ("notation.html",)
+
+
+async def open_site_page(page: Any, site_url: str, name: str) -> None:
+    """Open a page of the site and wait until its program runs."""
+    await page.goto(f"{site_url}/{name}")
+    if name not in WITHOUT_PYTHON:
+        await page.locator("html[data-ready]").wait_for(state="attached")
+
+
+async def train_iris(page: Any, *, epochs: int = 60, **fields: str) -> Any:
+    """Fill in the form of the Iris page, train, and return the element of the result."""
+    await page.locator("#epochs").fill(str(epochs))
+    for name, value in fields.items():
+        field = page.locator(f"#{name}")
+        if await field.evaluate("field => field.tagName") == "SELECT":
+            await field.select_option(value)
+        else:
+            await field.fill(value)
+    await page.locator("#train:enabled").click()
+    return await result_of(page)
+
+
+async def result_of(page: Any) -> Any:
+    """Wait for a page's result."""
+    result = page.locator("#result[data-done]")
+    await result.wait_for(state="attached")
+    return result
+
+
+def has_numpy() -> bool:
+    """Tell whether the site's Pyodide distribution holds NumPy."""
+    lock = playwright_config().SITE_ROOT / "vendor" / "pyodide" / "pyodide-lock.json"
+    return "numpy" in json.loads(lock.read_text())["packages"]
+
+
+def skip_where_nothing_runs(project: Any) -> None:
+    """Skip a test that computes, in a browser without WebNN on a machine without NumPy."""
+    if not project.webnn and not has_numpy():
+        pytest.skip("no NumPy for Pyodide on this machine")
+
+
+def backend_of(project: Any) -> str:
+    """Return how pages name the backend in a project, at least its beginning."""
+    return "WebNN (" if project.webnn else "NumPy "
+
+
+# What is wrong with a page for those who do not see it or use no mouse, as a list of sentences.
+ACCESSIBILITY = """
+() => {
+  const problems = [];
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const show = (element) => element.outerHTML.slice(0, 90);
+  const check = (fine, problem) => { if (!fine) problems.push(problem); };
+  check(document.documentElement.lang === "en", "no language");
+  check(document.title.length > 3, "no title");
+  check(document.querySelector("meta[name=viewport]"), "no viewport");
+  check(all("h1").length === 1, "not one h1");
+  check(all("main").length === 1 && all("header").length === 1, "landmarks");
+  let level = 0;
+  for (const heading of all("h1, h2, h3, h4")) {
+    const next = Number(heading.tagName[1]);
+    check(next <= level + 1, `heading level leaps: ${show(heading)}`);
+    level = next;
+  }
+  for (const field of all("input, select, textarea")) {
+    const text = [...field.labels].map((label) => label.textContent.trim()).join(" ");
+    check(text || field.ariaLabel, `no label: ${show(field)}`);
+  }
+  for (const control of all("button, a[href]")) {
+    check(control.textContent.trim() || control.ariaLabel, `no name: ${show(control)}`);
+  }
+  for (const named of all("progress, meter, [role=img], nav, pre[tabindex]")) {
+    const reference = document.getElementById(named.getAttribute("aria-labelledby"));
+    check(named.ariaLabel || reference?.textContent, `no name: ${show(named)}`);
+  }
+  for (const image of all("img")) check(image.hasAttribute("alt"), `no alt: ${show(image)}`);
+  for (const name of ["aria-labelledby", "aria-describedby", "for"]) {
+    for (const element of all(`[${name}]`)) {
+      const found = document.getElementById(element.getAttribute(name));
+      check(found, `${name} leads nowhere: ${show(element)}`);
+    }
+  }
+  const ids = all("[id]").map((element) => element.id);
+  check(new Set(ids).size === ids.length, "an id stands twice");
+  check(all("[tabindex]").every((element) => element.tabIndex <= 0), "tab order is forced");
+  for (const table of all("table")) {
+    check(table.caption?.textContent, `no caption: ${show(table)}`);
+    for (const cell of table.querySelectorAll("th")) check(cell.scope, `no scope: ${show(cell)}`);
+  }
+  for (const link of all("a[href^='#']")) {
+    check(document.querySelector(link.hash), `leads nowhere: ${show(link)}`);
+  }
+  return problems;
+}
+"""
+
+# Visible texts whose contrast with what is painted behind them is below WCAG's AA.
+CONTRAST = """
+() => {
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const painted = (colours) => {
+    canvas.clearRect(0, 0, 1, 1);
+    for (const colour of colours) { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); }
+    return [...canvas.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+  };
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((value) => {
+      const share = value / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const problems = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    const written = own || (element.matches("input, textarea, select") && element.value);
+    if (!written || element.closest(":disabled") || !element.checkVisibility()) continue;
+    if (element.matches("option, script, .skip, .spoken")) continue;
+    const behind = [];
+    for (let at = element; at; at = at.parentElement) {
+      behind.unshift(getComputedStyle(at).backgroundColor);
+    }
+    const style = getComputedStyle(element);
+    const [a, b] = [painted([...behind, style.color]), painted(behind)].map(luminance);
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    const large = parseFloat(style.fontSize) >= 24;
+    if (ratio < (large ? 3 : 4.5)) {
+      problems.push(`${ratio.toFixed(2)}: ${element.outerHTML.slice(0, 80)}`);
+    }
+  }
+  return problems;
+}
+"""

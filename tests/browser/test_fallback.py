@@ -1,0 +1,66 @@
+"""Pages where something is missing: WebNN, NumPy, or both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.site_pages import (
+    open_site_page,
+    result_of,
+    skip_where_nothing_runs,
+    train_iris,
+)
+
+
+@pytest.mark.projects("no-webnn")
+async def test_without_webnn_numpy_is_loaded_on_demand(
+    page: Any, site_url: str, project: Any
+) -> None:
+    skip_where_nothing_runs(project)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    await open_site_page(page, site_url, "iris.html")
+    assert not [url for url in asked if "numpy" in url]
+    result = await train_iris(page, epochs=100)
+    assert [url for url in asked if "numpy" in url]
+    assert float(await result.get_attribute("data-accuracy")) >= 0.8
+    assert "NumPy" in await page.locator("#backend").text_content()
+
+
+@pytest.mark.projects("webnn")
+async def test_with_webnn_numpy_is_not_needed(
+    page: Any, without_numpy: None, site_url: str, project: Any
+) -> None:
+    await open_site_page(page, site_url, "iris.html")
+    result = await train_iris(page, epochs=100)
+    assert float(await result.get_attribute("data-accuracy")) >= 0.8
+    await page.locator("#classify").click()
+    await page.locator("#species", has_text="%").wait_for()
+
+
+@pytest.mark.projects("webnn")
+async def test_hello_with_webnn_needs_no_numpy(
+    page: Any, without_numpy: None, site_url: str, project: Any
+) -> None:
+    await open_site_page(page, site_url, "hello.html")
+    assert await (await result_of(page)).get_attribute("data-output") == "4, 9, 16, 25, 36"
+
+
+@pytest.mark.projects("no-webnn")
+@pytest.mark.parametrize("name", ["iris.html", "hello.html", "worker.html"])
+async def test_without_both_the_page_says_what_is_missing(
+    page: Any, without_numpy: None, site_url: str, project: Any, name: str
+) -> None:
+    await open_site_page(page, site_url, name)
+    if name != "hello.html":
+        await page.locator("#train:enabled").click()
+    message = page.locator("#alert pre")
+    await message.wait_for()
+    text = await message.text_content()
+    assert text.startswith("NNM709")
+    assert "numpy" in text
+    assert "hint: " in text
+    if name != "hello.html":
+        assert await page.locator("#train").is_enabled()

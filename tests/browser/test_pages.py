@@ -1,0 +1,257 @@
+"""The pages of the site: what they compute, what they say, and for whom they are usable."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.browser.harness import PageLog
+from tests.browser.site_pages import (
+    ACCESSIBILITY,
+    CONTRAST,
+    PAGES,
+    backend_of,
+    open_site_page,
+    result_of,
+    skip_where_nothing_runs,
+    train_iris,
+)
+
+every_page = pytest.mark.parametrize("name", PAGES)
+in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
+in_one_browser = pytest.mark.projects("webnn")
+
+CONSOLE_PROGRESS = "webnnm: progress "
+SETOSA = {"sepal-length": "5.0", "sepal-width": "3.4", "petal-length": "1.4", "petal-width": "0.2"}
+
+
+@in_both_browsers
+async def test_gallery_says_what_runs_here(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "index.html")
+    runs = page.locator("#runs")
+    assert await runs.get_attribute("data-webnn") == str(project.webnn).lower()
+    sentence = await runs.text_content()
+    assert sentence.endswith(".")
+    assert "odels run on " + ("WebNN" if project.webnn else "NumPy") in sentence
+
+
+@in_one_browser
+async def test_lines_for_ones_own_page_work(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "index.html")
+    lines = await page.locator("#snippet").text_content()
+
+    async def answer(route: Any) -> None:
+        await route.fulfill(body=lines, content_type="text/html; charset=utf-8")
+
+    await page.route("**/own.html", answer)
+    await page.goto(f"{site_url}/own.html")
+    await page.get_by_text("testing: 45 samples").wait_for()
+
+
+@in_both_browsers
+async def test_hello_squares_and_shows_the_casts(page: Any, site_url: str, project: Any) -> None:
+    skip_where_nothing_runs(project)
+    await open_site_page(page, site_url, "hello.html")
+    result = await result_of(page)
+    assert await result.get_attribute("data-output") == "4, 9, 16, 25, 36"
+    assert (await result.get_attribute("data-backend")).startswith(backend_of(project))
+    steps = await page.locator("#steps li").all_text_contents()
+    words = [step.split(" ")[0] for step in steps]
+    assert words[:3] == ["input", "cast", "add"]
+    assert words[-2:] == ["cast", "output"]
+    assert "pow" in words
+    assert "int32" in steps[0]
+    assert "float16" in steps[1]
+    assert "float32" in steps[-1]
+
+
+@in_one_browser
+async def test_hello_takes_other_numbers(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "hello.html")
+    await page.locator("#numbers").fill("0 1 2 3")
+    await page.locator("#numbers").press("Enter")
+    alert = page.locator("#alert pre")
+    await alert.wait_for()
+    assert "NNM702" in await alert.text_content()
+    await page.locator("#numbers").fill("0 1 2 3 4")
+    await page.locator("#run").click()
+    result = await result_of(page)
+    assert await result.get_attribute("data-output") == "1, 4, 9, 16, 25"
+    assert await page.locator("#alert").text_content() == ""
+
+
+@in_both_browsers
+async def test_iris_trains_and_shows_the_test(
+    page: Any, page_log: PageLog, site_url: str, project: Any
+) -> None:
+    skip_where_nothing_runs(project)
+    await open_site_page(page, site_url, "iris.html")
+    result = await train_iris(page, epochs=100)
+    assert float(await result.get_attribute("data-accuracy")) >= 0.8
+    assert float(await result.get_attribute("data-seconds")) > 0
+    assert (await result.get_attribute("data-backend")).startswith(backend_of(project))
+    assert backend_of(project) in await page.locator("#backend").text_content()
+    counts = await page.locator(".confusion td").all_text_contents()
+    assert sum(map(int, counts)) == 45
+    assert await page.locator("#tables table").count() == 2
+    assert "27 parameters" in await page.locator("#summary").text_content()
+    assert await page.locator("#progress").evaluate("bar => bar.value / bar.max") == 1
+    assert "in 100 epochs" in await page.locator("#chart").get_attribute("aria-label")
+    assert "ended" in await page.locator("#status").text_content()
+    told = [line for line in page_log.console if line.startswith(CONSOLE_PROGRESS)]
+    states = [json.loads(line.removeprefix(CONSOLE_PROGRESS)) for line in told]
+    assert len(states) >= 2, "progress is shown while the training runs"
+    assert [state["epochs"] for state in states] == [100] * len(states)
+    assert states[0]["loss"] > states[-1]["loss"]
+    assert await page.evaluate(ACCESSIBILITY) == []
+    await page.set_viewport_size({"width": 360, "height": 740})
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+    for scheme in ("light", "dark"):
+        await page.emulate_media(color_scheme=scheme)
+        assert await page.evaluate(CONTRAST) == []
+
+
+@in_one_browser
+async def test_iris_answers_with_the_parameters_of_the_last_training(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_site_page(page, site_url, "iris.html")
+    assert await page.locator("#classify").is_disabled()
+    await train_iris(page, epochs=1)
+    for name, value in SETOSA.items():
+        await page.locator(f"#{name}").fill(value)
+    await page.locator("#classify").click()
+    before = await page.locator("#shares dd").all_text_contents()
+    await train_iris(page, epochs=100, optimizer="sgdm")
+    await page.locator("#classify").click()
+    species = page.locator("#species", has_text="setosa")
+    await species.wait_for()
+    assert await page.locator("#shares dd").all_text_contents() != before
+
+
+@in_one_browser
+async def test_diagnostics_come_and_go(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "iris.html")
+    source, diagnostics = page.locator("#source"), page.locator("#diagnostics")
+    assert "No errors" in await diagnostics.text_content()
+    good = await source.input_value()
+    await source.fill(good.replace("activation=softmax", "activation=sofmax"))
+    problem = diagnostics.locator(".problem")
+    await problem.wait_for()
+    assert "Line 11:3" in await problem.text_content()
+    assert "^" in await problem.locator("pre").text_content()
+    assert "softmax" in await problem.text_content(), "the hint"
+    assert await source.get_attribute("aria-invalid") == "true"
+    frame = page.locator(".frame.wrong")
+    assert await frame.evaluate("frame => frame.style.getPropertyValue('--line')") == "11"
+    await problem.get_by_role("button").click()
+    selected = "area => area.value.slice(area.selectionStart, area.selectionEnd)"
+    assert await source.evaluate(selected) == "a"
+    await source.fill(good)
+    await problem.wait_for(state="detached")
+    assert await source.get_attribute("aria-invalid") == "false"
+    assert await diagnostics.get_attribute("aria-live") == "polite"
+
+
+@in_one_browser
+async def test_errors_of_a_training_are_shown(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "iris.html")
+    good = await page.locator("#source").input_value()
+    await page.locator("#source").fill(good.replace("shape=[4]", "shape=[5]"))
+    await page.locator("#train").click()
+    await page.locator("#alert pre").wait_for()
+    assert "NNM702" in await page.locator("#alert pre").text_content()
+    assert await page.locator("#alert").get_attribute("role") == "alert"
+    await page.locator("#source").fill(good)
+    await train_iris(page, epochs=5)
+    assert await page.locator("#alert").text_content() == ""
+
+
+@in_both_browsers
+async def test_pause_and_stop(page: Any, site_url: str, project: Any) -> None:
+    skip_where_nothing_runs(project)
+    await open_site_page(page, site_url, "iris.html")
+    await page.locator("#epochs").fill("50000")
+    await page.locator("#train").click()
+    await page.get_by_text("s left").wait_for()
+    await page.locator("#pause").click()
+    await page.wait_for_timeout(400)
+    progress = page.locator("#progress")
+    held = await progress.evaluate("bar => bar.value")
+    await page.wait_for_timeout(500)
+    assert await progress.evaluate("bar => bar.value") == held
+    await page.locator("#pause", has_text="Resume").click()
+    await page.wait_for_function(
+        "held => document.querySelector('#progress').value > held", arg=held
+    )
+    await page.locator("#stop").click()
+    result = await result_of(page)
+    assert 0 <= float(await result.get_attribute("data-accuracy")) <= 1
+    assert "stopped by you" in await page.locator("#progress-text").text_content()
+    assert await page.locator("#train").is_enabled()
+
+
+@in_one_browser
+async def test_keyboard_alone_is_enough(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "iris.html")
+    focused = "document.activeElement.id || document.activeElement.className"
+    await page.keyboard.press("Tab")
+    assert await page.evaluate(focused) == "skip"
+    order: list[str] = []
+    for _ in range(30):
+        await page.keyboard.press("Tab")
+        order.append(await page.evaluate(focused))
+        if order[-1] == "epochs":
+            await page.keyboard.press("Control+A")
+            await page.keyboard.type("20")
+        if order[-1] == "train":
+            break
+    fields = ["source", "epochs", "optimizer", "lr", "seed", "standardize", "train"]
+    assert [name for name in order if name in fields] == fields
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    assert await page.evaluate(outline) == "solid"
+    await page.keyboard.press("Enter")
+    await result_of(page)
+    await page.wait_for_function("document.activeElement.id === 'train'")
+
+
+@every_page
+@in_one_browser
+async def test_page_is_usable_by_all(page: Any, site_url: str, project: Any, name: str) -> None:
+    await open_site_page(page, site_url, name)
+    assert await page.evaluate(ACCESSIBILITY) == []
+    if name != "notation.html":
+        assert await page.locator("[role=alert]").count() == 1
+        assert await page.locator("[aria-live], [role=status]").count() >= 1
+        assert await page.locator("#boot").is_hidden()
+    for scheme in ("light", "dark"):
+        await page.emulate_media(color_scheme=scheme)
+        assert await page.evaluate(CONTRAST) == []
+    await page.emulate_media(reduced_motion="reduce")
+    moving = "[...document.querySelectorAll('*')].map(e => getComputedStyle(e).transitionDuration)"
+    assert set(await page.evaluate(moving)) == {"0s"}
+    await page.set_viewport_size({"width": 360, "height": 740})
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@in_one_browser
+async def test_start_is_shown(page: Any, site_url: str, project: Any) -> None:
+    await page.goto(f"{site_url}/iris.html", wait_until="domcontentloaded")
+    status = page.locator("#boot [role=status]")
+    assert "Getting ready" in await status.text_content()
+    assert await page.locator("#train").is_disabled()
+    await page.locator("html[data-ready]").wait_for(state="attached")
+    assert await page.locator("#train").is_enabled()
+
+
+@in_one_browser
+async def test_failed_start_is_told(
+    page: Any, page_log: PageLog, site_url: str, project: Any
+) -> None:
+    await page.route("**/trainer.py", lambda route: route.fulfill(status=404, body="gone"))
+    await page.goto(f"{site_url}/iris.html")
+    await page.locator("#boot.failed").wait_for()
+    assert "could not start" in await page.locator("#boot").text_content()
+    page_log.errors.clear()

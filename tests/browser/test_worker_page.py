@@ -1,0 +1,60 @@
+"""The same training in a worker, without special headers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.site_pages import backend_of, open_site_page, result_of, train_iris
+
+pytestmark = pytest.mark.projects("worker")
+
+# The longest time for which the page could not react, while the training ran.
+WATCH = """
+() => {
+  globalThis.longest = 0;
+  let last = performance.now();
+  setInterval(() => {
+    const now = performance.now();
+    globalThis.longest = Math.max(globalThis.longest, now - last);
+    last = now;
+  }, 5);
+}
+"""
+
+
+async def test_worker_page_trains(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "worker.html")
+    assert await page.evaluate("crossOriginIsolated") is False
+    await page.evaluate(WATCH)
+    await page.locator("#train:enabled").click()
+    result = await result_of(page)
+    assert float(await result.get_attribute("data-accuracy")) >= 0.8
+    assert (await result.get_attribute("data-backend")).startswith(backend_of(project))
+    assert "in a worker" in await page.locator("#answer").text_content()
+    assert await page.locator("#progress").evaluate("bar => bar.value") == 200
+    assert await page.evaluate("longest") < 250, "the page stays free"
+
+
+async def test_iris_page_trains_in_a_worker(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "iris.html?worker")
+    result = await train_iris(page, epochs=100)
+    assert float(await result.get_attribute("data-accuracy")) >= 0.8
+    assert "in a worker" in await page.locator("#backend").text_content()
+    await page.locator("#classify").click()
+    await page.locator("#species", has_text="%").wait_for()
+    await page.locator("#source").fill("model:input shape=[5]; model:output shape=[3];")
+    await page.locator("#train").click()
+    await page.locator("#alert pre").wait_for()
+    assert (await page.locator("#alert pre").text_content()).startswith("NNM")
+
+
+async def test_stop_reaches_the_worker(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "iris.html?worker")
+    await page.locator("#epochs").fill("50000")
+    await page.locator("#train").click()
+    await page.get_by_text("s left").wait_for()
+    await page.locator("#stop").click()
+    await result_of(page)
+    assert "stopped by you" in await page.locator("#progress-text").text_content()

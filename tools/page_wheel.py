@@ -1,0 +1,74 @@
+"""Step that makes the wheel that pages load: the same modules without what only readers need.
+
+Docstrings, comments and the annotations of functions go; names stay, so that a traceback still
+tells which function failed. The wheel on the package index keeps everything.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from tools.common import ROOT, fail, fingerprint, step
+
+FOLDER = ROOT / "dist" / "page"
+
+
+def current() -> Path:
+    """Return the path of the page wheel that was built last."""
+    wheels = sorted(FOLDER.glob("webnnm-*-py3-none-any.whl"))
+    if not wheels:
+        fail("there is no wheel in dist/page/: run `make wheel`.")
+    return wheels[-1]
+
+
+def build(source: Path) -> Path:
+    """Build dist/page/webnnm-…-py3-none-any.whl from a wheel and return its path."""
+    with step("page wheel", fingerprint([source, Path(__file__)]), FOLDER) as needed:
+        if needed:
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            for stale in FOLDER.glob("webnnm-*.whl"):
+                stale.unlink()
+            _write(source, FOLDER / source.name)
+    return current()
+
+
+def _write(source: Path, target: Path) -> None:
+    with ZipFile(source) as whole, ZipFile(target, "w", ZIP_DEFLATED, compresslevel=9) as slim:
+        record: list[str] = []
+        for entry in whole.infolist():
+            data = whole.read(entry)
+            if entry.filename.endswith(".dist-info/RECORD"):
+                lines = "".join(f"{line}\n" for line in [*record, f"{entry.filename},,"])
+                slim.writestr(entry, lines, ZIP_DEFLATED, 9)
+                continue
+            if entry.filename.endswith(".py"):
+                data = slimmed(data.decode()).encode()
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+            record.append(f"{entry.filename},sha256={digest},{len(data)}")
+            slim.writestr(entry, data, ZIP_DEFLATED, 9)
+
+
+def slimmed(source: str) -> str:
+    """Return Python source without docstrings, comments and annotations of functions."""
+    import python_minifier
+
+    return python_minifier.minify(
+        source,
+        remove_annotations=python_minifier.RemoveAnnotationsOptions(
+            remove_variable_annotations=True,
+            remove_return_annotations=True,
+            remove_argument_annotations=True,
+            # Dataclasses and named tuples are made from these.
+            remove_class_attribute_annotations=False,
+        ),
+        remove_literal_statements=True,
+        combine_imports=False,
+        hoist_literals=False,
+        rename_locals=False,
+        rename_globals=False,
+        remove_pass=False,
+        remove_asserts=False,
+    )
