@@ -309,9 +309,9 @@ class _Run:
             self._copy(device.best, self.current)
         kept = {name: self.current[name] for name in device.best}
         self._model.parameters.replace(self._parameters(kept))
-        alive = {id(tensor.handle) for tensor in kept.values()}
+        alive = {tensor.handle for tensor in kept.values()}
         for bank in (*device.banks, device.resident, device.best):
-            others = [tensor for tensor in bank.values() if id(tensor.handle) not in alive]
+            others = [tensor for tensor in bank.values() if tensor.handle not in alive]
             self._backend.release(*others)
         self._backend.release(device.executable, device.copier)
         if self._evaluator is not None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webnnm.arrays import HostArray
-from webnnm.errors import DataError
+from webnnm.errors import BackendError, DataError
 from webnnm.graph.node import Graph
 from webnnm.ops.operator import TensorType
 
@@ -27,7 +27,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class DeviceTensor:
-    """A tensor on a device; `handle` belongs to the backend that made it."""
+    """A tensor on a device; the hashable `handle` belongs to the backend that made it."""
 
     type: TensorType
     handle: Any = field(repr=False)
@@ -62,12 +62,14 @@ class Executable:
         if inputs.keys() != self.inputs.keys():
             wrong = sorted(inputs.keys() ^ self.inputs.keys())
             raise DataError("NNM710", f"inputs are {sorted(self.inputs)}; check {wrong}")
-        given = {
-            name: await self.backend.tensor(type, HostArray.of(inputs[name], *type))
-            for name, type in self.inputs.items()
-        }
-        results = {name: await self.backend.tensor(type) for name, type in self.outputs.items()}
+        data = {name: HostArray.of(inputs[name], *type) for name, type in self.inputs.items()}
+        given: dict[str, DeviceTensor] = {}
+        results: dict[str, DeviceTensor] = {}
         try:
+            for name, type in self.inputs.items():
+                given[name] = await self.backend.tensor(type, data[name])
+            for name, type in self.outputs.items():
+                results[name] = await self.backend.tensor(type)
             self.backend.dispatch(self, given, results)
             arrays = await self.backend.read(*results.values())
         finally:
@@ -137,3 +139,32 @@ class Backend(ABC):
     @abstractmethod
     def close(self) -> None:
         """Free everything and refuse further work."""
+
+
+def check_data(type: TensorType, data: HostArray) -> None:
+    """Refuse data of another type or shape than a tensor's (NNM709)."""
+    if (data.dtype, data.shape) != type:
+        found = TensorType(data.dtype, data.shape)
+        raise BackendError("NNM709", f"the tensor is {type}, the data {found}")
+
+
+def check_binding(executable: Executable, inputs: Binding, outputs: Binding) -> None:
+    """Refuse a binding that does not fit the graph, or an output bound to a tensor in use (NNM709).
+
+    Names that the graph does not know are ignored: what no output depends on is not in the plan.
+    """
+    taken = {tensor.handle for tensor in inputs.values()}
+    if len({tensor.handle for tensor in outputs.values()} - taken) < len(outputs):
+        raise BackendError("NNM709", "every output needs a tensor that nothing else is bound to")
+    for what, types, binding in (
+        ("input", executable.inputs, inputs),
+        ("output", executable.outputs, outputs),
+    ):
+        for name, type in types.items():
+            tensor = binding.get(name)
+            if tensor is None:
+                raise BackendError("NNM709", f'no tensor is bound to the {what} "{name}" ({type})')
+            if tensor.type != type:
+                raise BackendError(
+                    "NNM709", f'the {what} "{name}" is {type}, the tensor bound to it {tensor.type}'
+                )

@@ -8,7 +8,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webnnm.arrays import HostArray, pack
-from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Ledger
+from webnnm.backends.base import (
+    Backend,
+    Binding,
+    DeviceTensor,
+    Executable,
+    Ledger,
+    check_binding,
+    check_data,
+)
 from webnnm.dtypes import FORMATS, byte_length
 from webnnm.errors import BackendError
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
@@ -82,6 +90,15 @@ def _host(type: TensorType, value: Any) -> HostArray:
     return HostArray(type.dtype, type.shape, data)
 
 
+class _Held:
+    """Something a backend holds, told from others by identity: an array or a graph."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
 class ReferenceBackend(Backend):
     """Runs graphs with NumPy, in the page and on the desktop."""
 
@@ -90,29 +107,30 @@ class ReferenceBackend(Backend):
     def __init__(self) -> None:
         self._numpy = Namespace()
         self.device = f"NumPy {self._numpy.__version__} on the CPU"
-        self._tensors: dict[int, int] = {}
-        self._graphs: set[int] = set()
+        self._tensors: dict[_Held, int] = {}
+        self._graphs: set[_Held] = set()
         self._closed = False
 
     async def compile(self, graph: Graph) -> Executable:
         """Compile a graph: there is nothing to do but to note it."""
         self._check_open()
         used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
-        self._graphs.add(id(graph))
+        held = _Held(graph)
+        self._graphs.add(held)
         return Executable(
             self,
             inputs={name: o.type for name, o in graph.inputs.items() if name in used},
             outputs={name: o.type for name, o in graph.outputs.items()},
-            handle=graph,
+            handle=held,
         )
 
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
         """Return a new tensor, zero or filled with data."""
         self._check_open()
         np = self._numpy
-        cell = [np.zeros(type.shape, dtype=getattr(np, type.dtype))]
-        self._tensors[id(cell)] = byte_length(type.dtype, count(type.shape))
-        tensor = DeviceTensor(type, cell)
+        held = _Held(np.zeros(type.shape, dtype=getattr(np, type.dtype)))
+        self._tensors[held] = byte_length(type.dtype, count(type.shape))
+        tensor = DeviceTensor(type, held)
         if data is not None:
             self.write(tensor, data)
         return tensor
@@ -120,22 +138,21 @@ class ReferenceBackend(Backend):
     def write(self, tensor: DeviceTensor, data: HostArray) -> None:
         """Copy host data into a tensor."""
         self._check_open()
-        given = TensorType(data.dtype, data.shape)
-        if given != tensor.type:
-            raise BackendError("NNM709", f"the tensor is {tensor.type}, the data {given}")
-        tensor.handle[0] = _array(self._numpy, data)
+        check_data(tensor.type, data)
+        tensor.handle.value = _array(self._numpy, data)
 
     async def read(self, *tensors: DeviceTensor) -> list[HostArray]:
         """Return copies of tensors."""
         self._check_open()
-        return [_host(tensor.type, tensor.handle[0]) for tensor in tensors]
+        return [_host(tensor.type, tensor.handle.value) for tensor in tensors]
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Run a graph at once."""
         self._check_open()
-        given = {name: tensor.handle[0] for name, tensor in inputs.items()}
-        for name, value in evaluate(executable.handle, given).items():
-            outputs[name].handle[0] = value
+        check_binding(executable, inputs, outputs)
+        given = {name: inputs[name].handle.value for name in executable.inputs}
+        for name, value in evaluate(executable.handle.value, given).items():
+            outputs[name].handle.value = value
 
     async def run_steps(
         self,
@@ -156,9 +173,9 @@ class ReferenceBackend(Backend):
         """Forget tensors and graphs."""
         for thing in things:
             if isinstance(thing, Executable):
-                self._graphs.discard(id(thing.handle))
+                self._graphs.discard(thing.handle)
             else:
-                self._tensors.pop(id(thing.handle), None)
+                self._tensors.pop(thing.handle, None)
 
     def ledger(self) -> Ledger:
         """Return what is held at the moment."""

@@ -8,7 +8,15 @@ from typing import Any
 
 from webnnm.arrays import HostArray
 from webnnm.backends import pyodide_host
-from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Ledger
+from webnnm.backends.base import (
+    Backend,
+    Binding,
+    DeviceTensor,
+    Executable,
+    Ledger,
+    check_binding,
+    check_data,
+)
 from webnnm.backends.legalise import legalise
 from webnnm.backends.pyodide_host import Bridge
 from webnnm.dtypes import byte_length
@@ -144,14 +152,14 @@ class WebNNBackend(Backend):
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
         """Return a new tensor, zero or filled with data of its type."""
         if data is not None:
-            _check(type, data)
+            check_data(type, data)
         given = None if data is None else data.data
         handle = await self._bridge.tensor(self._context, type.dtype, type.shape, given)
         return DeviceTensor(type, handle)
 
     def write(self, tensor: DeviceTensor, data: HostArray) -> None:
         """Queue a copy of host data into a tensor; the data may be changed at once."""
-        _check(tensor.type, data)
+        check_data(tensor.type, data)
         self._bridge.write(tensor.handle, data.data)
 
     async def read(self, *tensors: DeviceTensor) -> list[HostArray]:
@@ -217,38 +225,15 @@ def _check_word(what: str, word: str | None, known: Sequence[str]) -> None:
         raise BackendError("NNM709", f'there is no {what} "{word}"', hint=hint)
 
 
-def _check(type: TensorType, data: HostArray) -> None:
-    if (data.dtype, data.shape) != type:
-        found = TensorType(data.dtype, data.shape)
-        raise BackendError("NNM709", f"the tensor is {type}, the data {found}")
-
-
 def _bound(
     executable: Executable, inputs: Binding, outputs: Binding
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Check a binding against the graph, and return the tensors' handles."""
-    taken = {tensor.handle for tensor in inputs.values()}
-    if len({tensor.handle for tensor in outputs.values()} - taken) < len(outputs):
-        raise BackendError("NNM709", "every output needs a tensor that nothing else is bound to")
+    check_binding(executable, inputs, outputs)
     return (
-        _handles("input", executable.inputs, inputs),
-        _handles("output", executable.outputs, outputs),
+        {name: inputs[name].handle for name in executable.inputs},
+        {name: outputs[name].handle for name in executable.outputs},
     )
-
-
-def _handles(what: str, types: Mapping[str, TensorType], binding: Binding) -> dict[str, int]:
-    handles: dict[str, int] = {}
-    for name, type in types.items():
-        tensor = binding.get(name)
-        if tensor is None:
-            raise BackendError("NNM709", f'no tensor is bound to the {what} "{name}" ({type})')
-        if tensor.type != type:
-            raise BackendError(
-                "NNM709", f'the {what} "{name}" is {type}, the tensor bound to it {tensor.type}'
-            )
-        handles[name] = tensor.handle
-    # Inputs that nothing depends on are not part of the plan; WebNN refuses to bind them.
-    return handles
 
 
 def _cut(data: memoryview[int], types: Sequence[TensorType]) -> list[HostArray]:

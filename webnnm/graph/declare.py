@@ -104,7 +104,7 @@ class Declared:
             features=[Features(self.changes, sizes, names)],
             dtype=declaration.dtype or "float32",
             name=name,
-            role="weight",
+            role="other",
             trainable=self._flag(declaration, "trainable") is not False,
             init=init.value
             if init is not None and isinstance(init.value, Call | Reference)

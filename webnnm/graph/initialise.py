@@ -124,9 +124,9 @@ def _default(parameter: ParameterVertex, users: dict[int, list[LayerVertex]]) ->
     user = parameter.user
     following = _next_activation(user, users) if user is not None else None
     match parameter.role:
-        case "weight" if len(shape) >= 2:
+        case "weight" | "other" if len(shape) >= 2:
             fan_in, fan_out = fans(parameter)
-            if following in RECTIFIERS:
+            if following in RECTIFIERS and parameter.role == "weight":
                 return _symmetric(math.sqrt(6 / fan_in))
             return _symmetric(math.sqrt(6 / (fan_in + fan_out)))
         case "additive":

@@ -31,6 +31,7 @@ class Resolver:
         self.parameters = self.references.parameters
         self._changes: Changes = declared.changes
         self._counts: dict[str, int] = {}
+        self._judged: set[int] = set()
 
     def resolve(self, given: Given) -> None:
         """Resolve one layer."""
@@ -85,6 +86,7 @@ class Resolver:
         vertex, rules = given.vertex, given.vertex.rules
         values = [value for value, _ in operands]
         if rules.many or (rules.folds and len(values) > 1 and _is_list(given)):
+            self._read_options(given)
             return [self._tensor(given, value, TensorSlot(name="operand")) for value in values]
         slots = [slot for slot in rules.slots if not slot.option or slot.optional]
         slots = [s for s in slots if not (s.option and s.name in given.options)]
@@ -140,10 +142,19 @@ class Resolver:
             )
         found = self.references.find(value, scope, span or value.span)
         if found is not None:
+            self._judge(found, slot)
             return found
         if slot.parameter is None:
             raise self.references.unknown(value, scope, span or value.span)
         return Source(self._new_parameter(given, value, slot.parameter))
+
+    def _judge(self, found: Source, slot: TensorSlot) -> None:
+        """Give a declared parameter the role of its first use (spec B.6)."""
+        vertex = found.vertex
+        if isinstance(vertex, ParameterVertex) and id(vertex) not in self._judged:
+            self._judged.add(id(vertex))
+            if vertex.user is None:
+                vertex.role = slot.parameter or "other"
 
     def _literal(self, given: Given, value: Value) -> Source:
         vertex = given.vertex

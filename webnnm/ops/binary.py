@@ -124,5 +124,4 @@ pow = _binary(
     _pow_gradient,
     "ones",
     samples=[sample(*s.shapes, low=0.5) for s in SAMPLES],
-    hazards=frozenset({"overflow"}),
 )

@@ -81,8 +81,8 @@ def aligned(
     """
     rank = max(value.rank for value in values)
     layouts: set[tuple[Role, ...]] = {value.layout for value in values if value.lead}
-    roles = tuple(role for role in LEADING if any(role in value.layout for value in values))
-    target = roles + feature_roles(rank)
+    roles: tuple[Role, ...] = tuple(r for r in LEADING if any(r in v.layout for v in values))
+    target: tuple[Role, ...] = roles + feature_roles(rank)
     if len(layouts) == 1 and len(next(iter(layouts))) == len(target):
         target = next(iter(layouts))
     tensors: list[Any] = []

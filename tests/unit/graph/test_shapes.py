@@ -76,9 +76,8 @@ RULES = {
     "matmul transposed": ("matmul(w, bTranspose=true)", {"w1": (3, 4)}),
     "matmul declared inside": ("matmul(v), matmul(u)", {"v1": (4, 6), "u": (6, 3)}),
     "gemm": ("gemm(w, c)", {"w1": (4, 3), "c1": (3,)}),
-    "gemm option": ("gemm(w, c=c, bTranspose=true)", {"w1": (3, 4), "c1": (3,)}),
+    "gemm option": ("gemm(w, c=c0, bTranspose=true)", {"w1": (3, 4), "c01": (3,)}),
     "comparison": ("matmul(w), greater(0), cast(float32)", {"w1": (4, 3)}),
-    "concat": ("matmul(w, name=x), concat(r, axis=0)", {"w1": (4, 0)}),
     "transpose": ("matmul(w), reshape([1, 3]), transpose(), reshape([3])", {"w1": (4, 3)}),
     "reshape": ("matmul(w), reshape([3])", {"w1": (4, 3)}),
     "two layers back": ("matmul(w), tanh(), add(1), relu(), mul(2)", {"w1": (4, 3)}),
@@ -88,12 +87,14 @@ RULES = {
 @pytest.mark.parametrize("rule", RULES)
 def test_backward(rule: str) -> None:
     layers, expected = RULES[rule]
-    if rule == "concat":
-        text = model("matmul(w), concat(r, axis=0)", "r [2] 1;", output="shape=[5]")
-        expected = {"w1": (4, 3)}
-    else:
-        text = model(layers, "r [3] 1;", *(["q:param u shape=[6, 3];"] if "u)" in layers else []))
-    assert parameters(text) == expected
+    declared = ["q:param u shape=[6, 3];"] if "matmul(u)" in layers else []
+    assert parameters(model(layers, "r [3] 1;", *declared)) == expected
+
+
+@pytest.mark.parametrize("axis", ["", ", axis=0", ", axis=features"])
+def test_backward_to_the_unknown_part_of_a_concat(axis: str) -> None:
+    text = model(f"matmul(w), concat(r{axis})", "r [2] 1;", output="shape=[5]")
+    assert parameters(text) == {"w1": (4, 3)}
 
 
 def test_backward_through_a_transpose_of_names() -> None:

@@ -1,0 +1,79 @@
+"""How errors of the elaboration read: place, caret, hint, chain of calls, the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.graph.texts import fails, model
+from webnnm.errors import ModelError, NotationError
+from webnnm.graph.elaborate import elaborate
+from webnnm.notation import parse
+
+
+def test_error_as_the_specification_prints_it() -> None:
+    text = "model:input shape=[4];\nmodel:output shape=[3];\nmodel:layers\n"
+    text += "    matmul(w), add(b), sofmax();"
+    with pytest.raises(ModelError) as caught:
+        elaborate(parse(text))
+    assert str(caught.value).split("\n") == [
+        'NNM204 line 4, column 24: unknown operator "sofmax" in block "model"',
+        "        matmul(w), add(b), sofmax();",
+        "                           ^",
+        'hint: did you mean "softmax"?',
+    ]
+
+
+def test_errors_of_meaning_are_no_errors_of_notation() -> None:
+    error = fails("NNM204", model("¦sofmax()"))
+    assert type(error) is ModelError
+    assert not isinstance(error, NotationError)
+
+
+def test_error_in_a_block_says_by_which_calls() -> None:
+    text = model("outer(repeat=2)", "outer:layers inner();", "inner:layers ¦matmul([[1, 2]]);")
+    error = fails("NNM404", text)
+    assert error.message.endswith("(in m > outer > inner)")
+
+
+def test_error_in_the_root_block_has_no_chain() -> None:
+    assert "(in" not in fails("NNM404", model("¦matmul([[1, 2]])")).message
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("m:output shape=[3];\nm:layers tanh();", "NNM201"),
+        ("m:input shape=[3];\nm:layers tanh();", "NNM202"),
+        ("m:input shape=[3];\nm:¦output shape=[3];", "NNM203"),
+        ("m:input shape=[3];\nm:output shape=[3];\nm:layers tanh();\nm:loss ¦MSSE;", "NNM601"),
+        ("m:input shape=[3];\nm:output shape=[3];\nm:layers tanh();\nm:loss ¦HL;", "NNM602"),
+        ("m:input shape=[3];\nm:output shape=[3];\nm:layers tanh();\nm:loss MSE;\nm:delta ¦1;",
+         "NNM603"),
+        ("m:input shape=[3];\nm:output shape=[3];\nm:layers tanh();\nm:loss HUL;\nm:delta ¦0;",
+         "NNM603"),
+        ("m:input shape=[3];\nm:output shape=[3];\nm:layers tanh();\nn:¦loss MSE;", "NNM603"),
+    ],
+)
+def test_statements_that_do_not_fit(text: str, code: str) -> None:
+    fails(code, text)
+
+
+@pytest.mark.parametrize("word", ["MSE", "meanSquaredError", "cceWithLogits", "FL", "huberLoss"])
+def test_losses_have_several_names(word: str) -> None:
+    elaborate(parse(model("matmul(w)", f"m:loss {word};")))
+
+
+def test_tabs_stay_in_front_of_the_caret() -> None:
+    with pytest.raises(ModelError) as caught:
+        elaborate(parse("m:input shape=[4]; m:output shape=[3];\nm:layers\n\ttanh(p=1);"))
+    lines = str(caught.value).split("\n")
+    assert lines[2].startswith("    \t") and lines[2].endswith("^")
+
+
+def test_long_lines_are_cut_around_the_place() -> None:
+    text = model("tanh(), " * 60 + "sofmax(), " + "tanh(), " * 60 + "matmul(w)")
+    with pytest.raises(ModelError) as caught:
+        elaborate(parse(text))
+    shown, caret = str(caught.value).split("\n")[1:3]
+    assert len(shown) < 120
+    assert shown[caret.index("^") :].startswith("sofmax()")
