@@ -6,12 +6,11 @@
 
 /** What is under way after each of PyScript's messages, and how much of the start is done. */
 const STAGES = {
-  "Loading Pyodide": ["starting Python", 1],
-  "Loaded Pyodide": ["Python runs", 2],
-  "Loading Storage": ["preparing files", 2],
-  "Loading files": ["fetching the program of this page", 3],
-  "Loading packages": ["loading the package webnnm", 4],
-  "Loaded packages": ["running the program of this page", 5],
+  "Loading Pyodide": ["fetching Python, which takes a moment on a first visit", 1],
+  "Loading interpreter": ["fetching and starting Python and the package webnnm", 2],
+  "Loading files": ["fetching the program of this page", 5],
+  "Loading JS modules": ["fetching the chart", 5],
+  "Loaded Pyodide": ["running the program of this page", 6],
 };
 
 const boot = document.querySelector("#boot");
@@ -39,6 +38,12 @@ function failed(reason) {
   const lines = String(reason?.message ?? reason).trim().split("\n");
   words.textContent = `This page could not start: ${lines.at(-1)}`;
 }
+// PyScript tells of errors of the program in the console alone.
+const tell = console.error;
+console.error = (...facts) => {
+  tell(...facts);
+  failed(facts[0]);
+};
 addEventListener("error", (event) => failed(event.message));
 addEventListener("unhandledrejection", (event) => failed(event.reason));
 

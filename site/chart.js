@@ -12,10 +12,12 @@ const { default: uPlot } = await import("./vendor/uplot/uPlot.esm.js");
 /** Milliseconds between two drawings at least. */
 const PAUSE = 100;
 const HEIGHT = 220;
+/** Distances of grid lines between epochs, which are whole. */
+const WHOLE = [1, 10, 100, 1000, 10000].flatMap((unit) => [unit, 2 * unit, 5 * unit]);
 
 const holder = document.querySelector("#chart");
 const dark = matchMedia("(prefers-color-scheme: dark)");
-let epochs = 1;
+let epochs = 200;
 let data = [[], []];
 let plot = null;
 let timer = 0;
@@ -38,14 +40,14 @@ function make() {
     {
       width: holder.clientWidth,
       height: HEIGHT,
-      padding: [12, 12, 0, 0],
+      padding: [12, 24, 0, 0],
       legend: { show: false },
       cursor: { show: false },
       scales: {
         x: { time: false, range: () => [1, Math.max(epochs, 2)] },
         y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] },
       },
-      axes: [{ ...axis, size: 28 }, { ...axis, size: 44 }],
+      axes: [{ ...axis, size: 28, incrs: WHOLE }, { ...axis, size: 44 }],
       series: [{ label: "epoch" }, line],
     },
     data,

@@ -8,8 +8,7 @@ from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import ConstantNode, InputNode, OperatorNode
 
 
-@when("submit", "#form")
-async def run(event=None):
+async def run():
     """Create the model, run it on the numbers, show the result and how it came about."""
     clear_error()
     element("result").removeAttribute("data-done")
@@ -56,6 +55,12 @@ def steps(network):
 def number(value):
     """Return a number without needless digits."""
     return f"{value:g}"
+
+
+@when("submit", "#form")
+async def submit(event):
+    """Run again."""
+    await run()
 
 
 editor = Editor()

@@ -2,6 +2,7 @@
 
 import json
 import time
+from uuid import uuid4
 
 import page
 from page import element, make, table
@@ -9,7 +10,7 @@ from pyscript import create_named_worker, ffi, when, window
 from pyscript.js_modules import chart
 
 ENDINGS = {"epochs": "finished", "stop": "stopped by you", "patience": "no longer improving"}
-CHANNEL = f"iris {window.crypto.randomUUID()}"
+CHANNEL = f"iris {uuid4()}"
 in_worker = window.URLSearchParams.new(window.location.search).has("worker")
 training = False
 
@@ -63,11 +64,15 @@ def begin():
     element("progress-text").textContent = "Compiling the model …"
     element("result").removeAttribute("data-done")
     element("result").hidden = element("try").disabled = True
-    for name in ("stop", "pause"):
-        element(name).disabled = False
-    element("stop").focus()
-    element("train").disabled = True
     announce("Training has begun.")
+
+
+def allow_stop():
+    """Hand over from Train to Stop and Pause; the focus goes with it."""
+    element("stop").disabled = element("pause").disabled = False
+    if window.document.activeElement.id == "train":
+        element("stop").focus()
+    element("train").disabled = True
 
 
 def end():
@@ -75,11 +80,9 @@ def end():
     global training
     training = False
     element("train").disabled = False
-    held_focus = window.document.activeElement
-    for name in ("stop", "pause"):
-        if held_focus.id == name:
-            element("train").focus()
-        element(name).disabled = True
+    if window.document.activeElement.id in ("stop", "pause"):
+        element("train").focus()
+    element("stop").disabled = element("pause").disabled = True
     element("pause").textContent = "Pause"
 
 
@@ -94,6 +97,8 @@ def hear(event):
     if "log" in message:
         page.log(message["log"])
     elif training:
+        if element("stop").disabled:
+            allow_stop()
         chart.add(json.dumps(message["epochs"]))
         progress(*message["epochs"][-1])
 
@@ -105,7 +110,8 @@ def progress(epoch, loss):
     left = (time.monotonic() - began) / epoch * (epochs - epoch)
     text = f"Epoch {epoch} of {epochs} · loss {loss:.4f}"
     element("progress-text").textContent = f"{text} · {left:.0f} s left" if epoch < epochs else text
-    page.log("progress " + json.dumps({"epoch": epoch, "epochs": epochs, "loss": loss}))
+    state = json.dumps({"epoch": epoch, "epochs": epochs, "loss": loss})
+    window.console.log(f"webnnm:progress {state}")
     if 4 * epoch // epochs > quarters_before:
         announce(f"Epoch {epoch} of {epochs}, loss {loss:.3f}.")
 
@@ -166,14 +172,13 @@ async def classify(event):
     try:
         names = ("sepal-length", "sepal-width", "petal-length", "petal-width")
         flower = [float(element(name).value) for name in names]
-        answer = json.loads(await trainer.classify(json.dumps(flower)))
-        if "error" in answer:
-            page.show_error_text(answer["error"])
-            return
+        shares = (await call(trainer.classify, flower=flower))["shares"]
+    except RuntimeError as error:
+        page.show_error_text(str(error))
+        return
     except Exception as error:
         page.show_error(error)
         return
-    shares = answer["shares"]
     best = max(shares, key=shares.get)
     element("species").textContent = f"{best} ({100 * shares[best]:.1f} %)"
     bars = []

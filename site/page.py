@@ -57,7 +57,9 @@ def show_error(error):
 
 def show_error_text(text):
     """Show the text of an error, its excerpt and hint in lines of their own."""
-    element("alert").replaceChildren(make("h2", "This did not work"), make("pre", text))
+    alert = element("alert")
+    alert.replaceChildren(make("h2", "This did not work"), make("pre", text))
+    alert.scrollIntoView(block="nearest")
 
 
 def clear_error():
@@ -148,4 +150,4 @@ class Editor:
         self.area.setAttribute("aria-invalid", "true" if line else "false")
         frame = self.area.parentElement
         frame.classList.toggle("wrong", line > 0)
-        frame.style.setProperty("--line", str(line))
+        frame.style.setProperty("--wrong-line", str(line))

@@ -1,4 +1,4 @@
-"""Trains a model on Iris, tests it and asks it. Knows no page: it runs in one and in a worker.
+"""Trains a model on Iris, tests it, asks it. Knows no page: runs in one, in a worker, anywhere.
 
 Requests and answers are JSON, which crosses to a worker and back unchanged.
 """
@@ -15,33 +15,45 @@ model = dataset = training = None
 
 
 class Messages:
-    """Pushes log lines and epochs to whoever listens on a channel, in a page or a worker alike."""
+    """Pushes log lines and epochs to whoever listens on a channel; without a name, to nobody."""
 
     def __init__(self, name):
-        from js import BroadcastChannel
+        self.channel = None
+        if name:
+            from js import BroadcastChannel
 
-        self.channel = BroadcastChannel.new(name)
+            self.channel = BroadcastChannel.new(name)
         self.epochs = []
         self.sent = time.monotonic()
 
+    def send(self, **message):
+        """Send a message."""
+        if self.channel:
+            self.channel.postMessage(json.dumps(message))
+
     def log(self, text):
         """Send a line for the log."""
-        self.channel.postMessage(json.dumps({"log": text}))
+        self.send(log=text)
 
     def epoch(self, record):
         """Send an epoch, together with others if they follow quickly."""
         self.epochs.append([record.epoch, record.loss])
         now = time.monotonic()
         if now - self.sent >= SECONDS_BETWEEN_MESSAGES or record.epoch == record.epochs:
-            self.channel.postMessage(json.dumps({"epochs": self.epochs}))
+            self.send(epochs=self.epochs)
             self.epochs, self.sent = [], now
+
+    def close(self):
+        """Close the channel; what was sent still arrives."""
+        if self.channel:
+            self.channel.close()
 
 
 async def train(request):
     """Create a model, train it until the end or `stop`, test it, and return what came out."""
     global model, dataset, training
     wanted = json.loads(request)
-    messages = Messages(wanted["channel"])
+    messages = Messages(wanted.get("channel"))
     if model is not None:
         model.close()
         model = None
@@ -57,6 +69,7 @@ async def train(request):
         return json.dumps({"error": str(error)})
     finally:
         training = None
+        messages.close()
     return json.dumps(
         {
             "accuracy": result.accuracy,
@@ -99,7 +112,7 @@ async def stop():
 
 async def classify(request):
     """Return the probability of each class for four measurements in centimetres."""
-    flower = [float(number) for number in json.loads(request)]
+    flower = json.loads(request)["flower"]
     if "model" in dataset.standardization:
         from webnnm.arrays import HostArray
 

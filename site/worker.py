@@ -1,11 +1,12 @@
 """Asks a worker to train, and shows what comes back; the page stays free meanwhile."""
 
 import json
+from uuid import uuid4
 
 from page import clear_error, element, log, ready, sentence, show_error_text, where
 from pyscript import ffi, when, window, workers
 
-CHANNEL = f"worker {window.crypto.randomUUID()}"
+CHANNEL = f"worker {uuid4()}"
 EPOCHS = 200
 
 

@@ -168,6 +168,8 @@ class InferenceContext:
 
     def _forget(self) -> None:
         self._backend.release(*self._tensors.values(), *self._results.values())
+        if self._executable is not None:
+            self._backend.release(self._executable)
         self._tensors, self._results, self._data = {}, {}, {}
         self._executable = None
         self._ran = False

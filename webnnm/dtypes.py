@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Literal, TypeGuard
+from typing import Literal, TypeGuard, get_args
 
 DataType = Literal[
     "float32",
@@ -19,19 +19,8 @@ DataType = Literal[
     "uint4",
 ]
 
-PRECEDENCE: tuple[DataType, ...] = (
-    "float32",
-    "float16",
-    "int64",
-    "uint64",
-    "int32",
-    "uint32",
-    "int8",
-    "uint8",
-    "int4",
-    "uint4",
-)
-"""All types, the one that wins when types meet first (spec B.5)."""
+PRECEDENCE: tuple[DataType, ...] = get_args(DataType)
+"""All types in the order of `DataType`: of types that meet, the first wins (spec B.5)."""
 
 FLOAT: frozenset[DataType] = frozenset({"float32", "float16"})
 SIGNED: frozenset[DataType] = FLOAT.union(("int64", "int32", "int8", "int4"))

@@ -43,9 +43,10 @@ class History:
         return [record.loss for record in self.epochs]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the history as plain values, ready for JSON."""
+        """Return the history as plain values, ready for JSON; no best loss before an epoch."""
         settings = {k: v for k, v in self.settings.items() if not callable(v)}
-        return {**asdict(self), "settings": settings}
+        best = self.best_loss if self.best_epoch else None
+        return {**asdict(self), "settings": settings, "best_loss": best}
 
     def __str__(self) -> str:
         if not self.epochs:

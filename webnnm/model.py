@@ -176,6 +176,12 @@ class NNModel:
         """Return a table of layers, shapes and parameters."""
         return summary(self.network, self.backend.device)
 
+    def report(self) -> str:
+        """Return what runs the model, and what its graphs were changed in to run there."""
+        lines = [f"runs on {self.backend.device}"]
+        lines += [f"- {text}" for text in self.backend.rewrites] or ["- no rewrites"]
+        return "\n".join(lines)
+
     def view(self, data: Any, limit: int = 11) -> str:
         """Return values as text, at most `limit` of them."""
         return view(data, limit)

@@ -23,7 +23,7 @@ every_page = pytest.mark.parametrize("name", PAGES)
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
 in_one_browser = pytest.mark.projects("webnn")
 
-CONSOLE_PROGRESS = "webnnm: progress "
+CONSOLE_PROGRESS = "webnnm:progress "
 SETOSA = {"sepal-length": "5.0", "sepal-width": "3.4", "petal-length": "1.4", "petal-width": "0.2"}
 
 
@@ -108,6 +108,8 @@ async def test_iris_trains_and_shows_the_test(
     assert await page.evaluate(ACCESSIBILITY) == []
     await page.set_viewport_size({"width": 360, "height": 740})
     assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+    # Without motion colours do not fade from one scheme to the other.
+    await page.emulate_media(reduced_motion="reduce")
     for scheme in ("light", "dark"):
         await page.emulate_media(color_scheme=scheme)
         assert await page.evaluate(CONTRAST) == []
@@ -145,7 +147,7 @@ async def test_diagnostics_come_and_go(page: Any, site_url: str, project: Any) -
     assert "softmax" in await problem.text_content(), "the hint"
     assert await source.get_attribute("aria-invalid") == "true"
     frame = page.locator(".frame.wrong")
-    assert await frame.evaluate("frame => frame.style.getPropertyValue('--line')") == "11"
+    assert await frame.evaluate("frame => frame.style.getPropertyValue('--wrong-line')") == "11"
     await problem.get_by_role("button").click()
     selected = "area => area.value.slice(area.selectionStart, area.selectionEnd)"
     assert await source.evaluate(selected) == "a"
@@ -183,9 +185,8 @@ async def test_pause_and_stop(page: Any, site_url: str, project: Any) -> None:
     await page.wait_for_timeout(500)
     assert await progress.evaluate("bar => bar.value") == held
     await page.locator("#pause", has_text="Resume").click()
-    await page.wait_for_function(
-        "held => document.querySelector('#progress').value > held", arg=held
-    )
+    goes_on = "held => document.querySelector('#progress').value > held"
+    await page.wait_for_function(goes_on, arg=held)
     await page.locator("#stop").click()
     result = await result_of(page)
     assert 0 <= float(await result.get_attribute("data-accuracy")) <= 1
@@ -226,10 +227,10 @@ async def test_page_is_usable_by_all(page: Any, site_url: str, project: Any, nam
         assert await page.locator("[role=alert]").count() == 1
         assert await page.locator("[aria-live], [role=status]").count() >= 1
         assert await page.locator("#boot").is_hidden()
+    await page.emulate_media(reduced_motion="reduce")
     for scheme in ("light", "dark"):
         await page.emulate_media(color_scheme=scheme)
         assert await page.evaluate(CONTRAST) == []
-    await page.emulate_media(reduced_motion="reduce")
     moving = "[...document.querySelectorAll('*')].map(e => getComputedStyle(e).transitionDuration)"
     assert set(await page.evaluate(moving)) == {"0s"}
     await page.set_viewport_size({"width": 360, "height": 740})
@@ -254,4 +255,14 @@ async def test_failed_start_is_told(
     await page.goto(f"{site_url}/iris.html")
     await page.locator("#boot.failed").wait_for()
     assert "could not start" in await page.locator("#boot").text_content()
+    page_log.errors.clear()
+
+
+@in_one_browser
+async def test_failed_program_is_told(
+    page: Any, page_log: PageLog, site_url: str, project: Any
+) -> None:
+    await page.route("**/hello.py", lambda route: route.fulfill(body="raise OSError('no disk')"))
+    await page.goto(f"{site_url}/hello.html")
+    await page.locator("#boot.failed", has_text="OSError: no disk").wait_for()
     page_log.errors.clear()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
 import pytest
 
 from tests.browser.site_pages import backend_of, open_site_page, result_of, train_iris
+from tools.common import ROOT
 
 pytestmark = pytest.mark.projects("worker")
 
@@ -58,3 +61,21 @@ async def test_stop_reaches_the_worker(page: Any, site_url: str, project: Any) -
     await page.locator("#stop").click()
     await result_of(page)
     assert "stopped by you" in await page.locator("#progress-text").text_content()
+
+
+async def test_the_program_of_the_worker_runs_on_a_desktop_too() -> None:
+    spec = spec_from_file_location("trainer", ROOT / "site" / "trainer.py")
+    trainer = module_from_spec(spec)
+    spec.loader.exec_module(trainer)
+    request = {
+        "source": (ROOT / "site" / "iris.nnm").read_text(),
+        "seed": 0,
+        "standardize": True,
+        "hyperparameters": {"epochs": 60},
+    }
+    answer = json.loads(await trainer.train(json.dumps(request)))
+    assert answer["backend"] == "numpy"
+    assert answer["accuracy"] >= 0.8
+    setosa = {"flower": [5.0, 3.4, 1.4, 0.2]}
+    shares = json.loads(await trainer.classify(json.dumps(setosa)))["shares"]
+    assert max(shares, key=shares.get) == "setosa"

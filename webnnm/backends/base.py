@@ -83,11 +83,13 @@ Binding = Mapping[str, DeviceTensor]
 class Backend(ABC):
     """Compiles graphs, holds tensors, dispatches.
 
-    `name` is "webnn", "numpy", …; `device` says in words what it runs on.
+    `name` is "webnn", "numpy", …; `device` says in words what it runs on; `rewrites` tells, once
+    each, what compiled graphs were changed in to fit the backend.
     """
 
     name: str
     device: str
+    rewrites: list[str]
 
     @abstractmethod
     async def compile(self, graph: Graph) -> Executable:

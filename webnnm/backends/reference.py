@@ -107,6 +107,7 @@ class ReferenceBackend(Backend):
     def __init__(self) -> None:
         self._numpy = Namespace()
         self.device = f"NumPy {self._numpy.__version__} on the CPU"
+        self.rewrites = []
         self._tensors: dict[_Held, int] = {}
         self._graphs: set[_Held] = set()
         self._closed = False

@@ -83,6 +83,7 @@ class WebNNBackend(Backend):
         self._context = context
         self._asked = asked
         self.device = asked or "not tried yet"
+        self.rewrites = []
         self.limits: Mapping[str, Any] = bridge.limits(context)
         self._built: dict[str, _Built] = {}
 
@@ -139,6 +140,7 @@ class WebNNBackend(Backend):
         Raises `BackendError` NNM505 or NNM409 with the operator and the label of the layer.
         """
         fitting, rewrites = legalise(graph, self.limits)
+        self.rewrites += [text for text in rewrites if text not in self.rewrites]
         plan = lower(fitting)
         if plan.hash not in self._built:
             built = _Built(await self._bridge.build(self._context, plan))

@@ -60,6 +60,7 @@ def elaborate(document: Document) -> Network:
     network = _culled(found, declared, layers, outputs, resolver.parameters)
     _warn_unused(found, expander)
     infer_shapes(network, declared.changes)
+    _drop_unneeded(network)
     infer_types(network)
     return network
 
@@ -146,6 +147,15 @@ def _culled(
         parameters=[p for p in parameters if id(p) in used],
         order=order,
     )
+
+
+def _drop_unneeded(network: Network) -> None:
+    """Drop the parameters that their layers turned out not to need, now that shapes are known."""
+    network.parameters = [p for p in network.parameters if not p.features[0].unneeded]
+    for layer in network.order:
+        layer.tensors = {
+            name: source for name, source in layer.tensors.items() if not source.features.unneeded
+        }
 
 
 def _warn_unused(found: Outline, expander: Expander) -> None:

@@ -231,7 +231,7 @@ def _require_known(network: Network) -> None:
     outline = network.outline
     unknown: list[tuple[Vertex, str]] = []
     for parameter in network.parameters:
-        if not parameter.features[0].known:
+        if not parameter.features[0].known and not parameter.features[0].unneeded:
             unknown.append((parameter, parameter.name))
     for layer in network.layers:
         if not all(features.known for features in layer.features):

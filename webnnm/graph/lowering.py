@@ -230,6 +230,10 @@ class _View(LayerView):
         """Resolve an option of axes against the flow."""
         return super().axes(option) or []
 
+    def tensor_names(self, option: str) -> Sequence[str | None]:
+        """Return the dimension names of a tensor-valued option."""
+        return self.vertex.tensors[option].features.names
+
     def fail(self, code: str, message: str, *, at: str | None = None, hint: str = "") -> NoReturn:
         """Raise a `ModelError` at the layer word, or where an option was written."""
         span = self.vertex.places.get(at or "", self.vertex.span)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from webnnm.dtypes import is_data_type
@@ -37,9 +37,9 @@ class Resolver:
         """Resolve one layer."""
         vertex, scope = given.vertex, given.scope
         self._read_common(given)
-        operands = self._flow_and_operands(given)
-        positional = self._positional(given, operands[1:])
-        vertex.operands = [self._operand(given, *item) for item in operands[:1]] + positional
+        flow, values, listed = self._flow_and_operands(given)
+        positional = self._positional(given, values, listed)
+        vertex.operands = [self._flow(given, flow), *positional]
         for slot in vertex.rules.slots:
             option = given.options.get(slot.name) if slot.option else None
             if option is not None:
@@ -53,22 +53,23 @@ class Resolver:
                 if "skip" in vertex.rules.options:
                     message += " or skip="
                 raise self.expander.fail("NNM304", message, vertex.span, scope)
-        if not vertex.rules.slots or not all(slot.option for slot in vertex.rules.slots):
-            return
-        if "to" in vertex.tensors:
-            vertex.operands.append(vertex.tensors.pop("to"))
+        for slot in vertex.rules.implicit(vertex.options):
+            word = Reference((slot.name,), span=vertex.span)
+            parameter = self._new_parameter(given, word, slot.parameter or "other")
+            vertex.tensors[slot.name] = Source(parameter)
 
     # What flows in, and the operands as written.
 
-    def _flow_and_operands(self, given: Given) -> list[tuple[Any, TensorSlot | None]]:
-        """Return the flow and the operands behind it, unresolved."""
+    def _flow_and_operands(self, given: Given) -> tuple[Any, list[Any], int]:
+        """Return the flow, the operands behind it, and how many of these stood in a list."""
         vertex, scope = given.vertex, given.scope
         operands = list(given.operands)
         rules = vertex.rules
         if operands and isinstance(operands[0], Items) and _has_name(operands[0]):
-            return [(value, None) for value in (*operands[0].items, *operands[1:])]
+            flow, *listed = operands[0].items
+            return flow, [*listed, *operands[1:]], len(listed)
         if rules.condition and len(operands) == 1 + len(rules.slots):
-            return [(value, None) for value in operands]
+            return operands[0], operands[1:], 0
         if given.flow is None:
             raise self.expander.fail(
                 "NNM210",
@@ -77,15 +78,15 @@ class Resolver:
                 scope,
                 "name the operand with node=",
             )
-        return [(given.flow, None), *((value, None) for value in operands)]
+        return given.flow, operands, 0
 
-    def _positional(
-        self, given: Given, operands: Sequence[tuple[Any, TensorSlot | None]]
-    ) -> list[Source]:
-        """Distribute operands over tensor slots, then over values that may stand as operands."""
+    def _positional(self, given: Given, values: list[Any], listed: int) -> list[Source]:
+        """Distribute operands over tensor slots, then over values that may stand as operands.
+
+        What stands in a list names something that exists; it never becomes a parameter.
+        """
         vertex, rules = given.vertex, given.vertex.rules
-        values = [value for value, _ in operands]
-        if rules.many or (rules.folds and len(values) > 1 and _is_list(given)):
+        if rules.many or (rules.folds and listed > 1):
             self._read_options(given)
             return [self._tensor(given, value, TensorSlot(name="operand")) for value in values]
         slots = [slot for slot in rules.slots if not slot.option or slot.optional]
@@ -97,8 +98,9 @@ class Resolver:
         if len(rest) > len(readers) or len(values) < required:
             raise self._wrong_count(given, required, len(slots) + len(readers), len(values))
         sources: list[Source] = []
-        for slot, value in zip(tensor_slots, values, strict=False):
-            source = self._tensor(given, value, slot)
+        for place, (slot, value) in enumerate(zip(tensor_slots, values, strict=False)):
+            own = replace(slot, parameter=None) if place < listed else slot
+            source = self._tensor(given, value, own)
             vertex.places[slot.name] = value.span
             if slot.option:
                 vertex.tensors[slot.name] = source
@@ -120,7 +122,7 @@ class Resolver:
             given.scope,
         )
 
-    def _operand(self, given: Given, value: Any, _slot: TensorSlot | None) -> Source:
+    def _flow(self, given: Given, value: Any) -> Source:
         if isinstance(value, Source | Pending):
             return self.references.source(value, given.vertex.span)
         return self._tensor(given, value, TensorSlot(name="operand"))
@@ -266,14 +268,6 @@ class Resolver:
                 other = Reference(tuple(parts), span=size.span)
                 source = self.references.existing(other, given.scope, size.span)
                 given.vertex.tensors[str(size.function)] = source
-
-
-def _is_list(given: Given) -> bool:
-    return (
-        bool(given.operands)
-        and isinstance(given.operands[0], Items)
-        and _has_name(given.operands[0])
-    )
 
 
 def _has_name(items: Items) -> bool:

@@ -57,7 +57,9 @@ def _infer_layer(outline: Outline, layer: LayerVertex) -> None:
     layer.result_types = [layer.rules.dtype(compute, layer.options)] * len(layer.features)
     if not layer.rules.casts and not layer.options.get("type"):
         if layer.written_type is None:
-            raise layer_error(outline, layer, "NNM304", f'"{layer.operator.name}" needs a data type')
+            raise layer_error(
+                outline, layer, "NNM304", f'"{layer.operator.name}" needs a data type'
+            )
         layer.result_types = [layer.written_type] * len(layer.features)
 
 

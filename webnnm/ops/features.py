@@ -26,10 +26,10 @@ class Features:
     Attributes: `dims` (None while the rank is unknown, else one size or None per dimension),
     `names` (one word or None per dimension), `sequence` (name of the sequence dimension or None),
     `undeclared` (a new parameter that takes its shape from its use), `renamed` (the names were
-    written and stay).
+    written and stay), `unneeded` (a parameter that its layer turned out not to need).
     """
 
-    __slots__ = ("_changes", "dims", "names", "renamed", "sequence", "undeclared")
+    __slots__ = ("_changes", "dims", "names", "renamed", "sequence", "undeclared", "unneeded")
 
     def __init__(
         self,
@@ -47,6 +47,7 @@ class Features:
         self.sequence = sequence
         self.undeclared = undeclared
         self.renamed = False
+        self.unneeded = False
 
     @property
     def rank(self) -> int | None:

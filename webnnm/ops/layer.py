@@ -87,6 +87,10 @@ class BuildView(Protocol):
         """Resolve an option of axes against the flow."""
         ...
 
+    def tensor_names(self, option: str) -> Sequence[str | None]:
+        """Return the dimension names of a tensor-valued option."""
+        ...
+
     def fail(self, code: str, message: str, *, at: str | None = None, hint: str = "") -> NoReturn:
         """Raise a `ModelError` at the layer word, or at an option."""
         ...
@@ -100,6 +104,10 @@ def _keep_type(compute: DataType, _options: Mapping[str, Any]) -> DataType:
     return compute
 
 
+def _nothing_implicit(_options: Mapping[str, Any]) -> Sequence[TensorSlot]:
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class LayerRules:
     """The notation's side of an operator.
@@ -108,6 +116,7 @@ class LayerRules:
     directions on feature shapes, called until nothing changes; `build` writes the layer into a
     tensor graph; `dtype(compute type, options)` is the type of the result.
 
+    `implicit(options)` are parameters that the layer owns without a word for them.
     `folds`: takes lists of two or more, folded from the left. `many`: takes any number of names.
     `condition`: the first operand is a condition, which says nothing about the layer's type, and
     all operands may be written. `casts=False`: the flow keeps its own type.
@@ -118,6 +127,7 @@ class LayerRules:
     slots: tuple[TensorSlot, ...] = ()
     options: Mapping[str, ValueOption] = field(default_factory=dict[str, ValueOption])
     dtype: Callable[[DataType, Mapping[str, Any]], DataType] = _keep_type
+    implicit: Callable[[Mapping[str, Any]], Sequence[TensorSlot]] = _nothing_implicit
     folds: bool = False
     many: bool = False
     condition: bool = False

@@ -1,16 +1,62 @@
-"""Sum of the flow and an earlier value (spec A.9)."""
+"""Sum of the flow and an earlier value, projected where the last sizes differ (spec A.9)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from webnnm.ops import values
 from webnnm.ops.binary import add
-from webnnm.ops.layer import LayerRules, TensorSlot, ValueOption
+from webnnm.ops.features import Conflict
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.layout import Laid
 from webnnm.ops.operator import Builder, Composite, Slot, Tensor, sample
-from webnnm.ops.rules import broadcast_shape, build_broadcast
+from webnnm.ops.rules import broadcast_features, broadcast_laid, same_shape
+
+PROJECTION = "projection"
 
 
 def _residual(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     return b.apply(add, [x, y], {})
+
+
+def _implicit(options: Mapping[str, Any]) -> Sequence[TensorSlot]:
+    return (TensorSlot(name=PROJECTION, parameter="weight"),) if options["project"] else ()
+
+
+def _shape(layer: ShapeView) -> None:
+    flow, other = layer.flow, layer.tensors["to"]
+    projection = layer.tensors.get(PROJECTION)
+    if projection is None:
+        broadcast_features(layer, [flow, other])
+        return
+    if not flow.dims or not other.dims or flow.dims[-1] is None or other.dims[-1] is None:
+        return
+    if flow.dims[-1] == other.dims[-1]:
+        projection.unneeded = True
+        broadcast_features(layer, [flow, other])
+        return
+    if flow.dims[:-1] != other.dims[:-1]:
+        layer.fail("NNM401", f"{flow} and {other} differ in more than the last size")
+    try:
+        projection.learn([other.dims[-1], flow.dims[-1]])
+    except Conflict:
+        layer.fail("NNM404", f"{other} to {flow}, projection {projection}")
+    same_shape(layer)
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    flow, other = layer.operands[0], layer.tensors["to"]
+    projection = layer.tensors.get(PROJECTION)
+    if projection is not None:
+        skipped = other.canonical()
+        rows = skipped.tensor
+        if rows.rank == 1:
+            rows = b.reshape(rows, new_shape=(1, *rows.shape))
+        other = skipped.with_tensor(b.matmul(rows, projection.tensor))
+    names = [layer.features[0].names, layer.tensor_names("to")]
+    tensors, layout, sequence = broadcast_laid(layer, [flow, other], names)
+    return Laid(b.apply(add, tensors, {}), layout, sequence)
 
 
 residual = Composite(
@@ -21,9 +67,13 @@ residual = Composite(
     decompose=_residual,
     layer=LayerRules(
         slots=(TensorSlot(name="to", option=True),),
-        options={"skip": ValueOption(read=values.integer(0))},
-        shape=broadcast_shape,
-        build=build_broadcast,
+        options={
+            "skip": ValueOption(read=values.integer(0)),
+            "project": ValueOption(read=values.boolean, default=False),
+        },
+        implicit=_implicit,
+        shape=_shape,
+        build=_build,
     ),
     samples=(sample((2, 3), (2, 3)),),
 )

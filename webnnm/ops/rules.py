@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from typing import Any
 
 from webnnm.ops.features import Conflict, Features, equate
 from webnnm.ops.layer import BuildView, ShapeView
-from webnnm.ops.layout import Laid, aligned
+from webnnm.ops.layout import Laid, Role, aligned
 from webnnm.ops.operator import Builder
 
 
@@ -51,7 +53,12 @@ def places(names: Sequence[str | None], among: Sequence[str | None]) -> list[int
 
 def broadcast_shape(layer: ShapeView) -> None:
     """The result is the broadcast of all operands; undeclared parameters fit themselves to it."""
-    operands, result = layer.operands, layer.result
+    broadcast_features(layer, layer.operands)
+
+
+def broadcast_features(layer: ShapeView, operands: Sequence[Features]) -> None:
+    """Relate some features of a layer and its result by broadcasting, in both directions."""
+    result = layer.result
     ranked = [x for x in operands if x.dims is not None and not x.undeclared]
     if ranked:
         sequences = {x.sequence for x in operands if x.sequence}
@@ -74,7 +81,7 @@ def broadcast_shape(layer: ShapeView) -> None:
             _adopt(layer, x, source)
     _name_result(layer, ranked)
     for axis in range(len(result.dims)):
-        _broadcast_axis(layer, axis)
+        _broadcast_axis(layer, operands, axis)
 
 
 def _adopt(layer: ShapeView, parameter: Features, source: Features) -> None:
@@ -94,12 +101,12 @@ def _name_result(layer: ShapeView, ranked: Sequence[Features]) -> None:
         layer.result.learn_names(named.names)
 
 
-def _broadcast_axis(layer: ShapeView, axis: int) -> None:
+def _broadcast_axis(layer: ShapeView, operands: Sequence[Features], axis: int) -> None:
     """Exchange sizes along one axis of the result."""
     result = layer.result
     assert result.dims is not None
     cells: list[tuple[Features, int]] = []
-    for x in layer.operands:
+    for x in operands:
         if x.dims is None:
             return
         found = places(x.names, result.names)
@@ -110,7 +117,7 @@ def _broadcast_axis(layer: ShapeView, axis: int) -> None:
     if len(stretched) > 1:
         layer.fail(
             "NNM401",
-            " and ".join(str(x) for x in layer.operands),
+            " and ".join(str(x) for x in operands),
             hint="the shapes do not broadcast",
         )
     try:
@@ -131,9 +138,24 @@ def _broadcast_axis(layer: ShapeView, axis: int) -> None:
 
 
 def build_broadcast(builder: Builder, layer: BuildView) -> Laid:
-    """Align the operands and apply the operator."""
-    values = list(layer.operands)
+    """Align the operands and apply the operator, folded from the left over more than two."""
     names = [features.names for features in layer.features]
+    tensors, layout, sequence = broadcast_laid(layer, layer.operands, names)
+    options = tensor_options(layer)
+    if len(tensors) > len(layer.operator.operands):
+        result = reduce(lambda a, b: builder.apply(layer.operator, [a, b], options), tensors)
+    else:
+        result = builder.apply(layer.operator, tensors, options)
+    return Laid(result, layout, sequence)
+
+
+def broadcast_laid(
+    layer: BuildView, values: Sequence[Laid], names: Sequence[Sequence[str | None]]
+) -> tuple[list[Any], tuple[Role, ...], str | None]:
+    """Return values as tensors that broadcast, their common layout, and the sequence's name.
+
+    `names` are the dimension names of each value. Raises NNM411 where sequences differ in length.
+    """
     largest = max(range(len(values)), key=lambda i: values[i].rank)
 
     def match(number: int, rank: int) -> list[int]:
@@ -144,6 +166,4 @@ def build_broadcast(builder: Builder, layer: BuildView) -> Laid:
         lengths = " and ".join(map(str, sorted(sequences)))
         layer.fail("NNM411", f"sequences of length {lengths}", hint="lengths shall agree")
     tensors, layout = aligned(values, match)
-    result = builder.apply(layer.operator, tensors, tensor_options(layer))
-    sequence = next((v.sequence for v in values if v.sequence), None)
-    return Laid(result, layout, sequence)
+    return tensors, layout, next((v.sequence for v in values if v.sequence), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,8 @@ def _number(
 ) -> Callable[[Any], bool]:
     def allowed(value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        if not math.isfinite(value):
             return False
         return (value > low if above else value >= low) and (below is None or value < below)
 

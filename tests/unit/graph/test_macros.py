@@ -139,7 +139,7 @@ def test_lrm_init_and_trainable_go_to_every_layer_that_does_not_set_them() -> No
 def test_name_of_a_call_names_the_result() -> None:
     text = model("dense(name=first, shape=[3]), tanh(), residual(to=first)", DENSE)
     layers = network(text).layers
-    assert layers[-1].operands[1].vertex is layers[2]
+    assert list(layers[-1].sources())[1].vertex is layers[2]
 
 
 def test_node_of_a_call_replaces_what_enters() -> None:

@@ -45,7 +45,7 @@ def test_name_is_the_last_ones_and_node_the_first_ones() -> None:
 def test_repetitions_count_for_skip_one_by_one() -> None:
     text = model("matmul(w, shape=[3]), tanh(repeat=3), residual(skip=3)")
     layers = network(text).layers
-    assert layers[-1].operands[1].vertex is layers[0]
+    assert list(layers[-1].sources())[1].vertex is layers[0]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,45 @@
+"""Which backend runs (spec H): on a desktop NumPy, and clear words for the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from webnnm import BackendError, backend
+from webnnm.backends import pyodide_host
+
+np = pytest.importorskip("numpy")
+pytestmark = pytest.mark.skipif(pyodide_host.in_browser(), reason="a browser has other backends")
+
+
+@pytest.mark.parametrize("name", ["auto", "numpy"])
+async def test_numpy_on_a_desktop(name: str) -> None:
+    found = await backend(name)
+    assert found.name == "numpy"
+    assert np.__version__ in found.device
+
+
+async def test_auto_says_nothing_on_a_desktop() -> None:
+    said: list[str] = []
+    await backend("auto", log=said.append)
+    assert said == []
+
+
+async def test_webnn_on_a_desktop_is_refused() -> None:
+    with pytest.raises(BackendError) as caught:
+        await backend("webnn")
+    assert caught.value.code == "NNM709"
+
+
+@pytest.mark.parametrize(("name", "hint"), [("numpi", '"numpy"'), ("cuda", "webnn")])
+async def test_unknown_backends(name: str, hint: str) -> None:
+    with pytest.raises(BackendError) as caught:
+        await backend(name)
+    assert caught.value.code == "NNM709"
+    assert hint in caught.value.hint
+
+
+async def test_every_backend_is_a_fresh_one() -> None:
+    first, second = await backend("numpy"), await backend("numpy")
+    assert first is not second
+    first.close()
+    assert second.ledger().tensors == 0

@@ -1,0 +1,51 @@
+"""The summary of a model and values as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from webnnm.arrays import HostArray
+from webnnm.graph.elaborate import elaborate
+from webnnm.notation import parse
+from webnnm.report import summary, view
+
+
+def test_summary_lists_layers_shapes_and_parameters() -> None:
+    text = """
+    m:input shape=[4] sequence=words; m:output shape=[3]; q:param p shape=[4, 4] trainable=false;
+    m:layers matmul(p), add(b), unit(name=u); unit:layers matmul(w, name=inner), softmax();
+    """
+    assert summary(elaborate(parse(text)), "a device").split("\n") == [
+        "layer     result      parameters       count",
+        "m:input   float32[4]",
+        "matmul1   float32[4]  p [4, 4]            16",
+        "add1      float32[4]  b1 [4]               4",
+        "u.inner   float32[3]  w1 [4, 3]           12",
+        "softmax1  float32[3]",
+        "32 parameters, 16 trainable, running on a device",
+    ]
+
+
+def test_shared_parameter_is_counted_at_its_first_layer() -> None:
+    text = "m:input shape=[2]; m:output shape=[2]; q:param p shape=[2, 2]; "
+    lines = summary(elaborate(parse(text + "m:layers matmul(p), matmul(p);")), "").split("\n")
+    assert [line.split()[-1] for line in lines[2:4]] == ["4", "float32[2]"]
+    assert lines[-1].startswith("4 parameters, 4 trainable")
+
+
+@pytest.mark.parametrize(
+    ("data", "limit", "expected"),
+    [
+        ([[0.5, 1], [2, 3.25]], 11, "[2, 2] 0.500, 1.000, 2.000, 3.250"),
+        (HostArray.of([1, 2, 3], "int32"), 11, "[3] 1, 2, 3"),
+        (list(range(12)), 2, "[12] 0.000, 1.000, …"),
+        (list(range(11)), 11, "[11] " + ", ".join(f"{n}.000" for n in range(11))),
+        (7, 11, "[] 7.000"),
+        (float("nan"), 11, "[] nan"),
+    ],
+    ids=repr,
+)
+def test_view(data: Any, limit: int, expected: str) -> None:
+    assert view(data, limit) == expected
