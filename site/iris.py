@@ -136,14 +136,14 @@ def show(result):
     )
     counts = [[label, *row] for label, row in zip(labels, result["counts"], strict=True)]
     caption = "Confusion matrix: species in rows, what they were taken for in columns"
-    confusion = table(caption, ["", *labels], counts)
+    confusion = table(caption, ["Species", *labels], counts)
     shade(confusion, result["counts"])
     columns = [result[name] for name in ("precision", "recall", "f1")]
     scores = [
         [label, *(f"{score:.3f}" for score in three), total]
         for label, *three, total in zip(labels, *columns, result["support"], strict=True)
     ]
-    header = ["", "Precision", "Recall", "F1", "Flowers"]
+    header = ["Species", "Precision", "Recall", "F1", "Flowers"]
     element("tables").replaceChildren(confusion, table("Scores of each species", header, scores))
     element("summary").textContent = result["summary"]
     shown = element("result")

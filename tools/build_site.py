@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from tools import pyodide, page_wheel
+from tools import page_wheel, pyodide
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 
 PAGES = ROOT / "site"

@@ -195,6 +195,17 @@ def _in_python(element: Any) -> Any:
     return element.tolist() if hasattr(element, "tolist") else element
 
 
+def joined(arrays: Sequence[HostArray]) -> HostArray:
+    """Return arrays of one type and row shape one behind the other.
+
+    >>> joined([HostArray.of([[1]]), HostArray.of([[2], [3]])]).shape
+    (3, 1)
+    """
+    rows = sum(len(array) for array in arrays)
+    data = b"".join(array.data for array in arrays)
+    return HostArray(arrays[0].dtype, (rows, *arrays[0].shape[1:]), data)
+
+
 def zeros(dtype: DataType, shape: Sequence[int]) -> HostArray:
     """Return an array of zeros."""
     return HostArray(dtype, shape, bytes(byte_length(dtype, count(shape))))

@@ -56,6 +56,11 @@ class InferenceContext:
         self._results: dict[str, DeviceTensor] = {}
         self._ran = False
 
+    @property
+    def batch_size(self) -> int:
+        """The number of samples."""
+        return self._batch
+
     def set_batch_size(self, batch_size: int) -> None:
         """Set the number of samples; takes effect at the next run, data must be set again."""
         self._batch = _positive("batch_size", batch_size)
@@ -125,14 +130,20 @@ class InferenceContext:
         """Return an output of the last run, by default the first one."""
         names = [output.name for output in self._network.outputs]
         name = names[0] if name is None else self._known(name, "output", names)
-        if not self._ran:
-            raise DataError("NNM702", "there is no output before a run", hint="await model.run(…)")
-        (array,) = await self._backend.read(self._results[name])
-        return array.public()
+        return (await self.read_outputs(name))[name].public()
 
     async def outputs(self) -> dict[str, Any]:
         """Return all outputs of the last run."""
-        return {output.name: await self.output(output.name) for output in self._network.outputs}
+        found = await self.read_outputs(*(output.name for output in self._network.outputs))
+        return {name: array.public() for name, array in found.items()}
+
+    async def read_outputs(self, *names: str) -> dict[str, HostArray]:
+        """Return outputs of the last run as host arrays, all of them if none is named."""
+        if not self._ran:
+            raise DataError("NNM702", "there is no output before a run", hint="await model.run(…)")
+        names = names or tuple(self._results)
+        arrays = await self._backend.read(*(self._results[name] for name in names))
+        return dict(zip(names, arrays, strict=True))
 
     async def run(self) -> None:
         """Compute the outputs with the present parameters, compiled on first use."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from webnnm.arrays import HostArray
+from webnnm.arrays import HostArray, joined
 from webnnm.backends.base import Backend, DeviceTensor, Executable
 from webnnm.data.batch import take
 from webnnm.graph.lowering import PARAMETER_PREFIX
@@ -93,15 +93,9 @@ class Evaluator:
                     parts[name].append(found[name].rows(range(len(indices))))
         return Evaluation(
             {name: total / rows for name, total in sums.items()},
-            {name: _joined(arrays) for name, arrays in parts.items() if arrays},
+            {name: joined(arrays) for name, arrays in parts.items() if arrays},
         )
 
     def close(self) -> None:
         """Free the graph and its tensors."""
         self._backend.release(*self._given.values(), *self._results.values(), self._executable)
-
-
-def _joined(arrays: list[HostArray]) -> HostArray:
-    rows = sum(len(array) for array in arrays)
-    data = b"".join(bytes(array.data) for array in arrays)
-    return HostArray(arrays[0].dtype, (rows, *arrays[0].shape[1:]), data)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self, cast
 
-from webnnm.arrays import HostArray
+from webnnm.arrays import HostArray, joined
 from webnnm.backends.base import Backend, Ledger
 from webnnm.backends.selection import backend as open_backend
 from webnnm.binding import DataBinding, bind
@@ -30,6 +30,9 @@ from webnnm.training.hyperparameters import resolve
 from webnnm.training.losses import LOSSES, Loss, default_loss, head_of
 
 Log = Callable[[str], None]
+
+PREDICTION_BATCH = 64
+"""Rows of one dispatch of `predict` where nobody says otherwise."""
 
 SETTINGS = (
     "source",
@@ -79,7 +82,7 @@ class NNModel:
         self.log = log
         self._batch_size: int | None = None
         self._binding: DataBinding | None = None
-        self._contexts: list[InferenceContext] = []
+        self._predictor: InferenceContext | None = None
         self._busy = False
 
     @classmethod
@@ -135,7 +138,7 @@ class NNModel:
 
     def close(self) -> None:
         """Free everything that the model holds on the device."""
-        self._contexts.clear()
+        self._predictor = None
         self.parameters.tensors = {}
         self.backend.close()
 
@@ -206,7 +209,6 @@ class NNModel:
         )
         if sequence_length is not None:
             context.set_sequence_length(sequence_length)
-        self._contexts.append(context)
         return context
 
     async def run(self, context: InferenceContext) -> InferenceContext:
@@ -223,28 +225,21 @@ class NNModel:
         given = cast("Mapping[str, Any]", data) if several else {self.inputs()[0]: data}
         arrays = {name: HostArray.of(values) for name, values in given.items()}
         rows = len(next(iter(arrays.values())))
-        size = min(batch_size or self._batch_size or 64, rows)
-        context = await self.create_context(size)
+        size = min(batch_size or self._batch_size or PREDICTION_BATCH, rows)
+        if self._predictor is None:
+            self._predictor = await self.create_context(size)
+        elif self._predictor.batch_size != size:
+            self._predictor.set_batch_size(size)
         parts: dict[str, list[HostArray]] = {name: [] for name in self.outputs()}
-        try:
-            for start in range(0, rows, size):
-                # The last batch starts earlier, so that every batch is full.
-                first = min(start, rows - size)
-                for name, values in arrays.items():
-                    context.set_data(name, values.rows(range(first, first + size)))
-                await context.run()
-                for name, value in (await context.outputs()).items():
-                    fresh = HostArray.of(value)
-                    parts[name].append(fresh.rows(range(start - first, size)))
-        finally:
-            context.close()
-            self._contexts.remove(context)
-        results = {
-            name: HostArray(
-                found[0].dtype, (rows, *found[0].shape[1:]), b"".join(part.data for part in found)
-            ).public()
-            for name, found in parts.items()
-        }
+        for start in range(0, rows, size):
+            # The last batch starts earlier, so that every batch is full.
+            first = min(start, rows - size)
+            for name, values in arrays.items():
+                self._predictor.set_data(name, values.rows(range(first, first + size)))
+            await self._predictor.run()
+            for name, fresh in (await self._predictor.read_outputs()).items():
+                parts[name].append(fresh.rows(range(start - first, size)))
+        results = {name: joined(found).public() for name, found in parts.items()}
         return results if several else results[self.outputs()[0]]
 
     # Training and testing.

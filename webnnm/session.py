@@ -15,6 +15,7 @@ from webnnm.errors import DataError
 from webnnm.evaluator import Evaluator
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.graph.node import Graph
 from webnnm.history import EpochRecord, History
 from webnnm.ops.operator import TensorType
 from webnnm.training.losses import Loss
@@ -100,7 +101,9 @@ class Training:
                 self.history.stopped = "error"
                 raise
             finally:
-                await run.finish(restore=self._settings["restore_best"])
+                # After an error the parameters are those of the last step (spec E.10).
+                finished = self.history.stopped != "error"
+                await run.finish(restore=finished and self._settings["restore_best"])
                 self.history.seconds = time.perf_counter() - began
             model.log(f"training ended: {self.history}")
         return self.history
@@ -118,9 +121,11 @@ class Training:
             if record is None:
                 break
             history.epochs.append(record)
-            criterion = record.loss if record.val_loss is None else record.val_loss
             waited += 1
-            if criterion < history.best_loss * (1 - IMPROVEMENT) or history.best_epoch == 0:
+            criterion = record.val_loss if run.validates else record.loss
+            if criterion is not None and (
+                criterion < history.best_loss * (1 - IMPROVEMENT) or history.best_epoch == 0
+            ):
                 history.best_loss, history.best_epoch, waited = criterion, epoch, 0
                 run.keep_best()
             self._report(record)
@@ -237,17 +242,33 @@ class _Run:
     async def _allocate(model: NNModel, step: StepGraph, data: Mapping[str, HostArray]) -> _Device:
         backend = model.backend
         own = {PARAMETER_PREFIX + name: tensor for name, tensor in model.parameters.tensors.items()}
-        executable = await backend.compile(step.graph)
-        resident = {
-            name: await backend.tensor(type, data.get(name))
-            for name, type in step.resident.items()
-            if name not in own and name in executable.inputs
-        }
-        first = {n: own.get(n) or await backend.tensor(type) for n, type in step.state.items()}
-        second = {name: await backend.tensor(type) for name, type in step.state.items()}
         learning = [name for name in step.state if name in own]
-        best = {name: await backend.tensor(step.state[name]) for name in learning}
-        copier = await backend.compile(_copy_graph({n: step.state[n] for n in learning}))
+        made: list[DeviceTensor | Executable] = []
+
+        async def compiled(graph: Graph) -> Executable:
+            executable = await backend.compile(graph)
+            made.append(executable)
+            return executable
+
+        async def tensor(type: TensorType, values: HostArray | None = None) -> DeviceTensor:
+            found = await backend.tensor(type, values)
+            made.append(found)
+            return found
+
+        try:
+            executable = await compiled(step.graph)
+            resident = {
+                name: await tensor(type, data.get(name))
+                for name, type in step.resident.items()
+                if name not in own and name in executable.inputs
+            }
+            first = {n: own.get(n) or await tensor(type) for n, type in step.state.items()}
+            second = {name: await tensor(type) for name, type in step.state.items()}
+            best = {name: await tensor(step.state[name]) for name in learning}
+            copier = await compiled(_copy_graph({n: step.state[n] for n in learning}))
+        except BaseException:
+            backend.release(*made)
+            raise
         fixed = {n: t for n, t in own.items() if n not in step.state and n in executable.inputs}
         return _Device(executable, resident, (first, second), fixed, best, copier)
 
@@ -286,10 +307,15 @@ class _Run:
         self._model.step += count
         return {name: array.values()[0] for name, array in zip(self._losses, sums, strict=True)}
 
+    @property
+    def validates(self) -> bool:
+        """Whether there is a validation subset, whose loss then decides on the best epoch."""
+        return self._model.binding().dataset.size("validation") > 0
+
     async def validate(self) -> float | None:
         """Return the loss over the validation subset, None if there is none."""
         model = self._model
-        if not model.binding().dataset.size("validation"):
+        if not self.validates:
             return None
         if self._evaluator is None:
             self._evaluator = await model.evaluator(self.batch)
@@ -336,7 +362,7 @@ class _Run:
         return {**self._model.parameters.tensors, **found}
 
 
-def _copy_graph(types: Mapping[str, TensorType]) -> Any:
+def _copy_graph(types: Mapping[str, TensorType]) -> Graph:
     """Return the graph that copies tensors on the device."""
     b = GraphBuilder()
     return b.build({name: b.identity(b.input(name, *type)) for name, type in types.items()})

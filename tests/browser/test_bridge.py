@@ -301,7 +301,7 @@ result = [found.webnn, {n: [d.available, d.reason] for n, d in found.devices.ite
     webnn, devices, sentence = await run(pyodide_page, program)
     assert webnn
     assert devices["npu"] == [True, "cpu (npu asked for)"]
-    assert sentence == "models run on WebNN: on cpu, whichever device is asked for"
+    assert sentence == "models run on WebNN (cpu, whichever device is asked for)"
 
 
 async def test_probe_without_webnn(pyodide_page_without_webnn: PyodidePage) -> None:

@@ -110,7 +110,7 @@ async def test_proxies_do_not_grow(pyodide_page: PyodidePage) -> None:
     """Pyodide numbers the JavaScript objects that Python holds: the numbers do not rise."""
     program = """
 from pyodide.code import run_js
-alive = run_js("() => pyodide._module._hiwire_num_refs?.() ?? pyodide._module.hiwire_num_refs?.() ?? -1")
+alive = run_js("() => pyodide._module._hiwire_num_refs()")
 model = await create()
 await model.train(epochs=5, batch_size=11)
 counts = []

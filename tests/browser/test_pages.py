@@ -18,6 +18,8 @@ from tests.browser.site_pages import (
     skip_where_nothing_runs,
     train_iris,
 )
+from webnnm import parse
+from webnnm.graph.elaborate import elaborate
 
 every_page = pytest.mark.parametrize("name", PAGES)
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
@@ -235,6 +237,17 @@ async def test_page_is_usable_by_all(page: Any, site_url: str, project: Any, nam
     assert set(await page.evaluate(moving)) == {"0s"}
     await page.set_viewport_size({"width": 360, "height": 740})
     assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@in_one_browser
+async def test_models_of_the_notation_page_are_right(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_site_page(page, site_url, "notation.html")
+    models = await page.locator("main pre").all_text_contents()
+    assert len(models) == 3
+    for text in models:
+        assert elaborate(parse(text)).warnings == []
 
 
 @in_one_browser

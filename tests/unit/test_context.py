@@ -80,7 +80,10 @@ async def test_names_of_inputs_and_outputs() -> None:
     await made.run()
     assert (await made.output()).tolist() == [[4, 6]]
     assert (await made.output("all:output")).tolist() == [10]
-    assert {k: v.tolist() for k, v in (await made.outputs()).items()} == {"sum": [[4, 6]], "all": [10]}
+    assert {k: v.tolist() for k, v in (await made.outputs()).items()} == {
+        "sum": [[4, 6]],
+        "all": [10],
+    }
     assert (await made.input("left")).tolist() == [[1, 2]]
 
 

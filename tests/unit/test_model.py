@@ -53,7 +53,8 @@ async def refused(code: str, awaitable: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    "places", [{}, {"source": IRIS, "url": "x"}, {"source": IRIS, "path": "x"}, {"url": "x", "path": "y"}]
+    "places",
+    [{}, {"source": IRIS, "url": "x"}, {"source": IRIS, "path": "x"}, {"url": "x", "path": "y"}],
 )
 async def test_exactly_one_place_of_the_text(places: dict[str, str]) -> None:
     await refused("NNM715", NNModel.create(**places, log=quiet))
@@ -97,8 +98,10 @@ async def test_what_the_model_says_of_itself() -> None:
     assert (model.inputs(), model.outputs()) == (["model"], ["model"])
     found = [(p.name, p.shape, p.dtype, p.trainable) for p in model.params()]
     assert found == [
-        ("w1", (4, 3), "float32", True), ("b1", (3,), "float32", True),
-        ("w2", (3, 3), "float32", True), ("b2", (3,), "float32", True),
+        ("w1", (4, 3), "float32", True),
+        ("b1", (3,), "float32", True),
+        ("w2", (3, 3), "float32", True),
+        ("b2", (3,), "float32", True),
     ]
     assert [p.init.split("(")[0] for p in model.params()] == ["uniform", "constant"] * 2
     assert any("27 parameters" in line and "NumPy" in line for line in said)
@@ -155,11 +158,14 @@ async def test_predict_any_number_of_rows(rows: int, batch_size: int | None) -> 
     assert (np.asarray(found) == (data + 1.0) ** 2).all()
 
 
-async def test_predict_leaves_nothing_behind() -> None:
+async def test_predict_keeps_one_graph_for_the_next_time() -> None:
     model = await create()
-    before = model.memory()
     await model.predict([[1, 2, 3, 4]] * 9, batch_size=4)
-    assert model.memory() == before
+    once = model.memory()
+    await model.predict([[1, 2, 3, 4]] * 6, batch_size=4)
+    assert model.memory() == once
+    await model.predict([[1, 2, 3, 4]] * 6, batch_size=2)
+    assert (model.memory().graphs, model.memory().tensors) == (once.graphs, once.tensors)
 
 
 async def test_predict_of_several_inputs_and_outputs() -> None:
@@ -266,7 +272,11 @@ async def test_restore_best() -> None:
     for restore in (True, False):
         model = await iris()
         history = await model.train(
-            epochs=12, optimizer="sgdm", lr=0.5, schedule="constant", restore_best=restore,
+            epochs=12,
+            optimizer="sgdm",
+            lr=0.5,
+            schedule="constant",
+            restore_best=restore,
             batch_size=105,
         )
         losses[restore] = (await model.test("training")).loss
@@ -275,9 +285,12 @@ async def test_restore_best() -> None:
 
 
 async def test_patience() -> None:
-    model = await create("""
+    model = await create(
+        """
         m:input shape=[2]; m:output shape=[1]; m:loss MSE; m:layers matmul(w, init=zeros), add(b);
-    """, dataset=Dataset([[0.0, 0.0]] * 4, [[0.0]] * 4, split=(1, 0, 0)))
+    """,
+        dataset=Dataset([[0.0, 0.0]] * 4, [[0.0]] * 4, split=(1, 0, 0)),
+    )
     history = await model.train(epochs=50, patience=3)
     assert history.stopped == "patience"
     assert (history.best_epoch, len(history.epochs)) == (1, 4)
@@ -379,9 +392,12 @@ async def test_cancelled_training_leaves_the_model_usable() -> None:
 
 
 async def test_divergence() -> None:
-    model = await create("""
+    model = await create(
+        """
         m:input shape=[2]; m:output shape=[1]; m:loss MSE; m:layers matmul(w), exp();
-    """, dataset=Dataset([[1.0, 50.0]] * 4, [[0.5]] * 4, split=(1, 0, 0)))
+    """,
+        dataset=Dataset([[1.0, 50.0]] * 4, [[0.5]] * 4, split=(1, 0, 0)),
+    )
     before = model.memory()
     text = await refused("NNM708", model.train(epochs=50, optimizer="sgdm", lr=1e6))
     assert "epoch" in text and "smaller lr" in text

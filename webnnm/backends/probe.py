@@ -51,15 +51,13 @@ async def probe() -> ProbeResult:
         return ProbeResult(
             False,
             devices,
-            "models run on NumPy, because the browser shows WebNN but refused every device: "
+            f"{_fallback()}, because the browser shows WebNN but refused every device: "
             f"{devices['cpu'].reason}",
         )
     parts = [f"{name}: {found.reason}" for name, found in devices.items()]
     same = {found.reason.removesuffix(f" ({name} asked for)") for name, found in devices.items()}
-    where = (
-        f"on {same.pop()}, whichever device is asked for" if len(same) == 1 else "; ".join(parts)
-    )
-    return ProbeResult(True, devices, f"models run on WebNN: {where}")
+    where = f"{same.pop()}, whichever device is asked for" if len(same) == 1 else "; ".join(parts)
+    return ProbeResult(True, devices, f"models run on WebNN ({where})")
 
 
 async def _probe_device(device: str) -> DeviceProbe:
@@ -73,4 +71,10 @@ async def _probe_device(device: str) -> DeviceProbe:
 
 def _without(reason: str) -> ProbeResult:
     devices = {device: DeviceProbe(False, reason) for device in DEVICES}
-    return ProbeResult(False, devices, f"{reason}: models run on NumPy")
+    return ProbeResult(False, devices, f"{reason}: {_fallback()}")
+
+
+def _fallback() -> str:
+    if pyodide_host.offers("numpy"):
+        return "models run on NumPy"
+    return "models cannot run, for this page has no NumPy either"

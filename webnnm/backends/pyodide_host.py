@@ -154,6 +154,13 @@ def has_webnn() -> bool:
     return in_browser() and getattr(import_module("js").navigator, "ml", None) is not None
 
 
+def offers(name: str) -> bool:
+    """Tell whether a package is installed here, or can be loaded into this page."""
+    if find_spec(name) is not None:
+        return True
+    return in_browser() and hasattr(import_module("pyodide_js").lockfile.packages, name)
+
+
 async def load_package(name: str) -> None:
     """Load a package of the page's Pyodide distribution, unless it is loaded already.
 

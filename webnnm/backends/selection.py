@@ -48,7 +48,7 @@ async def _automatic(
         return await _webnn(device, power_preference)
     except BackendError as error:
         if log is not None:
-            log(f"WebNN is not available ({error.message}); NumPy runs the model instead")
+            log(f"{error.message}; NumPy runs the model instead")
     return await _numpy()
 
 

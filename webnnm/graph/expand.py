@@ -33,7 +33,7 @@ from webnnm.notation.syntax import (
 from webnnm.ops.operator import AnyOperator
 
 MAX_DEPTH = 100
-MAX_LAYERS = 200_000
+MAX_LAYERS = 50_000
 
 COMMON = ("shape", "shapes", "repeat", "name", "node", "dataType", "lrm", "init", "trainable")
 """Options that every layer understands."""

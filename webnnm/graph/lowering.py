@@ -155,8 +155,8 @@ class _Lowering:
         return layer.rules.casts and not (layer.rules.condition and position == 0)
 
     def _inner_type(self, layer: LayerVertex) -> DataType:
-        """Return float32 for operators that overflow in float16 (spec B.5, rule 7)."""
-        risky = "overflow" in layer.operator.hazards and layer.written_type is None
+        """Return float32 for float16 operands of operators that compute wide (spec B.5, rule 7)."""
+        risky = "wide" in layer.operator.hazards and layer.written_type is None
         return "float32" if risky and layer.dtype == "float16" else layer.dtype
 
     def _operand(self, source: Source, layer: LayerVertex, dtype: DataType | None) -> Laid:

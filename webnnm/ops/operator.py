@@ -161,7 +161,8 @@ class Operator:
     gradient is cut; gradients of broadcast operands are summed by the caller.
     `reference(np, *arrays, **options)` computes the result with a NumPy-like namespace.
     `layer` says how the notation uses the operator, None if it does not.
-    `hazards` are read by the precision rules: "overflow" operators compute in float32.
+    `hazards` are read by the precision rules: "overflow" leaves the range of float16 easily,
+    "wide" operators compute in float32 when their operands are float16 (spec B.5, rule 7).
     `decompose(b, *operands, **options)` writes the operator with others, for backends without it.
     `summary` is the one-line description for listings.
     """

@@ -222,6 +222,7 @@ def _log_sum_exp(np: Any, x: Any, /, **axes: Any) -> Any:
 
 
 OVERFLOW = frozenset({"overflow"})
+WIDE_INSIDE = frozenset({"overflow", "wide"})
 
 reduce_sum = _reduce(
     "reduceSum",
@@ -265,14 +266,14 @@ reduce_log_sum = _reduce(
     lambda np, x, **k: np.log(np.sum(x, **k)),
     lambda b, g, y, x, axes: g / b.exp(y),
     samples=_samples(low=0.5),
-    hazards=OVERFLOW,
+    hazards=WIDE_INSIDE,
 )
 reduce_log_sum_exp = _reduce(
     "reduceLogSumExp",
     "ln Σ exp x",
     _log_sum_exp,
     lambda b, g, y, x, axes: g * b.exp(x - y),
-    hazards=OVERFLOW,
+    hazards=WIDE_INSIDE,
 )
 reduce_max = _reduce(
     "reduceMax",
@@ -311,5 +312,5 @@ reduce_variance: AnyOperator = Composite(
     decompose=_variance,
     layer=_rules(keep=True),
     samples=_samples(),
-    hazards=OVERFLOW,
+    hazards=WIDE_INSIDE,
 )

@@ -12,7 +12,7 @@ from webnnm.ops.layout import Laid
 from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, sample
 from webnnm.ops.rules import same_shape
 
-OVERFLOW = frozenset({"overflow"})
+HAZARDS = frozenset({"overflow", "wide"})
 
 
 def _gradient(b: Builder, g: Tensor, y: Tensor, _x: Tensor, *, axis: int) -> list[Tensor]:
@@ -68,7 +68,7 @@ softmax = Operator(
     reference=_reference,
     layer=_LAYER,
     samples=(sample((2, 3), axis=1), sample((2, 3, 4), axis=0)),
-    hazards=OVERFLOW,
+    hazards=HAZARDS,
 )
 
 log_softmax = Operator(
@@ -82,5 +82,5 @@ log_softmax = Operator(
     decompose=_log_softmax,
     layer=_LAYER,
     samples=(sample((2, 3), axis=1), sample((2, 3, 4), axis=0)),
-    hazards=OVERFLOW,
+    hazards=HAZARDS,
 )

@@ -95,7 +95,7 @@ exp = _unary(
     "exponential",
     lambda np, x: np.exp(x),
     chain(lambda b, y, x: y),
-    hazards=frozenset({"overflow"}),
+    hazards=frozenset({"overflow", "wide"}),
 )
 floor = _unary(
     "floor", "round down", lambda np, x: np.floor(x), no_gradient, samples=_kink(*range(-2, 3))
@@ -109,7 +109,7 @@ log = _unary(
     lambda np, x: np.log(x),
     chain(lambda b, y, x: b.reciprocal(x)),
     samples=_within(0.5, 3),
-    hazards=frozenset({"overflow"}),
+    hazards=frozenset({"overflow", "wide"}),
 )
 neg = _unary("neg", "negation", lambda np, x: -x, lambda b, g, y, x: [-g], dtypes=SIGNED)
 reciprocal = _unary(

@@ -7,8 +7,10 @@ import pytest
 from tests.unit.graph.texts import model, network
 from webnnm.graph.annotate import Depth, parameter_depths
 
-IRIS = model("dense(shape=[3], activation=relu), dense(shape=[3], activation=softmax)",
-             "dense:layers matmul(w), add(b), activation();")
+IRIS = model(
+    "dense(shape=[3], activation=relu), dense(shape=[3], activation=softmax)",
+    "dense:layers matmul(w), add(b), activation();",
+)
 
 
 def test_iris_has_the_ratios_of_the_specification() -> None:
@@ -34,12 +36,18 @@ def test_longest_paths(layers: str, expected: dict[str, Depth]) -> None:
 
 
 def test_first_user_of_a_shared_parameter_counts() -> None:
-    text = model("matmul(p), tanh(), matmul(p), sin(), reduceSum()", "q:param p shape=[4, 4];",
-                 output="shape=[]")
+    text = model(
+        "matmul(p), tanh(), matmul(p), sin(), reduceSum()",
+        "q:param p shape=[4, 4];",
+        output="shape=[]",
+    )
     assert parameter_depths(network(text)) == {"p": Depth(1, 5)}
 
 
 def test_several_outputs() -> None:
-    text = model("matmul(w, name=x, shape=[3]), tanh()", "n:output shape=[3];",
-                 "n:layers sin(node=x), cos(), exp();")
+    text = model(
+        "matmul(w, name=x, shape=[3]), tanh()",
+        "n:output shape=[3];",
+        "n:layers sin(node=x), cos(), exp();",
+    )
     assert parameter_depths(network(text)) == {"w1": Depth(1, 4)}

@@ -13,7 +13,7 @@ def test_a_declared_parameter_is_one_tensor_however_often_it_is_named() -> None:
     text = model(TWICE, "q:param p shape=[4, 4];")
     assert parameters(text) == {"p": (4, 4), "w1": (4, 3)}
     first, second, _ = network(text).layers
-    assert first.operands[1].vertex is not None
+    assert first.operands[1].vertex is second.operands[1].vertex
     assert run(
         model(TWICE, "q:param p shape=[4, 4];"),
         {
@@ -25,16 +25,23 @@ def test_a_declared_parameter_is_one_tensor_however_often_it_is_named() -> None:
 
 
 def test_tied_weights_stand_in_both_directions() -> None:
-    text = model("matmul(p), tanh(), matmul(p, bTranspose=true)", "q:param p shape=[4, 2];",
-                 output="shape=[4]")
+    text = model(
+        "matmul(p), tanh(), matmul(p, bTranspose=true)",
+        "q:param p shape=[4, 2];",
+        output="shape=[4]",
+    )
     found = network(text)
     assert parameters(text) == {"p": (4, 2)}
     assert found.layers[0].operands[1].vertex is found.layers[2].operands[1].vertex
 
 
 def test_expansions_share_a_declared_parameter() -> None:
-    text = model("unit(), unit()", "unit:layers matmul(p), tanh();", "unit:param p shape=[4, 4];",
-                 output="shape=[4]")
+    text = model(
+        "unit(), unit()",
+        "unit:layers matmul(p), tanh();",
+        "unit:param p shape=[4, 4];",
+        output="shape=[4]",
+    )
     assert parameters(text) == {"p": (4, 4)}
 
 
@@ -53,21 +60,27 @@ def test_shared_false_gives_every_expansion_a_copy() -> None:
 
 
 def test_declared_parameters_join_in_order_of_use() -> None:
-    text = model("matmul(w, shape=[4]), add(b), matmul(a)",
-                 "q:param a shape=[4, 3], b shape=[4], unused shape=[2];")
+    text = model(
+        "matmul(w, shape=[4]), add(b), matmul(a)",
+        "q:param a shape=[4, 3], b shape=[4], unused shape=[2];",
+    )
     assert list(parameters(text)) == ["w1", "b", "a"]
 
 
 def test_options_of_a_declaration() -> None:
-    text = model("matmul(p)", "q:param p shape=[4, 3] init=normal(0.1) trainable=false lrm=0.25 "
-                 "decay=false;")
+    text = model(
+        "matmul(p)", "q:param p shape=[4, 3] init=normal(0.1) trainable=false lrm=0.25 decay=false;"
+    )
     (found,) = network(text).parameters
     assert (found.trainable, found.lrm, found.decay) == (False, 0.25, False)
 
 
 def test_integer_parameter_that_is_not_trainable() -> None:
-    text = model("gather(indices=p), reduceSum()", "q:param p int32 shape=[2] trainable=false;",
-                 output="shape=[]")
+    text = model(
+        "gather(indices=p), reduceSum()",
+        "q:param p int32 shape=[2] trainable=false;",
+        output="shape=[]",
+    )
     assert network(text).parameters[0].dtype == "int32"
 
 

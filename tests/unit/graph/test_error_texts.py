@@ -47,10 +47,14 @@ def test_error_in_the_root_block_has_no_chain() -> None:
         ("m:input shape=[3];\nm:¦output shape=[3];", "NNM203"),
         ("m:input shape=[3];\nm:output shape=[3];\nm:layers tanh();\nm:loss ¦MSSE;", "NNM601"),
         ("m:input shape=[3];\nm:output shape=[3];\nm:layers tanh();\nm:loss ¦HL;", "NNM602"),
-        ("m:input shape=[3];\nm:output shape=[3];\nm:layers tanh();\nm:loss MSE;\nm:delta ¦1;",
-         "NNM603"),
-        ("m:input shape=[3];\nm:output shape=[3];\nm:layers tanh();\nm:loss HUL;\nm:delta ¦0;",
-         "NNM603"),
+        (
+            "m:input shape=[3];\nm:output shape=[3];\nm:layers tanh();\nm:loss MSE;\nm:delta ¦1;",
+            "NNM603",
+        ),
+        (
+            "m:input shape=[3];\nm:output shape=[3];\nm:layers tanh();\nm:loss HUL;\nm:delta ¦0;",
+            "NNM603",
+        ),
         ("m:input shape=[3];\nm:output shape=[3];\nm:layers tanh();\nn:¦loss MSE;", "NNM603"),
     ],
 )

@@ -95,8 +95,11 @@ def test_init_of_a_layer_is_for_weights_only() -> None:
 
 
 def test_shared_parameter_is_judged_by_its_first_use() -> None:
-    text = model("matmul(p), relu(), matmul(p, bTranspose=true)", "q:param p shape=[4, 2];",
-                 output="shape=[4]")
+    text = model(
+        "matmul(p), relu(), matmul(p, bTranspose=true)",
+        "q:param p shape=[4, 2];",
+        output="shape=[4]",
+    )
     assert initialisers(network(text)) == {"p": uniform(math.sqrt(6 / 4))}
 
 
@@ -108,15 +111,28 @@ def test_declared_parameter_takes_the_role_of_its_first_use() -> None:
 
 def test_declared_parameter_of_another_role() -> None:
     """Anything else starts as Glorot uniform from rank 2 on, else with zeros."""
-    text = model("matmul(w), residual(to=p), reduceSum(), add(q)", "k:param p shape=[2, 3];",
-                 "k:param q shape=[];", input="shape=[2, 4]", output="shape=[]")
+    text = model(
+        "matmul(w), residual(to=p), reduceSum(), add(q)",
+        "k:param p shape=[2, 3];",
+        "k:param q shape=[];",
+        input="shape=[2, 4]",
+        output="shape=[]",
+    )
     found = initialisers(network(text.replace("matmul(w)", "matmul(w, shape=[2, 3])")))
     assert (found["p"], found["q"]) == (uniform(math.sqrt(6 / 5)), constant(0))
 
 
 def test_fans_of_higher_ranks() -> None:
-    found = initialisers(network(model("matmul(p)", "q:param p shape=[2, 5, 3];",
-                                       input="shape=[2, 4, 5]", output="shape=[2, 4, 3]")))
+    found = initialisers(
+        network(
+            model(
+                "matmul(p)",
+                "q:param p shape=[2, 5, 3];",
+                input="shape=[2, 4, 5]",
+                output="shape=[2, 4, 3]",
+            )
+        )
+    )
     assert found["p"].kind == "uniform"
 
 

@@ -42,8 +42,12 @@ def test_blocks_written_in_reverse_order_of_flow() -> None:
     "text",
     [
         model("unit(repeat=5), matmul(w)", UNIT),
-        model("tanh(name=x), matmul(w, shape=[3]), add(c), softmax()", "c float16 [3] 1;",
-              "n:output shape=[4];", "n:layers exp(node=x);"),
+        model(
+            "tanh(name=x), matmul(w, shape=[3]), add(c), softmax()",
+            "c float16 [3] 1;",
+            "n:output shape=[4];",
+            "n:layers exp(node=x);",
+        ),
     ],
 )
 def test_two_elaborations_give_equal_plans(text: str) -> None:

@@ -215,13 +215,18 @@ def test_inherited_options_only_bind_placeholders() -> None:
 
 
 def test_inner_binding_wins() -> None:
-    text = model("outer(f=tanh)", "outer:layers inner(f=sin), inner();",
-                 "inner:layers matmul(w, shape=[3]), f();")
+    text = model(
+        "outer(f=tanh)",
+        "outer:layers inner(f=sin), inner();",
+        "inner:layers matmul(w, shape=[3]), f();",
+    )
     assert operators(text) == ["matmul", "sin", "matmul", "tanh"]
 
 
 def test_binding_is_passed_on_by_name() -> None:
-    text = model("outer(n=3)", "outer:layers inner(width=n);", "inner:layers matmul(w, shape=[width]);")
+    text = model(
+        "outer(n=3)", "outer:layers inner(width=n);", "inner:layers matmul(w, shape=[width]);"
+    )
     assert parameters(text) == {"w1": (4, 3)}
 
 

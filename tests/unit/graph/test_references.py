@@ -23,8 +23,10 @@ def operand(text: str, label: str) -> object:
         (model("add(input), matmul(w)"), "InputVertex"),
         (model("add(m:input), matmul(w)"), "InputVertex"),
         (model("add(side), matmul(w)", "side:input shape=[4];"), "InputVertex"),
-        (model("add(side), matmul(w)", "side:input shape=[4];", "side:layers tanh();"),
-         "LayerVertex"),
+        (
+            model("add(side), matmul(w)", "side:input shape=[4];", "side:layers tanh();"),
+            "LayerVertex",
+        ),
         (model("add(bias), matmul(w)"), "ParameterVertex"),
         (model("add(bias), matmul(w)", "q:param bias shape=[4];"), "ParameterVertex"),
     ],
@@ -40,8 +42,9 @@ def test_local_names_hide_outer_ones() -> None:
 
 
 def test_forward_references() -> None:
-    text = model("add([later, input]), matmul(w)", "side:layers tanh(name=later);",
-                 "side:input shape=[4];")
+    text = model(
+        "add([later, input]), matmul(w)", "side:layers tanh(name=later);", "side:input shape=[4];"
+    )
     assert [layer.label for layer in network(text).order] == ["later", "add1", "matmul1"]
 
 
@@ -146,8 +149,13 @@ def test_behind_a_loop_is_not_in_it() -> None:
 
 
 def test_blocks_that_feed_each_other_without_a_loop() -> None:
-    text = model("add([other, 1]), matmul(w), tanh(name=late)", "other:input shape=[4];",
-                 "other:layers sin();", "third:output shape=[3];", "third:layers cos(node=late);")
+    text = model(
+        "add([other, 1]), matmul(w), tanh(name=late)",
+        "other:input shape=[4];",
+        "other:layers sin();",
+        "third:output shape=[3];",
+        "third:layers cos(node=late);",
+    )
     assert calls(text)[-2:] == ["tanh", "cos"]
 
 

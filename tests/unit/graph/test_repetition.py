@@ -27,14 +27,19 @@ def test_shapes_repeat_once_per_shape() -> None:
     text = model("unit(shapes=[[8], [6], {labels:3}])", UNIT)
     found = parameters(text)
     assert {n: s for n, s in found.items() if n[0] == "w"} == {
-        "w1": (4, 8), "w2": (8, 6), "w3": (6, 3),
+        "w1": (4, 8),
+        "w2": (8, 6),
+        "w3": (6, 3),
     }
     assert network(text).layers[-1].features[0].names == ("labels",)
 
 
 def test_name_is_the_last_ones_and_node_the_first_ones() -> None:
-    text = model("tanh(name=x), sin(), mul(2, repeat=3, name=last, node=x), matmul(w), add([last])"
-                 .replace(", add([last])", ""))
+    text = model(
+        "tanh(name=x), sin(), mul(2, repeat=3, name=last, node=x), matmul(w), add([last])".replace(
+            ", add([last])", ""
+        )
+    )
     layers = {layer.label: layer for layer in network(text).layers}
     assert list(layers) == ["x", "mul1", "mul2", "last", "matmul1"]
     assert layers["mul1"].operands[0].vertex is layers["x"]

@@ -27,16 +27,12 @@ def test_what_is_added(option: str, expected: float) -> None:
 
 
 def test_to_names_any_layer() -> None:
-    text = model(
-        "add(1, name=a), mul(2), residual(to=a)", input="shape=[1]", output="shape=[1]"
-    )
+    text = model("add(1, name=a), mul(2), residual(to=a)", input="shape=[1]", output="shape=[1]")
     assert run(text, {"m": [[5]]}) == [[18]]
 
 
 def test_skip_of_a_name_means_to() -> None:
-    text = model(
-        "add(1, name=a), mul(2), residual(skip=a)", input="shape=[1]", output="shape=[1]"
-    )
+    text = model("add(1, name=a), mul(2), residual(skip=a)", input="shape=[1]", output="shape=[1]")
     assert run(text, {"m": [[5]]}) == [[18]]
 
 

@@ -98,8 +98,9 @@ def test_backward_to_the_unknown_part_of_a_concat(axis: str) -> None:
 
 
 def test_backward_through_a_transpose_of_names() -> None:
-    text = model("matmul(w), transpose(permutation=[1, 0])", input="shape=[2, 4]",
-                 output="shape=[3, 2]")
+    text = model(
+        "matmul(w), transpose(permutation=[1, 0])", input="shape=[2, 4]", output="shape=[3, 2]"
+    )
     assert parameters(text) == {"w1": (4, 3)}
 
 
@@ -114,8 +115,9 @@ def test_written_shape_is_a_fact_for_both_sides() -> None:
 
 
 def test_facts_travel_across_blocks() -> None:
-    text = model("matmul(w, name=x), tanh(), matmul(w)", "n:output shape=[7];",
-                 "n:layers sin(node=x);")
+    text = model(
+        "matmul(w, name=x), tanh(), matmul(w)", "n:output shape=[7];", "n:layers sin(node=x);"
+    )
     assert parameters(text) == {"w1": (4, 7), "w2": (7, 3)}
 
 
@@ -175,8 +177,15 @@ def test_contradictions(code: str, layers: str, input: str, output: str) -> None
 
 
 def test_unknown_dimension_has_a_suggestion() -> None:
-    fails("NNM307", model("reverse(¦axes=[widht])", input="shape={height:2, width:2}",
-                          output="shape={height:2, width:2}"), hint='"width"')
+    fails(
+        "NNM307",
+        model(
+            "reverse(¦axes=[widht])",
+            input="shape={height:2, width:2}",
+            output="shape={height:2, width:2}",
+        ),
+        hint='"width"',
+    )
 
 
 # Names.
@@ -201,8 +210,9 @@ def test_unknown_dimension_has_a_suggestion() -> None:
 )
 def test_names_of_results(layers: str, expected: tuple[str | None, ...]) -> None:
     shape = {2: "shape=[7, 7]", 1: "shape=[7]"}[len(expected)]
-    text = model(layers, "table {x:3, letters:5} 1;", input="shape={rows:2, columns:3}",
-                 output=shape)
+    text = model(
+        layers, "table {x:3, letters:5} 1;", input="shape={rows:2, columns:3}", output=shape
+    )
     sizes = str(fails("NNM402", text).message.split("inferred ")[1])
     found = network(text.replace(shape, f"shape={sizes}"))
     assert found.layers[-1].features[0].names == expected
@@ -216,27 +226,40 @@ def test_names_of_rank_one() -> None:
 
 def test_smaller_operand_aligns_by_name() -> None:
     text = model(
-        "add(scale)", "scale {channels:2} [10, 20];",
-        input="shape={channels:2, width:3}", output="shape={channels:2, width:3}",
+        "add(scale)",
+        "scale {channels:2} [10, 20];",
+        input="shape={channels:2, width:3}",
+        output="shape={channels:2, width:3}",
     )
     assert run(text, {"m": [[[1, 2, 3], [4, 5, 6]]]}) == [[[11, 12, 13], [24, 25, 26]]]
 
 
 def test_smaller_operand_without_names_aligns_from_the_end() -> None:
-    text = model("add([10, 20, 30])", input="shape={channels:2, width:3}",
-                 output="shape={channels:2, width:3}")
+    text = model(
+        "add([10, 20, 30])",
+        input="shape={channels:2, width:3}",
+        output="shape={channels:2, width:3}",
+    )
     assert run(text, {"m": [[[1, 2, 3], [4, 5, 6]]]}) == [[[11, 22, 33], [14, 25, 36]]]
 
 
 def test_equal_ranks_do_not_align_by_name() -> None:
-    text = model("add(other)", "other {b:2, a:2} [1, 2, 3, 4];", input="shape={a:2, b:2}",
-                 output="shape={a:2, b:2}")
+    text = model(
+        "add(other)",
+        "other {b:2, a:2} [1, 2, 3, 4];",
+        input="shape={a:2, b:2}",
+        output="shape={a:2, b:2}",
+    )
     assert run(text, {"m": [[[0, 0], [0, 0]]]}) == [[[1, 2], [3, 4]]]
 
 
 def test_name_that_occurs_twice_becomes_unnamed() -> None:
-    text = model("matmul(table)", "table {x:3, rows:5} 1;", input="shape={rows:2, columns:3}",
-                 output="shape=[2, 5]")
+    text = model(
+        "matmul(table)",
+        "table {x:3, rows:5} 1;",
+        input="shape={rows:2, columns:3}",
+        output="shape=[2, 5]",
+    )
     assert network(text).layers[-1].features[0].names == ("rows", None)
 
 
@@ -244,8 +267,9 @@ def test_name_that_occurs_twice_becomes_unnamed() -> None:
 
 
 def test_permuted_output_names_transpose() -> None:
-    text = model("identity()", input="shape={channels:2, width:3}",
-                 output="shape={width:3, channels:2}")
+    text = model(
+        "identity()", input="shape={channels:2, width:3}", output="shape={width:3, channels:2}"
+    )
     assert calls(text)[-1] == "transpose"
     assert run(text, {"m": [[[1, 2, 3], [4, 5, 6]]]}) == [[[1, 4], [2, 5], [3, 6]]]
 
@@ -257,8 +281,11 @@ def test_other_output_names_rename_by_position() -> None:
 
 
 def test_backward_from_a_permuted_output() -> None:
-    text = model("matmul(w, name=x), identity(shape={a:2, b:3})", input="shape={a:2, c:4}",
-                 output="shape={b:3, a:2}")
+    text = model(
+        "matmul(w, name=x), identity(shape={a:2, b:3})",
+        input="shape={a:2, c:4}",
+        output="shape={b:3, a:2}",
+    )
     assert parameters(text) == {"w1": (4, 3)}
     assert plan(text).outputs["m"].shape == (1, 3, 2)
 
@@ -310,31 +337,47 @@ def test_missing_and_contradicting_lengths() -> None:
     ],
 )
 def test_reductions_along_the_sequence(axes: str, shape: str, expected: list[object]) -> None:
-    text = model(f"reduceSum(axes={axes})", input="shape=[2] sequence=words",
-                 output=f"shape={shape}")
+    text = model(
+        f"reduceSum(axes={axes})", input="shape=[2] sequence=words", output=f"shape={shape}"
+    )
     assert run(text, {"m": [[[1, 2], [3, 4], [5, 6]]]}, {"words": 3}) == expected
 
 
 def test_value_without_a_sequence_broadcasts_over_it() -> None:
-    text = model("add(side)", "side:input shape=[2];", input="shape=[2] sequence=true",
-                 output="shape=[2]")
+    text = model(
+        "add(side)", "side:input shape=[2];", input="shape=[2] sequence=true", output="shape=[2]"
+    )
     found = run(text, {"m": [[[1, 2], [3, 4]]], "side": [[10, 20]]}, {"sequence": 2})
     assert found == [[[11, 22], [13, 24]]]
 
 
 def test_sequences_of_different_names_do_not_combine() -> None:
-    fails("NNM411", model("¦add(side)", "side:input shape=[4] sequence=frames;",
-                          input="shape=[4] sequence=words", output="shape=[4]"),
-          says='"frames" and "words"')
+    fails(
+        "NNM411",
+        model(
+            "¦add(side)",
+            "side:input shape=[4] sequence=frames;",
+            input="shape=[4] sequence=words",
+            output="shape=[4]",
+        ),
+        says='"frames" and "words"',
+    )
 
 
 @pytest.mark.parametrize("declared", ["frames", "false", "{frames:3}"])
 def test_sequence_of_an_output_is_checked(declared: str) -> None:
-    fails("NNM411", model("matmul(w)", input="shape=[4] sequence=words",
-                          output=f"shape=[3] ¦sequence={declared}"))
+    fails(
+        "NNM411",
+        model(
+            "matmul(w)", input="shape=[4] sequence=words", output=f"shape=[3] ¦sequence={declared}"
+        ),
+    )
 
 
 def test_transpose_with_batch_and_sequence() -> None:
-    text = model("transpose(permutation=[sequence, batch, features])",
-                 input="shape=[4] sequence=true", output="shape=[4]")
+    text = model(
+        "transpose(permutation=[sequence, batch, features])",
+        input="shape=[4] sequence=true",
+        output="shape=[4]",
+    )
     assert plan(text, batch=2, sequence={"sequence": 3}).outputs["m"].shape == (3, 2, 4)

@@ -70,12 +70,22 @@ def test_type_of_a_layer(
         ("int32", "", "add(1), mul(2)", (), ["add", "mul"]),
         ("int32", "float32", "add(1)", (), ["add", "cast float32"]),
         ("int32", "", "add(1), add(b)", (), ["add", "cast float32", "add"]),
-        ("int32", "", "add(c), mul(c)", ("c float16 [3] [1, 2, 3];",),
-         ["cast float16", "add", "mul"]),
+        (
+            "int32",
+            "",
+            "add(c), mul(c)",
+            ("c float16 [3] [1, 2, 3];",),
+            ["cast float16", "add", "mul"],
+        ),
         ("float16", "", "add(c)", ("c int32 [3] [1, 2, 3];",), ["cast float16", "add"]),
         # One cast per value and type, shared by all users.
-        ("int32", "", "sqrt(name=x), sin(node=m:input), add(x)", (),
-         ["cast float32", "sin", "sqrt", "add"]),
+        (
+            "int32",
+            "",
+            "sqrt(name=x), sin(node=m:input), add(x)",
+            (),
+            ["cast float32", "sin", "sqrt", "add"],
+        ),
         # 5: parameters are float32 and read through a cast.
         ("float16", "", "add(b)", (), ["cast float16", "add"]),
         # 6: a condition that is no uint8 is compared with 0; casts keep their own type.
@@ -87,8 +97,13 @@ def test_type_of_a_layer(
         ("float16", "", "softmax()", (), ["cast float32", "softmax", "cast float16"]),
         ("float16", "", "softmax(dataType=float16)", (), ["softmax"]),
         ("float16", "", "exp(), tanh()", (), ["cast float32", "exp", "cast float16", "tanh"]),
-        ("float16", "float32", "softmax()", (),
-         ["cast float32", "softmax", "cast float16", "cast float32"]),
+        (
+            "float16",
+            "float32",
+            "softmax()",
+            (),
+            ["cast float32", "softmax", "cast float16", "cast float32"],
+        ),
     ],
     ids=str,
 )
@@ -144,7 +159,8 @@ def test_downward_cast_is_written() -> None:
     error = fails("NNM503", model("tanh()", output="¦float16 shape=[4]"))
     assert "cast(float16)" in error.hint
     assert calls(model("tanh(), cast(float16)", output="float16 shape=[4]")) == [
-        "tanh", "cast float16",
+        "tanh",
+        "cast float16",
     ]
 
 

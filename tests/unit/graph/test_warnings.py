@@ -59,6 +59,10 @@ def test_a_layer_that_is_culled_may_have_an_unknown_shape() -> None:
 
 
 def test_values_of_constants_alone_stay() -> None:
-    text = model("matmul(w), add(doubled)", "c [3] [1, 2, 3];",
-                 "side:layers mul(2, node=c, name=doubled);", "side:output shape=[3];")
+    text = model(
+        "matmul(w), add(doubled)",
+        "c [3] [1, 2, 3];",
+        "side:layers mul(2, node=c, name=doubled);",
+        "side:output shape=[3];",
+    )
     assert "doubled" in labels(text)

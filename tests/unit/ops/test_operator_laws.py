@@ -18,7 +18,7 @@ from webnnm.ops.operator import REQUIRED, AnyOperator, Composite, Operator, Oper
 
 SEEDS = range(5)
 OPERATORS = list(ops.registry().values())
-HAZARDS = frozenset({"overflow"})
+HAZARDS = {"overflow", "wide"}
 PRECISION = {"float32": 1e-5, "float16": 5e-3}
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)

@@ -22,8 +22,10 @@ def evaluated(head: str, loss: object, *, wide: bool = True) -> tuple[object, ob
     from webnnm.backends.reference import evaluate
 
     b = GraphBuilder()
-    z, y, m = b.input("z", "float32", [4, 3]), b.input("y", "float32", [4, 3]), b.input(
-        "m", "float32", [4]
+    z, y, m = (
+        b.input("z", "float32", [4, 3]),
+        b.input("y", "float32", [4, 3]),
+        b.input("m", "float32", [4]),
     )
     output = {
         "softmax": lambda: b.softmax(z, axis=1),
@@ -34,8 +36,7 @@ def evaluated(head: str, loss: object, *, wide: bool = True) -> tuple[object, ob
     rows = loss.rows(b, head_of(output), y)  # type: ignore[attr-defined]
     total = b.reduce_sum(rows * m) / b.reduce_sum(m)
     (dz,) = gradients(total, [z])
-    found = evaluate(b.build({"l": rows, "t": total, "g": dz}), {"z": Z, "y": Y, "m": M},
-                     wide=wide)
+    found = evaluate(b.build({"l": rows, "t": total, "g": dz}), {"z": Z, "y": Y, "m": M}, wide=wide)
     return found["l"], found["t"], found["g"]
 
 
@@ -75,8 +76,9 @@ def test_cross_entropy_of_another_head_is_clamped() -> None:
     b = GraphBuilder()
     p, y = b.input("p", "float32", [3, 2]), b.input("y", "float32", [3, 2])
     rows = CCE.rows(b, head_of(p), y)
-    found = evaluate(b.build({"l": rows}),
-                     {"p": [[0, 1], [0.25, 0.75], [-3, 2]], "y": [[1, 0], [1, 0], [0, 1]]})["l"]
+    found = evaluate(
+        b.build({"l": rows}), {"p": [[0, 1], [0.25, 0.75], [-3, 2]], "y": [[1, 0], [1, 0], [0, 1]]}
+    )["l"]
     assert found[0] == pytest.approx(-math.log(1e-7), rel=1e-3)
     assert found[1] == pytest.approx(-math.log(0.25))
     assert found[2] == pytest.approx(0, abs=1e-6)
@@ -94,13 +96,19 @@ def test_large_logits_stay_finite() -> None:
     assert found["g"].tolist() == [[1, -1]]
 
 
-@pytest.mark.parametrize(("head", "loss"), [("softmax", "CCE"), ("logSoftmax", "CCE"),
-                                            ("sigmoid", "MSE"), ("linear", "MSE")])
+@pytest.mark.parametrize(
+    ("head", "loss"),
+    [("softmax", "CCE"), ("logSoftmax", "CCE"), ("sigmoid", "MSE"), ("linear", "MSE")],
+)
 def test_heads_and_what_they_ask_for(head: str, loss: str) -> None:
     b = GraphBuilder()
     z = b.input("z", "float16", [2, 3])
-    outputs = {"softmax": b.softmax(z, axis=1), "logSoftmax": b.log_softmax(z, axis=1),
-               "sigmoid": b.sigmoid(z), "linear": z + z}
+    outputs = {
+        "softmax": b.softmax(z, axis=1),
+        "logSoftmax": b.log_softmax(z, axis=1),
+        "sigmoid": b.sigmoid(z),
+        "linear": z + z,
+    }
     found = head_of(b.cast(outputs[head], type="float32"))
     assert found.kind == head
     assert (found.output.dtype, found.logits.dtype) == ("float32", "float32")

@@ -28,8 +28,9 @@ def sgdm(w: float, g: float, v: float, rate: float, decay: float) -> tuple[float
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.05])
-@pytest.mark.parametrize(("optimizer", "step"), [(RLION, rlion), (SGDM, sgdm)],
-                         ids=["rlion", "sgdm"])
+@pytest.mark.parametrize(
+    ("optimizer", "step"), [(RLION, rlion), (SGDM, sgdm)], ids=["rlion", "sgdm"]
+)
 def test_several_steps(optimizer: Optimizer, step: Step, decay: float) -> None:
     from webnnm.backends.reference import evaluate
 

@@ -15,8 +15,15 @@ from webnnm.training.schedules import Schedule
         # B = 5, T = 20, W = 5: a ramp of 0.2 per step, then half a cosine over 15 steps.
         (
             {"kind": "cosine", "warmup_epochs": 1},
-            {1: 0.2, 4: 0.8, 5: 1.0, 10: 0.75, 12: 0.5 * (1 + math.cos(7 / 15 * math.pi)),
-             15: 0.25, 20: 0.0},
+            {
+                1: 0.2,
+                4: 0.8,
+                5: 1.0,
+                10: 0.75,
+                12: 0.5 * (1 + math.cos(7 / 15 * math.pi)),
+                15: 0.25,
+                20: 0.0,
+            },
         ),
         (
             {"kind": "cosine", "warmup_epochs": 1, "min_rate": 0.1},
@@ -28,8 +35,7 @@ from webnnm.training.schedules import Schedule
         ({"kind": "constant", "epochs": 60}, {1: 1 / 15, 14: 14 / 15, 15: 1.0, 16: 1.0}),
         # No warm-up in a single epoch.
         ({"kind": "constant", "epochs": 1}, {1: 1.0, 5: 1.0}),
-        ({"kind": "cosine", "epochs": 1},
-         {1: 0.5 * (1 + math.cos(math.pi / 5)), 5: 0.0}),
+        ({"kind": "cosine", "epochs": 1}, {1: 0.5 * (1 + math.cos(math.pi / 5)), 5: 0.0}),
     ],
     ids=str,
 )

@@ -53,7 +53,10 @@ class Written:
         dz = (prob - y) / n
         dh = (dz @ p["w2"].T) * (hidden > 0)
         slopes = {
-            "w2": hidden.T @ dz, "b2": dz.sum(axis=0), "w1": x.T @ dh, "b1": dh.sum(axis=0),
+            "w2": hidden.T @ dz,
+            "b2": dz.sum(axis=0),
+            "w1": x.T @ dh,
+            "b1": dh.sum(axis=0),
         }
         for name, g in slopes.items():
             g = g + (decay if g.ndim >= 2 else 0) * p[name]
@@ -100,8 +103,9 @@ async def test_frozen_parameters_stay_and_have_no_state() -> None:
     before = values(trained)
     tensors = trained.memory().tensors
     seen: list[int] = []
-    await trained.train(epochs=2, optimizer="sgdm", lr=0.1,
-                        on_epoch=lambda _: seen.append(trained.memory().tensors))
+    await trained.train(
+        epochs=2, optimizer="sgdm", lr=0.1, on_epoch=lambda _: seen.append(trained.memory().tensors)
+    )
     after = values(trained)
     assert (before["w1"] == after["w1"]).all()
     assert (before["b1"] == after["b1"]).all()
@@ -117,8 +121,14 @@ async def test_multipliers_scale_the_steps() -> None:
     for lrm in ("", ", lrm=0.5"):
         trained = await model(text.format(lrm), data(ROWS))
         before = values(trained)["w1"]
-        await trained.train(epochs=1, optimizer="sgdm", lr=0.1, weight_decay=0,
-                            schedule="constant", restore_best=False)
+        await trained.train(
+            epochs=1,
+            optimizer="sgdm",
+            lr=0.1,
+            weight_decay=0,
+            schedule="constant",
+            restore_best=False,
+        )
         moved[lrm] = values(trained)["w1"] - before
     assert np.allclose(moved[", lrm=0.5"], moved[""] / 2, atol=1e-7)
 
@@ -131,8 +141,14 @@ async def test_decay_is_for_weights_unless_said_otherwise() -> None:
     found = {}
     for decay in ("auto", "true", "false"):
         trained = await model(text.format(decay), data(ROWS))
-        await trained.train(epochs=1, optimizer="sgdm", lr=0.1, weight_decay=0.5,
-                            schedule="constant", restore_best=False)
+        await trained.train(
+            epochs=1,
+            optimizer="sgdm",
+            lr=0.1,
+            weight_decay=0.5,
+            schedule="constant",
+            restore_best=False,
+        )
         found[decay] = values(trained)["b"]
     assert (found["auto"] == found["false"]).all()
     assert np.allclose(found["false"] - found["true"], 0.1 * 0.5, atol=1e-6)
@@ -160,7 +176,11 @@ async def test_parameter_without_a_path(cut: str) -> None:
     with pytest.raises(ModelError) as caught:
         await trained.train(epochs=1)
     error = caught.value
-    assert (error.code, error.line, error.column) == ("NNM606", 2, text.split("\n")[1].index("w)") + 1)
+    assert (error.code, error.line, error.column) == (
+        "NNM606",
+        2,
+        text.split("\n")[1].index("w)") + 1,
+    )
     assert '"w1"' in error.message
 
 
@@ -170,8 +190,9 @@ async def test_shared_parameter_gets_the_sum_of_its_gradients() -> None:
     m:layers matmul(p), matmul(p);
     """
     trained = await model(text, Dataset([[1.0, 2.0]], [[0.0, 1.5]], split=(1, 0, 0)))
-    await trained.train(epochs=1, optimizer="sgdm", lr=0.1, weight_decay=0, schedule="constant",
-                        restore_best=False)
+    await trained.train(
+        epochs=1, optimizer="sgdm", lr=0.1, weight_decay=0, schedule="constant", restore_best=False
+    )
     x, p = np.array([[1.0, 2.0]]), np.full((2, 2), 0.5)
     hidden = x @ p
     slope = (hidden @ p - [[0.0, 1.5]]) * 2 / 2
