@@ -35,27 +35,28 @@ CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff"
 """Characters that may not occur anywhere, not even in comments and strings."""
 
 _IN_STRING = rf"\t\r\n{CONTROL}"
+# Only single classes repeat possessively: Python before 3.11.4 loses its place after such groups.
 _TOKEN = re.compile(
     rf"""
     # Blanks match nothing here, so that searching for the next token skips them.
     (?P<word> \w++ (?! [.%] | [+-][\w.] ) )
   | (?P<mark> [,()\[\]{{}}=:;] )
-  | (?P<compound> [+-]?[\w.]++ (?: [+-][\w.]++ )*+ %? )
+  | (?P<compound> [+-]?[\w.]++ (?: [+-][\w.]++ )* %? )
   | (?P<comment> (?: \# | // ) [^\r\n{CONTROL}]*+
-               | /\* [^*{CONTROL}]*+ (?: \*++ [^*/{CONTROL}] [^*{CONTROL}]*+ )*+ \*++ / )
-  | (?P<string> " [^"\\{_IN_STRING}]*+ (?: \\ [^{_IN_STRING}] [^"\\{_IN_STRING}]*+ )*+ "
-              | ' [^'\\{_IN_STRING}]*+ (?: \\ [^{_IN_STRING}] [^'\\{_IN_STRING}]*+ )*+ ' )
+               | /\* [^*{CONTROL}]*+ (?: \*++ [^*/{CONTROL}] [^*{CONTROL}]*+ )* \*++ / )
+  | (?P<string> " [^"\\{_IN_STRING}]*+ (?: \\ [^{_IN_STRING}] [^"\\{_IN_STRING}]*+ )* "
+              | ' [^'\\{_IN_STRING}]*+ (?: \\ [^{_IN_STRING}] [^'\\{_IN_STRING}]*+ )* ' )
   | (?P<error> [^ \t\r\n] )
     """,
     re.VERBOSE | re.ASCII,
 )
 _GAP = re.compile(
-    rf"(?:[ \t\r\n]++|(?:\#|//)[^\r\n{CONTROL}]*+|/\*(?:[^*{CONTROL}]++|\*(?!/))*+\*/)*+"
+    rf"(?:[ \t\r\n]++|(?:\#|//)[^\r\n{CONTROL}]*+|/\*(?:[^*{CONTROL}]++|\*(?!/))*\*/)*"
 )
 _NAME_CHARACTER = rf"""[^ "\#'*/;{_IN_STRING}]"""
 # A slash is text unless it begins a comment.
-_NAME_WORD = rf"(?:/?{_NAME_CHARACTER})++(?:/(?![/*]))?+"
-_NAME_TEXT = re.compile(rf"{_NAME_WORD}(?:[ \t]++{_NAME_WORD})*+")
+_NAME_WORD = rf"(?:/?{_NAME_CHARACTER})+(?:/(?![/*]))?"
+_NAME_TEXT = re.compile(rf"{_NAME_WORD}(?:[ \t]++{_NAME_WORD})*")
 _STRAY = re.compile(r"""[ \t]*+(["'*]|/(?![/*]))""")
 """What cannot go on a free text; a comment, `;` and the end of the line can."""
 
