@@ -113,12 +113,8 @@ async def stop():
 async def classify(request):
     """Return the probability of each class for four measurements in centimetres."""
     flower = json.loads(request)["flower"]
-    if "model" in dataset.standardization:
-        from webnnm.arrays import HostArray
-
-        flower = dataset.standardization["model"].apply(HostArray.of(flower)).tolist()
     try:
-        (shares,) = (await model.predict([flower])).tolist()
+        (shares,) = (await model.predict([flower], raw=True)).tolist()
     except WebNNMError as error:
         return json.dumps({"error": str(error)})
     return json.dumps({"shares": dict(zip(dataset.labels(), shares, strict=True))})

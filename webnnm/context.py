@@ -7,6 +7,7 @@ from typing import Any
 
 from webnnm.arrays import HostArray
 from webnnm.backends.base import Backend, DeviceTensor, Executable
+from webnnm.data.standardize import Standardization
 from webnnm.dtypes import is_float
 from webnnm.errors import DataError, suggestion
 from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
@@ -16,6 +17,7 @@ from webnnm.random import Purpose, Stream
 from webnnm.shapes import count
 
 Parameters = Callable[[], Mapping[str, DeviceTensor]]
+Standardizations = Callable[[], Mapping[str, Standardization]]
 
 
 class InferenceContext:
@@ -39,6 +41,7 @@ class InferenceContext:
         network: Network,
         backend: Backend,
         parameters: Parameters,
+        standardizations: Standardizations,
         *,
         batch_size: int,
         sequence: Mapping[str, int],
@@ -47,6 +50,7 @@ class InferenceContext:
         self._network = network
         self._backend = backend
         self._parameters = parameters
+        self._standardizations = standardizations
         self._batch = _positive("batch_size", batch_size)
         self._sequence = dict(sequence)
         self._seed = seed
@@ -76,28 +80,30 @@ class InferenceContext:
             self._sequence |= {name: length for name in names if name is not None}
         self._forget()
 
-    def set_data(self, *name_and_data: Any) -> Any:
+    def set_data(self, *name_and_data: Any, raw: bool = False) -> Any:
         """Set an input and return it as an array: `set_data(data)` or `set_data(name, data)`.
 
         Data is an array, nested lists, or a number that fills the input. Its element count equals
-        the input's `[batch, sequence?, features…]`.
+        the input's `[batch, sequence?, features…]`. `raw` data are in the units of the dataset and
+        are standardised as its training rows were, if those were.
 
         Raises `DataError` NNM702 where it does not, NNM710 for an unknown name.
         """
         name, data = self._name_and_rest(name_and_data)
         type = self._type(name)
         if isinstance(data, int | float):
-            array = HostArray.of([data] * count(type.shape), type.dtype, type.shape)
-        else:
-            found = HostArray.of(data, type.dtype)
-            if count(found.shape) != count(type.shape):
-                raise DataError(
-                    "NNM702",
-                    f'input "{name}" takes {count(type.shape)} values {type}, '
-                    f"{count(found.shape)} given",
-                    hint="see set_batch_size and set_sequence_length",
-                )
-            array = HostArray.of(found, shape=type.shape)
+            data = [data] * count(type.shape)
+        if raw:
+            data = self._standardized(name, HostArray.of(data))
+        found = HostArray.of(data, type.dtype)
+        if count(found.shape) != count(type.shape):
+            raise DataError(
+                "NNM702",
+                f'input "{name}" takes {count(type.shape)} values {type}, '
+                f"{count(found.shape)} given",
+                hint="see set_batch_size and set_sequence_length",
+            )
+        array = HostArray.of(found, shape=type.shape)
         self._data[name] = array
         return array.public()
 
@@ -176,6 +182,10 @@ class InferenceContext:
             for name, type in self._executable.outputs.items():
                 self._results[name] = await self._backend.tensor(type)
         return self._executable
+
+    def _standardized(self, name: str, data: HostArray) -> HostArray:
+        standardization = self._standardizations().get(name)
+        return data if standardization is None else standardization.apply(data)
 
     def _forget(self) -> None:
         self._backend.release(*self._tensors.values(), *self._results.values())

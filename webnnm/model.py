@@ -13,6 +13,7 @@ from webnnm.binding import DataBinding, bind
 from webnnm.context import InferenceContext
 from webnnm.data.dataset import Dataset
 from webnnm.data.source import read_text
+from webnnm.data.standardize import Standardization
 from webnnm.errors import DataError, suggestion
 from webnnm.evaluation import Report, TestResult, evaluate
 from webnnm.evaluator import Evaluator
@@ -126,7 +127,7 @@ class NNModel:
         await model.parameters.initialise(model.seed)
         log(
             f"{model.name or 'model'}: {model.parameters.count:,} parameters, "
-            f"{len(network.layers)} layers, on {chosen.device}"
+            f"{len(network.layers)} layers, on {chosen.description}"
         )
         return model
 
@@ -177,11 +178,11 @@ class NNModel:
 
     def summary(self) -> str:
         """Return a table of layers, shapes and parameters."""
-        return summary(self.network, self.backend.device)
+        return summary(self.network, self.backend.description)
 
     def report(self) -> str:
         """Return what runs the model, and what its graphs were changed in to run there."""
-        lines = [f"runs on {self.backend.device}"]
+        lines = [f"runs on {self.backend.description}"]
         lines += [f"- {text}" for text in self.backend.rewrites] or ["- no rewrites"]
         return "\n".join(lines)
 
@@ -203,6 +204,7 @@ class NNModel:
             self.network,
             self.backend,
             lambda: self.parameters.tensors,
+            self._standardizations,
             batch_size=batch_size,
             sequence=self.sequence,
             seed=self.seed,
@@ -216,10 +218,11 @@ class NNModel:
         await context.run()
         return context
 
-    async def predict(self, data: Any, batch_size: int | None = None) -> Any:
+    async def predict(self, data: Any, batch_size: int | None = None, *, raw: bool = False) -> Any:
         """Return the outputs for any number of rows: array in, array out; dict in, dict out.
 
         `data` is `[rows, features…]`, or block → such an array; the result has the same form.
+        `raw` data are in the units of the dataset and are standardised as its training rows were.
         """
         several = isinstance(data, Mapping)
         given = cast("Mapping[str, Any]", data) if several else {self.inputs()[0]: data}
@@ -235,7 +238,8 @@ class NNModel:
             # The last batch starts earlier, so that every batch is full.
             first = min(start, rows - size)
             for name, values in arrays.items():
-                self._predictor.set_data(name, values.rows(range(first, first + size)))
+                rows_now = values.rows(range(first, first + size))
+                self._predictor.set_data(name, rows_now, raw=raw)
             await self._predictor.run()
             for name, fresh in (await self._predictor.read_outputs()).items():
                 parts[name].append(fresh.rows(range(start - first, size)))
@@ -336,6 +340,14 @@ class NNModel:
             yield
         finally:
             self._busy = False
+
+    def _standardizations(self) -> Mapping[str, Standardization]:
+        """Return how raw inputs are standardised, by block."""
+        if self._binding is None:
+            return {}
+        fitted = self._binding.dataset.standardization
+        bound = {block: binding.field for block, binding in self._binding.inputs.items()}
+        return {block: fitted[field] for block, field in bound.items() if field in fitted}
 
     def _set_sequence_length(self, length: int | Mapping[str, int] | None) -> None:
         if isinstance(length, Mapping):

@@ -113,7 +113,7 @@ class Training:
         model = self._model
         model.log(
             f"training {run.rows} rows in {run.steps} batches of {run.batch} with "
-            f"{settings['optimizer']}, lr {settings['lr']:g}, on {model.backend.device}"
+            f"{settings['optimizer']}, lr {settings['lr']:g}, on {model.backend.description}"
         )
         waited = 0
         for epoch in range(1, settings["epochs"] + 1):

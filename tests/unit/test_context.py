@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, NNModel
+from webnnm import DataError, Dataset, IrisDataset, NNModel
 
 np = pytest.importorskip("numpy")
 
@@ -185,3 +185,22 @@ async def test_closing_frees_the_tensors() -> None:
     assert model.memory() != before
     made.close()
     assert model.memory() == before
+
+
+async def test_raw_data_are_standardised_as_the_training_rows_were() -> None:
+    iris = await IrisDataset.create(standardize=True)
+    model = await NNModel.create(
+        source="m:input shape=[4]; m:output shape=[4]; m:layers identity();", log=lambda _: None
+    )
+    model.set_dataset(Dataset([[5.0, 3, 4, 1]] * 4, [[0.5, 0, 0, 0]] * 4, split=(4, 0, 0)))
+    plain = await model.predict([[5.0, 3, 4, 1]], raw=True)
+    assert plain.tolist() == [[5, 3, 4, 1]], "nothing was standardised"
+    fitted = iris.standardization["model"]
+    trained = await NNModel.create(
+        source="m:input shape=[4]; m:output shape=[3]; m:layers slice([0], [3]);",
+        dataset=iris,
+        log=lambda _: None,
+    )
+    context = await trained.create_context()
+    assert context.set_data(fitted.mean, raw=True).tolist() == pytest.approx([[0] * 4], abs=1e-6)
+    assert context.set_data(fitted.mean).tolist() == pytest.approx([list(fitted.mean)])

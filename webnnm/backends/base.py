@@ -91,6 +91,11 @@ class Backend(ABC):
     device: str
     rewrites: list[str]
 
+    @property
+    def description(self) -> str:
+        """What runs graphs, in words, for logs and tables."""
+        return self.device
+
     @abstractmethod
     async def compile(self, graph: Graph) -> Executable:
         """Compile a graph.

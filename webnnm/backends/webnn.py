@@ -134,6 +134,11 @@ class WebNNBackend(Backend):
         runs = "+".join(devices) or "a device that the browser does not tell"
         self.device = f"{runs} ({self._asked} asked for)" if self._asked not in ("", runs) else runs
 
+    @property
+    def description(self) -> str:
+        """What runs graphs, in words, for logs and tables."""
+        return f"WebNN ({self.device})"
+
     async def compile(self, graph: Graph) -> Executable:
         """Rewrite a graph for what this browser can do, then build it; equal plans share a graph.
 
