@@ -146,7 +146,15 @@ async def test_lost_device_ends_the_training_as_an_error(monkeypatch: pytest.Mon
             raise ContextLost("the device is gone", step=model.step)
         return await run_steps(*arguments)
 
+    read = model.backend.read
+
+    async def lost_too(*tensors: Any) -> Any:
+        if model.step >= 4:
+            raise ContextLost("the device is gone")
+        return await read(*tensors)
+
     monkeypatch.setattr(model.backend, "run_steps", lose)
+    monkeypatch.setattr(model.backend, "read", lost_too)
     training = model.train(epochs=10, batch_size=20)
     with pytest.raises(ContextLost) as caught:
         await training
