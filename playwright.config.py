@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tools import chromium
+
+# Playwright's own Node needs libatomic, which a bare Debian lacks; the set-up needs a Node anyway.
+if node := shutil.which("node"):
+    os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", node)
 
 ROOT = Path(__file__).resolve().parent
 

@@ -9,7 +9,8 @@ import sys
 
 from tools.common import NODE_MODULES, ROOT, VENV, VENV_PYTHON, fail, fingerprint, run, step
 
-OLDEST_NODE = 18
+OLDEST_NODE = 20
+INSTALL_NODE = f"install Node {OLDEST_NODE} with npm from nodejs.org (Debian 12's own is 18)."
 
 
 def check_tools() -> None:
@@ -20,13 +21,13 @@ def check_tools() -> None:
         fail("Python has no venv module: install it with `apt-get install python3-venv`.")
     for program in ("node", "npm"):
         if shutil.which(program) is None:
-            fail(f"{program} is missing: install it with `apt-get install nodejs npm`.")
+            fail(f"{program} is missing: {INSTALL_NODE}")
     answer = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False)
     version = re.match(r"v(\d+)", answer.stdout)
     if version is None or int(version[1]) < OLDEST_NODE:
         fail(
             f"Node {OLDEST_NODE} or newer is needed, found {answer.stdout.strip() or 'none'}: "
-            "install it with `apt-get install nodejs` (Debian 12 or newer)."
+            f"{INSTALL_NODE}"
         )
 
 
