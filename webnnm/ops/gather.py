@@ -60,11 +60,15 @@ def _reference(np: Any, x: Any, indices: Any, *, axis: int) -> Any:
 
 
 def _positions(layer: ShapeView | BuildView) -> list[tuple[Role, Any]]:
-    """Return (dimension, position) for the forms `shape={dimension: position}`."""
+    """Return (dimension, position) for the forms `shape={dimension: position}`.
+
+    Features come from the last to the first: dropping one leaves the index of the next as it is.
+    """
     asked: values.Sizes = layer.options["shape"]
     if asked.names is None:
         layer.fail("NNM304", '"gather" needs data= or indices=, or positions by name')
-    return list(zip(layer.axes("shape") or [], asked.sizes, strict=True))
+    pairs = zip(layer.axes("shape") or [], asked.sizes, strict=True)
+    return sorted(pairs, key=lambda p: p[0] if isinstance(p[0], int) else -1, reverse=True)
 
 
 def _index_shape(layer: ShapeView | BuildView) -> tuple[list[int], Sequence[str | None]]:
@@ -122,7 +126,7 @@ def _shape(layer: ShapeView) -> None:
 def _pick(layer: ShapeView, dims: list[Any], names: list[Any], sequence: str | None) -> str | None:
     """Apply the position forms to dims and names; return the sequence that is left."""
     keep = layer.options["keep_dimensions"]
-    for axis, position in sorted(_positions(layer), key=str, reverse=True):
+    for axis, position in _positions(layer):
         single = isinstance(position, int)
         if axis == "sequence":
             if single and not keep:
@@ -166,7 +170,7 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
         return _taken(builder, flow, Laid(indices, tuple(range(len(sizes)))), axis)
     if "indices" in layer.tensors:
         return _taken(builder, flow, layer.tensors["indices"].canonical(), _axis(layer))
-    for axis, position in sorted(_positions(layer), key=str, reverse=True):
+    for axis, position in _positions(layer):
         flow = _at_position(builder, layer, flow, axis, position)
     return flow
 

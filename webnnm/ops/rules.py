@@ -59,29 +59,33 @@ def broadcast_shape(layer: ShapeView) -> None:
 def broadcast_features(layer: ShapeView, operands: Sequence[Features]) -> None:
     """Relate some features of a layer and its result by broadcasting, in both directions."""
     result = layer.result
-    ranked = [x for x in operands if x.dims is not None and not x.undeclared]
-    if ranked:
-        sequences = {x.sequence for x in operands if x.sequence}
-        if len(sequences) > 1:
-            both = " and ".join(f'"{name}"' for name in sorted(sequences))
-            layer.fail("NNM411", both, hint="only tensors of the same sequence combine")
-        largest = max(ranked, key=lambda x: (x.rank or 0, x is operands[0]))
-        if all(x.dims is not None or x.undeclared for x in operands):
-            if result.dims is None:
-                result.learn([None] * len(largest.dims or ()))
-            result.learn_sequence(next(iter(sequences), None))
-    if result.dims is None or not ranked:
-        if result.dims is not None:
-            for x in operands:
-                x.learn(result.dims)
+    known = [x for x in operands if x.dims is not None and not x.undeclared]
+    if not known:  # nothing is known of the operands: they take the shape of the result
+        for x in operands:
+            x.learn(result.dims)
+        return
+    sequence = _common_sequence(layer, operands)
+    if all(x.dims is not None or x.undeclared for x in operands):
+        if result.dims is None:
+            result.learn([None] * max(x.rank or 0 for x in known))
+        result.learn_sequence(sequence)
+    if result.dims is None:
         return
     for x in operands:
         if x.undeclared:
-            source = ranked[0] if ranked[0] is operands[0] else result
-            _adopt(layer, x, source)
-    _name_result(layer, ranked)
+            _adopt(layer, x, operands[0] if known[0] is operands[0] else result)
+    _name_result(layer, known)
     for axis in range(len(result.dims)):
         _broadcast_axis(layer, operands, axis)
+
+
+def _common_sequence(layer: ShapeView, operands: Sequence[Features]) -> str | None:
+    """Return the name of the sequence that the operands share, if they have one."""
+    names = {x.sequence for x in operands if x.sequence}
+    if len(names) > 1:
+        both = " and ".join(f'"{name}"' for name in sorted(names))
+        layer.fail("NNM411", both, hint="only tensors of the same sequence combine")
+    return next(iter(names), None)
 
 
 def _adopt(layer: ShapeView, parameter: Features, source: Features) -> None:
@@ -94,9 +98,10 @@ def _adopt(layer: ShapeView, parameter: Features, source: Features) -> None:
         parameter.learn_names(source.names)
 
 
-def _name_result(layer: ShapeView, ranked: Sequence[Features]) -> None:
+def _name_result(layer: ShapeView, known: Sequence[Features]) -> None:
+    """Give the result the names of the first operand of its rank that has names."""
     rank = layer.result.rank
-    named = next((x for x in ranked if x.rank == rank and any(x.names)), None)
+    named = next((x for x in known if x.rank == rank and any(x.names)), None)
     if named is not None:
         layer.result.learn_names(named.names)
 
@@ -126,9 +131,9 @@ def _broadcast_axis(layer: ShapeView, operands: Sequence[Features], axis: int) -
         elif None not in sizes:
             result.learn_size(axis, 1)
     except Conflict:
-        broadcast = [max((size or 1) for size in sizes)]
+        inferred = max(size or 1 for size in sizes)
         layer.fail(
-            "NNM402", f"declared {result}, inferred {broadcast[0]} in dimension {axis}", at="shape"
+            "NNM402", f"declared {result}, inferred {inferred} in dimension {axis}", at="shape"
         )
     # Backwards: a single unknown operand takes the result's size if no other one explains it.
     unknown = [(x, k) for x, k in cells if x.dims and x.dims[k] is None and not x.undeclared]
