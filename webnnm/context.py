@@ -27,9 +27,9 @@ class InferenceContext:
     >>> from webnnm import NNModel
     >>> async def squares():
     ...     source = "m:input shape=[3]; m:output shape=[3]; m:layers pow(2);"
-    ...     model = await NNModel.create(source=source)
+    ...     model = await NNModel.create(source=source, log=lambda line: None)
     ...     context = await model.create_context()
-    ...     context.set_data([1, 2, 3])
+    ...     _ = context.set_data([1, 2, 3])
     ...     await model.run(context)
     ...     return (await context.output()).tolist()
     >>> asyncio.run(squares())

@@ -61,7 +61,8 @@ class NNModel:
     ...     model:layers matmul(w), add(b), softmax();
     ... '''
     >>> async def main():
-    ...     model = await NNModel.create(source=source, dataset=await IrisDataset.create())
+    ...     iris = await IrisDataset.create()
+    ...     model = await NNModel.create(source=source, dataset=iris, log=lambda line: None)
     ...     await model.train(epochs=3)
     ...     return (await model.test()).samples
     >>> asyncio.run(main())

@@ -18,9 +18,9 @@ def summary(network: Network, running_on: str) -> str:
     >>> from webnnm.notation import parse
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
     >>> print(summary(elaborate(parse(text)), "NumPy"))
-    layer     result       parameters       count
+    layer     result      parameters       count
     m:input   float32[4]
-    matmul1   float32[3]   w1 [4, 3]           12
+    matmul1   float32[3]  w1 [4, 3]           12
     softmax1  float32[3]
     12 parameters, 12 trainable, running on NumPy
     """
