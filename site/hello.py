@@ -1,11 +1,9 @@
 """Runs a model on numbers that the reader gives."""
 
-from page import Editor, clear_error, element, make, ready, sentence, show_error, table, where
+from page import Editor, clear_error, element, ready, sentence, show_error, table, where
 from pyscript import when
 
 from webnnm import NNModel
-from webnnm.graph.lowering import lower_network
-from webnnm.graph.node import ConstantNode, InputNode, OperatorNode
 
 
 async def run():
@@ -31,25 +29,11 @@ def show(model, given, found):
     element("answer").replaceChildren(table("What goes in and what comes out", header, rows))
     backend = where(model.backend.name, model.backend.device)
     element("backend").textContent = sentence(f"ran on {backend}")
-    element("steps").replaceChildren(*(make("li", text) for text in steps(model.network)))
+    element("graph").textContent = model.graph_text()
     result = element("result")
     result.dataset.backend = backend
     result.dataset.output = ", ".join(map(number, found))
     result.dataset.done = ""
-
-
-def steps(network):
-    """Say in words what the graph does, one sentence per node."""
-    graph = lower_network(network).graph()
-    for node in graph.nodes():
-        if isinstance(node, InputNode):
-            yield f"input {node.name}: {node.types[0]}"
-        elif isinstance(node, OperatorNode):
-            constants = [o.node for o in node.operands if isinstance(o.node, ConstantNode)]
-            words = [number(value) for node in constants for value in node.array.values()[:1]]
-            yield f"{' '.join([node.operator.name, *words])} → {node.types[0]}"
-    for name, operand in graph.outputs.items():
-        yield f"output {name}: {operand}"
 
 
 def number(value):

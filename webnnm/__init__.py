@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from webnnm.graph.builder import GraphBuilder as GraphBuilder
     from webnnm.history import History as History
     from webnnm.model import NNModel as NNModel
-    from webnnm.notation import format_document as format_document
     from webnnm.notation import parse as parse
+    from webnnm.texts import check as check
+    from webnnm.texts import format_model as format_model
 
 __version__ = "0.1.0"
 
@@ -40,7 +41,8 @@ _HOME = {
     "TestResult": "evaluation",
     "WebNNMError": "errors",
     "backend": "backends.selection",
-    "format_document": "notation",
+    "check": "texts",
+    "format_model": "texts",
     "gradients": "autodiff",
     "parse": "notation",
     "probe": "backends.probe",

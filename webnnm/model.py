@@ -25,7 +25,7 @@ from webnnm.graph.vertices import Network
 from webnnm.notation import format_document, parse
 from webnnm.ops.naming import snake_case
 from webnnm.parameters import Parameter, ParameterStore
-from webnnm.report import summary, view
+from webnnm.report import graph_text, summary, view
 from webnnm.session import Training
 from webnnm.training.hyperparameters import resolve
 from webnnm.training.losses import LOSSES, Loss, default_loss, head_of
@@ -180,6 +180,10 @@ class NNModel:
     def summary(self) -> str:
         """Return a table of layers, shapes and parameters."""
         return summary(self.network, self.backend.description)
+
+    def graph_text(self) -> str:
+        """Return the tensor graph for one sample as text, with every cast and transpose in it."""
+        return graph_text(lower_network(self.network, sequence=self.sequence).graph())
 
     def report(self) -> str:
         """Return what runs the model, and what its graphs were changed in to run there."""

@@ -21,7 +21,7 @@ LAYERS = (
     ("expert", "plan", "formats"),
     ("backends",),
     ("data",),
-    ("binding", "context", "evaluation", "evaluator", "history", "parameters", "report"),
+    ("binding", "context", "evaluation", "evaluator", "history", "parameters", "report", "texts"),
     ("eager", "tracing", "resident"),
     ("session",),
     ("model",),

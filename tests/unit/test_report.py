@@ -8,8 +8,9 @@ import pytest
 
 from webnnm.arrays import HostArray
 from webnnm.graph.elaborate import elaborate
+from webnnm.graph.lowering import lower_network
 from webnnm.notation import parse
-from webnnm.report import summary, view
+from webnnm.report import graph_text, summary, view
 
 
 def test_summary_lists_layers_shapes_and_parameters() -> None:
@@ -49,3 +50,26 @@ def test_shared_parameter_is_counted_at_its_first_layer() -> None:
 )
 def test_view(data: Any, limit: int, expected: str) -> None:
     assert view(data, limit) == expected
+
+
+def test_graph_shows_casts_where_the_specification_puts_them() -> None:
+    text = "m:input int32 shape=[5]; m:output float32 shape=[5]; "
+    text += "m:layers add(1, dataType=float16), pow(2);"
+    assert graph_text(lower_network(elaborate(parse(text))).graph()).split("\n") == [
+        "m      int32[1, 5]",
+        "cast1  float16[1, 5]  cast(m, type=float16)",
+        "add1   float16[1, 5]  add(cast1, 1)",
+        "pow1   float16[1, 5]  pow(add1, 2)",
+        "cast2  float32[1, 5]  cast(pow1, type=float32)",
+        "m      float32[1, 5]  cast2",
+    ]
+
+
+def test_graph_shows_options_and_constants() -> None:
+    text = "m:input shape=[2, 3]; m:output shape=[3]; m:layers add([1, 2, 3]), reduceSum(axis=0);"
+    assert graph_text(lower_network(elaborate(parse(text))).graph()).split("\n") == [
+        "m           float32[1, 2, 3]",
+        "add1        float32[1, 2, 3]  add(m, constant float32[3])",
+        "reduceSum1  float32[1, 3]     reduceSum(add1, axes=[1])",
+        "m           float32[1, 3]     reduceSum1",
+    ]

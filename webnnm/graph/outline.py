@@ -53,9 +53,11 @@ class Warning:
     code: str
     message: str
     span: Span = START
+    line: int = 1
+    column: int = 1
 
     def __str__(self) -> str:
-        return f"{self.code}: {self.message}"
+        return f"{self.code} line {self.line}, column {self.column}: {self.message}"
 
 
 @dataclass
@@ -86,7 +88,7 @@ class Outline:
 
     def warn(self, code: str, message: str, span: Span = START) -> None:
         """Note a warning once."""
-        warning = Warning(code, message, span)
+        warning = Warning(code, message, span, *span.position(self.document.source))
         if warning not in self.warnings:
             self.warnings.append(warning)
 

@@ -36,7 +36,8 @@ def test_a_warning_names_its_place_and_is_given_once() -> None:
     text = model("unit(repeat=3)", "unit:layers matmul(w, shape=[3]), activation();")
     (warning,) = network(text).warnings
     assert text[warning.span.start :].startswith("activation()")
-    assert str(warning).startswith("NNM003: ")
+    assert (warning.line, warning.column) == warning.span.position(text)
+    assert str(warning).startswith(f"NNM003 line {warning.line}, column {warning.column}: ")
 
 
 def test_culled_layers_take_their_parameters_along() -> None:
