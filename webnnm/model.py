@@ -183,7 +183,8 @@ class NNModel:
 
     def graph_text(self) -> str:
         """Return the tensor graph for one sample as text, with every cast and transpose in it."""
-        return graph_text(lower_network(self.network, sequence=self.sequence).graph())
+        graph = lower_network(self.network, sequence=self.sequence).graph()
+        return graph_text(graph, of_model=True)
 
     def report(self) -> str:
         """Return what runs the model, and what its graphs were changed in to run there."""

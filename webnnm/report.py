@@ -7,6 +7,7 @@ from typing import Any
 
 from webnnm.arrays import HostArray
 from webnnm.dtypes import is_float
+from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
 from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex
 from webnnm.ops.naming import camel_case
@@ -59,7 +60,7 @@ def _layer_row(layer: LayerVertex) -> tuple[str, str, str, str]:
     return layer.label, result, names, f"{number:,}" if own else ""
 
 
-def graph_text(graph: Graph) -> str:
+def graph_text(graph: Graph, *, of_model: bool = False) -> str:
     """Return a tensor graph as text, a line per node; inserted casts and transposes are seen here.
 
     >>> from webnnm import GraphBuilder
@@ -71,16 +72,22 @@ def graph_text(graph: Graph) -> str:
     mul1   float32[2]  mul(cast1, 2)
     y      float32[2]  mul1
 
-    Nodes are called by operator and running count; scalar constants stand as numbers.
+    Nodes are called by operator and running count; scalar constants stand as numbers. In the graph
+    `of_model` inputs and outputs are called by their blocks: `block:input`, `block:output`.
     """
+
+    def port(name: str, direction: str) -> str:
+        parameter = name.startswith(PARAMETER_PREFIX)
+        return f"{name}:{direction}" if of_model and not parameter else name
+
     names: dict[tuple[int, int], str] = {}
     counts: dict[str, int] = {}
     rows: list[tuple[str, str, str]] = []
     for node in graph.nodes():
         match node:
             case InputNode():
-                names[node.number, 0] = node.name
-                rows.append((node.name, str(node.types[0]), ""))
+                own = names[node.number, 0] = port(node.name, "input")
+                rows.append((own, str(node.types[0]), ""))
             case ConstantNode():
                 scalar = count(node.array.shape) == 1
                 value = f"{node.array.values()[0]:g}" if scalar else f"constant {node.types[0]}"
@@ -97,7 +104,8 @@ def graph_text(graph: Graph) -> str:
             case _:
                 raise AssertionError(node)
     for name, operand in graph.outputs.items():
-        rows.append((name, str(operand.type), names[operand.number, operand.index]))
+        source = names[operand.number, operand.index]
+        rows.append((port(name, "output"), str(operand.type), source))
     widths = [max((len(row[k]) for row in rows), default=0) for k in range(2)]
     return "\n".join(
         f"{name.ljust(widths[0])}  {type.ljust(widths[1])}  {call}".rstrip()

@@ -61,12 +61,12 @@ async def test_hello_squares_and_shows_the_casts(page: Any, site_url: str, proje
     assert (await result.get_attribute("data-backend")).startswith(backend_of(project))
     graph = await page.locator("#graph").text_content()
     assert [line.split() for line in graph.splitlines()] == [
-        ["model", "int32[1,", "5]"],
-        ["cast1", "float16[1,", "5]", "cast(model,", "type=float16)"],
+        ["model:input", "int32[1,", "5]"],
+        ["cast1", "float16[1,", "5]", "cast(model:input,", "type=float16)"],
         ["add1", "float16[1,", "5]", "add(cast1,", "1)"],
         ["pow1", "float16[1,", "5]", "pow(add1,", "2)"],
         ["cast2", "float32[1,", "5]", "cast(pow1,", "type=float32)"],
-        ["model", "float32[1,", "5]", "cast2"],
+        ["model:output", "float32[1,", "5]", "cast2"],
     ]
 
 

@@ -55,13 +55,14 @@ def test_view(data: Any, limit: int, expected: str) -> None:
 def test_graph_shows_casts_where_the_specification_puts_them() -> None:
     text = "m:input int32 shape=[5]; m:output float32 shape=[5]; "
     text += "m:layers add(1, dataType=float16), pow(2);"
-    assert graph_text(lower_network(elaborate(parse(text))).graph()).split("\n") == [
-        "m      int32[1, 5]",
-        "cast1  float16[1, 5]  cast(m, type=float16)",
-        "add1   float16[1, 5]  add(cast1, 1)",
-        "pow1   float16[1, 5]  pow(add1, 2)",
-        "cast2  float32[1, 5]  cast(pow1, type=float32)",
-        "m      float32[1, 5]  cast2",
+    graph = lower_network(elaborate(parse(text))).graph()
+    assert graph_text(graph, of_model=True).split("\n") == [
+        "m:input   int32[1, 5]",
+        "cast1     float16[1, 5]  cast(m:input, type=float16)",
+        "add1      float16[1, 5]  add(cast1, 1)",
+        "pow1      float16[1, 5]  pow(add1, 2)",
+        "cast2     float32[1, 5]  cast(pow1, type=float32)",
+        "m:output  float32[1, 5]  cast2",
     ]
 
 
