@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
-from tests.browser.harness import PageLog, PyodidePage, hide_numpy, new_context, open_pyodide
+from tests.browser.harness import (
+    PageLog,
+    PyodidePage,
+    hide_numpy,
+    new_context,
+    open_pyodide,
+    pages_have_numpy,
+)
 from tools.common import SITE, playwright_config
 from tools.serve import SiteServer
 
@@ -52,6 +59,13 @@ async def launch() -> AsyncIterator[Launch]:
         yield start
         for browser in browsers.values():
             await browser.close()
+
+
+@pytest.fixture(scope="session")
+def numpy_in_pages(site_url: str) -> None:
+    """Skip a test that needs NumPy inside a page where there is none for it."""
+    if not pages_have_numpy():
+        pytest.skip("no NumPy for Pyodide on this machine")
 
 
 @pytest.fixture(scope="session")

@@ -47,6 +47,12 @@ class PythonError(AssertionError):
     """Python in the page raised; the message is its traceback."""
 
 
+def pages_have_numpy() -> bool:
+    """Tell whether the site's Pyodide distribution holds NumPy."""
+    lock = playwright_config().SITE_ROOT / "vendor" / "pyodide" / "pyodide-lock.json"
+    return "numpy" in json.loads(lock.read_text())["packages"]
+
+
 @dataclass
 class PageLog:
     """What a page said while it was open."""

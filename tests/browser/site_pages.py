@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from tools.common import playwright_config
+from tests.browser.harness import pages_have_numpy
 
 PAGES = ("index.html", "hello.html", "iris.html", "worker.html", "notation.html")
 WITHOUT_PYTHON = ("notation.html",)
@@ -40,15 +39,9 @@ async def result_of(page: Any) -> Any:
     return result
 
 
-def has_numpy() -> bool:
-    """Tell whether the site's Pyodide distribution holds NumPy."""
-    lock = playwright_config().SITE_ROOT / "vendor" / "pyodide" / "pyodide-lock.json"
-    return "numpy" in json.loads(lock.read_text())["packages"]
-
-
 def skip_where_nothing_runs(project: Any) -> None:
     """Skip a test that computes, in a browser without WebNN on a machine without NumPy."""
-    if not project.webnn and not has_numpy():
+    if not project.webnn and not pages_have_numpy():
         pytest.skip("no NumPy for Pyodide on this machine")
 
 

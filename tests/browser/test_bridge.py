@@ -304,6 +304,7 @@ result = [found.webnn, {n: [d.available, d.reason] for n, d in found.devices.ite
     assert sentence == "models run on WebNN (cpu, whichever device is asked for)"
 
 
+@pytest.mark.usefixtures("numpy_in_pages")
 async def test_probe_without_webnn(pyodide_page_without_webnn: PyodidePage) -> None:
     program = """
 from webnnm.backends.probe import probe

@@ -44,7 +44,10 @@ async def iris(backend, seed, **settings):
 """
 
 
-@pytest.mark.parametrize("backend", ["webnn", "numpy"])
+@pytest.mark.parametrize(
+    "backend",
+    ["webnn", pytest.param("numpy", marks=pytest.mark.usefixtures("numpy_in_pages"))],
+)
 async def test_the_example_of_the_specification(pyodide_page: PyodidePage, backend: str) -> None:
     program = """
 model = await create(source, backend)
@@ -59,6 +62,7 @@ model.close()
     assert found == [backend, [[4, 9, 16, 25, 36]]]
 
 
+@pytest.mark.usefixtures("numpy_in_pages")
 @pytest.mark.parametrize("optimizer", ["rlion", "sgdm"])
 @pytest.mark.parametrize("batch_size", [20, 105])
 async def test_losses_agree_over_fifty_epochs(
@@ -112,6 +116,7 @@ found
     assert first == second
 
 
+@pytest.mark.usefixtures("numpy_in_pages")
 async def test_start_values_agree(pyodide_page: PyodidePage) -> None:
     """Bytes are the same everywhere; logarithm and cosine may differ in the last digits."""
     program = """
@@ -133,6 +138,7 @@ found
         assert values == pytest.approx(found["numpy"][name], rel=1e-5, abs=1e-5), name
 
 
+@pytest.mark.usefixtures("numpy_in_pages")
 async def test_inference_uses_the_trained_parameters(pyodide_page: PyodidePage) -> None:
     program = """
 model, _ = await iris("webnn", 0, epochs=10)
