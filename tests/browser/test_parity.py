@@ -44,11 +44,12 @@ async def iris(backend, seed, **settings):
 """
 
 
-@pytest.mark.parametrize(
-    "backend",
-    ["webnn", pytest.param("numpy", marks=pytest.mark.usefixtures("numpy_in_pages"))],
-)
-async def test_the_example_of_the_specification(pyodide_page: PyodidePage, backend: str) -> None:
+@pytest.mark.parametrize("backend", ["webnn", "numpy"])
+async def test_the_example_of_the_specification(
+    pyodide_page: PyodidePage, backend: str, request: pytest.FixtureRequest
+) -> None:
+    if backend == "numpy":
+        request.getfixturevalue("numpy_in_pages")
     program = """
 model = await create(source, backend)
 context = await model.create_context()
