@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webnnm.arrays import HostArray
-from webnnm.data.binding import Binding, Slot
+from webnnm.data.binding import Binding, Slot, field_name
 from webnnm.data.binding import bind as bind_fields
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Field
@@ -74,10 +74,7 @@ def _length(vertex: InputVertex, fields: Mapping[str, Field], *, alone: bool) ->
     """Return the sequence length that the data of an input have, if it has a sequence."""
     if vertex.features[0].sequence is None:
         return None
-    field = fields.get(vertex.block)
-    if field is None and alone and len(fields) == 1:
-        field = next(iter(fields.values()))
-    return vertex.length or (field.shape[0] if field is not None and field.shape else 1)
+    return vertex.length or _first_size(vertex.block, fields, alone=alone)
 
 
 def _input_slot(vertex: InputVertex, length: int | None) -> Slot:
@@ -92,9 +89,13 @@ def _output_slot(output: Output, fields: Mapping[str, Field], *, alone: bool) ->
     shape = tuple(sizes[k] for k in output.order)
     if features.sequence is None:
         return Slot(shape, "float32", _all_names(output.names, None))
-    field = fields.get(output.name) or (next(iter(fields.values()), None) if alone else None)
-    length = field.shape[0] if field is not None and field.shape else 1
-    return Slot((length, *shape), "float32")
+    return Slot((_first_size(output.name, fields, alone=alone), *shape), "float32")
+
+
+def _first_size(block: str, fields: Mapping[str, Field], *, alone: bool) -> int:
+    """Return the first size of a block's rows; binding refuses a block without a field later."""
+    field = fields.get(field_name(block, fields, alone=alone))
+    return field.shape[0] if field is not None and field.shape else 1
 
 
 def _all_names(names: tuple[str | None, ...], length: int | None) -> tuple[str, ...]:

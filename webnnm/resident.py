@@ -73,6 +73,11 @@ class ResidentTraining:
             warmup_epochs=settings["warmup_epochs"],
             min_rate=settings["min_lr"],
         )
+        a, b = device.banks
+        inputs = device.resident | device.fixed
+        # Step k reads bank k mod 2 and writes the other, over the whole training.
+        self._bindings = ((inputs | a, b), (inputs | b, a))
+        self._sums = [(b[LOSS + name], a[LOSS + name]) for name in losses]
         self._step = 0
         self._has_best = False
         self._evaluator: Evaluator | None = None
@@ -172,13 +177,8 @@ class ResidentTraining:
 
     async def chunk(self, count: int) -> dict[str, float]:
         """Run some steps in one crossing and return the loss sums of the epoch so far."""
-        a, b = self._device.banks
-        inputs = self._device.resident | self._device.fixed
-        # Step k reads bank k mod 2 and writes the other, over the whole training.
-        banks = ((inputs | a, b), (inputs | b, a))
-        wanted = [(b[LOSS + name], a[LOSS + name]) for name in self._losses]
         sums = await self._backend.run_steps(
-            self._device.executable, banks, self._step, count, wanted
+            self._device.executable, self._bindings, self._step, count, self._sums
         )
         self._step += count
         self._model.step += count

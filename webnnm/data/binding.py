@@ -58,6 +58,15 @@ class Binding:
         return HostArray.of(values, self.slot.dtype, (rows, *self.slot.shape))
 
 
+def field_name(block: str, fields: Mapping[str, Field], *, alone: bool) -> str:
+    """Return the field that feeds a block: of its name, or the only one for a block that is alone.
+
+    >>> field_name("model", {"x": Field((4,), "float32")}, alone=True)
+    'x'
+    """
+    return next(iter(fields)) if alone and len(fields) == 1 else block
+
+
 def bind(
     fields: Mapping[str, Field], slots: Mapping[str, Slot], role: Literal["input", "output"]
 ) -> dict[str, Binding]:
@@ -72,7 +81,7 @@ def bind(
     """
     bindings: dict[str, Binding] = {}
     for block, slot in slots.items():
-        name = next(iter(fields)) if len(fields) == len(slots) == 1 else block
+        name = field_name(block, fields, alone=len(slots) == 1)
         if name not in fields:
             have = ", ".join(f'"{field}"' for field in fields)
             raise DataError(
