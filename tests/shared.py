@@ -9,7 +9,7 @@ import pytest
 
 
 def shared_path(*parts: str) -> Path:
-    """Return a path below the shared folder; skip the test if it is not on this machine.
+    """Return a path below the shared folder; skip the test or module if it is not on this machine.
 
     The folder is that of the environment variable WEBNNM_SHARED, else `../shared` as seen from
     the repository.
@@ -17,5 +17,5 @@ def shared_path(*parts: str) -> Path:
     beside = Path(__file__).resolve().parent.parent.parent / "shared"
     path = Path(os.environ.get("WEBNNM_SHARED", beside)).joinpath(*parts)
     if not path.exists():
-        pytest.skip(f"the conformance data are not on this machine ({path})")
+        pytest.skip(f"no conformance data on this machine ({path})", allow_module_level=True)
     return path

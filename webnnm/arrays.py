@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from webnnm.dtypes import FORMATS, DataType, byte_length, holds, is_float
+from webnnm.dtypes import FORMATS, DataType, byte_length, holds
 from webnnm.errors import DataError
 from webnnm.shapes import Shape, count, show
 
@@ -160,6 +160,19 @@ class HostArray:
         # A memoryview cannot have a size of 0 in its shape.
         return data.cast(FORMATS[self.dtype], *([self.shape] if data.nbytes else []))
 
+    def copy_to(self, buffer: Any) -> None:
+        """Copy the elements into a writable buffer of as many bytes.
+
+        Raises `DataError` NNM702 where it is of another size, or read-only.
+        """
+        target = memoryview(buffer)
+        if target.readonly or target.nbytes != self.data.nbytes:
+            found = "read-only" if target.readonly else f"{target.nbytes} bytes"
+            raise DataError(
+                "NNM702", f"{self} takes {self.data.nbytes} bytes to write, the buffer is {found}"
+            )
+        target.cast("B")[:] = self.data
+
     def rows(self, indices: Iterable[int]) -> HostArray:
         """Return the rows at these indices of the first axis, in this order.
 
@@ -238,8 +251,3 @@ def _unpack4(data: memoryview[int], dtype: DataType, n: int) -> Iterator[int]:
     for index in range(n):
         nibble = data[index // 2] >> (4 * (index % 2)) & 15
         yield nibble - 16 if dtype == "int4" and nibble > 7 else nibble
-
-
-def same_kind(a: DataType, b: DataType) -> bool:
-    """Tell whether two types are both floats or both integers."""
-    return is_float(a) == is_float(b)

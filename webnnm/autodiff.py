@@ -6,8 +6,13 @@ from collections.abc import Sequence
 
 from webnnm.dtypes import is_float
 from webnnm.errors import DataError
-from webnnm.graph.node import Operand, OperatorNode, dependencies
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Node, Operand, OperatorNode, dependencies
+from webnnm.ops.operator import Composite
 from webnnm.shapes import broadcast_axes, show
+
+Arrived = dict[tuple[int, int], Operand]
+"""The gradient that has arrived so far at each result, by node number and index."""
 
 
 def gradients(y: Operand, xs: Sequence[Operand], seed: Operand | None = None) -> list[Operand]:
@@ -46,29 +51,16 @@ def backward(
         raise DataError("NNM702", f"a seed {seed.type} for a result {y.type}")
     if not is_float(y.dtype):
         raise DataError("NNM501", f"{y.dtype} results have no gradient")
-    arrived: dict[tuple[int, int], Operand] = {(y.number, y.index): seed}
-    needed = _leading_to(y, xs)
-    for node in reversed(dependencies([y])):
-        if not isinstance(node, OperatorNode) or node.number not in needed:
-            continue
-        results = [Operand(builder, node.number, index) for index in range(len(node.types))]
-        incoming = [arrived.get((node.number, index)) for index in range(len(results))]
-        if all(g is None for g in incoming):
-            continue
-        with builder.place(f"gradient of {node.label}" if node.label else "", node.span):
-            for operand, gradient in _apply(node, results, incoming):
-                if operand.number not in needed:
-                    continue
-                key = (operand.number, operand.index)
-                before = arrived.get(key)
-                arrived[key] = gradient if before is None else before + gradient
+    arrived: Arrived = {(y.number, y.index): seed}
+    nodes = dependencies([y])
+    _walk(builder, nodes, arrived, _leading_to(nodes, {x.number for x in xs}))
     return [arrived.get((x.number, x.index)) for x in xs]
 
 
-def _leading_to(root: Operand, xs: Sequence[Operand]) -> set[int]:
-    """Return the nodes through which `root` depends on `xs`."""
-    needed = {x.number for x in xs}
-    for node in dependencies([root]):
+def _leading_to(nodes: Sequence[Node], leaves: set[int]) -> set[int]:
+    """Return which of these nodes, operands before users, depend on the leaves, and the leaves."""
+    needed = set(leaves)
+    for node in nodes:
         if isinstance(node, OperatorNode) and any(
             operand is not None and operand.number in needed for operand in node.operands
         ):
@@ -76,11 +68,37 @@ def _leading_to(root: Operand, xs: Sequence[Operand]) -> set[int]:
     return needed
 
 
+def _walk(builder: GraphBuilder, nodes: Sequence[Node], arrived: Arrived, needed: set[int]) -> None:
+    """Carry what has arrived at the nodes, operands before users, on to their operands."""
+    for node in reversed(nodes):
+        if not isinstance(node, OperatorNode) or node.number not in needed:
+            continue
+        results = [Operand(builder, node.number, index) for index in range(len(node.types))]
+        incoming = [arrived.get((node.number, index)) for index in range(len(results))]
+        if all(g is None for g in incoming):
+            continue
+        with builder.place(f"gradient of {node.label}" if node.label else "", node.span):
+            for operand, gradient in _apply(node, results, incoming, needed):
+                if operand.number in needed:
+                    _arrive(arrived, operand, gradient)
+
+
+def _arrive(arrived: Arrived, operand: Operand, gradient: Operand) -> None:
+    key = (operand.number, operand.index)
+    before = arrived.get(key)
+    arrived[key] = gradient if before is None else before + gradient
+
+
 def _apply(
-    node: OperatorNode, results: list[Operand], incoming: list[Operand | None]
+    node: OperatorNode,
+    results: list[Operand],
+    incoming: list[Operand | None],
+    needed: set[int],
 ) -> list[tuple[Operand, Operand]]:
     """Return (operand, gradient) for the operands of a node that receive one."""
     builder = results[0].builder
+    if node.operator.gradient is None:
+        return _derived(builder, node, incoming, needed)
     if len(results) == 1:
         g, y = incoming[0], results[0]
     else:  # a result that nobody used received nothing
@@ -96,6 +114,30 @@ def _apply(
         (operand, _unbroadcast(gradient, operand))
         for operand, gradient in zip(node.operands, found, strict=True)
         if operand is not None and gradient is not None and is_float(operand.dtype)
+    ]
+
+
+def _derived(
+    builder: GraphBuilder, node: OperatorNode, incoming: list[Operand | None], needed: set[int]
+) -> list[tuple[Operand, Operand]]:
+    """Return the gradients of a composite by way of its decomposition, up to its operands."""
+    assert isinstance(node.operator, Composite)
+    made: Operand | tuple[Operand, ...] = node.operator.decompose(
+        builder, *node.operands, **node.options
+    )
+    roots = made if isinstance(made, tuple) else (made,)
+    arrived: Arrived = {}
+    for root, gradient in zip(roots, incoming, strict=True):
+        if gradient is not None:
+            _arrive(arrived, root, gradient)
+    leaves = {operand.number for operand in node.operands if operand is not None}
+    nodes = dependencies(roots, leaves)
+    inner = [step for step in nodes if step.number not in leaves]
+    _walk(builder, inner, arrived, _leading_to(inner, leaves & needed))
+    return [
+        (Operand(builder, number, index), gradient)
+        for (number, index), gradient in arrived.items()
+        if number in leaves
     ]
 
 

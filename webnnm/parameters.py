@@ -53,18 +53,15 @@ class ParameterStore:
         """Give every parameter its start value for a seed, computed on the device (spec B.6)."""
         if not self.types:
             return
-        executable = await self._backend.compile(initial_graph(self.types, self._init))
-        drawn = initial_bytes(seed, self.types, self._init, *purpose)
-        given = {
-            name: await self._backend.tensor(executable.inputs[name], data)
-            for name, data in drawn.items()
-        }
         for name, type in self.types.items():
             if name not in self.tensors:
                 self.tensors[name] = await self._backend.tensor(type)
-        self._backend.dispatch(executable, given, self.tensors)
+        await self._backend.fill(
+            initial_graph(self.types, self._init),
+            initial_bytes(seed, self.types, self._init, *purpose),
+            self.tensors,
+        )
         await self.read_back()
-        self._backend.release(*given.values(), executable)
 
     async def read_back(self) -> None:
         """Copy the values from the device to the host."""

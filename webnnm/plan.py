@@ -144,7 +144,7 @@ def _call(node: OperatorNode, numbers: Mapping[tuple[int, int], int]) -> dict[st
         elif value is not None and value != option.default:
             options[camel_case(name)] = _plain(value)
     return {
-        "op": node.operator.name,
+        "op": node.operator.native,
         "operands": operands,
         "arguments": arguments,
         "options": options,

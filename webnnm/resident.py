@@ -14,6 +14,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph
 from webnnm.ops.operator import TensorType
+from webnnm.training.initialisation import generator_bytes, generator_graph
 from webnnm.training.losses import Loss
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.schedules import Schedule
@@ -115,6 +116,7 @@ class ResidentTraining:
         data = {INPUT + name: array for name, array in inputs.items()}
         data |= {TARGET + name: array for name, array in targets.items()}
         device = await cls._allocate(model, step, data)
+        await cls._seed(model, settings, step, device)
         run = cls(model, settings, device, losses, (rows, batch, steps))
         counts = [float(min(batch, rows - start)) for start in range(0, rows, batch)]
         model.backend.write(device.resident[COUNTS], HostArray.of(counts, "float32"))
@@ -153,6 +155,19 @@ class ResidentTraining:
             raise
         fixed = {n: t for n, t in own.items() if n not in step.state and n in executable.inputs}
         return _Device(executable, resident, (first, second), fixed, best, copier)
+
+    @staticmethod
+    async def _seed(
+        model: NNModel, settings: Mapping[str, Any], step: StepGraph, device: _Device
+    ) -> None:
+        """Give the random generators of a step their first states (spec C.1, dropout)."""
+        if not step.generators:
+            return
+        shapes = {name: type.shape for name, type in step.state.items()}
+        seed = model.seed if settings["seed"] is None else settings["seed"]
+        graph = generator_graph(step.generators, shapes)
+        given = generator_bytes(seed, step.generators, shapes)
+        await model.backend.fill(graph, given, device.banks[0])
 
     @property
     def current(self) -> Bank:

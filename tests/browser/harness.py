@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import pickle
+import sys
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -40,6 +45,26 @@ async ({ code, values }) => {
     namespace.destroy();
   }
 }
+"""
+
+
+# Modules of the tests are written where the page's Python finds them under their own names.
+INSTALL = """
+import sys
+from pathlib import Path
+
+for name, text in files.items():
+    path = Path("/checkout", *name.split(".")).with_suffix(".py")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+if "/checkout" not in sys.path:
+    sys.path.insert(0, "/checkout")
+"""
+CALL = """
+import base64, pickle
+
+function, arguments = pickle.loads(base64.b64decode(call))
+base64.b64encode(pickle.dumps(await function(*arguments))).decode()
 """
 
 
@@ -111,6 +136,21 @@ class PyodidePage:
         if "error" in answer:
             raise PythonError(answer["error"])
         return json.loads(answer["text"])
+
+    async def call(
+        self, function: Callable[..., Awaitable[Any]], *arguments: Any, modules: tuple[str, ...] = ()
+    ) -> Any:
+        """Call a coroutine function of a test module in the page, and return what it returns.
+
+        Its module, and further `modules` that it needs, are sent there; they may import the
+        standard library and webnnm. Arguments and result travel pickled.
+        """
+        names = (function.__module__, *modules)
+        files = {name: Path(str(sys.modules[name].__file__)).read_text() for name in names}
+        await self.run_python(INSTALL, files=files)
+        sent = base64.b64encode(pickle.dumps((function, arguments))).decode()
+        answer = await self.run_python(CALL, call=sent)
+        return pickle.loads(base64.b64decode(answer))
 
 
 async def block_other_hosts(context: BrowserContext, log: PageLog) -> None:

@@ -21,9 +21,10 @@ async def answer(name, number, feeds):
     operator = ops.registry()[name]
     sample = operator.samples[number]
     b = GraphBuilder()
-    inputs = [b.input(n, given["dtype"], given["shape"]) for n, given in feeds.items()]
-    several = operator.operands[0].variadic
-    result = b.apply(operator, [inputs] if several else inputs, sample.options)
+    inputs = {n: b.input(n, given["dtype"], given["shape"]) for n, given in feeds.items()}
+    operands = [inputs.get(f"x{k}") for k in range(len(sample.shapes))]
+    several = operator.operands and operator.operands[0].variadic
+    result = b.apply(operator, [operands] if several else operands, sample.options)
     results = result if isinstance(result, tuple) else (result,)
     runner = await backend.compile(b.build({f"y{k}": y for k, y in enumerate(results)}))
     given = {

@@ -1,4 +1,7 @@
-"""Conformance vectors: decoding, the way into the builder, the measure of differences."""
+"""Conformance vectors: decoding, the way into the builder; it imports webnnm only, to run in pages.
+
+The encoding is described in the files of ../shared/wpt.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from webnnm import ops
-from webnnm.arrays import HostArray
-from webnnm.dtypes import DataType, is_float
+from webnnm.arrays import HostArray, pack
+from webnnm.dtypes import FORMATS
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
 from webnnm.ops.naming import snake_case
-
-np = pytest.importorskip("numpy")
-
-_BITS = {"float32": "int32", "float16": "int16"}
+from webnnm.shapes import count
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,42 @@ class Vector:
     def operators(self) -> list[Mapping[str, Any]]:
         return self.content["graph"]["operators"]
 
+    @property
+    def tolerance(self) -> tuple[str, float]:
+        """The metric, "ULP" or "ATOL", and how far apart results may be in it."""
+        tolerance = self.content["tolerance"]
+        return tolerance["metric"], tolerance["value"]
+
     def __str__(self) -> str:
         return f"{self.file}: {self.name}"
+
+    def expected(self) -> dict[str, HostArray]:
+        """Return the tensors that shall come out."""
+        records = self.content["graph"]["expectedOutputs"]
+        return {name: tensor(record) for name, record in records.items()}
+
+    def graph(self) -> tuple[Graph, dict[str, HostArray]]:
+        """Build the graph, and return it with the values of its inputs."""
+        b = GraphBuilder()
+        named: dict[str, Operand] = {}
+        feeds: dict[str, HostArray] = {}
+        for name, record in self.content["graph"]["inputs"].items():
+            array = tensor(record)
+            if record.get("constant"):
+                named[name] = b.constant(array)
+            else:
+                named[name] = b.input(name, array.dtype, array.shape)
+                feeds[name] = array
+        for call in self.operators:
+            results = apply(b, call, named)
+            names = call["outputs"]
+            if isinstance(names, str):
+                named[names] = results
+            else:
+                found = results if isinstance(results, tuple) else (results,)
+                named.update(zip(names, found, strict=True))
+        wanted = self.content["graph"]["expectedOutputs"]
+        return b.build({name: named[name] for name in wanted}), feeds
 
 
 def vectors(folder: Path) -> Iterator[Vector]:
@@ -68,40 +100,15 @@ def option(value: Any) -> Any:
         return value
 
 
-def tensor(record: Mapping[str, Any]) -> Any:
+def tensor(record: Mapping[str, Any]) -> HostArray:
     """Decode a tensor; a single number fills it."""
     dtype, shape = record["descriptor"]["dataType"], record["descriptor"]["shape"]
     data = record["data"]
-    if not isinstance(data, list):
-        return np.full(shape, number(data), dtype=dtype)
-    values = [number(item) for item in data]
-    exact = np.asarray(values, dtype=np.float64 if is_float(dtype) else dtype)
-    return np.reshape(exact.astype(dtype), shape)
-
-
-def graph(vector: Vector) -> tuple[Graph, dict[str, Any]]:
-    """Build the graph of a vector, and return it with the values of its inputs."""
-    b = GraphBuilder()
-    named: dict[str, Any] = {}
-    feeds: dict[str, Any] = {}
-    for name, record in vector.content["graph"]["inputs"].items():
-        dtype: DataType = record["descriptor"]["dataType"]
-        shape = record["descriptor"]["shape"]
-        value = tensor(record)
-        if record.get("constant"):
-            named[name] = b.constant(HostArray(dtype, shape, value.tobytes()))
-        else:
-            named[name] = b.input(name, dtype, shape)
-            feeds[name] = value
-    for call in vector.operators:
-        results = apply(b, call, named)
-        names = call["outputs"]
-        if isinstance(names, str):
-            named[names] = results
-        else:
-            named.update(zip(names, results, strict=True))
-    wanted = vector.content["graph"]["expectedOutputs"]
-    return b.build({name: named[name] for name in wanted}), feeds
+    if isinstance(data, list):
+        return HostArray(dtype, shape, pack([number(item) for item in data], dtype))
+    if dtype in FORMATS:
+        return HostArray(dtype, shape, bytes(memoryview(pack([number(data)], dtype))) * count(shape))
+    return HostArray(dtype, shape, pack([number(data)] * count(shape), dtype))
 
 
 def apply(b: GraphBuilder, call: Mapping[str, Any], named: Mapping[str, Operand]) -> Any:
@@ -122,35 +129,3 @@ def apply(b: GraphBuilder, call: Mapping[str, Any], named: Mapping[str, Operand]
                 options[snake_case(key)] = option(value)
     options.pop("label", None)
     return b.apply(operator, operands, options)
-
-
-def ulp_distance(found: Any, expected: Any) -> Any:
-    """Return for each element how many representable numbers lie between the two.
-
-    Integers are their own distance; NaN is at distance 0 from NaN and far from all else.
-    """
-    if found.dtype.name not in _BITS:
-        both = (a.astype(object) for a in (found, expected))
-        return np.abs(np.subtract(*both))
-    ordered = []
-    for values in (found, expected):
-        bits = values.view(_BITS[values.dtype.name]).astype(np.int64)
-        # Negative floats order backwards; -0 falls upon 0.
-        lowest = -(1 << (8 * values.dtype.itemsize - 1))
-        ordered.append(np.where(bits < 0, lowest - bits, bits))
-    distance = np.abs(ordered[0] - ordered[1])
-    a, b = np.isnan(found), np.isnan(expected)
-    return np.where(a & b, 0, np.where(a | b, 1 << 40, distance))
-
-
-def difference(found: Any, expected: Any, metric: str) -> Any:
-    """Return the difference of each element in the metric of a tolerance."""
-    if np.array_equal(found, expected):  # quick on the vectors of many megabytes
-        return np.zeros(1)
-    if metric == "ULP":
-        return ulp_distance(found, expected)
-    assert metric == "ATOL", f"unknown metric {metric}"
-    wide = [a.astype(np.float64) for a in (found, expected)]
-    same = (wide[0] == wide[1]) | (np.isnan(wide[0]) & np.isnan(wide[1]))
-    with np.errstate(invalid="ignore"):
-        return np.where(same, 0.0, np.abs(wide[0] - wide[1]))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from webnnm.arrays import HostArray, pack, same_kind, zeros
+from webnnm.arrays import HostArray, pack, zeros
 from webnnm.dtypes import PRECEDENCE, DataType
 from webnnm.errors import DataError
 
@@ -228,14 +228,6 @@ def test_zeros_and_memory_that_does_not_fit() -> None:
 def test_pack_takes_any_iterable() -> None:
     assert bytes(pack((x for x in (1, 2)), "uint8")) == b"\x01\x02"
     assert bytes(pack([True, False], "uint8")) == b"\x01\x00"
-
-
-def test_length_and_text() -> None:
-    made = HostArray.of([[1, 2, 3]], "float16")
-    assert len(made) == 1
-    assert repr(made) == "HostArray(float16[1, 3])"
-    assert same_kind("float16", "float32")
-    assert not same_kind("uint8", "float32")
 
 
 @pytest.fixture

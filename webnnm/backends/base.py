@@ -6,7 +6,7 @@ All methods that may wait are coroutines, on every platform.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,6 +59,10 @@ class Executable:
 
         Raises `DataError` NNM710 for wrong names, NNM702 for wrong sizes.
         """
+        return {name: array.public() for name, array in (await self.run_host(inputs)).items()}
+
+    async def run_host(self, inputs: Mapping[str, Any]) -> dict[str, HostArray]:
+        """Run once as `run` does, and return host arrays."""
         if inputs.keys() != self.inputs.keys():
             wrong = sorted(inputs.keys() ^ self.inputs.keys())
             raise DataError("NNM710", f"inputs are {sorted(self.inputs)}; check {wrong}")
@@ -74,7 +78,7 @@ class Executable:
             arrays = await self.backend.read(*results.values())
         finally:
             self.backend.release(*given.values(), *results.values())
-        return {name: array.public() for name, array in zip(results, arrays, strict=True)}
+        return dict(zip(results, arrays, strict=True))
 
 
 Binding = Mapping[str, DeviceTensor]
@@ -118,6 +122,75 @@ class Backend(ABC):
     @abstractmethod
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Queue one run; an output tensor is never also an input."""
+
+    async def fill(self, graph: Graph, data: Mapping[str, HostArray], outputs: Binding) -> None:
+        """Compute tensors on the device, once, from host data by the names of the inputs."""
+        executable = await self.compile(graph)
+        given: dict[str, DeviceTensor] = {}
+        try:
+            for name, type in executable.inputs.items():
+                given[name] = await self.tensor(type, data[name])
+            self.dispatch(executable, given, outputs)
+        finally:
+            self.release(*given.values(), executable)
+
+    async def compute_async(
+        self,
+        graph: Graph | Executable,
+        inputs: Mapping[str, Any],
+        outputs: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Compute a graph once and return its outputs by name.
+
+        >>> import asyncio
+        >>> from webnnm import GraphBuilder, backend
+        >>> async def double(values):
+        ...     context = await backend("numpy")
+        ...     b = GraphBuilder(context)
+        ...     graph = await b.build_async({"y": b.input("x", "float32", [3]) * 2})
+        ...     return (await context.compute_async(graph, {"x": values}))["y"].tolist()
+        >>> asyncio.run(double([1, 2, 3]))
+        [2.0, 4.0, 6.0]
+
+        `outputs` may give writable buffers to copy results into. A graph that is not compiled yet
+        is compiled for this call alone.
+        """
+        executable = await self.compile(graph) if isinstance(graph, Graph) else graph
+        try:
+            found = await executable.run_host(inputs)
+        finally:
+            if executable is not graph:
+                self.release(executable)
+        for name, buffer in (outputs or {}).items():
+            if name not in found:
+                raise DataError("NNM710", f'the graph has no output "{name}", only {sorted(found)}')
+            found[name].copy_to(buffer)
+        return {name: array.public() for name, array in found.items()}
+
+    def compute(
+        self,
+        graph: Graph | Executable,
+        inputs: Mapping[str, Any],
+        outputs: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Compute a graph once, as `compute_async` does, without await.
+
+        Raises `BackendError` NNM709 where the backend can only be waited for: use `compute_async`.
+        """
+        return self._waited(self.compute_async(graph, inputs, outputs))
+
+    def _waited(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Return the result of work that is done at once."""
+        try:
+            work.send(None)
+        except StopIteration as done:
+            return done.value
+        work.close()
+        raise BackendError(
+            "NNM709",
+            f"{self.description} does not answer at once",
+            hint="use `await compute_async(…)`",
+        )
 
     @abstractmethod
     async def run_steps(

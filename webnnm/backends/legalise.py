@@ -17,7 +17,7 @@ from webnnm.dtypes import DataType, byte_length
 from webnnm.errors import BackendError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, again, rewrite
+from webnnm.graph.rewrite import Replacement, again, decomposed, rewrite
 from webnnm.ops.operator import TensorType
 from webnnm.shapes import count
 
@@ -102,16 +102,17 @@ class _Legaliser:
         return found or self._out_of_traps(b, node)
 
     def _decomposed(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
-        if node.operator.name in self._limits.operators:
+        if node.operator.native in self._limits.operators:
             return None
-        if node.operator.decompose is None:
+        found = decomposed(b, node)
+        if found is None:
             raise BackendError(
                 "NNM505",
                 f"{_place(node)}: this browser's WebNN has no such operator",
                 hint='use another operator, a newer browser, or backend("numpy")',
             )
         self._note(node, "computed by other operators, because the browser has none of this name")
-        return node.operator.decompose(b, *node.operands, **node.options)
+        return found
 
     def _lowered(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
         places = self._limits.places(node)
@@ -119,7 +120,7 @@ class _Legaliser:
         if not excess:
             return None
         limit = min(bounds.ranks[1] for _, bounds in places)
-        found = lower_rank(b, node, limit)
+        found = lower_rank(b, node, limit) or decomposed(b, node)
         if found is None:
             type, bounds = excess[0]
             raise BackendError(
@@ -146,6 +147,10 @@ class _Legaliser:
             if cast is not None:
                 self._note(node, f"{dtype} computed as {wider}, {why}")
                 return _through_casts(b, node, cast, wider)
+        found = decomposed(b, node)
+        if found is not None:
+            self._note(node, f"computed by other operators, {why}")
+            return found
         raise BackendError(
             "NNM505",
             f"{_place(node)}: this browser's WebNN does not take {dtype} here, only "

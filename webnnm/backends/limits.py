@@ -8,7 +8,7 @@ from typing import Any
 
 from webnnm.graph.node import Operand, OperatorNode
 from webnnm.ops.naming import camel_case
-from webnnm.ops.operator import Operator, TensorType
+from webnnm.ops.operator import AnyOperator, TensorType
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,15 @@ class Limits:
         """Return the bounds of an operand or result by its name in WebNN."""
         return _bounds(self._limits.get(operator, {}).get(place))
 
-    def operand(self, operator: Operator, index: int) -> Bounds | None:
+    def operand(self, operator: AnyOperator, index: int) -> Bounds | None:
         """Return the bounds of an operand, None where the backend states none."""
         slots = operator.operands
         name = camel_case(slots[0 if slots[0].variadic else index].name)
-        return self.named(operator.name, name)
+        return self.named(operator.native, name)
 
-    def result(self, operator: Operator, index: int = 0) -> Bounds | None:
+    def result(self, operator: AnyOperator, index: int = 0) -> Bounds | None:
         """Return the bounds of a result, None where the backend states none."""
-        entry = self._limits.get(operator.name, {})
+        entry = self._limits.get(operator.native, {})
         names = ("output" if index == 0 else "", f"output{index}", "outputs")
         return next((_bounds(entry[name]) for name in names if name in entry), None)
 

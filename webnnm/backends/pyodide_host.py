@@ -297,3 +297,13 @@ def _label_in(message: str, plan: Plan | None) -> str:
     """Return the label of the plan that a browser put into a message, in brackets."""
     labels = [operator["label"] for operator in plan.content["operators"]] if plan else []
     return next((label for label in labels if label and f"[{label}]" in message), "")
+
+
+def can_wait() -> bool:
+    """Tell whether this browser can hold up Python until a promise is settled (JSPI)."""
+    return bool(find_spec("pyodide")) and import_module("pyodide.ffi").can_run_sync()
+
+
+def wait(work: Awaitable[Any]) -> Any:
+    """Return the result of work, holding up Python until it is there."""
+    return import_module("pyodide.ffi").run_sync(work)

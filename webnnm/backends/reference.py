@@ -20,6 +20,7 @@ from webnnm.backends.base import (
 from webnnm.dtypes import FORMATS, byte_length
 from webnnm.errors import BackendError
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
+from webnnm.graph.rewrite import inlined
 from webnnm.ops.operator import TensorType
 from webnnm.shapes import count
 
@@ -58,7 +59,15 @@ def evaluate(graph: Graph, inputs: Mapping[str, Any], *, wide: bool = False) -> 
 
     `wide` computes in float64 what is float32 or float16: the measure of gradient checks.
     """
-    np = Namespace(wide=wide)
+    return _computed(computable(graph), inputs, Namespace(wide=wide))
+
+
+def computable(graph: Graph) -> Graph:
+    """Return the graph without composites that have no kernel of their own."""
+    return inlined(graph, lambda operator: operator.reference is None)
+
+
+def _computed(graph: Graph, inputs: Mapping[str, Any], np: Namespace) -> dict[str, Any]:
     values: dict[tuple[int, int], Any] = {}
     with np.errstate(all="ignore"):
         for node in graph.nodes():
@@ -69,6 +78,7 @@ def evaluate(graph: Graph, inputs: Mapping[str, Any], *, wide: bool = False) -> 
                 values[node.number, 0] = _array(np, node.array)
             elif isinstance(node, OperatorNode):
                 operands = [o and values[o.number, o.index] for o in node.operands]
+                assert node.operator.reference is not None
                 result = node.operator.reference(np, *operands, **node.options)
                 results = result if len(node.types) > 1 else (result,)
                 for index, value in enumerate(results):
@@ -116,7 +126,7 @@ class ReferenceBackend(Backend):
         """Compile a graph: there is nothing to do but to note it."""
         self._check_open()
         used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
-        held = _Held(graph)
+        held = _Held(computable(graph))
         self._graphs.add(held)
         return Executable(
             self,
@@ -152,7 +162,7 @@ class ReferenceBackend(Backend):
         self._check_open()
         check_binding(executable, inputs, outputs)
         given = {name: inputs[name].handle.value for name in executable.inputs}
-        for name, value in evaluate(executable.handle.value, given).items():
+        for name, value in _computed(executable.handle.value, given, self._numpy).items():
             outputs[name].handle.value = value
 
     async def run_steps(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -200,6 +200,10 @@ class WebNNBackend(Backend):
             [(even.handle, odd.handle) for even, odd in read],
         )
         return _cut(data, [even.type for even, _ in read])
+
+    def _waited(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Return the result of work, holding up Python meanwhile where the browser can do that."""
+        return pyodide_host.wait(work) if pyodide_host.can_wait() else super()._waited(work)
 
     def release(self, *things: DeviceTensor | Executable) -> None:
         """Free tensors and graphs at once; releasing twice is allowed."""

@@ -6,13 +6,14 @@ import hashlib
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from webnnm import ops
 from webnnm.arrays import HostArray
 from webnnm.dtypes import PRECEDENCE, DataType, highest, is_data_type
-from webnnm.errors import Span, suggestion
+from webnnm.errors import BackendError, Span, suggestion
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
+from webnnm.ops.activation import Activation, is_activation
 from webnnm.ops.naming import snake_case
 from webnnm.ops.operator import (
     REQUIRED,
@@ -25,6 +26,18 @@ from webnnm.ops.operator import (
 from webnnm.shapes import MAX_DIMENSION, is_integer, show
 
 
+class Context(Protocol):
+    """What compiles graphs: a backend."""
+
+    async def compile(self, graph: Graph) -> Any:
+        """Compile a graph."""
+        ...
+
+
+Descriptor = Mapping[str, Any]
+"""WebNN's MLOperandDescriptor as a dictionary."""
+
+
 class GraphBuilder:
     """Builds tensor graphs; every operator of the registry is a method in snake_case.
 
@@ -34,22 +47,34 @@ class GraphBuilder:
     >>> b.build({"y": y}).outputs["y"]
     float32[2, 1]
 
+    `context` is the backend on which `build_async` compiles; `build` needs none.
+
     Numbers among the operands become scalar constants of the other operands' type. Equal
     expressions are one node, equal constants are one constant.
 
     Raises `OperatorError` where operands or options break an operator's rule.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context | None = None) -> None:
+        self.context = context
         self.nodes: list[Node] = []
         self._known: dict[Any, Node] = {}
         self._inputs: dict[str, Operand] = {}
         self._label = ""
         self._span: Span | None = None
 
-    def input(self, name: str, dtype: DataType, shape: Sequence[int]) -> Operand:
-        """Return the input of that name; a second one of the same name is an error."""
-        if not is_data_type(dtype):
+    def input(
+        self, name: str, dtype: DataType | Descriptor, shape: Sequence[int] | None = None
+    ) -> Operand:
+        """Return the input of that name; a second one of the same name is an error.
+
+        Type and shape may come as WebNN's descriptor `{"dataType": …, "shape": …}`, or that of its
+        2022 draft, `{"type": …, "dimensions": …}`; a shape that is left out is that of a scalar.
+        """
+        if isinstance(dtype, Mapping):
+            dtype, shape = _described(dtype)
+        shape = () if shape is None else shape
+        if not isinstance(dtype, str) or not is_data_type(dtype):
             raise OperatorError("NNM113", f'input "{name}": unknown data type "{dtype}"')
         if name in self._inputs:
             raise OperatorError("NNM206", f'the graph has an input "{name}" already')
@@ -59,9 +84,19 @@ class GraphBuilder:
         return self.adopt(InputNode(number=0, types=types, label=name, name=name))[0]
 
     def constant(
-        self, value: Any, dtype: DataType | None = None, shape: Sequence[int] | None = None
+        self, value: Any, dtype: Any = None, shape: Sequence[int] | None = None
     ) -> Operand:
-        """Return a constant: a number, nested lists, or anything with the buffer protocol."""
+        """Return a constant: a number, nested lists, or anything with the buffer protocol.
+
+        WebNN's own orders work too: `constant("float32", 2)`, `constant(descriptor, buffer)`.
+        """
+        if isinstance(value, Mapping):
+            found, sizes = _described(value)  # pyright: ignore[reportUnknownArgumentType]
+            value, dtype, shape = dtype, found, sizes
+        elif isinstance(value, str) and is_data_type(value):
+            value, dtype = dtype, value
+        if dtype is not None and not is_data_type(dtype):
+            raise OperatorError("NNM113", f'constant: unknown data type "{dtype}"')
         array = HostArray.of(value, dtype, shape)
         types = (TensorType(array.dtype, array.shape),)
         return self.adopt(
@@ -84,6 +119,16 @@ class GraphBuilder:
         """Return the graph of these outputs."""
         return Graph(dict(outputs), dict(self._inputs))
 
+    async def build_async(self, outputs: Mapping[str, Operand]) -> Any:
+        """Return the graph of these outputs, compiled on the builder's context."""
+        if self.context is None:
+            raise BackendError(
+                "NNM709",
+                "the builder has no context to compile on",
+                hint="write GraphBuilder(await backend(…)), or build() and backend.compile()",
+            )
+        return await self.context.compile(self.build(outputs))
+
     @contextmanager
     def place(self, label: str, span: Span | None = None) -> Generator[None]:
         """Give the nodes made inside the block a label and a place in the model text."""
@@ -101,6 +146,8 @@ class GraphBuilder:
             raise AttributeError(f'GraphBuilder has no operator "{name}"; {hint}')
 
         def apply(*operands: Any, **options: Any) -> Any:
+            if not operands and is_activation(operator):
+                return Activation(operator.name, options)
             return self.apply(operator, operands, options)
 
         return apply
@@ -109,16 +156,30 @@ class GraphBuilder:
         self, operator: AnyOperator, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> Any:
         """Apply an operator of the registry: one `Operand`, or a tuple of them."""
+        if operator.earlier is None:
+            return self._apply(operator, operands, options)
+        operands, options, *finish = operator.earlier(self, operator, list(operands), dict(options))
+        result = self._apply(operator, operands, options)
+        for finally_ in finish:
+            if finally_ is not None:
+                result = finally_(result)
+        return result
+
+    def _apply(
+        self, operator: AnyOperator, operands: Sequence[Any], options: Mapping[str, Any]
+    ) -> Any:
         found, options = self._bind(operator, operands, options)
-        types = [operand.type for operand in found if operand is not None]
+        types = tuple(operand and operand.type for operand in found)
         _check_types(operator, found)
         checked = {
-            name: _checked(operator, name, option.check, option.default, options, types)
+            name: _checked(
+                operator, name, option.check, option.default, options, [t for t in types if t]
+            )
             for name, option in operator.options.items()
         }
-        if isinstance(operator, Composite):
+        if isinstance(operator, Composite) and not _is_native(operator, checked):
             return operator.decompose(self, *found, **checked)
-        result = operator.infer(*(operand and operand.type for operand in found), **checked)
+        result = (operator.infer or _tried(operator))(*types, **checked)
         several = not isinstance(result, TensorType)
         results = self.adopt(
             OperatorNode(
@@ -176,6 +237,34 @@ class GraphBuilder:
             for position, value in enumerate(values)
         ]
         return found, {key: value for key, value in options.items() if key not in keywords}
+
+
+def _described(descriptor: Descriptor) -> tuple[Any, Any]:
+    """Return data type and shape of a descriptor, in today's words or those of the 2022 draft."""
+    known = {"dataType", "type", "shape", "dimensions"}
+    if not descriptor.keys() <= known:
+        word = min(descriptor.keys() - known)
+        message = f'a descriptor has no member "{word}"'
+        raise OperatorError("NNM301", message, suggestion(word, known))
+    dtype = descriptor.get("dataType", descriptor.get("type"))
+    return dtype, descriptor.get("shape", descriptor.get("dimensions", ()))
+
+
+def _is_native(operator: Composite, options: Mapping[str, Any]) -> bool:
+    return bool(operator.native) and operator.covers(**options)
+
+
+def _tried(operator: AnyOperator) -> Callable[..., Any]:
+    """Return the type rule that follows from a decomposition: try it out."""
+    assert isinstance(operator, Composite)
+
+    def infer(*types: TensorType | None, **options: Any) -> TensorType | tuple[TensorType, ...]:
+        b = GraphBuilder()
+        operands = [type and b.input(str(i), *type) for i, type in enumerate(types)]
+        result: Operand | tuple[Operand, ...] = operator.decompose(b, *operands, **options)
+        return tuple(r.type for r in result) if isinstance(result, tuple) else result.type
+
+    return infer
 
 
 def _key(node: Node) -> Hashable:

@@ -51,6 +51,7 @@ def elaborate(document: Document) -> Network:
         resolver.resolve(given)
     layers = [given.vertex for given in expander.layers]
     _label(layers)
+    _check_results(found, layers)
     _refuse_cycles(found, layers)
     outputs = [
         Output(block, resolver.references.source(flows[block.name], Span(0, 0)))
@@ -79,6 +80,18 @@ def _label(layers: Iterable[LayerVertex]) -> None:
             number += 1
         counts[word] = number
         layer.label = word if layer.name and number == 1 else f"{word}{number}"
+
+
+def _check_results(found: Outline, layers: Iterable[LayerVertex]) -> None:
+    """Raise NNM205 where a layer takes a result that another one does not have."""
+    for layer in layers:
+        for vertex, result in layer.sources():
+            if result >= len(vertex.features):
+                assert isinstance(vertex, LayerVertex)
+                count = len(vertex.features)
+                message = f'"{vertex.label}" has {count} result{"" if count == 1 else "s"}'
+                hint = f"they are called .0 … .{count - 1}"
+                raise found.error("NNM205", f"{message}, there is no .{result}", layer.span, hint)
 
 
 def _refuse_cycles(found: Outline, layers: Iterable[LayerVertex]) -> None:

@@ -33,6 +33,7 @@ class LayerView:
         self.operands: Sequence[Features] = [source.features for source in vertex.operands]
         self.results: Sequence[Features] = vertex.features
         self.options: Mapping[str, Any] = vertex.options
+        self.parameters = vertex.parameters
         self.tensors: Mapping[str, Features] = {
             name: source.features for name, source in vertex.tensors.items()
         }

@@ -142,16 +142,13 @@ def _default(parameter: ParameterVertex, users: dict[int, list[LayerVertex]]) ->
 
 
 def fans(parameter: ParameterVertex) -> tuple[int, int]:
-    """Return fan-in and fan-out of a parameter as its first layer uses it.
-
-    `[in, out]` of a product; the first two dimensions are outputs and inputs of a filter, the rest
-    its window.
-    """
+    """Return fan-in and fan-out of a parameter as its first layer uses it."""
     shape: Shape = parameter.features[0].sizes()
-    if len(shape) < 2:
-        size = count(shape)
-        return size, size
     user = parameter.user
+    if user is not None and user.rules.fans is not None:
+        return user.rules.fans(shape, user.options)
+    if len(shape) < 2:
+        return count(shape), count(shape)
     if user is not None and user.options.get("b_transpose"):
         shape = (*shape[:-2], shape[-1], shape[-2])
     return count(shape[:-1]), shape[-1]

@@ -21,21 +21,33 @@ from webnnm.graph.vertices import (
     Source,
 )
 from webnnm.ops.features import Features
+from webnnm.ops.generator import MODULI, advance
 from webnnm.ops.layout import Laid, Role
 from webnnm.ops.operator import AnyOperator
+from webnnm.shapes import Shape
 
 PARAMETER_PREFIX = "param/"
 """Parameters are graph inputs under this prefix, as they are in snapshots."""
 
 
+GENERATOR_PREFIX = "random/"
+"""States of random generators are graph inputs under this prefix."""
+
+
 class Lowered:
-    """A network on a graph builder: operands for inputs, parameters and outputs."""
+    """A network on a graph builder: operands for inputs, parameters and outputs.
+
+    In training, `updates` are the next values of states by the names of their graph inputs, and
+    `generators` the layers that draw random numbers, with the states each has.
+    """
 
     def __init__(self, builder: GraphBuilder) -> None:
         self.builder = builder
         self.inputs: dict[str, Operand] = {}
         self.parameters: dict[str, Operand] = {}
         self.outputs: dict[str, Operand] = {}
+        self.updates: dict[str, Operand] = {}
+        self.generators: dict[str, tuple[str, ...]] = {}
 
     def graph(self) -> Graph:
         """Return the inference graph: inputs and parameters in, outputs out."""
@@ -50,16 +62,21 @@ def lower_network(
     builder: GraphBuilder | None = None,
     inputs: Mapping[str, Operand] | None = None,
     parameters: Mapping[str, Operand] | None = None,
+    training: bool = False,
+    rows: Operand | None = None,
 ) -> Lowered:
     """Write a network into a tensor graph.
 
     `sequence` gives a length for every sequence name that has no fixed one. `inputs` and
-    `parameters` are operands to use in place of graph inputs, by name.
+    `parameters` are operands to use in place of graph inputs, by name. In `training`, layers such
+    as dropout and batch normalisation work as they do in a training step, and `rows` is a 0/1 mask
+    `[batch]` of the rows that count.
 
     Raises `DataError` NNM711 where a length is missing, `ModelError` where concrete sizes clash.
     """
     lowered = Lowered(builder or GraphBuilder())
     lowering = _Lowering(network, lowered, batch, sequence or {}, inputs or {}, parameters or {})
+    lowering.training, lowering.rows = training, rows
     for layer in network.order:
         lowering.layer(layer)
     for output in network.outputs:
@@ -82,6 +99,8 @@ class _Lowering:
         self.builder = lowered.builder
         self.batch = batch
         self.lengths = sequence
+        self.training = False
+        self.rows: Operand | None = None
         self.done: dict[int, tuple[Laid, ...]] = {}
         for vertex in network.inputs:
             self._input(vertex, inputs.get(vertex.block))
@@ -152,7 +171,8 @@ class _Lowering:
             )
 
     def _takes_type(self, layer: LayerVertex, position: int) -> bool:
-        return layer.rules.casts and not (layer.rules.condition and position == 0)
+        apart = layer.rules.condition or layer.rules.own_type
+        return layer.rules.casts and not (apart and position == 0)
 
     def _inner_type(self, layer: LayerVertex) -> DataType:
         """Return float32 for float16 operands of operators that compute wide (spec B.5, rule 7)."""
@@ -215,16 +235,35 @@ class _View(LayerView):
     ) -> None:
         super().__init__(lowering.network.outline, layer)
         self.features: Sequence[Features] = self.operands
-        self._flow = self.operands[0]
+        self._lowered = lowering.lowered
         self.operator: AnyOperator = layer.operator
         self.dtype: DataType = layer.result_types[0]
         self.operands: Any = operands
         self.tensors: Any = tensors
+        self.training = lowering.training
+        self.rows: Any = lowering.rows
 
     @property
     def flow(self) -> Features:
         """The shape of the first operand."""
-        return self._flow
+        return self.features[0]
+
+    def update(self, slot: str, value: Operand) -> None:
+        """Give the state in a slot the value of the next training step."""
+        parameter = self.vertex.tensors[slot].vertex
+        assert isinstance(parameter, ParameterVertex)
+        self._lowered.updates[PARAMETER_PREFIX + parameter.name] = value
+
+    def uniform(self, shape: Shape) -> Operand:
+        """Return float32 numbers, uniform in [0, 1), new ones every training step."""
+        builder = self._lowered.builder
+        name = self.vertex.label
+        states = tuple(f"{GENERATOR_PREFIX}{name}/{k}" for k in range(len(MODULI)))
+        before = [builder.input(state, "float32", shape) for state in states]
+        after, numbers = advance(builder, before)
+        self._lowered.updates |= dict(zip(states, after, strict=True))
+        self._lowered.generators[name] = states
+        return numbers
 
     def axes(self, option: str) -> list[Role]:
         """Resolve an option of axes against the flow."""

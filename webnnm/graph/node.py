@@ -6,14 +6,14 @@ them by number: graphs of any depth are walked, and freed, without recursion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from webnnm.arrays import HostArray
 from webnnm.dtypes import DataType
 from webnnm.errors import Span
-from webnnm.ops.operator import Operator, TensorType
+from webnnm.ops.operator import AnyOperator, TensorType
 from webnnm.shapes import Shape
 
 if TYPE_CHECKING:
@@ -50,9 +50,12 @@ class ConstantNode(Node):
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class OperatorNode(Node):
-    """An operator applied to operands; absent optional operands are None."""
+    """An operator applied to operands; absent optional operands are None.
 
-    operator: Operator
+    Composites stand here only if WebNN has a method of their own.
+    """
+
+    operator: AnyOperator
     operands: tuple[Operand | None, ...]
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -152,8 +155,11 @@ class Graph:
         return dependencies(self.outputs.values())
 
 
-def dependencies(roots: Iterable[Operand]) -> list[Node]:
-    """Return the nodes of the roots and all they depend on, operands before users, each once."""
+def dependencies(roots: Iterable[Operand], stop: Container[int] = ()) -> list[Node]:
+    """Return the nodes of the roots and all they depend on, operands before users, each once.
+
+    What the nodes whose numbers are in `stop` depend on is left out.
+    """
     waiting = list(roots)
     found: dict[int, Node] = {}
     while waiting:
@@ -161,6 +167,6 @@ def dependencies(roots: Iterable[Operand]) -> list[Node]:
         if operand.number in found:
             continue
         node = found[operand.number] = operand.node
-        if isinstance(node, OperatorNode):
+        if isinstance(node, OperatorNode) and operand.number not in stop:
             waiting += [o for o in node.operands if o is not None]
     return [found[number] for number in sorted(found)]

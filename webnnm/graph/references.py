@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from webnnm.errors import ModelError, Span, suggestion
@@ -140,11 +140,8 @@ class References:
         return self.expander.fail("NNM205", f'nothing is called "{reference}"', span, scope, hint)
 
 
-RESULT_WORDS: Mapping[str, int] = {"hidden": 0, "cell": 1, "sequence": 2}
-
-
 def _result_index(vertex: Any, word: str) -> int | None:
+    """Return which result of a layer a word names; whether there are so many is known later."""
     if not isinstance(vertex, LayerVertex):
         return None
-    index = int(word) if word.isdecimal() else RESULT_WORDS.get(word)
-    return index
+    return int(word) if word.isdecimal() else vertex.rules.result_words.get(word)

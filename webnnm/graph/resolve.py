@@ -12,12 +12,15 @@ from webnnm.graph.expand import Expander
 from webnnm.graph.outline import Outline
 from webnnm.graph.references import References
 from webnnm.graph.scope import Bound, Given, Pending, plain
-from webnnm.graph.vertices import LiteralVertex, ParameterVertex, Source
+from webnnm.graph.vertices import LayerVertex, LiteralVertex, ParameterVertex, Source
 from webnnm.notation.syntax import Call, Items, NamedShape, Number, Reference, Value
 from webnnm.ops.features import Changes, Features
 from webnnm.ops.layer import ParameterRole, TensorSlot, ValueOption
 from webnnm.ops.naming import camel_case
 from webnnm.ops.values import Sizes
+
+INITIALISED = ("weight", "recurrent", "table")
+"""Roles of the parameters that `init=` of a layer is about."""
 
 
 class Resolver:
@@ -32,14 +35,16 @@ class Resolver:
         self._changes: Changes = declared.changes
         self._counts: dict[str, int] = {}
         self._judged: set[int] = set()
+        self._words: dict[str, str] = {}
 
     def resolve(self, given: Given) -> None:
         """Resolve one layer."""
         vertex, scope = given.vertex, given.scope
+        self._words = {}
         self._read_common(given)
         flow, values, listed = self._flow_and_operands(given)
         positional = self._positional(given, values, listed)
-        vertex.operands = [self._flow(given, flow), *positional]
+        vertex.operands = positional if flow is None else [self._flow(given, flow), *positional]
         for slot in vertex.rules.slots:
             option = given.options.get(slot.name) if slot.option else None
             if option is not None:
@@ -53,10 +58,12 @@ class Resolver:
                 if "skip" in vertex.rules.options:
                     message += " or skip="
                 raise self.expander.fail("NNM304", message, vertex.span, scope)
-        for slot in vertex.rules.implicit(vertex.options):
-            word = Reference((slot.name,), span=vertex.span)
-            parameter = self._new_parameter(given, word, slot.parameter or "other")
-            vertex.tensors[slot.name] = Source(parameter)
+        for slot in vertex.rules.implicit(vertex.options, self._words):
+            word = Reference((slot.word or slot.name,), span=vertex.span)
+            vertex.tensors[slot.name] = Source(self._new_parameter(given, word, slot))
+        vertex.parameters = self._slots_of_parameters(vertex)
+        for _ in range(1, vertex.rules.results(vertex.options)):
+            vertex.features.append(Features(self._changes))
 
     # What flows in, and the operands as written.
 
@@ -70,6 +77,8 @@ class Resolver:
             return flow, [*listed, *operands[1:]], len(listed)
         if rules.condition and len(operands) == 1 + len(rules.slots):
             return operands[0], operands[1:], 0
+        if rules.starts:
+            return None, operands, 0
         if given.flow is None:
             raise self.expander.fail(
                 "NNM210",
@@ -148,7 +157,8 @@ class Resolver:
             return found
         if slot.parameter is None:
             raise self.references.unknown(value, scope, span or value.span)
-        return Source(self._new_parameter(given, value, slot.parameter))
+        self._words[slot.name] = str(value)
+        return Source(self._new_parameter(given, value, slot))
 
     def _judge(self, found: Source, slot: TensorSlot) -> None:
         """Give a declared parameter the role of its first use (spec B.6)."""
@@ -172,8 +182,18 @@ class Resolver:
 
     # New parameters.
 
+    def _slots_of_parameters(self, vertex: LayerVertex) -> frozenset[str]:
+        """Return the names of the slots that hold parameters."""
+        positional = [s for s in vertex.rules.slots if not s.option]
+        filled = dict(zip((s.name for s in positional), vertex.operands[1:], strict=False))
+        return frozenset(
+            name
+            for name, source in (filled | vertex.tensors).items()
+            if isinstance(source.vertex, ParameterVertex)
+        )
+
     def _new_parameter(
-        self, given: Given, reference: Reference, role: ParameterRole
+        self, given: Given, reference: Reference, slot: TensorSlot
     ) -> ParameterVertex:
         word = str(reference)
         taken = {*self.outline.parameters, *self.outline.constants, *self.expander.globals}
@@ -188,15 +208,17 @@ class Resolver:
                 )
         lrm, trainable = given.options.get("lrm"), given.options.get("trainable")
         init = given.options.get("init")
+        role: ParameterRole = slot.parameter or "other"
         parameter = ParameterVertex(
             span=reference.span,
             features=[Features(self._changes, undeclared=True)],
             name=f"{word}{count}",
             role=role,
             user=given.vertex,
-            trainable=trainable is None or str(plain(trainable.value)) != "false",
+            trainable=slot.trainable
+            and (trainable is None or str(plain(trainable.value)) != "false"),
             lrm=self._number(given, lrm) if lrm is not None else None,
-            init=plain(init.value) if init is not None and role in ("weight", "table") else None,
+            init=plain(init.value) if init is not None and role in INITIALISED else None,
         )
         self.parameters.append(parameter)
         return parameter

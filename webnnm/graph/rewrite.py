@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeGuard
 
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
+from webnnm.ops.operator import Composite
 
 Replacement = Operand | tuple[Operand, ...]
 Rule = Callable[[GraphBuilder, Node], Replacement | None]
@@ -44,6 +46,31 @@ def rewrite(graph: Graph, rule: Rule) -> Graph:
     outputs = {name: results[o.number][o.index] for name, o in graph.outputs.items()}
     inputs = {name: builder.adopt(o.node)[0] for name, o in graph.inputs.items()}
     return Graph(outputs, inputs)
+
+
+def inlined(graph: Graph, chosen: Callable[[Composite], bool]) -> Graph:
+    """Return the graph with the chosen composites replaced by their decompositions."""
+
+    def is_chosen(node: Node) -> TypeGuard[OperatorNode]:
+        return (
+            isinstance(node, OperatorNode)
+            and isinstance(node.operator, Composite)
+            and chosen(node.operator)
+        )
+
+    def rule(b: GraphBuilder, node: Node) -> Replacement | None:
+        return decomposed(b, node) if is_chosen(node) else None
+
+    while any(map(is_chosen, graph.nodes())):  # a decomposition may hold further composites
+        graph = rewrite(graph, rule)
+    return graph
+
+
+def decomposed(b: GraphBuilder, node: OperatorNode) -> Replacement | None:
+    """Return the result of a node by way of other operators, None if it has no decomposition."""
+    if node.operator.decompose is None:
+        return None
+    return node.operator.decompose(b, *node.operands, **node.options)
 
 
 def moved(node: Node, builder: GraphBuilder, results: dict[int, tuple[Operand, ...]]) -> Node:

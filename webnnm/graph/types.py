@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from webnnm.dtypes import DataType, highest, holds, is_float, is_upcast
+from webnnm.dtypes import ANY, DataType, highest, holds, is_float, is_upcast
 from webnnm.graph.infer import layer_error
 from webnnm.graph.outline import Outline
 from webnnm.graph.vertices import (
@@ -43,7 +43,8 @@ def _infer_layer(outline: Outline, layer: LayerVertex) -> None:
         dtype for s, dtype in zip(_typed(own), flowing, strict=True) if not _trainable(s)
     ]
     compute = layer.written_type or (highest(free) if free else "float32")
-    floats_only = all(is_float(dtype) for dtype in layer.operator.operands[0].dtypes)
+    allowed = _computing_types(layer)
+    floats_only = all(map(is_float, allowed))
     if (floats_only or any(map(_trainable, own))) and not is_float(compute):
         if layer.written_type is not None:
             message = f'"{layer.operator.name}" cannot compute in {compute}'
@@ -51,10 +52,13 @@ def _infer_layer(outline: Outline, layer: LayerVertex) -> None:
         compute = "float32"
     if layer.rules.casts:
         _check_upcasts(outline, layer, compute, zip(_typed(own), flowing, strict=True))
-    _check_allowed(outline, layer, compute)
+    _check_allowed(outline, layer, compute, allowed)
     _check_literals(outline, layer, compute)
     layer.dtype = compute
-    layer.result_types = [layer.rules.dtype(compute, layer.options)] * len(layer.features)
+    found = layer.rules.dtype(compute, layer.options, _slot_types(layer))
+    layer.result_types = (
+        [found] * len(layer.features) if isinstance(found, str) else list[DataType](found)
+    )
     if not layer.rules.casts and not layer.options.get("type"):
         if layer.written_type is None:
             raise layer_error(
@@ -66,9 +70,20 @@ def _infer_layer(outline: Outline, layer: LayerVertex) -> None:
 def _promoting(layer: LayerVertex) -> list[Source]:
     """Return the sources that have a say in the layer's type."""
     silent = {slot.name for slot in layer.rules.slots if not slot.promotes}
-    operands = layer.operands[1:] if layer.rules.condition else layer.operands
+    apart = layer.rules.condition or layer.rules.own_type
+    operands = layer.operands[1:] if apart else layer.operands
     tensors = [s for name, s in layer.tensors.items() if name not in silent and "." not in name]
     return [*operands, *tensors]
+
+
+def _slot_types(layer: LayerVertex) -> dict[str, DataType]:
+    """Return the types of the flow and of the tensor options by name."""
+    types: dict[str, DataType] = {
+        name: result_type(source) for name, source in layer.tensors.items()
+    }
+    if layer.operands:
+        types["flow"] = result_type(layer.operands[0])
+    return types
 
 
 def _typed(sources: Iterable[Source]) -> list[Source]:
@@ -99,12 +114,22 @@ def _check_upcasts(
             outline.warn("NNM007", f"{dtype} to {compute} may lose range", layer.span)
 
 
-def _check_allowed(outline: Outline, layer: LayerVertex, compute: DataType) -> None:
+def _computing_types(layer: LayerVertex) -> Collection[DataType]:
+    """Return the types in which the operator can compute."""
     slots = layer.operator.operands
-    allowed = slots[1 if layer.rules.condition else 0].dtypes
-    if layer.rules.casts and compute not in allowed:
+    leader = 1 if layer.rules.condition or layer.rules.own_type else 0
+    return slots[leader].dtypes if len(slots) > leader else ANY
+
+
+def _check_allowed(
+    outline: Outline, layer: LayerVertex, compute: DataType, allowed: Collection[DataType]
+) -> None:
+    found = compute
+    if layer.rules.own_type:
+        found, allowed = result_type(layer.operands[0]), layer.operator.operands[0].dtypes
+    if layer.rules.casts and found not in allowed:
         listed = ", ".join(sorted(allowed))
-        message = f'"{layer.operator.name}" needs {listed}, the flow is {compute}'
+        message = f'"{layer.operator.name}" needs {listed}, the flow is {found}'
         raise layer_error(outline, layer, "NNM501", message)
 
 

@@ -80,7 +80,8 @@ class LayerVertex(Vertex):
     """A layer: an operator with its operands resolved and its options read.
 
     `operands` begin with the flow; `tensors` are tensor-valued options; `places` the spans of
-    written options and operands; `chain` the block calls that led here.
+    written options and operands; `chain` the block calls that led here; `parameters` the slots
+    that hold parameters.
     """
 
     operator: AnyOperator
@@ -95,6 +96,7 @@ class LayerVertex(Vertex):
     written_type: DataType | None = None
     result_types: list[DataType] = field(default_factory=list[DataType])
     chain: tuple[str, ...] = ()
+    parameters: frozenset[str] = frozenset()
 
     def sources(self) -> Iterator[Source]:
         """Yield every source that the layer depends on."""

@@ -54,7 +54,7 @@ cast = Operator(
         options={"type": ValueOption(read=values.data_type, operand=True)},
         shape=same_shape,
         build=_build,
-        dtype=lambda compute, options: options["type"] or compute,
+        dtype=lambda compute, options, _: options["type"] or compute,
         casts=False,
     ),
     samples=(

@@ -31,7 +31,7 @@ def _compare(name: str, summary: str, reference: Callable[[Any, Any, Any], Any])
             slots=(TensorSlot(name="y"),),
             shape=broadcast_shape,
             build=build_broadcast,
-            dtype=lambda _compute, _options: "uint8",
+            dtype=lambda compute, options, types: "uint8",
         ),
         samples=(
             sample((2, 3), (3,)),

@@ -12,8 +12,11 @@ from webnnm.ops.features import Features
 from webnnm.ops.layout import Laid, Role
 from webnnm.ops.naming import camel_case
 from webnnm.ops.operator import AnyOperator, Builder
+from webnnm.shapes import Shape
 
-ParameterRole = Literal["weight", "additive", "ones", "zeros", "slope", "table", "other"]
+ParameterRole = Literal[
+    "weight", "additive", "ones", "zeros", "slope", "table", "recurrent", "gates", "other"
+]
 """What a parameter does in its first layer; decides its initialiser (spec B.6)."""
 
 
@@ -22,7 +25,9 @@ class TensorSlot:
     """An operand that is a tensor, written as an operand or, with `option`, as `name=…`.
 
     `parameter` is the role of a new parameter that may stand here, None where a name shall exist.
-    `promotes=False` keeps the operand out of the layer's type (conditions, indices).
+    `promotes=False` keeps the operand out of the layer's type (conditions, indices);
+    `trainable=False` makes a new parameter a state, which layers update and training does not.
+    `word` names a new parameter that has no written name; by default that of the slot.
     """
 
     name: str
@@ -30,6 +35,8 @@ class TensorSlot:
     optional: bool = False
     option: bool = False
     promotes: bool = True
+    trainable: bool = True
+    word: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +53,13 @@ class ValueOption:
 
 
 class ShapeView(Protocol):
-    """What a shape rule sees of a layer."""
+    """What a shape rule sees of a layer; `parameters` are the slots that hold parameters."""
 
     operands: Sequence[Features]
     results: Sequence[Features]
     options: Mapping[str, Any]
     tensors: Mapping[str, Features]
+    parameters: frozenset[str]
 
     @property
     def flow(self) -> Features:
@@ -73,7 +81,11 @@ class ShapeView(Protocol):
 
 
 class BuildView(Protocol):
-    """What a build rule sees of a layer."""
+    """What a build rule sees of a layer.
+
+    `training` tells whether this is a training step; `rows` is then a 0/1 mask `[batch]`, float32,
+    of the rows that count, None if all do.
+    """
 
     operator: AnyOperator
     operands: Sequence[Laid]
@@ -82,9 +94,20 @@ class BuildView(Protocol):
     features: Sequence[Features]
     results: Sequence[Features]
     dtype: DataType
+    parameters: frozenset[str]
+    training: bool
+    rows: Any
 
     def axes(self, option: str) -> list[Role]:
         """Resolve an option of axes against the flow."""
+        ...
+
+    def update(self, slot: str, value: Any) -> None:
+        """Give the state in a slot the value of the next training step."""
+        ...
+
+    def uniform(self, shape: Shape) -> Any:
+        """Return float32 numbers, uniform in [0, 1), new ones every training step."""
         ...
 
     def tensor_names(self, option: str) -> Sequence[str | None]:
@@ -98,14 +121,25 @@ class BuildView(Protocol):
 
 ShapeRule = Callable[[ShapeView], None]
 BuildRule = Callable[[Builder, BuildView], "Laid | tuple[Laid, ...]"]
+TypeRule = Callable[
+    [DataType, Mapping[str, Any], Mapping[str, DataType]], DataType | Sequence[DataType]
+]
 
 
-def _keep_type(compute: DataType, _options: Mapping[str, Any]) -> DataType:
+def _keep_type(
+    compute: DataType, _options: Mapping[str, Any], _types: Mapping[str, DataType]
+) -> DataType:
     return compute
 
 
-def _nothing_implicit(_options: Mapping[str, Any]) -> Sequence[TensorSlot]:
+def _nothing_implicit(
+    _options: Mapping[str, Any], _words: Mapping[str, str]
+) -> Sequence[TensorSlot]:
     return ()
+
+
+def _one_result(_options: Mapping[str, Any]) -> int:
+    return 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,24 +148,37 @@ class LayerRules:
 
     `slots` are the operands behind the flow, `options` the values; `shape` is a rule in both
     directions on feature shapes, called until nothing changes; `build` writes the layer into a
-    tensor graph; `dtype(compute type, options)` is the type of the result.
+    tensor graph; `dtype(compute type, options, types)` is the type of the results, or a list of
+    them, where `types` are those of the "flow" and of the tensor slots by name.
 
-    `implicit(options)` are parameters that the layer owns without a word for them.
+    `results(options)` is the number of results, which are called `.0`, `.1`, … and by
+    `result_words`. `implicit(options, words)` are parameters that the layer owns without a word
+    for them; `words` are the new names in the slots. `fans(shape, options)` are fan-in and fan-out
+    of a weight that is used otherwise than in a matrix product.
     `folds`: takes lists of two or more, folded from the left. `many`: takes any number of names.
     `condition`: the first operand is a condition, which says nothing about the layer's type, and
-    all operands may be written. `casts=False`: the flow keeps its own type.
+    all operands may be written. `casts=False`: nothing is cast to the layer's type. `own_type`:
+    the flow keeps its own type, and has no say in the layer's. `starts`: the layer ignores the
+    flow and may stand first.
     """
 
     shape: ShapeRule
     build: BuildRule
     slots: tuple[TensorSlot, ...] = ()
     options: Mapping[str, ValueOption] = field(default_factory=dict[str, ValueOption])
-    dtype: Callable[[DataType, Mapping[str, Any]], DataType] = _keep_type
-    implicit: Callable[[Mapping[str, Any]], Sequence[TensorSlot]] = _nothing_implicit
+    dtype: TypeRule = _keep_type
+    results: Callable[[Mapping[str, Any]], int] = _one_result
+    result_words: Mapping[str, int] = field(default_factory=dict[str, int])
+    implicit: Callable[[Mapping[str, Any], Mapping[str, str]], Sequence[TensorSlot]] = (
+        _nothing_implicit
+    )
+    fans: Callable[[Shape, Mapping[str, Any]], tuple[int, int]] | None = None
     folds: bool = False
     many: bool = False
     condition: bool = False
     casts: bool = True
+    own_type: bool = False
+    starts: bool = False
 
     def option_names(self) -> list[str]:
         """Return every name that an option of this operator may be written with."""

@@ -124,17 +124,18 @@ Infer = Callable[..., TensorType | tuple[TensorType, ...]]
 Gradient = Callable[..., Sequence[Any]]
 Decompose = Callable[..., Any]
 Reference = Callable[..., Any]
+Earlier = Callable[..., tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
 class Sample:
     """A small case from which the generic tests of an operator are made.
 
-    `shapes` are the operand shapes, `options` the options. Values are drawn from `low … high`
+    `shapes` are the operand shapes (None: absent), `options` the options. Values are drawn from `low … high`
     and kept away from `kinks`; `values` fixes operands instead (None: drawn).
     """
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[Shape | None, ...]
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     low: float = -2.0
     high: float = 2.0
@@ -143,7 +144,7 @@ class Sample:
     dtypes: tuple[DataType, ...] = ()
 
 
-def sample(*shapes: Shape, **keywords: Any) -> Sample:
+def sample(*shapes: Shape | None, **keywords: Any) -> Sample:
     """Return a sample; keywords that are no field of `Sample` are options of the operator."""
     fields = {key: keywords.pop(key) for key in tuple(keywords) if key in _SAMPLE_FIELDS}
     return Sample(shapes, keywords, **fields)
@@ -164,6 +165,8 @@ class Operator:
     `hazards` are read by the precision rules: "overflow" leaves the range of float16 easily,
     "wide" operators compute in float32 when their operands are float16 (spec B.5, rule 7).
     `decompose(b, *operands, **options)` writes the operator with others, for backends without it.
+    `earlier(b, operator, operands, options)` turns calls as earlier drafts had them into today's:
+    it returns operands and options, and what shall be done to the result, if anything.
     `summary` is the one-line description for listings.
     """
 
@@ -179,13 +182,29 @@ class Operator:
     aliases: tuple[str, ...] = ()
     hazards: frozenset[str] = frozenset()
     decompose: Decompose | None = None
+    earlier: Earlier | None = None
+
+    @property
+    def native(self) -> str:
+        """The method of WebNN that computes this."""
+        return self.name
+
+
+def covers_all(**_options: Any) -> bool:
+    """The native method of a composite has every option."""
+    return True
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Composite:
     """An operator written with others: `decompose(b, *operands, **options)` builds its result.
 
-    Gradient, reference and types follow from the decomposition.
+    Types, gradient and result follow from the decomposition; `infer`, `gradient` and `reference`
+    replace what follows where it would be slow, imprecise or wrong at a kink.
+
+    `native` is the method of WebNN that computes the same: the composite stays one node then, so
+    that backends can use the method, wherever `covers(**options)` says that it has these options.
+    Without one the composite is inlined. The other fields are those of `Operator`.
     """
 
     name: str
@@ -197,6 +216,12 @@ class Composite:
     samples: tuple[Sample, ...]
     aliases: tuple[str, ...] = ()
     hazards: frozenset[str] = frozenset()
+    native: str = ""
+    covers: Callable[..., bool] = covers_all
+    infer: Infer | None = None
+    gradient: Gradient | None = None
+    reference: Reference | None = None
+    earlier: Earlier | None = None
 
 
 AnyOperator = Operator | Composite

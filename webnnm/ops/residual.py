@@ -20,7 +20,7 @@ def _residual(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     return b.apply(add, [x, y], {})
 
 
-def _implicit(options: Mapping[str, Any]) -> Sequence[TensorSlot]:
+def _implicit(options: Mapping[str, Any], _: Mapping[str, str]) -> Sequence[TensorSlot]:
     return (TensorSlot(name=PROJECTION, parameter="weight"),) if options["project"] else ()
 
 

@@ -10,9 +10,10 @@ from webnnm.dtypes import DataType
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.initialise import Initialiser
 from webnnm.graph.node import Graph, Operand
+from webnnm.ops.generator import MODULI
 from webnnm.ops.operator import TensorType
 from webnnm.random import Purpose, Stream
-from webnnm.shapes import count
+from webnnm.shapes import Shape, count
 
 TRUNCATION_TRIES = 4
 """Draws per element of a truncated normal; the chance that all lie beyond ±2 σ is 4·10⁻⁶."""
@@ -56,6 +57,36 @@ def initial_bytes(
         if size:
             data = Stream(seed, int(str(first)), *parts, name).bytes(size)
             found[name] = HostArray("uint8", [size], data)
+    return found
+
+
+def generator_graph(generators: Mapping[str, Sequence[str]], shapes: Mapping[str, Shape]) -> Graph:
+    """Return the graph that turns bytes into first states 1 … m − 1 of random generators.
+
+    `generators` are the names of the states of each layer; inputs and outputs are named like them.
+    """
+    b = GraphBuilder()
+    outputs: dict[str, Operand] = {}
+    for states in generators.values():
+        for name, modulus in zip(states, MODULI, strict=True):
+            n = count(shapes[name])
+            u = _uniform(b, b.input(name, "uint8", [3 * n]), n)
+            # u may round up to 1.
+            drawn = b.min(b.floor(u * (modulus - 1.0)) + 1, modulus - 1.0)
+            outputs[name] = _typed(b, drawn, "float32", shapes[name])
+    return b.build(outputs)
+
+
+def generator_bytes(
+    seed: int, generators: Mapping[str, Sequence[str]], shapes: Mapping[str, Shape]
+) -> dict[str, HostArray]:
+    """Return the bytes for `generator_graph`: one stream per layer, its states in turn."""
+    found: dict[str, HostArray] = {}
+    for layer, states in generators.items():
+        stream = Stream(seed, Purpose.DROPOUT, layer)
+        for name in states:
+            size = 3 * count(shapes[name])
+            found[name] = HostArray("uint8", [size], stream.bytes(size))
     return found
 
 

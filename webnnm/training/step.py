@@ -43,12 +43,14 @@ class StepGraph:
 
     `resident` inputs stay (the whole training subset, the tables of an epoch); `state` tensors
     (parameters, moments, cursor, loss sums) are inputs and outputs of the same name, and swap
-    banks every step.
+    banks every step. `generators` are the layers that draw random numbers, each with the names of
+    its states.
     """
 
     graph: Graph
     resident: Mapping[str, TensorType]
     state: Mapping[str, TensorType]
+    generators: Mapping[str, tuple[str, ...]]
 
 
 def training_step(
@@ -74,8 +76,17 @@ def training_step(
         vertex.block: _batch(b, INPUT + vertex.block, _whole(network, vertex.block, s), rows)
         for vertex in network.inputs
     }
-    lowered = lower_network(network, batch=s.batch, sequence=s.sequence, builder=b, inputs=inputs)
     mask = b.cast(b.lesser(b.constant(range(s.batch), "float32"), valid), type="float32")
+    lowered = lower_network(
+        network,
+        batch=s.batch,
+        sequence=s.sequence,
+        builder=b,
+        inputs=inputs,
+        training=True,
+        # Only a short last batch has rows that do not count.
+        rows=mask if s.rows % s.batch else None,
+    )
     sums = {
         name: b.reduce_sum(
             s.losses[name].rows(b, head_of(output), _batch(b, TARGET + name, targets[name], rows))
@@ -84,13 +95,13 @@ def training_step(
         for name, output in lowered.outputs.items()
     }
     total = _sum(list(sums.values())) / valid
-    outputs = {CURSOR: cursor + 1} | _updated(network, lowered, total, rate, s)
+    outputs = {CURSOR: cursor + 1} | _updated(network, lowered, total, rate, s) | lowered.updates
     for name, value in sums.items():
         outputs[LOSS + name] = b.input(LOSS + name, "float32", []) + value
     graph = b.build(outputs)
     state = {name: graph.inputs[name].type for name in outputs}
     resident = {name: o.type for name, o in graph.inputs.items() if name not in state}
-    return StepGraph(graph, resident, state)
+    return StepGraph(graph, resident, state, lowered.generators)
 
 
 def evaluation_step(

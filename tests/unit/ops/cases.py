@@ -41,15 +41,17 @@ class Case:
 
     def allows(self, dtype: DataType) -> bool:
         """Tell whether every operand may have this type."""
-        return not self.sample.dtypes and all(dtype in s.dtypes for s in self.operator.operands)
+        slots = self.operator.operands
+        return not self.sample.dtypes and bool(slots) and all(dtype in s.dtypes for s in slots)
 
 
 @dataclass(frozen=True)
 class Built:
-    """An operator applied to inputs, with values for them."""
+    """An operator applied to inputs, with values for them; `given` has None for absent ones."""
 
     builder: GraphBuilder
     operands: list[Operand]
+    given: list[Operand | None]
     results: tuple[Operand, ...]
     feeds: Mapping[str, Any]
 
@@ -74,13 +76,15 @@ def draw(case: Case, seed: int, default: DataType = "float32") -> list[Any]:
     """Return values for the operands: no two drawn floats alike, none near a kink."""
     rng = np.random.default_rng(seed)
     sample = case.sample
-    drawn = [i for i in range(len(sample.shapes)) if case.fixed(i) is None]
+    present = [i for i, shape in enumerate(sample.shapes) if shape is not None]
+    drawn = [i for i in present if case.fixed(i) is None]
     total = sum(int(np.prod(sample.shapes[i])) for i in drawn)
     # One value per stretch of low … high, shuffled: ties are as improbable as near ties.
     places = rng.permutation(total) + 0.5 + rng.uniform(-0.3, 0.3, total)
     pool = list(sample.low + (sample.high - sample.low) * places / max(1, total))
     values = []
-    for i, shape in enumerate(sample.shapes):
+    for i in present:
+        shape = sample.shapes[i]
         if i not in drawn:
             value = np.reshape(np.asarray(case.fixed(i)), shape)
         elif is_float(case.dtype(i, default)):
@@ -97,10 +101,14 @@ def draw(case: Case, seed: int, default: DataType = "float32") -> list[Any]:
 def build(case: Case, seed: int = 0, default: DataType = "float32") -> Built:
     """Apply the operator of a case to inputs x0, x1, …"""
     b = GraphBuilder()
-    xs = [
-        b.input(f"x{i}", case.dtype(i, default), shape)
+    given = [
+        None if shape is None else b.input(f"x{i}", case.dtype(i, default), shape)
         for i, shape in enumerate(case.sample.shapes)
     ]
-    result = b.apply(case.operator, xs, case.sample.options)
-    feeds = {f"x{i}": value for i, value in enumerate(draw(case, seed, default))}
-    return Built(b, xs, result if isinstance(result, tuple) else (result,), feeds)
+    xs = [x for x in given if x is not None]
+    result = b.apply(case.operator, given, case.sample.options)
+    feeds = {
+        x.node.name: value  # type: ignore[attr-defined]
+        for x, value in zip(xs, draw(case, seed, default), strict=True)
+    }
+    return Built(b, xs, given, result if isinstance(result, tuple) else (result,), feeds)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from webnnm import gradients
-from webnnm.backends.reference import evaluate
+from webnnm.backends.reference import computable, evaluate
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 
@@ -67,7 +67,7 @@ def check_gradients(
     builder = loss.builder
     analytic = gradients(loss, xs)
     found = evaluate(builder.build({f"g{i}": g for i, g in enumerate(analytic)}), feeds, wide=True)
-    forward = builder.build({"loss": loss})
+    forward = computable(builder.build({"loss": loss}))
     for i, x in enumerate(xs):
         name = x.node.name  # type: ignore[attr-defined]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.unit.ops.cases import CASES, TYPES, Case, build, np
+from tests.unit.ops.cases import CASES, TYPES, Built, Case, build, np
 from tests.unit.ops.gradient import check_gradients, functional
-from webnnm import ops
+from webnnm import gradients, ops
 from webnnm.backends.reference import evaluate
 from webnnm.dtypes import is_float
 from webnnm.graph.builder import GraphBuilder
@@ -68,7 +69,7 @@ def test_what_is_not_differentiable_still_computes(case: Case) -> None:
 def test_decomposition_gives_the_reference_result(case: Case, seed: int) -> None:
     built = build(case, seed)
     checked = checked_options(case, built.results[0].node)
-    again = case.operator.decompose(built.builder, *built.operands, **checked)
+    again = case.operator.decompose(built.builder, *padded(case, built), **checked)
     others = again if isinstance(again, tuple) else (again,)
     assert [o.type for o in others] == [y.type for y in built.results]
     outputs = {f"y{i}": y for i, y in enumerate(built.results)}
@@ -82,11 +83,18 @@ def test_decomposition_gives_the_reference_result(case: Case, seed: int) -> None
 def test_decomposition_does_not_contain_the_operator_itself(case: Case) -> None:
     built = build(case)
     checked = checked_options(case, built.results[0].node)
-    again = case.operator.decompose(built.builder, *built.operands, **checked)
+    again = case.operator.decompose(built.builder, *padded(case, built), **checked)
     others = again if isinstance(again, tuple) else (again,)
     graph = built.builder.build({f"z{i}": z for i, z in enumerate(others)})
     used = [node.operator for node in graph.nodes() if isinstance(node, OperatorNode)]
     assert case.operator not in used
+
+
+def padded(case: Case, built: Built) -> list[Any]:
+    """Return the operands as rules get them: None for what is not given."""
+    slots = case.operator.operands
+    missing = 0 if slots and slots[0].variadic else len(slots) - len(built.given)
+    return [*built.given, *[None] * missing]
 
 
 def checked_options(case: Case, node: Any) -> dict[str, Any]:
@@ -152,7 +160,8 @@ def test_missing_option_is_refused(operator: AnyOperator, name: str) -> None:
 def test_wrong_number_of_operands_is_refused(operator: AnyOperator) -> None:
     b, operands, options = given(operator)
     variadic = operator.operands[0].variadic
-    wrong = [] if variadic else [*operands, *[operands[0]] * len(operator.operands)]
+    extra = [b.input("extra", "float32", [])] * (1 + len(operator.operands))
+    wrong = [] if variadic else [*operands, *extra]
     with pytest.raises(OperatorError) as caught:
         b.apply(operator, wrong, options)
     assert caught.value.code == "NNM302"
@@ -162,6 +171,8 @@ def test_wrong_number_of_operands_is_refused(operator: AnyOperator) -> None:
 def test_types_that_an_operand_does_not_take_are_refused(operator: AnyOperator) -> None:
     sample = operator.samples[0]
     for index, slot in enumerate(operator.operands[: len(sample.shapes)]):
+        if sample.shapes[index] is None:
+            continue
         refused = [dtype for dtype in TYPES if dtype not in slot.dtypes]
         for dtype in refused[:2]:
             b, operands, options = given(operator)
@@ -174,7 +185,7 @@ def test_types_that_an_operand_does_not_take_are_refused(operator: AnyOperator) 
 def given(operator: AnyOperator) -> tuple[GraphBuilder, list[Any], dict[str, Any]]:
     """Return a builder, inputs and options of the operator's first sample."""
     built = build(next(case for case in CASES if case.operator is operator))
-    return built.builder, built.operands, dict(operator.samples[0].options)
+    return built.builder, built.given, dict(operator.samples[0].options)
 
 
 @every_operator
@@ -182,7 +193,7 @@ def test_record_is_complete(operator: AnyOperator) -> None:
     assert operator.summary
     assert operator.summary == operator.summary.strip()
     assert operator.samples, "a sample is what all the tests of an operator are made from"
-    assert operator.operands
+    assert operator.operands or isinstance(operator, Composite)
     assert operator.hazards <= HAZARDS
     names = [slot.name for slot in operator.operands]
     assert len(set(names)) == len(names)
@@ -230,14 +241,36 @@ def test_method_of_the_builder_applies_the_operator(operator: AnyOperator) -> No
     assert result == b.apply(operator, operands, options)
 
 
-@every_operator
-def test_gradient_of_composites_needs_no_rule(operator: AnyOperator) -> None:
-    assert isinstance(operator, Composite) != hasattr(operator, "gradient")
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "case",
+    [c for c in CASES if isinstance(c.operator, Composite) and c.operator.gradient],
+    ids=str,
+)
+def test_given_gradient_is_the_derived_one(case: Case, seed: int) -> None:
+    found = []
+    for operator in (case.operator, replace(case.operator, gradient=None)):
+        built = build(Case(operator, case.sample, case.number), seed)
+        loss = functional(built.builder, built.float_results, seed)
+        dxs = gradients(loss, built.float_operands)
+        graph = built.builder.build({f"g{i}": g for i, g in enumerate(dxs)})
+        found.append(evaluate(graph, built.feeds, wide=True))
+    for name, value in found[0].items():
+        np.testing.assert_allclose(value, found[1][name], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if isinstance(c.operator, Composite) and c.operator.infer], ids=str
+)
+def test_given_types_are_those_of_the_decomposition(case: Case) -> None:
+    bare = Case(replace(case.operator, infer=None), case.sample, case.number)
+    assert [y.type for y in build(bare).results] == [y.type for y in build(case).results]
 
 
 @every_case
 def test_samples_are_small(case: Case) -> None:
-    assert sum(int(np.prod(shape)) for shape in case.sample.shapes) <= 1000
+    shapes = case.sample.shapes
+    assert sum(int(np.prod(shape)) for shape in shapes if shape is not None) <= 1000
     for index, value in enumerate(case.sample.values):
         if value is not None:
             assert np.size(value) == np.prod(case.sample.shapes[index])

@@ -1,0 +1,136 @@
+"""What tests run in the page: graphs on WebNN, each for itself; it imports webnnm only.
+
+The test process imports the same module: it makes the jobs, and runs their graphs on the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from webnnm import ops
+from webnnm.arrays import HostArray
+from webnnm.autodiff import backward
+from webnnm.backends.webnn import WebNNBackend
+from webnnm.dtypes import DataType, byte_length, is_float
+from webnnm.errors import ContextLost, WebNNMError
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Graph
+from webnnm.shapes import count
+
+
+class Packed(NamedTuple):
+    """A host array on its way between the processes; one that is filled travels as one element."""
+
+    dtype: DataType
+    shape: tuple[int, ...]
+    data: bytes
+
+    @classmethod
+    def of(cls, array: HostArray) -> Packed:
+        """Pack an array."""
+        data = bytes(array.data)
+        width = len(data) // max(1, count(array.shape))  # 0 for the types of half a byte
+        if width and data[width:] == data[:-width]:
+            data = data[:width]
+        return cls(array.dtype, array.shape, data)
+
+    @property
+    def array(self) -> HostArray:
+        """The array."""
+        length = byte_length(self.dtype, count(self.shape))
+        times = length // len(self.data) if self.data else 1
+        return HostArray(self.dtype, self.shape, self.data * times)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What was raised instead of an answer; `clear` if it is an error of the package."""
+
+    text: str
+    clear: bool
+
+
+Answer = Mapping[str, Packed] | Failure
+
+
+class Job(Protocol):
+    """A graph to run: it travels as what it is made from."""
+
+    def graph(self) -> tuple[Graph, Mapping[str, HostArray]]:
+        """Build the graph; return it with the values of its inputs."""
+        ...
+
+
+@dataclass(frozen=True)
+class Application:
+    """An operator applied to inputs x0, x1, …; the results are y0, y1, …
+
+    With `weights`, one tensor for each result of a float type, the gradients of Σ weight · result
+    are further outputs: g0 for x0, and so on for the inputs that have one.
+    """
+
+    operator: str
+    operands: tuple[Packed, ...]
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    weights: tuple[Packed, ...] = ()
+
+    def graph(self) -> tuple[Graph, Mapping[str, HostArray]]:
+        """Build the graph; return it with the values of its inputs."""
+        b = GraphBuilder()
+        operator = ops.registry()[self.operator]
+        xs = [b.input(f"x{i}", x.dtype, x.shape) for i, x in enumerate(self.operands)]
+        several = operator.operands and operator.operands[0].variadic
+        result = b.apply(operator, [xs] if several else xs, self.options)
+        results = result if isinstance(result, tuple) else (result,)
+        outputs = {f"y{i}": y for i, y in enumerate(results)}
+        feeds = {f"x{i}": x.array for i, x in enumerate(self.operands)}
+        if self.weights:
+            floats = [y for y in results if is_float(y.dtype)]
+            terms: list[Any] = []
+            for i, (y, weight) in enumerate(zip(floats, self.weights, strict=True)):
+                feeds[f"w{i}"] = weight.array
+                terms.append(b.reduce_sum(y * b.input(f"w{i}", weight.dtype, weight.shape)))
+            loss = sum(terms[1:], terms[0])
+            inputs = {f"g{i}": x for i, x in enumerate(xs) if is_float(x.dtype)}
+            found = zip(inputs, backward(loss, list(inputs.values())), strict=True)
+            outputs |= {name: g for name, g in found if g is not None}
+        return b.build(outputs), feeds
+
+
+async def run(jobs: Mapping[str, Job]) -> dict[str, Answer]:
+    """Run jobs on WebNN; the failure of one is its answer and leaves the others alone."""
+    backend = await WebNNBackend.open()
+    answers: dict[str, Answer] = {}
+    for name, job in jobs.items():
+        try:
+            answers[name] = await _answer(backend, job)
+        except Exception as error:
+            answers[name] = Failure(f"{type(error).__name__}: {error}", _is_clear(error))
+            if isinstance(error, ContextLost):
+                backend.close()
+                backend = await WebNNBackend.open()
+    backend.close()
+    return answers
+
+
+async def _answer(backend: WebNNBackend, job: Job) -> dict[str, Packed]:
+    graph, feeds = job.graph()
+    runner = await backend.compile(graph)
+    things: list[Any] = [runner]
+    try:
+        given = {name: await backend.tensor(t, feeds[name]) for name, t in runner.inputs.items()}
+        things += given.values()
+        found = {name: await backend.tensor(t) for name, t in runner.outputs.items()}
+        things += found.values()
+        backend.dispatch(runner, given, found)
+        arrays = await backend.read(*found.values())
+    finally:
+        backend.release(*things)
+    return {name: Packed.of(array) for name, array in zip(found, arrays, strict=True)}
+
+
+def _is_clear(error: Exception) -> bool:
+    """Tell whether the package refused: not the browser by itself, whatever it was wrapped in."""
+    return isinstance(error, WebNNMError) and not str(error.message).startswith("the browser ")

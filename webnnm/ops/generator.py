@@ -1,0 +1,36 @@
+"""Random numbers drawn inside a graph: the generator of Wichmann and Hill (spec C.1, dropout).
+
+Source: B. A. Wichmann, I. D. Hill, "An efficient and portable pseudo-random number generator",
+Applied Statistics 31 (1982). Every element of a tensor owns a generator of three integers, kept as
+float32: all products stay below 2²⁴, so that every backend draws the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.ops.operator import Builder, Tensor
+
+MODULI = (30269, 30307, 30323)
+MULTIPLIERS = (171, 172, 170)
+
+
+def advance(b: Builder, states: Sequence[Tensor]) -> tuple[list[Any], Any]:
+    """Return the next states, and a uniform number in [0, 1) from each element's three."""
+    following: list[Any] = []
+    total: Any = None
+    for state, multiplier, modulus in zip(states, MULTIPLIERS, MODULI, strict=True):
+        product = state * float(multiplier)
+        following.append(_remainder(b, product, float(modulus)))
+        share = following[-1] / float(modulus)
+        total = share if total is None else total + share
+    return following, total - b.floor(total)
+
+
+def _remainder(b: Builder, product: Tensor, modulus: float) -> Any:
+    # The quotient may be off by one where a backend divides inexactly; the rest is exact.
+    rest = product - modulus * b.floor(product / modulus)
+    zero = b.constant(0.0, rest.dtype)
+    rest = b.where(b.lesser(rest, zero), rest + modulus, rest)
+    return b.where(b.lesser(rest, b.constant(modulus, rest.dtype)), rest, rest - modulus)
