@@ -2,21 +2,27 @@
 
 Docstrings, comments and the annotations of functions go, and local names become short; the names
 of modules, classes, functions and arguments stay, so that a traceback still tells what failed.
-The wheel on the package index keeps everything.
+The modules then lie in one archive inside the wheel, where Python imports them from: packed as one
+stream they take a quarter less than packed one by one. The wheel on the package index keeps
+everything.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import io
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import zopfli
 
 from tools.common import ROOT, fail, fingerprint, step
 
 FOLDER = ROOT / "dist" / "page"
+INIT = "webnnm/__init__.py"
+ARCHIVE = "webnnm/modules.zip"
+SEARCH = '\n__path__.append(__path__[0]+"/modules.zip/webnnm")\n'
 
 
 def current() -> Path:
@@ -42,17 +48,41 @@ def _write(source: Path, target: Path) -> None:
     # Zopfli takes longer than zlib and packs some percent tighter; any reader unpacks it.
     with ZipFile(source) as whole, zopfli.ZipFile(target, "w", ZIP_DEFLATED) as slim:
         record: list[str] = []
-        for entry in whole.infolist():
-            data = whole.read(entry)
-            if entry.filename.endswith(".dist-info/RECORD"):
-                lines = "".join(f"{line}\n" for line in [*record, f"{entry.filename},,"])
-                slim.writestr(entry, lines, ZIP_DEFLATED)
-                continue
-            if entry.filename.endswith(".py"):
-                data = slimmed(data.decode()).encode()
+
+        def add(entry: ZipInfo, data: bytes) -> None:
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record.append(f"{entry.filename},sha256={digest},{len(data)}")
             slim.writestr(entry, data, ZIP_DEFLATED)
+
+        entry = ZipInfo(ARCHIVE)
+        entry.compress_type = ZIP_DEFLATED
+        add(entry, _archive(whole))
+        for entry in whole.infolist():
+            if entry.filename.endswith(".dist-info/RECORD"):
+                lines = "".join(f"{line}\n" for line in [*record, f"{entry.filename},,"])
+                slim.writestr(entry, lines, ZIP_DEFLATED)
+            elif entry.filename == INIT:
+                add(entry, (slimmed(whole.read(entry).decode()) + SEARCH).encode())
+            elif not _is_archived(entry.filename):
+                add(entry, whole.read(entry))
+
+
+def _is_archived(name: str) -> bool:
+    """Tell whether a file goes into the archive; the bridge stays out, for the browser loads it."""
+    return name.startswith("webnnm/") and name != INIT and "/_bridge/" not in name
+
+
+def _archive(whole: ZipFile) -> bytes:
+    """Return the modules and their data, slimmed, as an archive that is not packed itself."""
+    buffer = io.BytesIO()
+    with ZipFile(buffer, "w", ZIP_STORED) as archive:
+        for entry in whole.infolist():
+            if _is_archived(entry.filename):
+                data = whole.read(entry)
+                if entry.filename.endswith(".py"):
+                    data = slimmed(data.decode()).encode()
+                archive.writestr(ZipInfo(entry.filename), data)
+    return buffer.getvalue()
 
 
 def slimmed(source: str) -> str:

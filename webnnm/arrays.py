@@ -54,7 +54,8 @@ class HostArray:
         """Make an array of a number, nested lists, or anything with the buffer protocol.
 
         Without `dtype` the values keep their own type; Python numbers and float64 become float32.
-        With `shape` the elements are laid out anew, and raw `bytes` are taken as memory of `dtype`.
+        With `shape` the elements are laid out anew, and raw `bytes` are taken as memory of `dtype`;
+        unsigned 16-bit words are taken as the bits of float16 where that is asked for.
         Raises `DataError` NNM702 for ragged lists, a wrong count, or values the type cannot hold.
 
         >>> HostArray.of(b"\\x00\\x00\\x80?", "float32", []).values()[0]
@@ -102,7 +103,9 @@ class HostArray:
         # A view with a size of 0 cannot be cast, nor one of halves before Python 3.12.
         castable = view.c_contiguous and view.nbytes and code != "e"
         data = view if castable else memoryview(view.tobytes())
-        if code in ("d", "h", "H"):
+        if code == "H" and wanted == "float16":  # the 2022 draft carries halves as their bits
+            dtype = "float16"
+        elif code in ("d", "h", "H"):
             dtype = wanted or dtype  # straight from the source, not rounded on the way
             return cls(dtype, view.shape, pack(data.cast("B").cast(code), dtype))  # type: ignore[arg-type]
         return cls(dtype, view.shape, data)  # type: ignore[arg-type]

@@ -290,3 +290,21 @@ def test_users_get_numpy_arrays_where_it_is_loaded() -> None:
         assert isinstance(found, np.ndarray)
         assert (found.dtype, found.tolist()) == (np.dtype(dtype), [[1, 2], [3, 4]])
     assert HostArray.of([1, -1], "int4").public().tolist() == [1, -1]
+
+
+def test_words_of_sixteen_bits_are_the_bits_of_halves() -> None:
+    found = HostArray.of(array("H", [0x3C00, 0xC000]), "float16")
+    assert (found.dtype, found.tolist()) == ("float16", [1, -2])
+    assert HostArray.of(array("H", [1, 2]), "float32").tolist() == [1, 2]
+
+
+def test_copy_to_a_buffer() -> None:
+    buffer = bytearray(8)
+    HostArray.of([1, 2], "float32").copy_to(buffer)
+    assert HostArray("float32", [2], buffer).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(("buffer", "found"), [(bytearray(4), "4 bytes"), (bytes(8), "read-only")])
+def test_copy_to_a_buffer_that_does_not_fit(buffer: Any, found: str) -> None:
+    with pytest.raises(DataError, match=f"takes 8 bytes to write, the buffer is {found}"):
+        HostArray.of([1, 2], "float32").copy_to(buffer)

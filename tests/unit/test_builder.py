@@ -280,3 +280,58 @@ def test_nodes_are_immutable(x: Operand) -> None:
         x.node.label = "other"  # type: ignore[misc]
     with pytest.raises(AttributeError):
         x.index = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "descriptor",
+    [
+        {"dataType": "float32", "shape": [2, 3]},
+        {"type": "float32", "dimensions": [2, 3]},
+    ],
+)
+def test_descriptors_of_both_drafts_describe_inputs_and_constants(
+    b: GraphBuilder, descriptor: dict[str, Any]
+) -> None:
+    assert b.input("y", descriptor).type == ("float32", (2, 3))
+    assert b.constant(descriptor, array("f", range(6))).type == ("float32", (2, 3))
+
+
+def test_descriptor_without_dimensions_is_a_scalar(b: GraphBuilder) -> None:
+    assert b.input("s", {"type": "int32"}).type == ("int32", ())
+    assert b.constant({"dataType": "int32"}, array("i", [7])).type == ("int32", ())
+
+
+def test_descriptor_with_an_unknown_member_is_refused(b: GraphBuilder) -> None:
+    with pytest.raises(WebNNMError) as caught:
+        b.input("y", {"dataType": "float32", "shap": [2]})
+    assert (caught.value.code, caught.value.message) == (
+        "NNM301",
+        'a descriptor has no member "shap"',
+    )
+    assert "shape" in caught.value.hint
+
+
+def test_scalar_constants_in_both_orders(b: GraphBuilder) -> None:
+    assert b.constant("int32", 7) == b.constant(7, "int32")
+    assert b.constant("int32", 7).type == ("int32", ())
+
+
+async def test_build_async_compiles_on_the_context() -> None:
+    from webnnm import backend
+
+    pytest.importorskip("numpy")
+    b = GraphBuilder(await backend("numpy"))
+    graph = await b.build_async({"y": b.input("x", "float32", [2]) * 2})
+    assert (await graph.run({"x": [1, 2]}))["y"].tolist() == [2, 4]
+
+
+async def test_build_async_needs_a_context(b: GraphBuilder, x: Operand) -> None:
+    with pytest.raises(WebNNMError, match="no context to compile on"):
+        await b.build_async({"y": x})
+
+
+def test_activation_without_an_operand_is_a_value(b: GraphBuilder, x: Operand) -> None:
+    assert b.relu()(b, x) == b.relu(x)
+    assert b.relu().name == "relu"
+    with pytest.raises(WebNNMError, match='"softmax" takes 1 operand'):
+        b.softmax()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from array import array
 from typing import Any
 
 import pytest
@@ -255,3 +256,50 @@ def test_long_chains_need_no_recursion() -> None:
     for _ in range(5000):
         y = -y
     assert evaluate(b.build({"y": y}), {"x": 3})["y"] == 3
+
+
+def doubled() -> Graph:
+    b = GraphBuilder()
+    return b.build({"y": b.input("x", "float32", [2]) * 2})
+
+
+async def test_compute_runs_a_graph_once_and_leaves_nothing() -> None:
+    context = ReferenceBackend()
+    assert (await context.compute_async(doubled(), {"x": [1, 2]}))["y"].tolist() == [2, 4]
+    assert context.compute(doubled(), {"x": [3, 4]})["y"].tolist() == [6, 8]
+    assert context.ledger() == Ledger(0, 0, 0)
+
+
+async def test_compute_of_a_compiled_graph_keeps_it() -> None:
+    context = ReferenceBackend()
+    compiled = await context.compile(doubled())
+    assert context.compute(compiled, {"x": [1, 2]})["y"].tolist() == [2, 4]
+    assert context.ledger().graphs == 1
+
+
+def test_compute_fills_the_buffers_of_the_outputs() -> None:
+    buffer = array("f", [0, 0])
+    ReferenceBackend().compute(doubled(), {"x": [1, 2]}, {"y": buffer})
+    assert buffer.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ({"z": array("f", [0, 0])}, "the graph has no output \"z\", only ['y']"),
+        ({"y": array("f", [0])}, "the buffer is 4 bytes"),
+        ({"y": bytes(8)}, "the buffer is read-only"),
+    ],
+)
+def test_compute_refuses_outputs_that_do_not_fit(outputs: Any, message: str) -> None:
+    with pytest.raises(WebNNMError) as caught:
+        ReferenceBackend().compute(doubled(), {"x": [1, 2]}, outputs)
+    assert message in caught.value.message
+
+
+async def test_fill_computes_tensors_from_host_data() -> None:
+    context = ReferenceBackend()
+    y = await context.tensor(PAIR)
+    await context.fill(doubled(), {"x": host(1, 2)}, {"y": y})
+    assert (await context.read(y))[0].tolist() == [2, 4]
+    assert context.ledger() == Ledger(0, 1, 8)

@@ -1,0 +1,46 @@
+"""Computing a graph once in the browser: with await, and without where the browser can wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.harness import PyodidePage, PythonError
+
+PROGRAM = """
+from array import array
+from webnnm import GraphBuilder
+from webnnm.backends.webnn import WebNNBackend
+
+context = await WebNNBackend.open()
+try:
+    b = GraphBuilder(context)
+    graph = await b.build_async({"y": b.input("x", {"type": "float32", "dimensions": [2]}) * 2})
+    filled = array("f", [0, 0])
+    awaited = await context.compute_async(graph, {"x": [1, 2]}, {"y": filled})
+    waited = context.compute(graph, {"x": [3, 4]}) if waits else None
+    held = context.ledger()
+finally:
+    context.close()
+{
+    "awaited": list(awaited["y"]),
+    "filled": list(filled),
+    "waited": waited and list(waited["y"]),
+    "tensors": held.tensors,
+}
+"""
+
+
+async def test_compute_with_and_without_await(pyodide_page: PyodidePage) -> None:
+    found = await pyodide_page.run_python(PROGRAM, waits=True)
+    assert found == {"awaited": [2, 4], "filled": [2, 4], "waited": [6, 8], "tensors": 0}
+
+
+NO_WAITING = """
+from webnnm.backends import pyodide_host
+pyodide_host.can_wait = lambda: False
+"""
+
+
+async def test_compute_says_what_to_do_where_it_cannot_wait(pyodide_page: PyodidePage) -> None:
+    with pytest.raises(PythonError, match="use `await compute_async"):
+        await pyodide_page.run_python(NO_WAITING + PROGRAM, waits=True)
