@@ -113,8 +113,15 @@ def _apply(
     return [
         (operand, _unbroadcast(gradient, operand))
         for operand, gradient in zip(node.operands, found, strict=True)
-        if operand is not None and gradient is not None and is_float(operand.dtype)
+        if operand is not None and gradient is not None and _carries(operand)
     ]
+
+
+def _carries(operand: Operand) -> bool:
+    """Tell whether gradients flow through a value: floats, and what is rounded straight through."""
+    node = operand.node
+    straight = isinstance(node, OperatorNode) and getattr(node.operator, "straight_through", False)
+    return is_float(operand.dtype) or straight
 
 
 def _derived(

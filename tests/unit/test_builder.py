@@ -335,3 +335,20 @@ def test_activation_without_an_operand_is_a_value(b: GraphBuilder, x: Operand) -
     assert b.relu().name == "relu"
     with pytest.raises(WebNNMError, match='"softmax" takes 1 operand'):
         b.softmax()
+
+
+def test_arguments_stand_behind_the_operands_as_in_webnn(b: GraphBuilder, x: Operand) -> None:
+    assert b.softmax(x, 1) == b.softmax(x, axis=1)
+    assert b.cast(x, "float16") == b.cast(x, type="float16")
+    assert b.concat([x, x], 0) == b.concat(x, x, axis=0)
+    assert b.slice(x, [0, 1], [2, 2]) == b.slice(x, starts=[0, 1], sizes=[2, 2])
+    assert x.reshape([6]) == b.reshape(x, new_shape=[6])
+
+
+def test_argument_too_many_is_refused(b: GraphBuilder, x: Operand) -> None:
+    with pytest.raises(WebNNMError, match='"softmax" takes 1 operand, 3 given'):
+        b.softmax(x, 1, 2)
+
+
+def test_label_names_the_node(b: GraphBuilder, x: Operand) -> None:
+    assert b.relu(x, label="first").node.label == "first"

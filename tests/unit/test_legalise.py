@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.unit.ops.cases import CASES, build
 from webnnm import ops
 from webnnm.backends import traps
 from webnnm.backends.legalise import legalise
@@ -61,7 +62,9 @@ def check(make: Make, limits: dict[str, Any]) -> tuple[Graph, list[str]]:
     """Legalise a graph; the result fits, and computes what the graph computed."""
     graph = graph_of(make)
     fitted, rewrites = legalise(graph, limits)
-    assert legalise(fitted, limits) == (fitted, [])
+    reasons = [trap.reason for trap in traps.GUARDS]  # these alone may be put up twice
+    _, again = legalise(fitted, limits)
+    assert all(any(reason in rewrite for reason in reasons) for rewrite in again)
     known = Limits(limits)
     for node in fitted.nodes():
         if isinstance(node, OperatorNode):
@@ -202,7 +205,7 @@ def test_a_graph_that_does_not_fit_is_rewritten(
 def test_a_large_constant_is_put_together_from_parts(
     limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(traps, "MAX_CONSTANT_BYTES", 40)
+    monkeypatch.setattr(traps.constants, "MAX_CONSTANT_BYTES", 40)
     table = [[float(3 * row + column) for column in range(3)] for row in range(9)]
     fitted, rewrites = check(lambda b: b.input("x", "float32", [9, 3]) + b.constant(table), limits)
     sizes = [constant["length"] for constant in lower(fitted).content["constants"]]
@@ -298,23 +301,14 @@ def test_no_way_through_a_type_that_cannot_be_cast(limits: dict[str, Any]) -> No
 
 def test_the_samples_of_all_operators_fit(limits: dict[str, Any]) -> None:
     """No operator meets an internal error, and its float32 samples never need a type."""
-    for operator in ops.registry().values():
-        for sample in operator.samples:
-            b = GraphBuilder()
-            dtypes = sample.dtypes or ("float32",) * len(sample.shapes)
-            operands = [
-                b.input(f"x{i}", dtype, shape)
-                for i, (dtype, shape) in enumerate(zip(dtypes, sample.shapes, strict=True))
-            ]
-            variadic = operator.operands[0].variadic
-            made = b.apply(operator, [operands] if variadic else operands, sample.options)
-            results = made if isinstance(made, tuple) else (made,)
-            graph = b.build({f"y{i}": result for i, result in enumerate(results)})
-            try:
-                fitted, _ = legalise(graph, limits)
-            except BackendError as error:
-                raise AssertionError(f"{operator.name}: {error}") from error
-            assert [o.type for o in fitted.outputs.values()] == [r.type for r in results]
+    for case in CASES:
+        built = build(case)
+        graph = built.builder.build({f"y{i}": result for i, result in enumerate(built.results)})
+        try:
+            fitted, _ = legalise(graph, limits)
+        except BackendError as error:
+            raise AssertionError(f"{case}: {error}") from error
+        assert [o.type for o in fitted.outputs.values()] == [r.type for r in built.results]
 
 
 def test_slots_are_named_as_in_the_limits(limits: dict[str, Any]) -> None:

@@ -7,12 +7,13 @@ traps (traps.py). A graph that fits is left alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webnnm.backends.limits import Bounds, Limits, present
 from webnnm.backends.ranks import lower_rank
-from webnnm.backends.traps import MAX_GRAPH_CONSTANT_BYTES, TRAPS
+from webnnm.backends.traps import GUARDS, TRAPS, Trap
+from webnnm.backends.traps.constants import MAX_GRAPH_CONSTANT_BYTES
 from webnnm.dtypes import DataType, byte_length
 from webnnm.errors import BackendError
 from webnnm.graph.builder import GraphBuilder
@@ -50,14 +51,12 @@ def legalise(graph: Graph, limits: Mapping[str, Any]) -> tuple[Graph, list[str]]
     """
     legaliser = _Legaliser(Limits(limits))
     legaliser.check_borders(graph)
-    graph = legaliser.distinct_outputs(graph)
-    for _ in range(ROUNDS):
-        fitted = rewrite(graph, legaliser.fit)
-        if fitted is graph:
-            legaliser.check_constants(graph)
-            return graph, legaliser.rewrites()
-        graph = fitted
-    raise AssertionError(f"a rewrite undoes another: {legaliser.rewrites()[-2:]}")
+    graph = legaliser.fitted(legaliser.distinct_outputs(graph))
+    guarded = rewrite(graph, legaliser.guard)
+    if guarded is not graph:
+        graph = legaliser.fitted(guarded)
+    legaliser.check_constants(graph)
+    return graph, legaliser.rewrites()
 
 
 class _Legaliser:
@@ -93,13 +92,26 @@ class _Legaliser:
         changed = any(outputs[name] != operand for name, operand in graph.outputs.items())
         return Graph(outputs, graph.inputs) if changed else graph
 
+    def fitted(self, graph: Graph) -> Graph:
+        """Return the graph with every node replaced that does not fit, and what replaced it."""
+        for _ in range(ROUNDS):
+            found = rewrite(graph, self.fit)
+            if found is graph:
+                return graph
+            graph = found
+        raise AssertionError(f"a rewrite undoes another: {self.rewrites()[-2:]}")
+
+    def guard(self, b: GraphBuilder, node: Node) -> Replacement | None:
+        """Return what stands in for a node that would lose NaN or range."""
+        return self._out_of_traps(b, node, GUARDS)
+
     def fit(self, b: GraphBuilder, node: Node) -> Replacement | None:
         """Return what stands in for a node, None where the node fits."""
         self._check_size(node)
         found = None
         if isinstance(node, OperatorNode):
             found = self._decomposed(b, node) or self._lowered(b, node) or self._detour(b, node)
-        return found or self._out_of_traps(b, node)
+        return found or self._out_of_traps(b, node, TRAPS)
 
     def _decomposed(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
         if node.operator.native in self._limits.operators:
@@ -172,19 +184,24 @@ class _Legaliser:
         if not lacking:  # the results alone are the trouble
             lacking = {leaders[i] for i, o in present(node) if o.dtype == dtype}
         chosen = {i for i, o in present(node) if leaders[i] in lacking and o.dtype == dtype}
+        taken = [slots[0 if slots[0].variadic else i].dtypes for i in chosen]
+        if not chosen or not all(wider in dtypes for dtypes in taken):
+            return None
         # The way there and back has to be open as well.
         casts = [self._limits.named("cast", "input"), self._limits.named("cast", "output")]
         needed = (
             *((wider, bounds[i]) for i in chosen),
-            *((wider, r) for t, r in zip(node.types, results, strict=True) if t.dtype == dtype),
+            *((t.dtype, r) for t, r in zip(_types(node, chosen, wider), results, strict=True)),
             *((end, cast) for cast in casts for end in (dtype, wider)),
         )
         fits = all(b is None or dtype in b.dtypes for dtype, b in needed)
-        return chosen if chosen and fits else None
+        return chosen if fits else None
 
-    def _out_of_traps(self, b: GraphBuilder, node: Node) -> Replacement | None:
+    def _out_of_traps(
+        self, b: GraphBuilder, node: Node, traps: Sequence[Trap]
+    ) -> Replacement | None:
         name = node.operator.name if isinstance(node, OperatorNode) else _kind(node)
-        for trap in TRAPS:
+        for trap in traps:
             if name in trap.operators:
                 found = trap.rule(b, node)
                 if found is not None:
@@ -240,6 +257,17 @@ class _Legaliser:
 
     def _note(self, node: Node, what: str) -> None:
         self._done[f"{_place(node)}: {what}"] += 1
+
+
+def _types(node: OperatorNode, chosen: set[int], wider: DataType) -> Sequence[TensorType]:
+    """Return the types of a node's results when some operands are of a wider type."""
+    b = GraphBuilder()
+    operands = [
+        operand and b.input(str(i), wider if i in chosen else operand.dtype, operand.shape)
+        for i, operand in enumerate(node.operands)
+    ]
+    found = again(b, node, *operands)
+    return [result.type for result in (found if isinstance(found, tuple) else (found,))]
 
 
 def _through_casts(

@@ -41,6 +41,8 @@ Descriptor = Mapping[str, Any]
 class GraphBuilder:
     """Builds tensor graphs; every operator of the registry is a method in snake_case.
 
+    Methods take what WebNN's take: operands, arguments behind them, options by keyword, `label`.
+
     >>> b = GraphBuilder()
     >>> x = b.input("x", "float32", [2, 3])
     >>> y = b.softmax(b.matmul(x, b.constant([[1.0], [2.0], [3.0]])), axis=1)
@@ -145,10 +147,14 @@ class GraphBuilder:
             hint = suggestion(name, ops.methods())
             raise AttributeError(f'GraphBuilder has no operator "{name}"; {hint}')
 
-        def apply(*operands: Any, **options: Any) -> Any:
-            if not operands and is_activation(operator):
+        def apply(*given: Any, label: str = "", **options: Any) -> Any:
+            if not given and is_activation(operator):
                 return Activation(operator.name, options)
-            return self.apply(operator, operands, options)
+            operands, arguments = _separated(operator, given)
+            if not label:
+                return self.apply(operator, operands, arguments | options)
+            with self.place(label):
+                return self.apply(operator, operands, arguments | options)
 
         return apply
 
@@ -239,6 +245,18 @@ class GraphBuilder:
         return found, {key: value for key, value in options.items() if key not in keywords}
 
 
+def _separated(operator: AnyOperator, given: Sequence[Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+    """Tell operands from the plain arguments that stand behind them in WebNN's methods."""
+    slots = operator.operands
+    names = [name for name, option in operator.options.items() if option.positional]
+    listed = not (slots and slots[0].variadic) or (given and not isinstance(given[0], Operand))
+    behind = sum(not slot.keyword for slot in slots)
+    arguments = given[behind:] if names and listed else ()
+    if len(arguments) > len(names) or any(isinstance(value, Operand) for value in arguments):
+        return given, {}
+    return given[: len(given) - len(arguments)], dict(zip(names, arguments, strict=False))
+
+
 def _described(descriptor: Descriptor) -> tuple[Any, Any]:
     """Return data type and shape of a descriptor, in today's words or those of the 2022 draft."""
     known = {"dataType", "type", "shape", "dimensions"}
@@ -252,6 +270,22 @@ def _described(descriptor: Descriptor) -> tuple[Any, Any]:
 
 def _is_native(operator: Composite, options: Mapping[str, Any]) -> bool:
     return bool(operator.native) and operator.covers(**options)
+
+
+def result_types(
+    operator: AnyOperator, operands: Sequence[TensorType | None], options: Mapping[str, Any]
+) -> tuple[TensorType, ...]:
+    """Return the types of an operator's results for operands of these types.
+
+    Raises `OperatorError` where operands or options break the operator's rules.
+
+    >>> result_types(ops.registry()["softmax"], [TensorType("float32", (2, 3))], {})
+    (TensorType(dtype='float32', shape=(2, 3)),)
+    """
+    b = GraphBuilder()
+    given = [type and b.input(str(i), *type) for i, type in enumerate(operands)]
+    result: Operand | tuple[Operand, ...] = b.apply(operator, given, options)
+    return tuple(r.type for r in result) if isinstance(result, tuple) else (result.type,)
 
 
 def _tried(operator: AnyOperator) -> Callable[..., Any]:

@@ -28,8 +28,12 @@ class Activation:
         return hash((self.name, tuple(self.options.items())))
 
     def __call__(self, b: Builder, x: Tensor) -> Any:
-        """Apply the activation to a tensor."""
-        return getattr(b, snake_case(self.name))(x, **self.options)
+        """Apply the activation to a tensor. Raises `OperatorError` NNM204 where there is none."""
+        try:
+            method = getattr(b, snake_case(self.name))
+        except AttributeError as error:
+            raise OperatorError("NNM204", f'"{self.name}" is no activation') from error
+        return method(x, **self.options)
 
 
 def activation(value: Any, *_: Any) -> Activation:

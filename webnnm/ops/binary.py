@@ -72,6 +72,14 @@ def _pow_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, z: Tensor) -> lis
     ]
 
 
+def _power(np: Any, a: Any, b: Any) -> Any:
+    """Power; negative integer exponents give 0, and ±1 for the bases ±1."""
+    if np.isdtype(a.dtype, ("real floating", "unsigned integer")):
+        return np.pow(a, b)
+    result = np.pow(a, np.abs(b))
+    return np.where((b >= 0) | (np.abs(a) == 1), result, np.zeros_like(result))
+
+
 def _divide(np: Any, a: Any, b: Any) -> Any:
     """Division as WebNN has it: integers truncate towards zero."""
     if np.isdtype(a.dtype, "real floating"):
@@ -119,8 +127,8 @@ min = _binary(
 )
 pow = _binary(
     "pow",
-    "power",
-    lambda np, a, b: np.pow(a, b),
+    "power; of integers by negative exponents 0, or ±1 for ±1",
+    _power,
     _pow_gradient,
     "ones",
     samples=[sample(*s.shapes, low=0.5) for s in SAMPLES],

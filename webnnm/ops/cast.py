@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.dtypes import DataType, is_float
+from webnnm.dtypes import DataType, integer_range, is_float
 from webnnm.ops import checks, values
 from webnnm.ops.layer import BuildView, LayerRules, ValueOption
 from webnnm.ops.layout import Laid
@@ -36,15 +36,31 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     return flow.with_tensor(builder.cast(flow.tensor, type=layer.dtype))
 
 
+def float_range(type: DataType, epsilon: float, largest: float) -> tuple[float, float]:
+    """Return the bounds of an integer type as floats that do not exceed them.
+
+    `epsilon` is the distance of 1 to the next float of the type that is cast, `largest` the largest
+    of its numbers.
+
+    >>> float_range("int8", 2.0**-23, 3.4e38), float_range("int32", 2.0**-23, 3.4e38)[1]
+    ((-128.0, 127.0), 2147483520.0)
+    """
+    low, high = integer_range(type)
+    below = min(float(high), (high + 1) * (1 - epsilon / 2), largest)
+    return max(float(low), -largest), below
+
+
 def _reference(np: Any, x: Any, *, type: DataType) -> Any:
     if not is_float(type) and np.isdtype(x.dtype, "real floating"):
-        x = np.trunc(x)
+        facts = np.finfo(x.dtype)
+        low, high = float_range(type, float(facts.eps), float(facts.max))
+        x = np.where(np.isnan(x), np.zeros_like(x), np.clip(np.trunc(x), low, high))
     return np.astype(x, getattr(np, type))
 
 
 cast = Operator(
     name="cast",
-    summary="change of data type; floats truncate to integers",
+    summary="change of data type; floats truncate to the nearest value of an integer type",
     operands=(Slot(name="input"),),
     options={"type": Option(REQUIRED, checks.data_type, positional=True)},
     infer=_infer,
@@ -60,5 +76,6 @@ cast = Operator(
     samples=(
         sample((2, 3), type="float32"),
         sample((2, 3), type="int32", kinks=tuple(range(-2, 3))),
+        sample((2, 3), type="int8", low=-500, high=500, kinks=(-128.0, 127.0)),
     ),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from webnnm.dtypes import ANY, DataType
 from webnnm.ops.algebra import broadcast_type
 from webnnm.ops.layer import LayerRules, TensorSlot
-from webnnm.ops.operator import Operator, Slot, TensorType, no_gradient, sample
+from webnnm.ops.operator import Operator, Sample, Slot, TensorType, no_gradient, sample
 from webnnm.ops.rules import broadcast_shape, build_broadcast
 
 
@@ -15,14 +16,30 @@ def _infer(*types: TensorType) -> TensorType:
     return TensorType("uint8", broadcast_type(*types).shape)
 
 
-def _compare(name: str, summary: str, reference: Callable[[Any, Any, Any], Any]) -> Operator:
+SAMPLES = (
+    sample((2, 3), (3,)),
+    sample((4,), (4,), values=([1.0, 2.0, 3.0, -1.0], [1.0, 3.0, 2.0, -1.0])),
+)
+
+
+def comparison(
+    name: str,
+    summary: str,
+    reference: Callable[[Any, Any, Any], Any],
+    *,
+    dtypes: frozenset[DataType] = ANY,
+    samples: tuple[Sample, ...] = SAMPLES,
+    aliases: tuple[str, ...] = (),
+) -> Operator:
+    """Declare an operator that tells for each pair of elements whether something holds."""
+
     def as_bytes(np: Any, a: Any, b: Any) -> Any:
         return np.astype(reference(np, a, b), np.uint8)
 
     return Operator(
         name=name,
         summary=summary,
-        operands=(Slot(name="a"), Slot(name="b", like=0)),
+        operands=(Slot(name="a", dtypes=dtypes), Slot(name="b", dtypes=dtypes, like=0)),
         options={},
         infer=_infer,
         gradient=no_gradient,
@@ -33,16 +50,14 @@ def _compare(name: str, summary: str, reference: Callable[[Any, Any, Any], Any])
             build=build_broadcast,
             dtype=lambda compute, options, types: "uint8",
         ),
-        samples=(
-            sample((2, 3), (3,)),
-            sample((4,), (4,), values=([1.0, 2.0, 3.0, -1.0], [1.0, 3.0, 2.0, -1.0])),
-        ),
+        samples=samples,
+        aliases=aliases,
     )
 
 
-equal = _compare("equal", "a = b", lambda np, a, b: a == b)
-not_equal = _compare("notEqual", "a ≠ b", lambda np, a, b: a != b)
-greater = _compare("greater", "a > b", lambda np, a, b: a > b)
-greater_or_equal = _compare("greaterOrEqual", "a ≥ b", lambda np, a, b: a >= b)
-lesser = _compare("lesser", "a < b", lambda np, a, b: a < b)
-lesser_or_equal = _compare("lesserOrEqual", "a ≤ b", lambda np, a, b: a <= b)
+equal = comparison("equal", "a = b", lambda np, a, b: a == b)
+not_equal = comparison("notEqual", "a ≠ b", lambda np, a, b: a != b)
+greater = comparison("greater", "a > b", lambda np, a, b: a > b)
+greater_or_equal = comparison("greaterOrEqual", "a ≥ b", lambda np, a, b: a >= b)
+lesser = comparison("lesser", "a < b", lambda np, a, b: a < b)
+lesser_or_equal = comparison("lesserOrEqual", "a ≤ b", lambda np, a, b: a <= b)

@@ -10,6 +10,7 @@ from webnnm.ops.features import Conflict
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.layout import Laid
 from webnnm.ops.operator import (
+    AnyOperator,
     Builder,
     Operator,
     OperatorError,
@@ -127,6 +128,27 @@ def _reference(np: Any, a: Any, b: Any) -> Any:
     return np.matmul(a, b)
 
 
+def _earlier(
+    b: Builder, _operator: AnyOperator, operands: list[Any], options: dict[str, Any]
+) -> tuple[Any, ...]:
+    """The 2022 draft's vectors: a first one is a row, a second one a column, gone in the result."""
+    ranks = [getattr(x, "rank", None) for x in operands]
+    if len(operands) != 2 or 1 not in ranks:
+        return operands, options
+    left, right = operands
+    if ranks[0] == 1:
+        left = b.reshape(left, new_shape=(1, left.shape[0]))
+    if ranks[1] == 1:
+        right = b.reshape(right, new_shape=(right.shape[0], 1))
+
+    def without_ones(product: Tensor) -> Tensor:
+        keep = [k for k in (0, 1) if ranks[k] != 1]
+        shape = (*product.shape[:-2], *(product.shape[k - 2] for k in keep))
+        return b.reshape(product, new_shape=shape)
+
+    return [left, right], options, without_ones
+
+
 TRANSPOSES = {
     "a_transpose": ValueOption(read=values.boolean, default=False),
     "b_transpose": ValueOption(read=values.boolean, default=False),
@@ -143,6 +165,7 @@ matmul = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    earlier=_earlier,
     layer=LayerRules(
         slots=(TensorSlot(name="y", parameter="weight"),),
         options=TRANSPOSES,

@@ -204,7 +204,8 @@ class Composite:
 
     `native` is the method of WebNN that computes the same: the composite stays one node then, so
     that backends can use the method, wherever `covers(**options)` says that it has these options.
-    Without one the composite is inlined. The other fields are those of `Operator`.
+    Without one the composite is inlined. A `straight_through` composite has an integer result that
+    carries a gradient all the same. The other fields are those of `Operator`.
     """
 
     name: str
@@ -222,6 +223,7 @@ class Composite:
     gradient: Gradient | None = None
     reference: Reference | None = None
     earlier: Earlier | None = None
+    straight_through: bool = False
 
 
 AnyOperator = Operator | Composite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ from webnnm.ops.operator import (
     AnyOperator,
     Builder,
     Composite,
+    Decompose,
     Operator,
     Option,
     Sample,
@@ -122,10 +124,10 @@ def _safe_quotient(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     return b.where(zero, scalar_like(b, 0, x), x / b.where(zero, scalar_like(b, 1, y), y))
 
 
-def _shape(layer: ShapeView) -> None:
-    """Remove the axes, or keep them with size 1."""
+def reduced_shape(layer: ShapeView, option: str = "axes") -> None:
+    """Remove the axes that an option names, or keep them with size 1."""
     flow = layer.flow
-    axes = layer.axes("axes")
+    axes = layer.axes(option)
     if flow.dims is None or axes is None:
         return
     keep = layer.options["keep_dimensions"]
@@ -170,7 +172,7 @@ def _rules(keep: bool = False) -> LayerRules:
             "axes": ValueOption(read=values.axis_names, operand=True, aliases=("axis",)),
             "keep_dimensions": ValueOption(read=values.boolean, default=keep),
         },
-        shape=_shape,
+        shape=reduced_shape,
         build=_build,
     )
 
@@ -192,6 +194,7 @@ def _reduce(
     dtypes: frozenset[DataType] = FLOAT,
     samples: Sequence[Sample] | None = None,
     hazards: frozenset[str] = frozenset(),
+    decompose: Decompose | None = None,
 ) -> Operator:
     def apply(np: Any, x: Any, *, axes: Sequence[int], keep_dimensions: bool) -> Any:
         # Squares and sums of halves leave their range where the result does not.
@@ -210,6 +213,7 @@ def _reduce(
         layer=_rules(),
         samples=tuple(samples or _samples()),
         hazards=hazards,
+        decompose=decompose,
     )
 
 
@@ -219,6 +223,20 @@ def _log_sum_exp(np: Any, x: Any, /, **axes: Any) -> Any:
     top = np.where(np.isfinite(top), top, np.asarray(0, dtype=x.dtype))
     total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
     return total if keepdims else np.squeeze(total, axis=axis)
+
+
+def _stable_log_sum_exp(
+    b: Builder, x: Tensor, *, axes: Sequence[int], keep_dimensions: bool
+) -> Tensor:
+    """M + ln Σ exp(x − M) with M = max x: nothing overflows."""
+    largest = b.reduce_max(x, axes=axes, keep_dimensions=True)
+    # An infinite M would turn the difference into NaN; the sum says ±∞ by itself.
+    infinite = b.equal(b.abs(largest), scalar_like(b, math.inf, x))
+    shift = b.where(infinite, scalar_like(b, 0, x), largest)
+    total = b.reduce_sum(b.exp(x - shift), axes=axes, keep_dimensions=True)
+    result = b.log(total) + shift
+    shape = _infer(TensorType(x.dtype, x.shape), axes=axes, keep_dimensions=keep_dimensions).shape
+    return result if result.shape == shape else b.reshape(result, new_shape=shape)
 
 
 OVERFLOW = frozenset({"overflow"})
@@ -274,6 +292,7 @@ reduce_log_sum_exp = _reduce(
     _log_sum_exp,
     lambda b, g, y, x, axes: g * b.exp(x - y),
     hazards=WIDE_INSIDE,
+    decompose=_stable_log_sum_exp,
 )
 reduce_max = _reduce(
     "reduceMax",

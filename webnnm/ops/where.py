@@ -48,4 +48,5 @@ where = Operator(
         sample((2, 3), (2, 3), (2, 3), dtypes=("uint8", "float32", "float32")),
         sample((2, 1), (3,), (), dtypes=("uint8", "float32", "float32")),
     ),
+    aliases=("elementwiseIf",),
 )

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ops.cases import np
-from tests.unit.ops.gradient import check_gradients, functional
+from tests.unit.ops.cases import CASES, Case, build, np
+from tests.unit.ops.gradient import check_direction, check_gradients, functional
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
 from webnnm.graph.node import Operand
@@ -53,6 +53,16 @@ def test_second_gradient_is_the_difference_of_the_first(name: str, seed: int) ->
     rng = np.random.default_rng(seed)
     at = rng.permutation(np.linspace(-1.9, 1.7, 12)).reshape(SHAPE)
     check_gradients(functional(b, [first], seed + 10), [x], {"x": at}, seed)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if build(c).differentiable], ids=str)
+def test_second_gradient_of_every_operator(case: Case) -> None:
+    built = build(case)
+    # Squared, so that operators that are linear have a second gradient too.
+    squares = [y * y for y in built.float_results]
+    first = gradients(functional(built.builder, squares, 0), built.float_operands)
+    loss = functional(built.builder, first, 1)
+    check_direction(loss, built.float_operands, built.feeds)
 
 
 def test_second_gradient_of_a_cube_is_six_x() -> None:

@@ -1,0 +1,77 @@
+"""Numbers out of range and NaN in the browser: the same as on the reference, not lost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tests.browser import jobs
+from tests.browser.harness import PyodidePage
+from tests.browser.in_page import Application, Failure, Packed
+from webnnm.arrays import HostArray
+from webnnm.backends.reference import evaluate
+from webnnm.dtypes import DataType
+
+NAN, INF = math.nan, math.inf
+FRONT, BACK = [NAN, 0.5, 2.0], [0.5, 2.0, NAN]
+FAR = [NAN, INF, -INF, 300.7, -300.7, 127.5, -128.9, 255.6, -1.5, 3e9, -3e9, 1e20, -1e20]
+INTEGERS: tuple[DataType, ...] = ("int8", "uint8", "int32", "uint32", "int64")
+
+
+def job(
+    operator: str, *operands: Sequence[float], dtype: DataType = "float32", **options: Any
+) -> Application:
+    """Return an operator applied to vectors."""
+    packed = tuple(Packed.of(HostArray.of(list(values), dtype)) for values in operands)
+    return Application(operator, packed, options)
+
+
+JOBS = {
+    **{
+        f"{name} of NaN at {place}": job(name, values)
+        for name in ("exp", "sign", "relu", "reduceMax", "reduceMin", "reduceSum", "sigmoid")
+        for place, values in (("the front", FRONT), ("the back", BACK))
+    },
+    **{
+        f"{name} of NaN on either side": job(name, FRONT, BACK)
+        for name in ("max", "min", "equal", "greater", "lesserOrEqual")
+    },
+    **{
+        f"cast to {type} of {dtype}": job(
+            "cast", FAR[: 9 if dtype == "float16" else None], dtype=dtype, type=type
+        )
+        for type in INTEGERS
+        for dtype in ("float32", "float16")
+    },
+    "exponentials that overflow": job("reduceLogSumExp", [100.0, 101.0]),
+    "exponentials that vanish": job("reduceLogSumExp", [-1000.0, -1001.0]),
+    "log of a sum with infinity": job("reduceLogSumExp", [INF, 1.0]),
+    "log of no sum": job("reduceLogSumExp", [-INF, -INF]),
+    "negative integer exponents": job(
+        "pow", [2, -2, 1, -1, 0, 5], [-1, -2, -3, -3, -1, 3], dtype="int32"
+    ),
+    "integer powers": job("pow", [2, -2, 0, 5], [3, 3, 0, 2], dtype="int32"),
+}
+
+
+async def test_numbers_are_those_of_the_reference(pyodide_page: PyodidePage) -> None:
+    answers = await jobs.answers(pyodide_page, JOBS)
+    wrong: list[str] = []
+    for name, own in JOBS.items():
+        answer = answers[name]
+        graph, feeds = own.graph()
+        values = {key: array.values() for key, array in feeds.items()}
+        expected = [float(v) for v in evaluate(graph, values)["y0"].reshape(-1)]
+        if isinstance(answer, Failure):
+            wrong.append(f"{name}: {answer.text}")
+            continue
+        found = [float(v) for v in answer["y0"].array.values()]
+        if not all(map(same, found, expected)):
+            wrong.append(f"{name}: {found}, the reference has {expected}")
+    assert not wrong, "\n".join(wrong)
+
+
+def same(a: float, b: float) -> bool:
+    """Tell whether two numbers are the same, up to rounding."""
+    return (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=1e-6)

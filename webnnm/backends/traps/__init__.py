@@ -1,0 +1,13 @@
+"""The table of known traps: what backends refuse or compute wrongly although their limits allow it.
+
+To add one, write a rule that returns a replacement (or None where the node is safe) and a record,
+in the module of its kind. Rules of `TRAPS` are applied again to what they made, and then have
+nothing left to do; those of `GUARDS` are applied once, when everything else fits.
+"""
+
+from webnnm.backends.traps import constants, division, numbers
+from webnnm.backends.traps.trap import LITERT as LITERT
+from webnnm.backends.traps.trap import Trap as Trap
+
+TRAPS = (*division.TRAPS, *numbers.TRAPS, *constants.TRAPS)
+GUARDS = numbers.GUARDS

@@ -1,0 +1,134 @@
+"""Traps in arithmetic: numbers out of range, and NaN that gets lost on its way."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from webnnm.backends.traps.trap import LITERT, Trap
+from webnnm.dtypes import FLOAT16_MAX, is_float
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import decomposed
+from webnnm.ops.cast import float_range
+
+FLOAT32_MAX = (2 - 2.0**-23) * 2.0**127
+EPSILONS = {"float32": (2.0**-23, FLOAT32_MAX), "float16": (2.0**-10, FLOAT16_MAX)}
+
+
+def _operands(node: Node) -> tuple[Any, ...]:
+    """Return the operands of an operator that has them all."""
+    return node.operands if isinstance(node, OperatorNode) else ()
+
+
+def _again(b: GraphBuilder, node: Node, *operands: Operand) -> Operand:
+    assert isinstance(node, OperatorNode)
+    return b.apply(node.operator, operands, node.options)
+
+
+def _exponential(b: GraphBuilder, node: Node) -> Operand:
+    """exp(x) → max(exp(x), x): eˣ is always the larger one, and a NaN on the right stays."""
+    (x,) = _operands(node)
+    return b.max(_again(b, node, x), x)
+
+
+def _sign(b: GraphBuilder, node: Node) -> Operand | None:
+    (x,) = _operands(node)
+    return b.where(b.equal(x, x), _again(b, node, x), x) if is_float(x.dtype) else None
+
+
+def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
+    """max(x, c) → max(c, x), since a NaN on the right stays; of two unknowns the left is tested."""
+    x, z = _operands(node)
+    if not is_float(x.dtype) or isinstance(x.node, ConstantNode):
+        return None
+    if isinstance(z.node, ConstantNode):
+        return _again(b, node, z, x)
+    return b.where(b.equal(x, x), _again(b, node, x, z), x)
+
+
+def _reduced_extremum(b: GraphBuilder, node: Node) -> Operand | None:
+    (x,) = _operands(node)
+    if not isinstance(node, OperatorNode) or not is_float(x.dtype):
+        return None
+    numbers = b.reduce_min(b.cast(b.equal(x, x), type=x.dtype), **node.options)
+    nan = b.constant(math.nan, x.dtype)
+    return b.where(b.equal(numbers, 1.0), _again(b, node, x), nan)
+
+
+def _cast(b: GraphBuilder, node: Node) -> Operand | None:
+    """cast(x) → cast(x kept within the bounds of the integer type, and 0 for NaN)."""
+    (x,) = _operands(node)
+    type = node.types[0].dtype
+    if is_float(type) or not is_float(x.dtype):
+        return None
+    low, high = float_range(type, *EPSILONS[x.dtype])
+    bounded = b.max(b.min(x, high), low)
+    return _again(b, node, b.where(b.equal(x, x), bounded, 0.0))
+
+
+def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
+    """Powers of negative exponents are 0 except for the bases 1 and −1."""
+    x, z = _operands(node)
+    if is_float(x.dtype):
+        return None
+    if isinstance(z.node, ConstantNode) and min(z.node.array.values()) >= 0:
+        return None
+    power = _again(b, node, x, b.abs(z))
+    inverse = b.where(b.equal(b.abs(x), 1), power, 0)
+    return b.where(b.lesser(z, 0), inverse, power)
+
+
+def _decomposed(b: GraphBuilder, node: Node) -> Any:
+    return decomposed(b, node) if isinstance(node, OperatorNode) else None
+
+
+TRAPS = (
+    Trap(
+        operators=frozenset({"reduceLogSumExp"}),
+        reason="the exponentials overflow beyond 88; the largest operand is taken off first",
+        seen=LITERT,
+        rule=_decomposed,
+    ),
+)
+
+GUARDS = (
+    Trap(
+        operators=frozenset({"exp"}),
+        reason="the exponential of NaN would be 0; it is NaN now",
+        seen=LITERT,
+        rule=_exponential,
+    ),
+    Trap(
+        operators=frozenset({"sign"}),
+        reason="the sign of NaN would be 0; it is NaN now",
+        seen=LITERT,
+        rule=_sign,
+    ),
+    Trap(
+        operators=frozenset({"max", "min"}),
+        reason="a NaN in the first operand would be lost; it stays now",
+        seen=LITERT,
+        rule=_extremum,
+    ),
+    Trap(
+        operators=frozenset({"reduceMax", "reduceMin"}),
+        reason="NaN would be ignored unless it stands last; it stays now",
+        seen=LITERT,
+        rule=_reduced_extremum,
+    ),
+    Trap(
+        operators=frozenset({"cast"}),
+        reason="numbers out of range and NaN would become any integer; they become the nearest one "
+        "in range, and 0",
+        seen=LITERT,
+        rule=_cast,
+    ),
+    Trap(
+        operators=frozenset({"pow"}),
+        reason="one negative integer exponent would leave the old values in the output without an "
+        "error",
+        seen=LITERT,
+        rule=_integer_power,
+    ),
+)

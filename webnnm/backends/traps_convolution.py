@@ -1,0 +1,138 @@
+"""Known traps of convolution and pooling."""
+
+from __future__ import annotations
+
+from webnnm.backends.traps import LITERT, Trap
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, decomposed
+from webnnm.ops.convolution import grow
+from webnnm.ops.pool2d import axes, pool_windows, real_cells
+from webnnm.ops.spatial import height_width, lettered
+from webnnm.ops.windows import reach, same_padding
+
+POOLS = frozenset({"averagePool2d", "l2Pool2d", "maxPool2d"})
+
+
+def _dilated_pool(b: GraphBuilder, node: Node) -> Replacement | None:
+    """A pool with gaps in its windows → windows taken apart and reduced, axis by axis."""
+    if not isinstance(node, OperatorNode) or node.options["dilations"] == (1, 1):
+        return None
+    return decomposed(b, node)
+
+
+def _padded_pool(b: GraphBuilder, node: Node) -> Operand | None:
+    """A pool with padding → pad, pool without padding, weigh by the real cells of each window."""
+    if not isinstance(node, OperatorNode) or node.options["dilations"] != (1, 1):
+        return None
+    x, options = node.operands[0], node.options
+    assert x is not None
+    windows = pool_windows(x.shape, **options)
+    if not any(part.padded for part in windows) or _is_same(node):
+        return None
+    begin, end = [0] * 4, [0] * 4
+    for axis, part in zip(axes(options["layout"]), windows, strict=True):
+        begin[axis], end[axis] = part.before, max(part.after, 0)
+    name = node.operator.name
+    padded = b.pad(
+        x,
+        beginning_padding=begin,
+        ending_padding=end,
+        value=float("-inf") if name == "maxPool2d" else 0.0,
+    )
+    pooled = b.apply(
+        node.operator,
+        [padded],
+        {
+            "window_dimensions": tuple(part.length for part in windows),
+            "strides": options["strides"],
+            "layout": options["layout"],
+        },
+    )
+    if name != "averagePool2d":
+        return pooled
+    whole = float(windows[0].length * windows[1].length)
+    return pooled * (whole / real_cells(b, x, options["layout"], *windows))
+
+
+def _is_same(node: OperatorNode) -> bool:
+    """Tell whether the padding is what LiteRT calls SAME, with which it pools as it should.
+
+    All but the norm, which Chromium makes from a mean and the size of the whole window.
+    """
+    x, padding = node.operands[0], node.options["padding"]
+    assert x is not None
+    return node.operator.name != "l2Pool2d" and all(
+        padding[2 * k : 2 * k + 2] == same_padding(part.size, part.span, part.stride)
+        and part.count == -(-part.size // part.stride)
+        for k, part in enumerate(pool_windows(x.shape, **node.options))
+    )
+
+
+def _grouped_transpose(b: GraphBuilder, node: Node) -> Replacement | None:
+    """A transposed convolution with groups or dilations → a convolution of the spread image."""
+    if not isinstance(node, OperatorNode):
+        return None
+    if node.options["groups"] == 1 and node.options["dilations"] == (1, 1):
+        return None
+    return decomposed(b, node)
+
+
+def _padded_transpose(b: GraphBuilder, node: Node) -> Operand | None:
+    """A transposed convolution with padding → one without, cut to size."""
+    if not isinstance(node, OperatorNode) or not any(node.options["padding"]):
+        return None
+    x, kernel, bias = node.operands
+    assert x is not None
+    assert kernel is not None
+    options = node.options
+    sizes = height_width(lettered(options["input_layout"], x.shape))
+    window = height_width(lettered(options["filter_layout"], kernel.shape))
+    out = grow(sizes, window, **options)
+    starts, lengths, missing = [0] * 4, list(node.types[0].shape), [0, 0]
+    for k, letter in enumerate("hw"):
+        starts[options["input_layout"].index(letter)] = first = options["padding"][2 * k]
+        full = (sizes[k] - 1) * options["strides"][k] + reach(window[k], options["dilations"][k])
+        missing[k] = max(first + out[k] - full, 0)
+    whole = b.conv_transpose2d(
+        x,
+        kernel,
+        bias=bias,
+        **{
+            **options,
+            "padding": (0, 0, 0, 0),
+            "output_padding": tuple(missing),
+            "output_sizes": None,
+        },
+    )
+    return b.slice(whole, starts=starts, sizes=lengths)
+
+
+TRAPS = (
+    Trap(
+        operators=POOLS,
+        reason="dilations are refused; windows are taken apart and reduced along each axis",
+        seen=LITERT,
+        rule=_dilated_pool,
+    ),
+    Trap(
+        operators=POOLS,
+        reason="padding, and what rounding up reaches beyond it, would count in averages and win "
+        "maxima as zeros; the image is padded before",
+        seen=LITERT,
+        rule=_padded_pool,
+    ),
+    Trap(
+        operators=frozenset({"convTranspose2d"}),
+        reason="groups and dilations are refused; computed as a convolution of the image spread "
+        "with zeros",
+        seen=LITERT,
+        rule=_grouped_transpose,
+    ),
+    Trap(
+        operators=frozenset({"convTranspose2d"}),
+        reason="padding is refused, or gives wrong numbers; the result is cut to size instead",
+        seen=LITERT,
+        rule=_padded_transpose,
+    ),
+)

@@ -1,0 +1,111 @@
+"""Where along an axis the largest or smallest element stands: argMax, argMin."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from webnnm.dtypes import DataType
+from webnnm.ops import checks, values
+from webnnm.ops.layer import BuildView, LayerRules, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import (
+    REQUIRED,
+    AnyOperator,
+    Builder,
+    Operator,
+    Option,
+    Slot,
+    Tensor,
+    TensorType,
+    no_gradient,
+    sample,
+)
+from webnnm.ops.reduce import reduced_layout, reduced_shape
+
+INDEX_TYPES: tuple[DataType, ...] = ("int32", "int64")
+
+
+def _infer(
+    x: TensorType, *, axis: int, keep_dimensions: bool, output_data_type: DataType
+) -> TensorType:
+    kept = (1,) if keep_dimensions else ()
+    return TensorType(output_data_type, (*x.shape[:axis], *kept, *x.shape[axis + 1 :]))
+
+
+def _earlier(
+    b: Builder, operator: AnyOperator, operands: list[Any], options: dict[str, Any]
+) -> tuple[Any, ...]:
+    """The last index of ties, as the transformer list had it: n − 1 − the first in reverse."""
+    if "select_last_index" in options:
+        options.setdefault("axis", 0)
+    if not options.pop("select_last_index", False) or len(operands) != 1:
+        return operands, options
+    (x,) = operands
+    axis = checks.axis(options["axis"], TensorType(x.dtype, x.shape))
+
+    def from_the_end(found: Tensor) -> Tensor:
+        return b.constant(x.shape[axis] - 1, found.dtype) - found
+
+    return [b.reverse(x, axes=[axis])], options, from_the_end
+
+
+def _build(builder: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0]
+    (role,) = layer.axes("axis")
+    options = {
+        "axis": flow.position(role),
+        "keep_dimensions": layer.options["keep_dimensions"],
+        "output_data_type": layer.dtype,
+    }
+    result = builder.apply(layer.operator, [flow.tensor], options)
+    return Laid(result, *reduced_layout(flow, [role], layer.options["keep_dimensions"]))
+
+
+def _index_type(value: Any) -> DataType:
+    found = values.data_type(value)
+    if found not in INDEX_TYPES:
+        raise ValueError(f"{found} is none of {', '.join(INDEX_TYPES)}")
+    return found
+
+
+def _arg(name: str, summary: str, kernel: str) -> Operator:
+    def reference(
+        np: Any, x: Any, *, axis: int, keep_dimensions: bool, output_data_type: DataType
+    ) -> Any:
+        found = getattr(np, kernel)(x, axis=axis, keepdims=keep_dimensions)
+        return np.astype(np.asarray(found), getattr(np, output_data_type))
+
+    return Operator(
+        name=name,
+        summary=summary,
+        operands=(Slot(name="input", ranks=(1, None)),),
+        options={
+            "axis": Option(REQUIRED, checks.axis, positional=True),
+            "keep_dimensions": Option(False, checks.boolean),
+            "output_data_type": Option("int32", checks.word(*INDEX_TYPES)),
+        },
+        infer=_infer,
+        gradient=no_gradient,
+        reference=reference,
+        earlier=_earlier,
+        layer=LayerRules(
+            options={
+                "axis": ValueOption(read=values.one_axis, default=(-1,), operand=True),
+                "keep_dimensions": ValueOption(read=values.boolean, default=False),
+                "output_data_type": ValueOption(read=_index_type, default="int32"),
+            },
+            shape=partial(reduced_shape, option="axis"),
+            build=_build,
+            dtype=lambda compute, options, types: options["output_data_type"],
+        ),
+        samples=(
+            sample((2, 3), axis=1),
+            sample((2, 3, 4), axis=0, keep_dimensions=True),
+            sample((4,), axis=-1, output_data_type="int64", values=([1.0, 3.0, 3.0, 1.0],)),
+        ),
+    )
+
+
+arg_max = _arg("argMax", "index of the largest element, the first of ties", "argmax")
+arg_min = _arg("argMin", "index of the smallest element, the first of ties", "argmin")

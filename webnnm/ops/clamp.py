@@ -1,0 +1,70 @@
+"""Values kept between two bounds."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+from webnnm.dtypes import integer_range, is_float
+from webnnm.ops import values
+from webnnm.ops.layer import LayerRules, ValueOption
+from webnnm.ops.operator import (
+    Builder,
+    Composite,
+    OperatorError,
+    Option,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.ops.rules import build_unary, same_shape
+
+
+def _bound(value: Any, *_: TensorType) -> float:
+    """Accept a number; integers stay exact, and NaN is no bound."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise OperatorError("NNM303", f"{value!r} is not a number")
+    return int(value) if isinstance(value, int) else float(value)
+
+
+def _infer(x: TensorType, *, min_value: float, max_value: float) -> TensorType:
+    if min_value > max_value:
+        raise OperatorError("NNM303", f"minValue {min_value} of clamp exceeds maxValue {max_value}")
+    return x
+
+
+def _clamp(b: Builder, x: Tensor, *, min_value: float, max_value: float) -> Tensor:
+    low, high = (-math.inf, math.inf) if is_float(x.dtype) else integer_range(x.dtype)
+    # The gradient of max and min goes to the first operand on ties: 1 at the bounds (spec C.1).
+    if max_value < high:
+        x = b.min(x, b.constant(math.floor(max_value) if high < math.inf else max_value, x.dtype))
+    if min_value > low:
+        x = b.max(x, b.constant(math.ceil(min_value) if high < math.inf else min_value, x.dtype))
+    return x
+
+
+clamp = Composite(
+    name="clamp",
+    summary="x between two bounds; gradient 1 inside and at the bounds",
+    operands=(Slot(name="input"),),
+    options={"min_value": Option(-math.inf, _bound), "max_value": Option(math.inf, _bound)},
+    infer=_infer,
+    decompose=_clamp,
+    native="clamp",
+    layer=LayerRules(
+        options={
+            "min_value": ValueOption(read=values.number, default=-math.inf, aliases=("min",)),
+            "max_value": ValueOption(read=values.number, default=math.inf, aliases=("max",)),
+        },
+        shape=same_shape,
+        build=build_unary,
+    ),
+    samples=(
+        sample((2, 3), min_value=-1.0, max_value=0.5, kinks=(-1.0, 0.5)),
+        sample((4,), min_value=0, kinks=(0.0,)),
+        sample((2, 2), max_value=1, kinks=(1.0,)),
+        sample(()),
+    ),
+)

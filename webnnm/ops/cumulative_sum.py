@@ -1,0 +1,80 @@
+"""Running sums along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.dtypes import FLOAT
+from webnnm.ops import checks, values
+from webnnm.ops.algebra import same_as_first
+from webnnm.ops.layer import BuildView, LayerRules, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import REQUIRED, Builder, Operator, Option, Slot, Tensor, sample
+from webnnm.ops.rules import same_shape
+
+
+def _gradient(
+    b: Builder,
+    g: Tensor,
+    _y: Tensor,
+    _x: Tensor,
+    *,
+    axis: int,
+    exclusive: bool,
+    reversed: bool,
+) -> list[Tensor]:
+    return [b.cumulative_sum(g, axis=axis, exclusive=exclusive, reversed=not reversed)]
+
+
+def _reference(np: Any, x: Any, *, axis: int, exclusive: bool, reversed: bool) -> Any:
+    wide = np.astype(x, np.float32) if x.dtype == np.float16 else x
+    ordered = np.flip(wide, axis=axis) if reversed else wide
+    sums = np.cumulative_sum(ordered, axis=axis, dtype=ordered.dtype)
+    if exclusive:
+        sums = sums - ordered
+    return np.astype(np.flip(sums, axis=axis) if reversed else sums, x.dtype)
+
+
+def _build(builder: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0]
+    (role,) = layer.axes("axis")
+    options = {name: layer.options[name] for name in ("exclusive", "reversed")}
+    result = builder.cumulative_sum(flow.tensor, axis=flow.position(role), **options)
+    return flow.with_tensor(result)
+
+
+cumulative_sum = Operator(
+    name="cumulativeSum",
+    summary="running sums along an axis",
+    operands=(
+        Slot(
+            name="input",
+            dtypes=FLOAT.union(("int32", "uint32", "int64", "uint64")),
+            ranks=(1, None),
+        ),
+    ),
+    options={
+        "axis": Option(REQUIRED, checks.axis, positional=True),
+        "exclusive": Option(False, checks.boolean),
+        "reversed": Option(False, checks.boolean),
+    },
+    infer=same_as_first,
+    gradient=_gradient,
+    reference=_reference,
+    layer=LayerRules(
+        options={
+            "axis": ValueOption(read=values.one_axis, default=(-1,), operand=True),
+            "exclusive": ValueOption(read=values.boolean, default=False),
+            "reversed": ValueOption(read=values.boolean, default=False),
+        },
+        shape=same_shape,
+        build=_build,
+    ),
+    samples=(
+        sample((2, 3), axis=1),
+        sample((4, 2), axis=0, exclusive=True),
+        sample((2, 3, 2), axis=1, reversed=True),
+        sample((5,), axis=0, exclusive=True, reversed=True),
+    ),
+    hazards=frozenset({"overflow"}),
+)

@@ -1,0 +1,214 @@
+"""Quantisation: floats as small integers with a scale and a zero point, and back (spec C.6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.dtypes import FLOAT, DataType, integer_range
+from webnnm.ops.algebra import as_number, scalar_like
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import (
+    AnyOperator,
+    Builder,
+    Composite,
+    OperatorError,
+    Sample,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.ops.rules import same_shape
+from webnnm.shapes import Shape, count, show
+
+INTEGERS: frozenset[DataType] = frozenset({"uint8", "int8", "uint32", "int32", "uint4", "int4"})
+
+
+def _check(operator: str, x: TensorType, scale: TensorType, zero_point: TensorType) -> None:
+    """Check that scales are one per block: of the operand's rank, with sizes that divide its."""
+    fits = len(scale.shape) == len(x.shape) and all(
+        size % part == 0 for size, part in zip(x.shape, scale.shape, strict=True)
+    )
+    if not fits:
+        raise OperatorError(
+            "NNM401",
+            f'scale {show(scale.shape)} of "{operator}" does not divide input {show(x.shape)} '
+            "into blocks",
+            "give it the rank of the input, and sizes that divide its sizes",
+        )
+    if scale.shape != zero_point.shape:
+        raise OperatorError(
+            "NNM401",
+            f'scale {show(scale.shape)} and zeroPoint {show(zero_point.shape)} of "{operator}" '
+            "differ in shape",
+        )
+
+
+def _infer_quantized(x: TensorType, scale: TensorType, zero_point: TensorType) -> TensorType:
+    _check("quantizeLinear", x, scale, zero_point)
+    return TensorType(zero_point.dtype, x.shape)
+
+
+def _infer_dequantized(x: TensorType, scale: TensorType, zero_point: TensorType) -> TensorType:
+    _check("dequantizeLinear", x, scale, zero_point)
+    return TensorType(scale.dtype, x.shape)
+
+
+def _split(shape: Shape, parts: Shape) -> tuple[list[int], list[int]]:
+    """Return a shape with every axis of several blocks as blocks × elements, and the same of parts.
+
+    Axes with one block, or with as many blocks as elements, broadcast as they are.
+    """
+    whole: list[int] = []
+    blocks: list[int] = []
+    for size, part in zip(shape, parts, strict=True):
+        several = 1 < part < size
+        whole += [part, size // part] if several else [size]
+        blocks += [part, 1] if several else [part]
+    return whole, blocks
+
+
+def _over_blocks(b: Builder, x: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
+    """Return both in shapes that broadcast, each part over its block."""
+    whole, blocks = _split(x.shape, parts.shape)
+    return b.reshape(x, new_shape=whole), b.reshape(parts, new_shape=blocks)
+
+
+def _quantize(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
+    rows, scales = _over_blocks(b, x, scale)
+    _, offsets = _over_blocks(b, x, b.cast(zero_point, type=x.dtype))
+    low, high = integer_range(zero_point.dtype)
+    found = b.clamp(b.round_even(rows / scales) + offsets, min_value=low, max_value=high)
+    return b.reshape(b.cast(found, type=zero_point.dtype), new_shape=x.shape)
+
+
+def _quantize_gradient(
+    b: Builder, g: Tensor, _y: Tensor, x: Tensor, scale: Tensor, zero_point: Tensor
+) -> list[Tensor | None]:
+    """Straight through the rounding, inside the range of the integers."""
+    rows, scales = _over_blocks(b, x, scale)
+    _, offsets = _over_blocks(b, x, b.cast(zero_point, type=x.dtype))
+    low, high = integer_range(zero_point.dtype)
+    found = b.round_even(rows / scales) + offsets
+    inside = b.logical_and(
+        b.greater_or_equal(found, scalar_like(b, low, found)),
+        b.lesser_or_equal(found, scalar_like(b, high, found)),
+    )
+    arrived = b.reshape(g, new_shape=rows.shape) * as_number(b, inside, g) / scales
+    return [b.reshape(arrived, new_shape=x.shape), None, None]
+
+
+def _dequantize(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
+    rows, scales = _over_blocks(b, b.cast(x, type=scale.dtype), scale)
+    _, offsets = _over_blocks(b, x, b.cast(zero_point, type=scale.dtype))
+    return b.reshape((rows - offsets) * scales, new_shape=x.shape)
+
+
+def _dequantize_gradient(
+    b: Builder, g: Tensor, _y: Tensor, x: Tensor, scale: Tensor, zero_point: Tensor
+) -> list[Tensor | None]:
+    """To the operand (where a quantisation lets it through), and to the scale block by block."""
+    arrived, scales = _over_blocks(b, g, scale)
+    rows, offsets = _over_blocks(b, b.cast(x, type=g.dtype), b.cast(zero_point, type=g.dtype))
+    moved = b.reshape(arrived * scales, new_shape=x.shape)
+    shares = arrived * (rows - offsets)
+    axes = [axis for axis, size in enumerate(scales.shape) if size == 1 < shares.shape[axis]]
+    total = b.reduce_sum(shares, axes=axes, keep_dimensions=True) if axes else shares
+    return [moved, b.reshape(total, new_shape=scale.shape), None]
+
+
+def _earlier(
+    b: Builder, _operator: AnyOperator, operands: list[Any], options: dict[str, Any]
+) -> tuple[Any, ...]:
+    """Scales and zero points of lower rank, as WebNN took them before its ranks had to agree."""
+    if len(operands) != 3 or not all(hasattr(value, "rank") for value in operands):
+        return operands, options
+    x, *parts = operands
+    fitted = [
+        part
+        if part.rank >= x.rank
+        else b.reshape(part, new_shape=(1,) * (x.rank - part.rank) + part.shape)
+        for part in parts
+    ]
+    return [x, *fitted], options
+
+
+# The side of the notation.
+
+
+def _shape(layer: ShapeView) -> None:
+    for name in ("scale", "zeroPoint"):
+        if name not in layer.tensors:
+            layer.fail("NNM304", f"{name}= is missing")
+    same_shape(layer)
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0].canonical()
+    parts = [layer.tensors[name].tensor for name in ("scale", "zeroPoint")]
+    return flow.with_tensor(b.apply(layer.operator, [flow.tensor, *parts], {}))
+
+
+_SLOTS = (
+    TensorSlot(name="scale", option=True, optional=True),
+    TensorSlot(name="zeroPoint", option=True, optional=True, promotes=False),
+)
+
+
+def _samples(x: DataType, zero_point: DataType) -> tuple[Sample, ...]:
+    def blocks(shape: Shape, parts: Shape) -> Sample:
+        n = count(parts)
+        drawn = None if x in FLOAT else [k % 7 for k in range(count(shape))]
+        values = (drawn, [0.5 + 0.25 * k for k in range(n)], [k % 3 for k in range(n)])
+        return sample(shape, parts, parts, dtypes=(x, "float32", zero_point), values=values)
+
+    return (
+        blocks((2, 3), (1, 1)),
+        blocks((2, 3), (1, 3)),
+        blocks((4, 6), (2, 3)),
+        blocks((), ()),
+    )
+
+
+quantize_linear = Composite(
+    name="quantizeLinear",
+    summary="x/scale + zeroPoint, rounded and kept within the range of an integer type",
+    operands=(
+        Slot(name="input", dtypes=FLOAT),
+        Slot(name="scale", dtypes=FLOAT, like=0),
+        Slot(name="zeroPoint", dtypes=INTEGERS),
+    ),
+    options={},
+    infer=_infer_quantized,
+    decompose=_quantize,
+    gradient=_quantize_gradient,
+    straight_through=True,
+    native="quantizeLinear",
+    earlier=_earlier,
+    layer=LayerRules(
+        slots=_SLOTS,
+        shape=_shape,
+        build=_build,
+        dtype=lambda compute, options, types: types["zeroPoint"],
+    ),
+    samples=_samples("float32", "int8"),
+)
+
+dequantize_linear = Composite(
+    name="dequantizeLinear",
+    summary="(x − zeroPoint)·scale",
+    operands=(
+        Slot(name="input", dtypes=INTEGERS),
+        Slot(name="scale", dtypes=FLOAT),
+        Slot(name="zeroPoint", dtypes=INTEGERS, like=0),
+    ),
+    options={},
+    infer=_infer_dequantized,
+    decompose=_dequantize,
+    gradient=_dequantize_gradient,
+    native="dequantizeLinear",
+    earlier=_earlier,
+    layer=LayerRules(slots=_SLOTS, shape=_shape, build=_build, own_type=True),
+    samples=_samples("int8", "int8"),
+)

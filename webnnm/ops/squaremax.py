@@ -1,0 +1,43 @@
+"""A softmax without exponentials: squares divided by their sum."""
+
+from __future__ import annotations
+
+from webnnm.dtypes import FLOAT
+from webnnm.ops import checks, values
+from webnnm.ops.layer import BuildView, LayerRules, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
+from webnnm.ops.rules import same_shape
+
+EPSILON = 1e-6
+
+
+def _squaremax(b: Builder, x: Tensor, *, axis: int, epsilon: float) -> Tensor:
+    squares = x * x + epsilon
+    return squares / b.reduce_sum(squares, axes=[axis], keep_dimensions=True)
+
+
+def _build(builder: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0]
+    (role,) = layer.axes("axis")
+    options = {"axis": flow.position(role), "epsilon": layer.options["epsilon"]}
+    return flow.with_tensor(builder.apply(layer.operator, [flow.tensor], options))
+
+
+squaremax = Composite(
+    name="squaremax",
+    summary="(x² + ε)/Σ(x² + ε) along an axis",
+    operands=(Slot(name="input", dtypes=FLOAT, ranks=(1, None)),),
+    options={"axis": Option(-1, checks.axis), "epsilon": Option(EPSILON, checks.positive)},
+    decompose=_squaremax,
+    layer=LayerRules(
+        options={
+            "axis": ValueOption(read=values.one_axis, default=(-1,)),
+            "epsilon": ValueOption(read=values.positive, default=EPSILON),
+        },
+        shape=same_shape,
+        build=_build,
+    ),
+    samples=(sample((2, 3), axis=1, low=0.2), sample((3, 2), axis=0, epsilon=0.5)),
+    hazards=frozenset({"overflow", "wide"}),
+)

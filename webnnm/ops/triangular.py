@@ -1,0 +1,83 @@
+"""The upper or lower triangle of matrices, zero elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops import checks, values
+from webnnm.ops.algebra import same_as_first
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import (
+    AnyOperator,
+    Builder,
+    Operator,
+    OperatorError,
+    Option,
+    Slot,
+    Tensor,
+    sample,
+)
+from webnnm.ops.rules import same_shape, tensor_options
+
+
+def _gradient(
+    b: Builder, g: Tensor, _y: Tensor, _x: Tensor, *, upper: bool, diagonal: int
+) -> list[Tensor]:
+    return [b.triangular(g, upper=upper, diagonal=diagonal)]
+
+
+def _reference(np: Any, x: Any, *, upper: bool, diagonal: int) -> Any:
+    return np.triu(x, k=diagonal) if upper else np.tril(x, k=diagonal)
+
+
+def _earlier(
+    _b: Builder, _operator: AnyOperator, operands: list[Any], options: dict[str, Any]
+) -> tuple[Any, ...]:
+    """The transformer list's `triangular_part` and `diagonal_delta`."""
+    part = options.pop("triangular_part", None)
+    if part is not None:
+        if part not in ("upper", "lower"):
+            raise OperatorError("NNM303", f"triangular_part is {part!r}, not 'upper' or 'lower'")
+        options["upper"] = part == "upper"
+    if "diagonal_delta" in options:
+        options["diagonal"] = options.pop("diagonal_delta")
+    return operands, options
+
+
+def _shape(layer: ShapeView) -> None:
+    same_shape(layer)
+    if layer.flow.rank is not None and layer.flow.rank < 2:
+        layer.fail("NNM405", f'"triangular" needs two features, the flow is {layer.flow}')
+
+
+def _build(builder: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0].canonical()
+    return flow.with_tensor(builder.triangular(flow.tensor, **tensor_options(layer)))
+
+
+triangular = Operator(
+    name="triangular",
+    summary="upper or lower triangle of matrices, 0 elsewhere",
+    operands=(Slot(name="input", ranks=(2, None)),),
+    options={"upper": Option(True, checks.boolean), "diagonal": Option(0, checks.integer())},
+    infer=same_as_first,
+    gradient=_gradient,
+    reference=_reference,
+    earlier=_earlier,
+    aliases=("triangularMatrix",),
+    layer=LayerRules(
+        options={
+            "upper": ValueOption(read=values.boolean, default=True),
+            "diagonal": ValueOption(read=values.integer(), default=0),
+        },
+        shape=_shape,
+        build=_build,
+    ),
+    samples=(
+        sample((3, 4)),
+        sample((2, 3, 3), upper=False),
+        sample((4, 3), diagonal=-1),
+        sample((2, 4), upper=False, diagonal=1),
+    ),
+)
