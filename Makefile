@@ -6,7 +6,7 @@ SETUP := $(PYTHON) -m tools.setup
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test serve wheel release-wheel lint bench clean
+.PHONY: help setup demo test operators serve wheel release-wheel lint bench clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -22,6 +22,10 @@ test: ## set up, lint, then run every test
 	@$(SETUP) all
 	@$(MAKE) --no-print-directory check
 	@$(VENV)/python -m pytest $(ARGS)
+
+operators: ## record the conformance of both backends, write docs/operators.md anew
+	@$(SETUP) site
+	@$(VENV)/python -m tools.operators --record
 
 serve: ## serve the site on localhost
 	@$(SETUP) site

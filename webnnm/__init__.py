@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from webnnm.history import History as History
     from webnnm.model import NNModel as NNModel
     from webnnm.notation import parse as parse
+    from webnnm.ops.composite import composite as composite
     from webnnm.texts import check as check
     from webnnm.texts import format_model as format_model
 
@@ -42,6 +43,7 @@ _HOME = {
     "WebNNMError": "errors",
     "backend": "backends.selection",
     "check": "texts",
+    "composite": "ops.composite",
     "format_model": "texts",
     "gradients": "autodiff",
     "parse": "notation",

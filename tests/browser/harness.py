@@ -7,7 +7,7 @@ import base64
 import json
 import pickle
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,8 @@ import base64, pickle
 function, arguments = pickle.loads(base64.b64decode(call))
 base64.b64encode(pickle.dumps(await function(*arguments))).decode()
 """
+
+Coroutine = Callable[..., Awaitable[Any]]
 
 
 class PythonError(AssertionError):
@@ -137,9 +139,7 @@ class PyodidePage:
             raise PythonError(answer["error"])
         return json.loads(answer["text"])
 
-    async def call(
-        self, function: Callable[..., Awaitable[Any]], *arguments: Any, modules: tuple[str, ...] = ()
-    ) -> Any:
+    async def call(self, function: Coroutine, *arguments: Any, modules: Sequence[str] = ()) -> Any:
         """Call a coroutine function of a test module in the page, and return what it returns.
 
         Its module, and further `modules` that it needs, are sent there; they may import the

@@ -72,7 +72,7 @@ class Application:
     """
 
     operator: str
-    operands: tuple[Packed, ...]
+    operands: tuple[Packed | None, ...]
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     weights: tuple[Packed, ...] = ()
 
@@ -80,12 +80,13 @@ class Application:
         """Build the graph; return it with the values of its inputs."""
         b = GraphBuilder()
         operator = ops.registry()[self.operator]
-        xs = [b.input(f"x{i}", x.dtype, x.shape) for i, x in enumerate(self.operands)]
+        given = {f"x{i}": x for i, x in enumerate(self.operands)}
+        xs = [x and b.input(name, x.dtype, x.shape) for name, x in given.items()]
         several = operator.operands and operator.operands[0].variadic
         result = b.apply(operator, [xs] if several else xs, self.options)
         results = result if isinstance(result, tuple) else (result,)
         outputs = {f"y{i}": y for i, y in enumerate(results)}
-        feeds = {f"x{i}": x.array for i, x in enumerate(self.operands)}
+        feeds = {name: x.array for name, x in given.items() if x is not None}
         if self.weights:
             floats = [y for y in results if is_float(y.dtype)]
             terms: list[Any] = []
@@ -93,7 +94,7 @@ class Application:
                 feeds[f"w{i}"] = weight.array
                 terms.append(b.reduce_sum(y * b.input(f"w{i}", weight.dtype, weight.shape)))
             loss = sum(terms[1:], terms[0])
-            inputs = {f"g{i}": x for i, x in enumerate(xs) if is_float(x.dtype)}
+            inputs = {f"g{i}": x for i, x in enumerate(xs) if x and is_float(x.dtype)}
             found = zip(inputs, backward(loss, list(inputs.values())), strict=True)
             outputs |= {name: g for name, g in found if g is not None}
         return b.build(outputs), feeds

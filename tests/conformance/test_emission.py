@@ -14,14 +14,13 @@ from webnnm import ops
 from webnnm.dtypes import FORMATS
 from webnnm.graph.node import OperatorNode
 from webnnm.ops.naming import camel_case
-from webnnm.ops.operator import REQUIRED, Composite, Operator
+from webnnm.ops.operator import REQUIRED, AnyOperator, Composite, covers_all
 from webnnm.plan import lower
 
 OTHER_NAMES = {("cast", "type"): "dataType"}
 """Positional arguments whose name in WebNN differs: only their place is emitted."""
 
 OPERANDS = ("operand", "sequence of operands")
-NATIVE = [o for o in ops.registry().values() if isinstance(o, Operator) and o.decompose is None]
 
 
 @cache
@@ -29,6 +28,18 @@ def table() -> dict[str, Any]:
     """The methods of MLGraphBuilder by name."""
     listed = json.loads(shared_path("spec", "webnn_ops.json").read_text())["operators"]
     return {method["name"]: method for method in listed}
+
+
+REGISTRY = ops.registry().values()
+NATIVE = [o for o in REGISTRY if o.native and (isinstance(o, Composite) or o.decompose is None)]
+METHODS = [o for o in REGISTRY if o.native in table()]
+
+
+def plainly(default: Any) -> Any:
+    """Return a default of the table as Python has it."""
+    if default in ("Infinity", "-Infinity"):
+        return float(default)
+    return tuple(default) if isinstance(default, list) else default
 
 
 def is_kind(value: Any, described: dict[str, Any]) -> bool:
@@ -63,13 +74,15 @@ def is_kind(value: Any, described: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("operator", NATIVE, ids=lambda o: o.name)
-def test_operator_without_decomposition_is_a_method(operator: Operator) -> None:
-    assert operator.name in table()
+def test_native_operator_is_a_method(operator: AnyOperator) -> None:
+    # A composite that has rules of its own stays one node, and is decomposed for the browser.
+    ruled = isinstance(operator, Composite) and (operator.gradient or operator.reference)
+    assert operator.native in table() or (ruled and operator.native == operator.name)
 
 
-@pytest.mark.parametrize("operator", NATIVE, ids=lambda o: o.name)
-def test_operands_and_arguments_stand_in_the_order_of_the_method(operator: Operator) -> None:
-    method = table()[operator.name]
+@pytest.mark.parametrize("operator", METHODS, ids=lambda o: o.name)
+def test_operands_and_arguments_stand_in_the_order_of_the_method(operator: AnyOperator) -> None:
+    method = table()[operator.native]
     slots = [slot.name for slot in operator.operands if not slot.keyword]
     positional = [name for name, option in operator.options.items() if option.positional]
     named = [OTHER_NAMES.get((operator.name, name), camel_case(name)) for name in positional]
@@ -79,24 +92,28 @@ def test_operands_and_arguments_stand_in_the_order_of_the_method(operator: Opera
     assert operator.operands[0].variadic == (method["args"][0]["kind"] == "sequence of operands")
 
 
-@pytest.mark.parametrize("operator", NATIVE, ids=lambda o: o.name)
-def test_options_are_those_of_the_method(operator: Operator) -> None:
-    described = {option["name"]: option for option in table()[operator.name]["options"]}
+@pytest.mark.parametrize("operator", METHODS, ids=lambda o: o.name)
+def test_options_are_those_of_the_method(operator: AnyOperator) -> None:
+    described = {option["name"]: option for option in table()[operator.native]["options"]}
     keywords = {slot.name for slot in operator.operands if slot.keyword}
     plain = {camel_case(n): o for n, o in operator.options.items() if not o.positional}
     tensors = {name for name, option in described.items() if option["kind"] == "operand"}
     assert keywords == tensors
-    assert plain.keys() | keywords | {"label"} == described.keys()
-    for name, option in plain.items():
+    # A composite may have more, if it says that the method covers only some of its uses.
+    wider = isinstance(operator, Composite) and operator.covers is not covers_all
+    own = {name for name in plain if wider and name not in described}
+    assert (plain.keys() - own) | keywords | {"label"} == described.keys()
+    for name in plain.keys() - own:
         # A default is left out of the call, so that it must be WebNN's own.
-        assert option.default is not REQUIRED
-        if option.default is not None:
-            assert option.default == described[name]["default"]
+        default = plain[name].default
+        assert default is not REQUIRED
+        if default is not None:
+            assert default == plainly(described[name]["default"])
 
 
-@pytest.mark.parametrize("operator", NATIVE, ids=lambda o: o.name)
-def test_operand_types_are_those_of_the_method(operator: Operator) -> None:
-    limits = {limit["operand"]: limit for limit in table()[operator.name]["tensorLimits"]}
+@pytest.mark.parametrize("operator", METHODS, ids=lambda o: o.name)
+def test_operand_types_are_those_of_the_method(operator: AnyOperator) -> None:
+    limits = {limit["operand"]: limit for limit in table()[operator.native]["tensorLimits"]}
     for slot in operator.operands:
         allowed = limits.get(slot.name, {}).get("allowedDataTypes")
         if allowed == "any":
@@ -105,19 +122,20 @@ def test_operand_types_are_those_of_the_method(operator: Operator) -> None:
             assert slot.dtypes - {"int4", "uint4"} == set(allowed), slot.name
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if not isinstance(case.operator, Composite)], ids=str
-)
+@pytest.mark.parametrize("case", [case for case in CASES if case.operator in METHODS], ids=str)
 def test_emitted_calls_fit_the_method(case: Case) -> None:
-    built = build(case)
-    plan = lower(built.builder.build({f"y{i}": y for i, y in enumerate(built.results)}))
-    nodes = [n for n in built.results[0].node.operands if n is not None]  # type: ignore[attr-defined]
-    (call,) = plan.content["operators"]
-    assert call["op"] == case.operator.name
-    flat = [n for o in call["operands"] for n in (o if isinstance(o, list) else [o])]
-    assert len(flat) + len(call["references"]) == len(nodes)
-    if case.operator.decompose:
+    operator, built = case.operator, build(case)
+    graph = built.builder.build({f"y{i}": y for i, y in enumerate(built.results)})
+    nodes = [n for n in graph.nodes() if isinstance(n, OperatorNode) and n.operator is operator]
+    if not nodes:  # the method has not these options
+        assert isinstance(operator, Composite)
+        assert operator.covers is not covers_all
         return
+    (node,) = nodes
+    (call,) = [c for c in lower(graph).content["operators"] if c["op"] == operator.native]
+    flat = [n for o in call["operands"] for n in (o if isinstance(o, list) else [o])]
+    given = [operand for operand in node.operands if operand is not None]
+    assert len(flat) + len(call["references"]) == len(given)
     method = table()[call["op"]]
     arguments = method["args"][len(call["operands"]) :]
     assert len(call["arguments"]) == len(arguments)
@@ -134,5 +152,6 @@ def test_composites_become_calls_of_methods(case: Case) -> None:
     built = build(case)
     graph = built.builder.build({f"y{i}": y for i, y in enumerate(built.results)})
     for node in graph.nodes():
-        if isinstance(node, OperatorNode) and node.operator.decompose is None:
-            assert node.operator.name in table()
+        if isinstance(node, OperatorNode):
+            assert node.operator.native
+            assert node.operator.native in table() or node.operator.decompose is not None

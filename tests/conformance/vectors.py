@@ -37,9 +37,13 @@ class Vector:
 
     @property
     def tolerance(self) -> tuple[str, float]:
-        """The metric, "ULP" or "ATOL", and how far apart results may be in it."""
+        """The metric, "ULP" or "ATOL", and how far apart results may be in it.
+
+        Where no tolerance is given, results shall be the same.
+        """
         tolerance = self.content["tolerance"]
-        return tolerance["metric"], tolerance["value"]
+        value = tolerance["value"]
+        return ("ULP", 0) if value is None else (tolerance["metric"], value)
 
     def __str__(self) -> str:
         return f"{self.file}: {self.name}"
@@ -107,7 +111,9 @@ def tensor(record: Mapping[str, Any]) -> HostArray:
     if isinstance(data, list):
         return HostArray(dtype, shape, pack([number(item) for item in data], dtype))
     if dtype in FORMATS:
-        return HostArray(dtype, shape, bytes(memoryview(pack([number(data)], dtype))) * count(shape))
+        return HostArray(
+            dtype, shape, bytes(memoryview(pack([number(data)], dtype))) * count(shape)
+        )
     return HostArray(dtype, shape, pack([number(data)] * count(shape), dtype))
 
 
@@ -117,13 +123,13 @@ def apply(b: GraphBuilder, call: Mapping[str, Any], named: Mapping[str, Operand]
     slots = {slot.name: slot for slot in operator.operands}
     operands: list[Any] = []
     options: dict[str, Any] = {}
-    for argument in call["arguments"]:
+    for argument in filter(None, call["arguments"]):
         for key, value in argument.items():
             if key == "options":
                 for name, item in value.items():
                     options[snake_case(name)] = named[item] if name in slots else option(item)
-            elif key in slots:
-                several = slots[key].variadic
+            elif key in slots or (isinstance(value, str) and value in named):
+                several = isinstance(value, list)
                 operands.append([named[n] for n in value] if several else named[value])
             else:
                 options[snake_case(key)] = option(value)

@@ -28,6 +28,7 @@ PUBLIC = [
     "__version__",
     "backend",
     "check",
+    "composite",
     "format_model",
     "gradients",
     "parse",

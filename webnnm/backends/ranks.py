@@ -103,6 +103,20 @@ def _slice(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
     return x
 
 
+def _pad(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+    (x,) = node.operands
+    if x is None or limit < 3:
+        return None
+    sides = zip(node.options["beginning_padding"], node.options["ending_padding"], strict=True)
+    options = {name: node.options[name] for name in ("mode", "value")}
+    for axis, (before, after) in enumerate(sides):
+        if before or after:
+            around = {"beginning_padding": (0, before, 0), "ending_padding": (0, after, 0)}
+            grown = b.pad(_three(b, x, axis), **around, **options)
+            x = _reshape(b, grown, (*x.shape[:axis], grown.shape[1], *x.shape[axis + 1 :]))
+    return x
+
+
 def _transpose(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
     (x,) = node.operands
     runs: list[list[int]] = []
@@ -139,6 +153,7 @@ def _matmul(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
 
 _LOWER: dict[str, Lower] = {
     "matmul": _matmul,
+    "pad": _pad,
     "slice": _slice,
     "softmax": _softmax,
     "transpose": _transpose,

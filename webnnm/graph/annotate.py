@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from webnnm.graph.vertices import LayerVertex, Network
+from webnnm.graph.vertices import LayerVertex, Network, Source
 
 
 @dataclass(frozen=True)
@@ -25,18 +26,25 @@ def depths(network: Network) -> dict[int, Depth]:
     """Return the depth of every layer by `id(vertex)`; an output is one edge behind its layer."""
     before: dict[int, int] = {}
     for layer in network.order:
-        flowing = [s.vertex for s in layer.sources() if isinstance(s.vertex, LayerVertex)]
+        flowing = [s.vertex for s in _followed(layer) if isinstance(s.vertex, LayerVertex)]
         before[id(layer)] = 1 + max((before[id(vertex)] for vertex in flowing), default=0)
     after: dict[int, int] = {}
     for output in network.outputs:
         after[id(output.source.vertex)] = 1
     for layer in reversed(network.order):
         own = after.setdefault(id(layer), 1)
-        for source in layer.sources():
+        for source in _followed(layer):
             if isinstance(source.vertex, LayerVertex):
                 key = id(source.vertex)
                 after[key] = max(after.get(key, 1), own + 1)
     return {id(layer): Depth(before[id(layer)], after[id(layer)]) for layer in network.order}
+
+
+def _followed(layer: LayerVertex) -> Iterator[Source]:
+    """Yield the sources of a layer along which paths are measured."""
+    aside = {slot.name for slot in layer.rules.slots if slot.aside}
+    yield from layer.operands
+    yield from (source for name, source in layer.tensors.items() if name not in aside)
 
 
 def parameter_depths(network: Network) -> dict[str, Depth]:

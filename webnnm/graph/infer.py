@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from webnnm.errors import ModelError, Span, raise_first, suggestion
+from webnnm.graph.builder import result_types
 from webnnm.graph.declare import shape_of
 from webnnm.graph.outline import Outline
 from webnnm.graph.vertices import (
@@ -18,7 +19,7 @@ from webnnm.graph.vertices import (
 from webnnm.notation.syntax import NamedShape, Reference
 from webnnm.ops.features import Changes, Conflict, Features
 from webnnm.ops.layout import Role
-from webnnm.ops.operator import OperatorError
+from webnnm.ops.operator import OperatorError, TensorType
 from webnnm.ops.values import axis_names, one_axis
 from webnnm.shapes import show
 
@@ -88,6 +89,12 @@ class LayerView:
             self.fail("NNM310", f'"{self.vertex.operator.name}" works per sample', at=option)
         names = [name for name in flow.names if name is not None]
         self.fail("NNM307", f'no dimension "{word}"', at=option, hint=suggestion(word, names))
+
+    def tried(
+        self, operands: Sequence[TensorType | None], options: Mapping[str, Any]
+    ) -> Sequence[TensorType]:
+        """Return the types that the tensor operator gives for operands of these types."""
+        return result_types(self.vertex.operator, operands, options)
 
     def fail(self, code: str, message: str, *, at: str | None = None, hint: str = "") -> NoReturn:
         """Raise a `ModelError` at the layer word, or where an option was written."""

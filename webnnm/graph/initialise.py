@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from webnnm.errors import suggestion
@@ -13,7 +13,10 @@ from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex, Vertex
 from webnnm.notation.syntax import Call, Number
 from webnnm.shapes import Shape, count
 
-Kind = Literal["constant", "uniform", "normal", "truncatedNormal"]
+Kind = Literal["constant", "parts", "uniform", "normal", "truncatedNormal"]
+
+WEIGHTS = ("weight", "recurrent")
+"""Roles of parameters whose fans their layer may tell."""
 
 RECTIFIERS = {"relu", "leakyRelu", "elu", "prelu", "gelu", "hardSwish", "softplus"}
 TRANSPARENT = {
@@ -38,14 +41,19 @@ TRANSPARENT = {
 
 @dataclass(frozen=True)
 class Initialiser:
-    """How a parameter starts: `constant(a)`, `uniform(a, b)`, `normal(std a, mean b)`."""
+    """How a parameter starts: `constant(a)`, `uniform(a, b)`, `normal(std a, mean b)`.
+
+    `parts` has one constant for each of the equal parts of the last dimension.
+    """
 
     kind: Kind
     a: float = 0.0
     b: float = 0.0
+    parts: tuple[float, ...] = field(default=(), kw_only=True)
 
     def __str__(self) -> str:
-        numbers = (self.a,) if self.kind == "constant" else (self.a, self.b)
+        pair = (self.a,) if self.kind == "constant" else (self.a, self.b)
+        numbers = self.parts or pair
         return f"{self.kind}({', '.join(f'{number:.4g}' for number in numbers)})"
 
 
@@ -124,11 +132,16 @@ def _default(parameter: ParameterVertex, users: dict[int, list[LayerVertex]]) ->
     user = parameter.user
     following = _next_activation(user, users) if user is not None else None
     match parameter.role:
-        case "weight" | "other" if len(shape) >= 2:
+        case "weight" | "projection" | "other" if len(shape) >= 2:
             fan_in, fan_out = fans(parameter)
             if following in RECTIFIERS and parameter.role == "weight":
                 return _symmetric(math.sqrt(6 / fan_in))
             return _symmetric(math.sqrt(6 / (fan_in + fan_out)))
+        case "recurrent":
+            fan_in, fan_out = fans(parameter)
+            return _symmetric(math.sqrt(6 / (fan_in + fan_out)))
+        case "gates":
+            return Initialiser("parts", parts=_open_gates(user))
         case "additive":
             return Initialiser("constant", 0.01 if following == "relu" else 0.0)
         case "ones":
@@ -141,11 +154,17 @@ def _default(parameter: ParameterVertex, users: dict[int, list[LayerVertex]]) ->
             return Initialiser("constant", 0)
 
 
+def _open_gates(user: LayerVertex | None) -> tuple[float, ...]:
+    """Return 1 for the forget gate and 0 for the others, in the order of the layer's `layout`."""
+    layout: str = user.options["layout"] if user is not None else "iofg"
+    return tuple(float(gate == "f") for gate in layout)
+
+
 def fans(parameter: ParameterVertex) -> tuple[int, int]:
     """Return fan-in and fan-out of a parameter as its first layer uses it."""
     shape: Shape = parameter.features[0].sizes()
     user = parameter.user
-    if user is not None and user.rules.fans is not None:
+    if user is not None and user.rules.fans is not None and parameter.role in WEIGHTS:
         return user.rules.fans(shape, user.options)
     if len(shape) < 2:
         return count(shape), count(shape)

@@ -218,7 +218,7 @@ class _Lowering:
         """Return the tensor that an output delivers."""
         laid = self.done[id(output.source.vertex)][output.source.result]
         with self.builder.place(f"{output.name}:output"):
-            if output.order != tuple(range(len(output.order))):
+            if output.order != tuple(role for role in laid.layout if isinstance(role, int)):
                 laid = laid.arranged((*laid.lead, *output.order))
             return self._cast(laid, output.dtype).tensor
 

@@ -19,7 +19,7 @@ from webnnm.ops.layer import ParameterRole, TensorSlot, ValueOption
 from webnnm.ops.naming import camel_case
 from webnnm.ops.values import Sizes
 
-INITIALISED = ("weight", "recurrent", "table")
+INITIALISED = ("weight", "projection", "recurrent", "table")
 """Roles of the parameters that `init=` of a layer is about."""
 
 
@@ -141,6 +141,7 @@ class Resolver:
     ) -> Source:
         """Resolve a value that stands for a tensor."""
         scope = given.scope
+        self._words[slot.name] = ""
         if isinstance(value, Bound):
             value, scope = value.value, value.scope
             if isinstance(value, Source | Pending) or value is None:
@@ -154,6 +155,8 @@ class Resolver:
         found = self.references.find(value, scope, span or value.span)
         if found is not None:
             self._judge(found, slot)
+            if isinstance(found.vertex, ParameterVertex):
+                self._words[slot.name] = str(value)
             return found
         if slot.parameter is None:
             raise self.references.unknown(value, scope, span or value.span)

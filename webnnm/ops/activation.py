@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from webnnm.ops.naming import snake_case
@@ -43,6 +44,12 @@ def activation(value: Any, *_: Any) -> Activation:
     if isinstance(value, str):
         return Activation(value)
     raise OperatorError("NNM303", f"{value!r} is no activation")
+
+
+def fused_activation(b: Builder, options: dict[str, Any]) -> Callable[[Any], Any] | None:
+    """Take the 2022 draft's `activation` out of some options: what to do to the result."""
+    fused = options.pop("activation", None)
+    return None if fused is None else partial(activation(fused), b)
 
 
 def is_activation(operator: AnyOperator) -> bool:

@@ -14,6 +14,7 @@ from webnnm.ops.operator import (
     AnyOperator,
     Builder,
     Operator,
+    OperatorError,
     Option,
     Slot,
     Tensor,
@@ -36,10 +37,16 @@ def _infer(
 def _earlier(
     b: Builder, operator: AnyOperator, operands: list[Any], options: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """The last index of ties, as the transformer list had it: n − 1 − the first in reverse."""
+    """The transformer list's `axes` and last index of ties: n − 1 − the first in reverse."""
+    if "axes" in options and "axis" not in options:
+        axes = options.pop("axes")
+        if not isinstance(axes, list | tuple) or len(axes) != 1:  # pyright: ignore
+            raise OperatorError("NNM303", f'axes of "{operator.name}": {axes!r} is not one axis')
+        (options["axis"],) = axes
     if "select_last_index" in options:
         options.setdefault("axis", 0)
-    if not options.pop("select_last_index", False) or len(operands) != 1:
+    last = checks.boolean(options.pop("select_last_index", False))
+    if not last or len(operands) != 1 or not hasattr(operands[0], "rank"):
         return operands, options
     (x,) = operands
     axis = checks.axis(options["axis"], TensorType(x.dtype, x.shape))

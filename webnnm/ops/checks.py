@@ -25,6 +25,40 @@ def number(value: Any, *_: TensorType) -> float:
     return float(value)
 
 
+def positive(value: Any, *_: TensorType) -> float:
+    """Accept a number above 0."""
+    found = number(value)
+    if not found > 0:
+        raise OperatorError("NNM303", f"{found} is not above 0")
+    return found
+
+
+def integer(low: int | None = None) -> Callable[..., int]:
+    """Return a check that accepts one integer, from `low` if that is given."""
+
+    def check(value: Any, *_: TensorType) -> int:
+        if not is_integer(value) or (low is not None and value < low):
+            raise OperatorError("NNM303", f"{value!r} is no integer{_from(low)}")
+        return int(value)
+
+    return check
+
+
+def _from(low: int | None) -> str:
+    return "" if low is None else f" from {low}"
+
+
+def word(*words: str) -> Callable[..., str]:
+    """Return a check that accepts one of some words."""
+
+    def check(value: Any, *_: TensorType) -> str:
+        if value not in words:
+            raise OperatorError("NNM303", f"{value!r} is none of {', '.join(words)}")
+        return value
+
+    return check
+
+
 def data_type(value: Any, *_: TensorType) -> DataType:
     """Accept the name of a data type."""
     if not isinstance(value, str) or not is_data_type(value):

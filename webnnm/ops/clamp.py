@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -37,11 +38,17 @@ def _infer(x: TensorType, *, min_value: float, max_value: float) -> TensorType:
 
 def _clamp(b: Builder, x: Tensor, *, min_value: float, max_value: float) -> Tensor:
     low, high = (-math.inf, math.inf) if is_float(x.dtype) else integer_range(x.dtype)
+
+    def bound(value: float, rounded: Callable[[float], int]) -> Tensor:
+        """Return a bound as the nearest number that the type of `x` has within the bounds."""
+        nearest = min(max(value, low), high)
+        return b.constant(nearest if is_float(x.dtype) else rounded(nearest), x.dtype)
+
     # The gradient of max and min goes to the first operand on ties: 1 at the bounds (spec C.1).
     if max_value < high:
-        x = b.min(x, b.constant(math.floor(max_value) if high < math.inf else max_value, x.dtype))
+        x = b.min(x, bound(max_value, math.floor))
     if min_value > low:
-        x = b.max(x, b.constant(math.ceil(min_value) if high < math.inf else min_value, x.dtype))
+        x = b.max(x, bound(min_value, math.ceil))
     return x
 
 

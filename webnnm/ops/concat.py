@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 from webnnm.ops import checks, values
+from webnnm.ops.along import cut
 from webnnm.ops.features import Conflict
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.layout import Laid, Role
+from webnnm.ops.leading import stretched
 from webnnm.ops.operator import (
     REQUIRED,
     Builder,
@@ -40,13 +43,9 @@ def _infer(*types: TensorType, axis: int) -> TensorType:
 
 
 def _gradient(b: Builder, g: Tensor, _y: Tensor, *parts: Tensor, axis: int) -> list[Tensor]:
-    gradients: list[Tensor] = []
-    start = 0
-    for part in parts:
-        starts = tuple(start if k == axis else 0 for k in range(part.rank))
-        gradients.append(b.slice(g, starts=starts, sizes=part.shape))
-        start += part.shape[axis]
-    return gradients
+    sizes = [part.shape[axis] for part in parts]
+    starts = accumulate(sizes, initial=0)
+    return [cut(b, g, axis, start, size) for start, size in zip(starts, sizes, strict=False)]
 
 
 def _axis(layer: ShapeView | BuildView, rank: int) -> Role:
@@ -102,20 +101,11 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     parts = [part.canonical() for part in layer.operands]
     axis = _axis(layer, parts[0].rank)
     leader = max(parts, key=lambda part: len(part.lead))
-    tensors = [_stretched(builder, part, leader) for part in parts]
+    sizes = [leader.size(role) for role in leader.lead]
+    tensors = [stretched(builder, part, leader.lead, sizes) for part in parts]
     place = leader.position(axis)
     tensor = builder.concat(tensors, axis=place)
     return Laid(tensor, leader.layout, leader.sequence)
-
-
-def _stretched(builder: Builder, part: Laid, leader: Laid) -> Any:
-    """Give a part the leading dimensions of the leader."""
-    if part.lead == leader.lead:
-        return part.tensor
-    ones = [part.size(role) if role in part.lead else 1 for role in leader.lead]
-    lead = [leader.size(role) for role in leader.lead]
-    tensor = builder.reshape(part.tensor, new_shape=(*ones, *part.features))
-    return builder.expand(tensor, new_shape=(*lead, *part.features))
 
 
 def _reference(np: Any, *parts: Any, axis: int) -> Any:

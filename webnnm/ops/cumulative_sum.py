@@ -29,9 +29,10 @@ def _gradient(
 def _reference(np: Any, x: Any, *, axis: int, exclusive: bool, reversed: bool) -> Any:
     wide = np.astype(x, np.float32) if x.dtype == np.float16 else x
     ordered = np.flip(wide, axis=axis) if reversed else wide
-    sums = np.cumulative_sum(ordered, axis=axis, dtype=ordered.dtype)
-    if exclusive:
-        sums = sums - ordered
+    sums = np.cumulative_sum(ordered, axis=axis, dtype=ordered.dtype, include_initial=True)
+    # Taking the element off again would lose what it outweighs, and make NaN of infinities.
+    first = 0 if exclusive else 1
+    sums = np.take(sums, np.arange(first, first + x.shape[axis]), axis=axis)
     return np.astype(np.flip(sums, axis=axis) if reversed else sums, x.dtype)
 
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from webnnm.dtypes import DataType
 from webnnm.notation.syntax import Percent
 from webnnm.ops import checks, values
-from webnnm.ops.algebra import as_number
-from webnnm.ops.features import Conflict
+from webnnm.ops.algebra import as_number, zeros_like
+from webnnm.ops.feature_rules import learn_result
+from webnnm.ops.index_shapes import constant_index_shape
+from webnnm.ops.indices import INDEX_TYPES, distinct, in_range, inside, known_positions, wrapped
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.layout import Laid, Role, feature_roles
 from webnnm.ops.matmul import transposed
 from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, TensorType, sample
-from webnnm.shapes import count, show
-
-INDEX_TYPES: frozenset[DataType] = frozenset({"int32", "uint32", "int64"})
+from webnnm.shapes import count
 
 
 def _infer(x: TensorType, indices: TensorType, *, axis: int) -> TensorType:
@@ -27,7 +25,6 @@ def _infer(x: TensorType, indices: TensorType, *, axis: int) -> TensorType:
 def _gradient(
     b: Builder, g: Tensor, _y: Tensor, x: Tensor, indices: Tensor, *, axis: int
 ) -> list[Tensor | None]:
-    # WebNN has no scatter that adds: rows are added up by a product with a one-hot matrix.
     n = x.shape[axis]
     k = indices.rank
     picked = range(axis, axis + k)
@@ -35,28 +32,22 @@ def _gradient(
     rows = b.reshape(
         b.transpose(g, permutation=(*picked, *rest)), new_shape=(count(indices.shape), -1)
     )
-    # Clamped in their own type: a cast could bring a far index back into range.
-    flat = b.cast(wrapped(b, b.reshape(indices, new_shape=(-1, 1)), n), type="int32")
-    chosen = as_number(b, b.equal(flat, b.constant(range(n), "int32", (1, n))), g)
-    total = b.matmul(transposed(b, chosen), rows)
+    places = known_positions(indices, [n])
+    if places is not None and distinct(places):
+        column = b.constant(places, "int32", (len(places), 1))
+        total = b.scatter_nd(zeros_like(b, rows, (n, rows.shape[1])), column, rows)
+    else:
+        # WebNN has no scatter that adds: rows are added up by a product with a one-hot matrix.
+        flat = inside(b, b.reshape(indices, new_shape=(-1, 1)), n)
+        chosen = as_number(b, b.equal(flat, b.constant(range(n), "int32", (1, n))), g)
+        total = b.matmul(transposed(b, chosen), rows)
     sizes = (n, *(size for d, size in enumerate(x.shape) if d != axis))
     back = (*range(1, axis + 1), 0, *range(axis + 1, x.rank))
     return [b.transpose(b.reshape(total, new_shape=sizes), permutation=back), None]
 
 
-def wrapped(b: Builder, indices: Tensor, n: int) -> Tensor:
-    """Return indices with negative ones counted from the end and all clamped to 0 … n−1."""
-    zero = b.constant(0, indices.dtype)
-    inside = b.where(b.lesser(indices, zero), indices + n, indices)
-    return b.min(b.max(inside, zero), b.constant(n - 1, indices.dtype))
-
-
 def _reference(np: Any, x: Any, indices: Any, *, axis: int) -> Any:
-    n = x.shape[axis]
-    flat = np.astype(np.reshape(indices, (-1,)), np.int64)
-    inside = np.clip(np.where(flat < 0, flat + n, flat), 0, n - 1)
-    taken = np.take(x, inside, axis=axis)
-    return np.reshape(taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
+    return np.take(x, in_range(np, indices, x.shape[axis]), axis=axis)
 
 
 def _positions(layer: ShapeView | BuildView) -> list[tuple[Role, Any]]:
@@ -71,25 +62,13 @@ def _positions(layer: ShapeView | BuildView) -> list[tuple[Role, Any]]:
     return sorted(pairs, key=lambda p: p[0] if isinstance(p[0], int) else -1, reverse=True)
 
 
-def _index_shape(layer: ShapeView | BuildView) -> tuple[list[int], Sequence[str | None]]:
-    """Return the shape of constant indices and its names."""
-    data: tuple[int, ...] = layer.options["data"]
-    asked: values.Sizes | None = layer.options["shape"]
-    if asked is None:
-        return [len(data)], (None,)
-    sizes = [size if isinstance(size, int) else 0 for size in asked.sizes]
-    if count(sizes) != len(data):
-        layer.fail("NNM115", f"{count(sizes)} indices expected, {len(data)} found", at="data")
-    return sizes, asked.names or (None,) * len(sizes)
-
-
 def _axis(layer: ShapeView | BuildView) -> Role:
     roles = layer.axes("axis")
     return roles[0] if roles else 0
 
 
 def _shape(layer: ShapeView) -> None:
-    flow, result = layer.flow, layer.result
+    flow = layer.flow
     if flow.dims is None:
         return
     dims: list[int | None] = list(flow.dims)
@@ -97,12 +76,14 @@ def _shape(layer: ShapeView) -> None:
     sequence = flow.sequence
     if layer.options["data"] is not None or "indices" in layer.tensors:
         if layer.options["data"] is not None:
-            index, index_names = _index_shape(layer)
+            index = constant_index_shape(layer, flow)
+            asked: values.Sizes | None = layer.options["shape"]
+            index_names = (asked and asked.names) or (None,) * len(index)
         else:
             indices = layer.tensors["indices"]
             if indices.dims is None:
                 return
-            index, index_names = list(indices.dims), indices.names
+            index, index_names = indices.dims, indices.names
             sequence = sequence or indices.sequence
         axis = _axis(layer)
         _check_range(layer, axis)
@@ -115,12 +96,7 @@ def _shape(layer: ShapeView) -> None:
         sequence = _pick(layer, dims, names, sequence)
     else:
         layer.fail("NNM304", '"gather" needs data=, indices= or shape=')
-    try:
-        result.learn(dims)
-    except Conflict:
-        layer.fail("NNM402", f"declared {result}, inferred {show(dims)}")
-    result.learn_names(names)
-    result.learn_sequence(sequence)
+    learn_result(layer, dims, names, sequence)
 
 
 def _pick(layer: ShapeView, dims: list[Any], names: list[Any], sequence: str | None) -> str | None:
@@ -159,7 +135,7 @@ def _check_range(layer: ShapeView, axis: Role) -> None:
 def _build(builder: Builder, layer: BuildView) -> Laid:
     flow = layer.operands[0].canonical()
     if layer.options["data"] is not None:
-        sizes, _ = _index_shape(layer)
+        sizes = [size or 0 for size in constant_index_shape(layer, layer.features[0])]
         data = layer.options["data"]
         axis = _axis(layer)
         length = flow.size(axis)

@@ -11,11 +11,20 @@ from webnnm.notation.syntax import Value
 from webnnm.ops.features import Features
 from webnnm.ops.layout import Laid, Role
 from webnnm.ops.naming import camel_case
-from webnnm.ops.operator import AnyOperator, Builder
+from webnnm.ops.operator import AnyOperator, Builder, TensorType
 from webnnm.shapes import Shape
 
 ParameterRole = Literal[
-    "weight", "additive", "ones", "zeros", "slope", "table", "recurrent", "gates", "other"
+    "weight",
+    "projection",
+    "additive",
+    "ones",
+    "zeros",
+    "slope",
+    "table",
+    "recurrent",
+    "gates",
+    "other",
 ]
 """What a parameter does in its first layer; decides its initialiser (spec B.6)."""
 
@@ -28,6 +37,7 @@ class TensorSlot:
     `promotes=False` keeps the operand out of the layer's type (conditions, indices);
     `trainable=False` makes a new parameter a state, which layers update and training does not.
     `word` names a new parameter that has no written name; by default that of the slot.
+    `aside` operands do not count for the depth of the layers that they come from (spec B.7).
     """
 
     name: str
@@ -37,6 +47,7 @@ class TensorSlot:
     promotes: bool = True
     trainable: bool = True
     word: str = ""
+    aside: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +84,12 @@ class ShapeView(Protocol):
 
     def axes(self, option: str) -> list[Role] | None:
         """Resolve an option of axes against the flow: feature indices, "batch", "sequence"."""
+        ...
+
+    def tried(
+        self, operands: Sequence[TensorType | None], options: Mapping[str, Any]
+    ) -> Sequence[TensorType]:
+        """Return the types that the tensor operator gives for operands of these types."""
         ...
 
     def fail(self, code: str, message: str, *, at: str | None = None, hint: str = "") -> NoReturn:
@@ -153,7 +170,8 @@ class LayerRules:
 
     `results(options)` is the number of results, which are called `.0`, `.1`, … and by
     `result_words`. `implicit(options, words)` are parameters that the layer owns without a word
-    for them; `words` are the new names in the slots. `fans(shape, options)` are fan-in and fan-out
+    for them; `words` are the names of the parameters in the slots, "" where something else was
+    written. `fans(shape, options)` are fan-in and fan-out
     of a weight that is used otherwise than in a matrix product.
     `folds`: takes lists of two or more, folded from the left. `many`: takes any number of names.
     `condition`: the first operand is a condition, which says nothing about the layer's type, and

@@ -45,6 +45,10 @@ def _bytes(x: TensorType) -> TensorType:
     return TensorType("uint8", x.shape)
 
 
+def _not_reference(np: Any, a: Any) -> Any:
+    return np.astype(a == 0, np.uint8)
+
+
 def _is_nan(b: Builder, a: Tensor) -> Tensor:
     return b.not_equal(a, a)
 
@@ -66,7 +70,7 @@ logical_not = Operator(
     options={},
     infer=_bytes,
     gradient=no_gradient,
-    reference=lambda np, a: np.astype(a == 0, np.uint8),
+    reference=_not_reference,
     layer=_LAYER,
     samples=(sample((2, 2), dtypes=("uint8",), values=([0, 1, 2, 255],)),),
 )

@@ -131,8 +131,8 @@ Earlier = Callable[..., tuple[Any, ...]]
 class Sample:
     """A small case from which the generic tests of an operator are made.
 
-    `shapes` are the operand shapes (None: absent), `options` the options. Values are drawn from `low … high`
-    and kept away from `kinks`; `values` fixes operands instead (None: drawn).
+    `shapes` are the operand shapes (None: absent), `options` the options. Values are drawn from
+    `low … high` and kept away from `kinks`; `values` fixes operands instead (None: drawn).
     """
 
     shapes: tuple[Shape | None, ...]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from webnnm.dtypes import FLOAT, DataType, integer_range
-from webnnm.ops.algebra import as_number, scalar_like
+from webnnm.ops.algebra import as_number
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot
 from webnnm.ops.layout import Laid
 from webnnm.ops.operator import (
@@ -22,7 +23,11 @@ from webnnm.ops.operator import (
 from webnnm.ops.rules import same_shape
 from webnnm.shapes import Shape, count, show
 
-INTEGERS: frozenset[DataType] = frozenset({"uint8", "int8", "uint32", "int32", "uint4", "int4"})
+LONG: frozenset[DataType] = frozenset({"uint32", "int32"})
+"""Integers that floats do not hold exactly: they are added as int64."""
+INTEGERS: frozenset[DataType] = LONG.union(("uint8", "int8", "uint4", "int4"))
+BEYOND = 2.0**33
+"""More than any integer of these types, whatever its zero point; exact as a float32."""
 
 
 def _check(operator: str, x: TensorType, scale: TensorType, zero_point: TensorType) -> None:
@@ -75,11 +80,22 @@ def _over_blocks(b: Builder, x: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
     return b.reshape(x, new_shape=whole), b.reshape(parts, new_shape=blocks)
 
 
-def _quantize(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
+def _shifted(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
+    """Return roundEven(x/scale) + zeroPoint, in blocks, before it is kept within the range."""
     rows, scales = _over_blocks(b, x, scale)
-    _, offsets = _over_blocks(b, x, b.cast(zero_point, type=x.dtype))
+    rounded, dtype = b.round_even(rows / scales), x.dtype
+    if zero_point.dtype in LONG:
+        dtype = "int64"
+        if rounded.dtype == "float16":
+            rounded = b.cast(rounded, type="float32")
+        rounded = b.cast(b.clamp(rounded, min_value=-BEYOND, max_value=BEYOND), type=dtype)
+    _, offsets = _over_blocks(b, x, b.cast(zero_point, type=dtype))
+    return rounded + offsets
+
+
+def _quantize(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
     low, high = integer_range(zero_point.dtype)
-    found = b.clamp(b.round_even(rows / scales) + offsets, min_value=low, max_value=high)
+    found = b.clamp(_shifted(b, x, scale, zero_point), min_value=low, max_value=high)
     return b.reshape(b.cast(found, type=zero_point.dtype), new_shape=x.shape)
 
 
@@ -87,22 +103,29 @@ def _quantize_gradient(
     b: Builder, g: Tensor, _y: Tensor, x: Tensor, scale: Tensor, zero_point: Tensor
 ) -> list[Tensor | None]:
     """Straight through the rounding, inside the range of the integers."""
-    rows, scales = _over_blocks(b, x, scale)
-    _, offsets = _over_blocks(b, x, b.cast(zero_point, type=x.dtype))
     low, high = integer_range(zero_point.dtype)
-    found = b.round_even(rows / scales) + offsets
-    inside = b.logical_and(
-        b.greater_or_equal(found, scalar_like(b, low, found)),
-        b.lesser_or_equal(found, scalar_like(b, high, found)),
-    )
-    arrived = b.reshape(g, new_shape=rows.shape) * as_number(b, inside, g) / scales
+    found = _shifted(b, x, scale, zero_point)
+    inside = b.equal(found, b.clamp(found, min_value=low, max_value=high))
+    rows, scales = _over_blocks(b, g, scale)
+    arrived = rows * as_number(b, inside, g) / scales
     return [b.reshape(arrived, new_shape=x.shape), None, None]
 
 
+def _centred(b: Builder, x: Tensor, zero_point: Tensor, dtype: DataType) -> Tensor:
+    """Return x − zeroPoint, in blocks, rounded to a float type at the end alone."""
+    exact: DataType = "int64" if x.dtype in LONG else dtype
+    rows, offsets = _over_blocks(b, b.cast(x, type=exact), b.cast(zero_point, type=exact))
+    found = rows - offsets
+    return found if exact == dtype else b.cast(found, type=dtype)
+
+
 def _dequantize(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
-    rows, scales = _over_blocks(b, b.cast(x, type=scale.dtype), scale)
-    _, offsets = _over_blocks(b, x, b.cast(zero_point, type=scale.dtype))
-    return b.reshape((rows - offsets) * scales, new_shape=x.shape)
+    # Long integers leave the range of float16 where their products with the scale do not.
+    dtype: DataType = "float32" if x.dtype in LONG else scale.dtype
+    rows = _centred(b, x, zero_point, dtype)
+    _, scales = _over_blocks(b, x, scale if scale.dtype == dtype else b.cast(scale, type=dtype))
+    found = b.reshape(rows * scales, new_shape=x.shape)
+    return found if scale.dtype == dtype else b.cast(found, type=scale.dtype)
 
 
 def _dequantize_gradient(
@@ -110,9 +133,8 @@ def _dequantize_gradient(
 ) -> list[Tensor | None]:
     """To the operand (where a quantisation lets it through), and to the scale block by block."""
     arrived, scales = _over_blocks(b, g, scale)
-    rows, offsets = _over_blocks(b, b.cast(x, type=g.dtype), b.cast(zero_point, type=g.dtype))
     moved = b.reshape(arrived * scales, new_shape=x.shape)
-    shares = arrived * (rows - offsets)
+    shares = arrived * _centred(b, x, zero_point, g.dtype)
     axes = [axis for axis, size in enumerate(scales.shape) if size == 1 < shares.shape[axis]]
     total = b.reduce_sum(shares, axes=axes, keep_dimensions=True) if axes else shares
     return [moved, b.reshape(total, new_shape=scale.shape), None]
@@ -122,14 +144,22 @@ def _earlier(
     b: Builder, _operator: AnyOperator, operands: list[Any], options: dict[str, Any]
 ) -> tuple[Any, ...]:
     """Scales and zero points of lower rank, as WebNN took them before its ranks had to agree."""
-    if len(operands) != 3 or not all(hasattr(value, "rank") for value in operands):
+    if len(operands) != 3 or not hasattr(operands[0], "rank"):
         return operands, options
     x, *parts = operands
+    # Numbers have the type of their operand where that is known.
+    types: tuple[DataType, DataType] = (
+        (x.dtype, "int32") if x.dtype in FLOAT else ("float32", x.dtype)
+    )
+    tensors = [
+        part if hasattr(part, "rank") else b.constant(part, dtype)
+        for part, dtype in zip(parts, types, strict=True)
+    ]
     fitted = [
         part
         if part.rank >= x.rank
         else b.reshape(part, new_shape=(1,) * (x.rank - part.rank) + part.shape)
-        for part in parts
+        for part in tensors
     ]
     return [x, *fitted], options
 
@@ -137,11 +167,24 @@ def _earlier(
 # The side of the notation.
 
 
-def _shape(layer: ShapeView) -> None:
+def _shape(layer: ShapeView, operator: str) -> None:
     for name in ("scale", "zeroPoint"):
         if name not in layer.tensors:
-            layer.fail("NNM304", f"{name}= is missing")
+            layer.fail("NNM304", f'"{operator}" needs {name}=')
     same_shape(layer)
+    scale, zero_point = layer.tensors["scale"], layer.tensors["zeroPoint"]
+    if layer.flow.known and scale.known:
+        sizes, parts = layer.flow.sizes(), scale.sizes()
+        aligned = zip(reversed(sizes), reversed(parts), strict=False)
+        if len(parts) > len(sizes) or any(size % part for size, part in aligned):
+            layer.fail(
+                "NNM401",
+                f"scale {scale} does not divide {layer.flow} into blocks",
+                at="scale",
+                hint="give it sizes that divide the sizes of the features",
+            )
+    if scale.known and zero_point.known and scale.sizes() != zero_point.sizes():
+        layer.fail("NNM401", f"scale {scale} and zeroPoint {zero_point} differ", at="zeroPoint")
 
 
 def _build(b: Builder, layer: BuildView) -> Laid:
@@ -188,7 +231,7 @@ quantize_linear = Composite(
     earlier=_earlier,
     layer=LayerRules(
         slots=_SLOTS,
-        shape=_shape,
+        shape=partial(_shape, operator="quantizeLinear"),
         build=_build,
         dtype=lambda compute, options, types: types["zeroPoint"],
     ),
@@ -209,6 +252,11 @@ dequantize_linear = Composite(
     gradient=_dequantize_gradient,
     native="dequantizeLinear",
     earlier=_earlier,
-    layer=LayerRules(slots=_SLOTS, shape=_shape, build=_build, own_type=True),
+    layer=LayerRules(
+        slots=_SLOTS,
+        shape=partial(_shape, operator="dequantizeLinear"),
+        build=_build,
+        own_type=True,
+    ),
     samples=_samples("int8", "int8"),
 )

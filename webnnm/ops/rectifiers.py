@@ -7,9 +7,13 @@ from typing import Any
 from webnnm.dtypes import FLOAT
 from webnnm.ops import checks, values
 from webnnm.ops.algebra import scalar_like
-from webnnm.ops.layer import LayerRules, TensorSlot, ValueOption
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.layout import Laid
 from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
-from webnnm.ops.rules import broadcast_shape, build_broadcast, build_unary, same_shape
+from webnnm.ops.rules import broadcast_features, broadcast_laid, build_unary, same_shape
+
+SLOPE = ("slope", "alpha")
+"""The words for the slope of prelu; it may stand as an operand too."""
 
 
 def _leaky_relu(b: Builder, x: Tensor, *, alpha: float) -> Tensor:
@@ -30,6 +34,29 @@ def _elu_reference(np: Any, x: Any, *, alpha: float) -> Any:
 
 def _prelu(b: Builder, x: Tensor, slope: Tensor) -> Tensor:
     return b.where(b.greater(x, scalar_like(b, 0, x)), x, x * slope)
+
+
+def _slope(layer: ShapeView | BuildView) -> str:
+    """Return the word that the slope was written with."""
+    words = [word for word in SLOPE if word in layer.tensors]
+    if not words:
+        layer.fail("NNM304", '"prelu" needs slope=')
+    if len(words) > 1:
+        layer.fail("NNM302", '"prelu" takes one slope, 2 given', at=words[1])
+    return words[0]
+
+
+def _prelu_shape(layer: ShapeView) -> None:
+    broadcast_features(layer, [layer.flow, layer.tensors[_slope(layer)]])
+
+
+def _prelu_build(b: Builder, layer: BuildView) -> Laid:
+    word = _slope(layer)
+    names = [layer.features[0].names, layer.tensor_names(word)]
+    tensors, layout, sequence = broadcast_laid(
+        layer, [layer.operands[0], layer.tensors[word]], names
+    )
+    return Laid(b.apply(layer.operator, tensors, {}), layout, sequence)
 
 
 def _layer(alpha: float) -> LayerRules:
@@ -74,9 +101,11 @@ prelu = Composite(
     decompose=_prelu,
     native="prelu",
     layer=LayerRules(
-        slots=(TensorSlot(name="slope", parameter="slope"),),
-        shape=broadcast_shape,
-        build=build_broadcast,
+        slots=tuple(
+            TensorSlot(name=word, parameter="slope", option=True, optional=True) for word in SLOPE
+        ),
+        shape=_prelu_shape,
+        build=_prelu_build,
     ),
     samples=(
         sample((2, 3), (3,), kinks=(0.0,)),

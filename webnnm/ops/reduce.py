@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from webnnm.dtypes import ANY, FLOAT, DataType
+from webnnm.dtypes import ANY, FLOAT, SIGNED, DataType
 from webnnm.ops import checks, values
 from webnnm.ops.algebra import as_number, scalar_like, zeros_like
 from webnnm.ops.features import Conflict
@@ -225,6 +225,10 @@ def _log_sum_exp(np: Any, x: Any, /, **axes: Any) -> Any:
     return total if keepdims else np.squeeze(total, axis=axis)
 
 
+def _sum_of_sizes(b: Builder, x: Tensor, **options: Any) -> Tensor:
+    return b.reduce_sum(b.abs(x) if x.dtype in SIGNED else x, **options)
+
+
 def _stable_log_sum_exp(
     b: Builder, x: Tensor, *, axes: Sequence[int], keep_dimensions: bool
 ) -> Tensor:
@@ -270,6 +274,7 @@ reduce_l1 = _reduce(
     lambda b, g, y, x, axes: g * b.sign(x),
     dtypes=WIDE,
     samples=_samples(kinks=(0.0,)),
+    decompose=_sum_of_sizes,
 )
 reduce_l2 = _reduce(
     "reduceL2",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from webnnm.ops import checks, values
 from webnnm.ops.features import Conflict
@@ -24,7 +24,9 @@ from webnnm.shapes import count, show
 
 
 def _check(value: Any, *types: TensorType) -> tuple[int, ...]:
-    """Accept sizes, one of which may be −1 for what is left."""
+    """Accept sizes, one of which may be −1, or None as in the 2022 draft, for what is left."""
+    if isinstance(value, list | tuple):
+        value = [-1 if size is None else size for size in cast("Sequence[Any]", value)]
     sizes = checks.integers(-1)(value)
     total = count(types[0].shape)
     unknown = sizes.count(-1)
@@ -69,12 +71,13 @@ def _shape(layer: ShapeView) -> None:
         layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
     result.learn_names(layer.options["new_shape"].names or (None,) * len(dims))
     result.learn_sequence(flow.sequence)
-    _balance(layer, flow.dims, result.dims or [])
+    balance(layer)
 
 
-def _balance(layer: ShapeView, source: list[int | None], target: list[int | None]) -> None:
-    """A single unknown size on either side follows from the element count."""
+def balance(layer: ShapeView) -> None:
+    """A single unknown size of the flow or the result follows from the element count."""
     flow, result = layer.flow, layer.result
+    source, target = flow.dims or [], result.dims or []
     for known, unknown, features in ((source, target, result), (target, source, flow)):
         if None in known:
             continue

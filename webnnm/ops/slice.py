@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from webnnm.ops import checks, values
-from webnnm.ops.algebra import zeros_like
-from webnnm.ops.features import Conflict
+from webnnm.ops.along import cut, padded
+from webnnm.ops.feature_rules import learn_result, per_feature
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.layout import Laid
 from webnnm.ops.operator import (
     REQUIRED,
+    AnyOperator,
     Builder,
     Operator,
     OperatorError,
@@ -20,7 +21,7 @@ from webnnm.ops.operator import (
     TensorType,
     sample,
 )
-from webnnm.shapes import show
+from webnnm.shapes import MAX_DIMENSION
 
 Ints = tuple[int, ...]
 
@@ -37,89 +38,82 @@ def _gradient(
     b: Builder, g: Tensor, _y: Tensor, x: Tensor, *, starts: Ints, sizes: Ints, strides: Ints
 ) -> list[Tensor]:
     del sizes
-    for axis in range(x.rank):
-        g = _spread(b, g, axis, strides[axis])
-        g = _embed(b, g, axis, starts[axis], x.shape[axis])
-    return [g]
+    for axis, stride in enumerate(strides):
+        g = _spread(b, g, axis, stride)
+    behind = [n - a - m for n, a, m in zip(x.shape, starts, g.shape, strict=True)]
+    whole = g.shape == x.shape
+    return [g if whole else b.pad(g, beginning_padding=starts, ending_padding=behind)]
 
 
 def _spread(b: Builder, g: Tensor, axis: int, stride: int) -> Tensor:
     """Put `stride − 1` zeros between the elements along an axis."""
-    if stride == 1 or g.shape[axis] == 1:
-        return g
     n = g.shape[axis]
+    if stride == 1 or n == 1:
+        return g
     column = b.reshape(g, new_shape=(*g.shape[: axis + 1], 1, *g.shape[axis + 1 :]))
-    gap = (*g.shape[: axis + 1], stride - 1, *g.shape[axis + 1 :])
-    filled = b.concat([column, zeros_like(b, g, gap)], axis=axis + 1)
+    filled = padded(b, column, axis + 1, 0, stride - 1)
     flat = b.reshape(filled, new_shape=(*g.shape[:axis], n * stride, *g.shape[axis + 1 :]))
-    length = (n - 1) * stride + 1
-    cut = (*g.shape[:axis], length, *g.shape[axis + 1 :])
-    return b.slice(flat, starts=(0,) * g.rank, sizes=cut)
+    return cut(b, flat, axis, 0, (n - 1) * stride + 1)
 
 
-def _embed(b: Builder, g: Tensor, axis: int, start: int, size: int) -> Tensor:
-    """Put zeros before and behind along an axis until it has `size` elements."""
+def _earlier(
+    _b: Builder, _operator: AnyOperator, operands: list[Any], options: dict[str, Any]
+) -> tuple[Any, ...]:
+    """Take the 2022 draft's `axes`, negative starts, and sizes of −1 for the rest."""
+    axes = options.pop("axes", None)
+    type = getattr(operands[0], "type", None) if len(operands) == 1 else None
+    if type is None:
+        return operands, options
+    chosen = checks.axes(axes, type)
+    try:
+        starts, sizes = (_INTEGERS(options.get(name)) for name in ("starts", "sizes"))
+    except OperatorError:  # today's checks say what is wrong
+        return operands, options
+    if len(starts) == len(sizes) == len(chosen):
+        box = {axis: (0, size) for axis, size in enumerate(type.shape)}
+        for axis, start, size in zip(chosen, starts, sizes, strict=True):
+            first = start + type.shape[axis] if start < 0 else start
+            box[axis] = (first, type.shape[axis] - first if size == -1 else size)
+        options["starts"], options["sizes"] = zip(*box.values(), strict=True) if box else ((), ())
+    return operands, options
 
-    def zeros(n: int) -> list[Tensor]:
-        return [zeros_like(b, g, (*g.shape[:axis], n, *g.shape[axis + 1 :]))] if n else []
 
-    parts = [*zeros(start), g, *zeros(size - start - g.shape[axis])]
-    return b.concat(parts, axis=axis) if len(parts) > 1 else g
+_INTEGERS = checks.integers(-MAX_DIMENSION)
 
 
 def _box(layer: ShapeView | BuildView, dims: list[int | None], names: Any) -> list[Any]:
     """Return (start, size, stride) per feature, with None where the dimension is unknown."""
-    starts = _per_feature(layer, "starts", names, 0)
-    sizes = _per_feature(layer, "sizes", names, None)
-    strides = _per_feature(layer, "strides", names, 1)
+    starts = per_feature(layer, "starts", names, 0)
+    sizes = per_feature(layer, "sizes", names, None)
+    strides = per_feature(layer, "strides", names, 1, low=0)
     box: list[Any] = []
     for whole, start, size, stride in zip(dims, starts, sizes, strides, strict=True):
         if whole is not None:
             begin = start + whole if start < 0 else start
-            length = whole - begin if size is None else size
+            length = whole - begin if size in (None, -1) else size
             if begin < 0 or length < 1 or begin + length > whole:
                 layer.fail("NNM308", f"{start} … {start + (size or 0)} of {whole}", at="starts")
             box.append((begin, length, stride or 1))
         else:
-            box.append((start, size, stride or 1))
+            box.append((start, None if size == -1 else size, stride or 1))
     return box
 
 
-def _per_feature(layer: ShapeView | BuildView, option: str, names: Any, default: Any) -> list[Any]:
-    asked: values.Sizes | None = layer.options[option]
-    if asked is None:
-        return [default] * len(names)
-    if asked.names is None:
-        if len(asked.sizes) != len(names):
-            layer.fail("NNM303", f"{len(asked.sizes)} numbers for rank {len(names)}", at=option)
-        return list(asked.sizes)
-    for name in asked.names:
-        if name not in names:
-            layer.fail("NNM307", f'no dimension "{name}"', at=option)
-    given = dict(zip(asked.names, asked.sizes, strict=True))
-    return [given.get(name, default) for name in names]
-
-
 def _shape(layer: ShapeView) -> None:
-    flow, result = layer.flow, layer.result
+    flow = layer.flow
     if flow.dims is None:
         return
     box = _box(layer, flow.dims, flow.names)
     dims = [None if size is None else -(-size // stride) for _, size, stride in box]
-    try:
-        result.learn(dims)
-    except Conflict:
-        layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
-    result.learn_names(flow.names)
-    result.learn_sequence(flow.sequence)
+    learn_result(layer, dims, flow.names, flow.sequence)
 
 
 def _build(builder: Builder, layer: BuildView) -> Laid:
     flow = layer.operands[0]
     box = _box(layer, list(flow.features), layer.features[0].names)
     whole = [(0, size, 1) for size in flow.tensor.shape]
-    for feature, cut in enumerate(box):
-        whole[flow.position(feature)] = cut
+    for feature, part in enumerate(box):
+        whole[flow.position(feature)] = part
     starts, sizes, strides = zip(*whole, strict=True)
     return flow.with_tensor(builder.slice(flow.tensor, starts=starts, sizes=sizes, strides=strides))
 
@@ -143,6 +137,7 @@ slice = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    earlier=_earlier,
     layer=LayerRules(
         options={
             "starts": ValueOption(read=values.sizes, operand=True),

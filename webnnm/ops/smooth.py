@@ -47,7 +47,11 @@ def _with_steepness(
         return operands, options
     if not isinstance(steepness, int | float) or steepness == 0:
         raise OperatorError("NNM303", f"steepness of softplus is {steepness!r}, not a number ≠ 0")
-    return [x * steepness for x in operands], options, lambda y: y / steepness
+
+    def divided(y: Tensor) -> Tensor:
+        return y / steepness
+
+    return [x * steepness for x in operands], options, divided
 
 
 def _softsign(b: Builder, x: Tensor) -> Tensor:

@@ -51,12 +51,40 @@ def between(low: float, high: float) -> Callable[[Value], float]:
     return read
 
 
+def positive(value: Value) -> float:
+    """Read a number above 0."""
+    found = number(value)
+    if not found > 0:
+        raise ValueError(f"{found} must be above 0")
+    return found
+
+
 def boolean(value: Value) -> bool:
     """Read `true` or `false`."""
     word = _word(value)
     if word not in ("true", "false"):
         raise ValueError("expected true or false")
     return word == "true"
+
+
+def word(*words: str) -> Callable[[Value], str]:
+    """Return a reader of one of some words."""
+
+    def read(value: Value) -> str:
+        found = _word(value)
+        if found not in words:
+            raise ValueError(f"expected {' or '.join(words)}")
+        return found
+
+    return read
+
+
+def text(value: Value) -> str:
+    """Read a word or a string."""
+    found = _word(value)
+    if found is None:
+        raise ValueError("expected a word")
+    return found
 
 
 def data_type(value: Value) -> DataType:
@@ -132,6 +160,16 @@ def nested(value: Value) -> Any:
     if isinstance(value, Items):
         return [nested(item) for item in value.items]
     return number(value)
+
+
+def anything(value: Value) -> Any:
+    """Read a number, a word (`true` and `false` are what they say), or nested lists of these."""
+    if isinstance(value, Number):
+        return value.value
+    if isinstance(value, Items):
+        return tuple(anything(item) for item in value.items)
+    word = text(value)
+    return {"true": True, "false": False}.get(word, word)
 
 
 def _word(value: Value) -> str | None:

@@ -34,6 +34,8 @@ def initial_graph(
         if size:
             raw = b.input(name, "uint8", [size])
             value = _drawn(b, raw, initialiser, shape)
+        elif initialiser.parts:
+            value = _in_parts(b, initialiser.parts, shape)
         else:
             value = b.constant(initialiser.a, "float32")
         outputs[name] = _typed(b, value, dtype, shape)
@@ -92,8 +94,8 @@ def generator_bytes(
 
 def byte_count(initialiser: Initialiser, shape: Sequence[int]) -> int:
     """Return how many bytes an initialiser draws: three per uniform number."""
-    numbers = {"constant": 0, "uniform": 1, "normal": 2, "truncatedNormal": 2 * TRUNCATION_TRIES}
-    return 3 * numbers[initialiser.kind] * count(shape)
+    numbers = {"uniform": 1, "normal": 2, "truncatedNormal": 2 * TRUNCATION_TRIES}
+    return 3 * numbers.get(initialiser.kind, 0) * count(shape)
 
 
 def _typed(b: GraphBuilder, value: Operand, dtype: DataType, shape: Sequence[int]) -> Operand:
@@ -104,6 +106,13 @@ def _typed(b: GraphBuilder, value: Operand, dtype: DataType, shape: Sequence[int
     return (
         b.expand(value, new_shape=shape) if value.rank == 0 else b.reshape(value, new_shape=shape)
     )
+
+
+def _in_parts(b: GraphBuilder, parts: Sequence[float], shape: Sequence[int]) -> Operand:
+    """Fill each of the equal parts of the last dimension with a number of its own."""
+    numbers = b.constant([[number] for number in parts], "float32")
+    apart = (*shape[:-1], len(parts), shape[-1] // len(parts))
+    return b.reshape(b.expand(numbers, new_shape=apart), new_shape=shape)
 
 
 def _drawn(

@@ -63,6 +63,10 @@ class Built:
     def float_results(self) -> list[Operand]:
         return [y for y in self.results if is_float(y.dtype)]
 
+    @property
+    def differentiable(self) -> bool:
+        return bool(self.float_operands and self.float_results)
+
 
 CASES = [
     Case(operator, sample, number)

@@ -31,13 +31,15 @@ def functional(builder: GraphBuilder, results: Sequence[Operand], seed: int) -> 
     return total
 
 
-def measured(run: Callable[[Any], float], at: Any, seed: int = 0) -> tuple[Any, list[int]]:
+def measured(
+    run: Callable[[Any], float], at: Any, seed: int = 0, most: int = MOST_ELEMENTS
+) -> tuple[Any, list[int]]:
     """Return central differences with one Richardson step, and the flat indices they stand at."""
     flat = np.reshape(at, (-1,))
     indices = list(range(flat.size))
-    if flat.size > MOST_ELEMENTS:
+    if flat.size > most:
         rng = np.random.default_rng([seed, 2])
-        indices = sorted(rng.choice(flat.size, MOST_ELEMENTS, replace=False).tolist())
+        indices = sorted(rng.choice(flat.size, most, replace=False).tolist())
 
     def shifted(index: int, by: float) -> float:
         moved = flat.copy()
@@ -61,9 +63,13 @@ def error(analytic: Any, numeric: Any) -> float:
 
 
 def check_gradients(
-    loss: Operand, xs: Sequence[Operand], feeds: Mapping[str, Any], seed: int = 0
+    loss: Operand,
+    xs: Sequence[Operand],
+    feeds: Mapping[str, Any],
+    seed: int = 0,
+    most: int = MOST_ELEMENTS,
 ) -> None:
-    """Compare the gradients of a scalar with respect to some inputs."""
+    """Compare the gradients of a scalar with respect to some inputs, `most` elements of each."""
     builder = loss.builder
     analytic = gradients(loss, xs)
     found = evaluate(builder.build({f"g{i}": g for i, g in enumerate(analytic)}), feeds, wide=True)
@@ -75,6 +81,28 @@ def check_gradients(
             return float(evaluate(forward, {**feeds, name: value}, wide=True)["loss"])
 
         assert found[f"g{i}"].shape == x.shape
-        numeric, indices = measured(run, feeds[name], seed)
+        numeric, indices = measured(run, feeds[name], seed, most)
         reached = error(np.reshape(found[f"g{i}"], (-1,))[indices], numeric)
         assert reached <= LIMIT, f"gradient for {name}: relative error {reached:.2e}"
+
+
+def check_direction(
+    loss: Operand, xs: Sequence[Operand], feeds: Mapping[str, Any], seed: int = 0
+) -> None:
+    """Compare the gradients of a scalar with its slope along one random direction."""
+    builder = loss.builder
+    rng = np.random.default_rng([seed, 3])
+    names = [x.node.name for x in xs]  # type: ignore[attr-defined]
+    direction = {n: rng.uniform(-1, 1, x.shape) for n, x in zip(names, xs, strict=True)}
+    forward = computable(builder.build({"loss": loss}))
+
+    def run(t: Any) -> float:
+        moved = {name: feeds[name] + t[0] * direction[name] for name in names}
+        return float(evaluate(forward, {**feeds, **moved}, wide=True)["loss"])
+
+    analytic = gradients(loss, xs)
+    found = evaluate(builder.build({f"g{i}": g for i, g in enumerate(analytic)}), feeds, wide=True)
+    slope = sum(float(np.sum(found[f"g{i}"] * direction[n])) for i, n in enumerate(names))
+    ((numeric,), _) = measured(run, np.zeros(1), seed)
+    apart = abs(slope - numeric) / (abs(slope) + abs(numeric) + 1e-6)
+    assert apart <= LIMIT, f"slope {slope}, measured {numeric}: relative error {apart:.2e}"

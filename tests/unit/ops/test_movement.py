@@ -113,7 +113,8 @@ def test_slice_and_its_gradient(starts: Any, sizes: Any, strides: Any, shape: li
     [
         ("slice", {"starts": [0, 4], "sizes": [2, 4]}, "NNM308"),
         ("slice", {"starts": [0], "sizes": [2, 2]}, "NNM303"),
-        ("slice", {"starts": [0, -1], "sizes": [2, 2]}, "NNM303"),
+        ("slice", {"starts": [0, -1], "sizes": [2, 2]}, "NNM308"),
+        ("slice", {"starts": [0, -8], "sizes": [2, 2]}, "NNM303"),
         ("slice", {"starts": [0, 0], "sizes": [0, 2]}, "NNM303"),
         ("slice", {"starts": [0, 0], "sizes": [2, 2], "strides": [0, 1]}, "NNM303"),
         ("reshape", {"new_shape": [4]}, "NNM407"),
@@ -151,7 +152,6 @@ def test_options_out_of_range_are_refused(name: str, options: Any, code: str) ->
         ("add", [(2, 3), (4,)], {}, "NNM401"),
         ("matmul", [(2, 3), (2, 3)], {}, "NNM404"),
         ("matmul", [(2, 2, 3), (3, 3, 2)], {}, "NNM401"),
-        ("matmul", [(3,), (3, 2)], {}, "NNM405"),
         ("gemm", [(2, 3), (2, 3)], {}, "NNM404"),
         ("gemm", [(2, 3), (3, 4), (3, 4)], {}, "NNM401"),
         ("gemm", [(1, 2, 3), (3, 4)], {}, "NNM405"),

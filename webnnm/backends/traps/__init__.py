@@ -5,9 +5,25 @@ in the module of its kind. Rules of `TRAPS` are applied again to what they made,
 nothing left to do; those of `GUARDS` are applied once, when everything else fits.
 """
 
-from webnnm.backends.traps import constants, division, numbers
+from webnnm.backends.traps import (
+    broadcasting,
+    constants,
+    convolution,
+    division,
+    movement,
+    numbers,
+    recurrent,
+)
 from webnnm.backends.traps.trap import LITERT as LITERT
 from webnnm.backends.traps.trap import Trap as Trap
 
-TRAPS = (*division.TRAPS, *numbers.TRAPS, *constants.TRAPS)
+TRAPS = (
+    *broadcasting.TRAPS,
+    *convolution.TRAPS,
+    *division.TRAPS,
+    *movement.TRAPS,
+    *numbers.TRAPS,
+    *recurrent.TRAPS,
+    *constants.TRAPS,
+)
 GUARDS = numbers.GUARDS

@@ -29,7 +29,7 @@ class Drawn:
     """One random case: the operator's name in the registry, and the fields of a `Sample`."""
 
     name: str
-    shapes: tuple[Shape, ...]
+    shapes: tuple[Shape | None, ...]
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     dtypes: tuple[DataType, ...] = ()
     values: tuple[Any, ...] = ()
@@ -41,7 +41,7 @@ class Drawn:
     def case(self) -> Case:
         """The same as a case of the operator laws, so that it is drawn and built like these."""
         sample = Sample(
-            shapes=tuple(tuple(shape) for shape in self.shapes),
+            shapes=tuple(shape and tuple(shape) for shape in self.shapes),
             options=self.options,
             low=self.low,
             high=self.high,

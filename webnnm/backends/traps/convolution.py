@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webnnm.backends.traps import LITERT, Trap
+from webnnm.backends.traps.trap import LITERT, Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed
@@ -51,8 +51,8 @@ def _padded_pool(b: GraphBuilder, node: Node) -> Operand | None:
     )
     if name != "averagePool2d":
         return pooled
-    whole = float(windows[0].length * windows[1].length)
-    return pooled * (whole / real_cells(b, x, options["layout"], *windows))
+    whole = windows[0].length * windows[1].length
+    return pooled / real_cells(b, x, options["layout"], *windows, unit=whole)
 
 
 def _is_same(node: OperatorNode) -> bool:

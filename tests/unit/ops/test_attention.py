@@ -1,0 +1,283 @@
+"""Attention: against the formula, and as the notation writes it (spec C.9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.graph.texts import fails, model, network, parameters, run
+from tests.unit.ops.cases import np
+from webnnm import GraphBuilder
+from webnnm.backends.reference import evaluate
+from webnnm.graph.annotate import Depth, parameter_depths
+from webnnm.graph.initialise import initialisers
+from webnnm.graph.lowering import lower_network
+
+rng = np.random.default_rng(0)
+
+
+def formula(q: Any, k: Any, v: Any, heads: int = 1, shared: int = 0, addend: Any = 0.0) -> Any:
+    """Return attention by the book: one head after the other."""
+    size = q.shape[-1] // heads
+    group = heads // (shared or heads)
+    parts = []
+    for head in range(heads):
+        one = slice(head * size, (head + 1) * size)
+        other = slice(head // group * size, (head // group + 1) * size)
+        scores = q[..., one] @ np.swapaxes(k[..., other], -1, -2) / size**0.5 + addend
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        parts.append(e / e.sum(-1, keepdims=True) @ v[..., other])
+    return np.concatenate(parts, -1)
+
+
+def drawn(*shapes: tuple[int, ...]) -> list[Any]:
+    return [rng.uniform(-2, 2, shape).astype("float32") for shape in shapes]
+
+
+def attended(*tensors: Any, wide: bool = True, **options: Any) -> Any:
+    b = GraphBuilder()
+    xs = [b.input(f"x{i}", t.dtype.name, t.shape) for i, t in enumerate(tensors)]
+    graph = b.build({"y": b.attend(*xs, **options)})
+    return evaluate(graph, {f"x{i}": t for i, t in enumerate(tensors)}, wide=wide)["y"]
+
+
+@pytest.mark.parametrize(("heads", "shared"), [(1, 1), (2, 2), (4, 2), (4, 1)])
+@pytest.mark.parametrize("lead", [(), (2,), (2, 3)])
+def test_heads_and_shared_heads(heads: int, shared: int, lead: tuple[int, ...]) -> None:
+    q, k, v = drawn((*lead, 3, heads * 2), (*lead, 5, shared * 2), (*lead, 5, shared * 2))
+    found = attended(q, k, v, heads=heads, kv_heads=shared)
+    np.testing.assert_allclose(found, formula(q, k, v, heads, shared), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(4, 4), (2, 5), (1, 3), (4, 3)])
+def test_causal_queries_see_no_later_keys(queries: int, keys: int) -> None:
+    q, k, v = drawn((queries, 4), (keys, 4), (keys, 4))
+    i, j = np.arange(queries)[:, None], np.arange(keys)[None, :]
+    addend = np.where(j > i + keys - queries, -1e9, 0)
+    found = attended(q, k, v, heads=2, causal=True)
+    np.testing.assert_allclose(found, formula(q, k, v, 2, addend=addend), rtol=1e-6, atol=1e-6)
+
+
+def test_integer_masks_hide_and_float_masks_are_added() -> None:
+    q, k, v = drawn((2, 3, 4), (2, 3, 4), (2, 3, 4))
+    per_pair = np.asarray([[1, 0, 1], [0, 1, 1], [1, 1, 0]], "uint8")
+    hidden = np.where(per_pair == 0, -1e9, 0)
+    expected = formula(q, k, v, 2, addend=hidden)
+    np.testing.assert_allclose(attended(q, k, v, per_pair, heads=2), expected, atol=1e-6)
+    (bias,) = drawn((3, 3))
+    expected = formula(q, k, v, 2, addend=bias)
+    np.testing.assert_allclose(attended(q, k, v, bias, heads=2), expected, atol=1e-6)
+
+
+def test_halves_stay_finite_where_everything_is_hidden() -> None:
+    q, k, v = (x.astype("float16") for x in drawn((2, 4), (3, 4), (3, 4)))
+    found = attended(q * 30, k * 30, v, np.zeros(3, "uint8"), wide=False)
+    assert found.dtype == np.float16
+    assert np.isfinite(found).all()
+
+
+def test_rotated_products_depend_on_the_distance_alone() -> None:
+    (x,) = drawn((1, 6))
+    b = GraphBuilder()
+    turned = b.rotary_embedding(b.expand(b.input("x", "float32", (1, 6)), new_shape=(5, 6)))
+    rows = evaluate(b.build({"y": turned}), {"x": x}, wide=True)["y"]
+    products = rows @ rows.T
+    for distance in range(5):
+        np.testing.assert_allclose(np.diagonal(products, distance), products[0, distance])
+    angle = 3 / 10000 ** (2 / 6)
+    expected = x[0, 1] * np.cos(angle) - x[0, 4] * np.sin(angle)
+    np.testing.assert_allclose(rows[3, 1], expected, rtol=1e-6)
+
+
+def test_later_queries_are_rotated_where_they_stand() -> None:
+    q, k, v = drawn((4, 2), (4, 2), (4, 2))
+    whole = attended(q, k, v, rope=True, causal=True)
+    last = attended(q[2:], k, v, rope=True, causal=True)
+    np.testing.assert_allclose(last, whole[2:], rtol=1e-6)
+
+
+# The notation.
+
+SEQUENCE = "shape=[4] sequence=true"
+
+
+def text(layers: str, *more: str, output: str = "shape=[4]") -> str:
+    return model(layers, *more, input=SEQUENCE, output=output)
+
+
+def test_new_operands_are_projections() -> None:
+    assert parameters(text("attend(q, k, v, o, heads=2, bias=true)")) == {
+        **dict.fromkeys(("q1", "k1", "v1", "o1"), (4, 4)),
+        **dict.fromkeys(("q_b1", "k_b1", "v_b1", "o_b1"), (4,)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("layer", "expected"),
+    [
+        ("attend(q, k, v, heads=2, headSize=3)", [(4, 6)] * 3),
+        ("attend(q, k, v, heads=2, kvHeads=1)", [(4, 4), (4, 2), (4, 2)]),
+        ("attend(q, k, v, o, heads=2, headSize=3, shape=[5])", [(4, 6)] * 3 + [(6, 5)]),
+    ],
+)
+def test_shapes_of_projections(layer: str, expected: list[Any]) -> None:
+    last = expected[-1][-1] if len(expected) == 4 else expected[0][-1]
+    assert list(parameters(text(layer, output=f"shape=[{last}]")).values()) == expected
+
+
+def test_declared_projections_say_how_large_heads_are() -> None:
+    declared = "m:param q shape=[4, 6], k shape=[4, 3], v shape=[4, 3];"
+    found = network(text("attend(q, k, v, heads=2, kvHeads=1)", declared, output="shape=[6]"))
+    assert [str(layer.features[0]) for layer in found.layers] == ["[6]"]
+
+
+def test_biases_of_declared_projections_are_named_after_them() -> None:
+    declared = "m:param wq shape=[4, 4];"
+    found = parameters(text("attend(wq, k, v, bias=true)", declared))
+    assert list(found)[3:] == ["wq_b1", "k_b1", "v_b1"]
+
+
+def test_result_follows_the_formula() -> None:
+    x, q, k, v, o = drawn((2, 3, 4), (4, 4), (4, 2), (4, 2), (4, 4))
+    feeds = {"m": x, "param/q1": q, "param/k1": k, "param/v1": v, "param/o1": o}
+    found = run(text("attend(q, k, v, o, heads=2, kvHeads=1)"), feeds, {"sequence": 3})
+    expected = formula(x @ q, x @ k, x @ v, 2, 1) @ o
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_references_are_projected_already() -> None:
+    x, w = drawn((2, 3, 4), (4, 4))
+    layers = "matmul(w, name=p, shape=[4]), tanh(), attend(p, p, input)"
+    found = run(text(layers), {"m": x, "param/w1": w}, {"sequence": 3})
+    np.testing.assert_allclose(found, formula(x @ w, x @ w, x), rtol=1e-4, atol=1e-5)
+
+
+def test_keys_and_values_of_another_sequence() -> None:
+    x, y, q, k, v = drawn((2, 3, 4), (2, 5, 6), (4, 4), (6, 4), (6, 4))
+    source = model(
+        "attend(q, k, v, to=n, rope=true)",
+        "n:input shape=[6] sequence=others;",
+        input="shape=[4] sequence=true",
+        output="shape=[4] sequence=true",
+    )
+    feeds = {"m": x, "n": y, "param/q1": q, "param/k1": k, "param/v1": v}
+    found = run(source, feeds, {"sequence": 3, "others": 5})
+    np.testing.assert_allclose(found, formula(x @ q, y @ k, y @ v), rtol=1e-4, atol=1e-5)
+
+
+def test_tokens_along_the_last_but_one_feature() -> None:
+    x, q, k, v = drawn((2, 3, 5, 4), (4, 4), (4, 4), (4, 4))
+    source = model(
+        "attend(q, k, v, causal=true)", input="shape=[3, 5, 4]", output="shape=[3, 5, 4]"
+    )
+    found = run(source, {"m": x, "param/q1": q, "param/k1": k, "param/v1": v})
+    addend = np.triu(np.full((5, 5), -1e9), 1)
+    np.testing.assert_allclose(found, formula(x @ q, x @ k, x @ v, addend=addend), 1e-4, 1e-5)
+
+
+def test_tokens_of_a_sequence_with_features_between() -> None:
+    x, q, k, v = drawn((2, 3, 5, 4), (4, 4), (4, 4), (4, 4))
+    source = model(
+        "attend(q, k, v)", input="shape=[5, 4] sequence=true", output="shape=[5, 4] sequence=true"
+    )
+    feeds = {"m": x, "param/q1": q, "param/k1": k, "param/v1": v}
+    found = run(source, feeds, {"sequence": 3})
+    t = np.swapaxes(x, 1, 2)
+    expected = np.swapaxes(formula(t @ q, t @ k, t @ v), 1, 2)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("declared", "shape", "spread"),
+    [
+        ("n:input uint8 shape=[] sequence=true;", (2, 3), (slice(None), None)),
+        ("n:input uint8 shape=[3] sequence=true;", (2, 3, 3), ()),
+        ("n uint8 [3] [1, 0, 1];", None, ()),
+        ("n uint8 [3, 3] [1, 0, 1, 0, 1, 1, 1, 1, 1];", None, ()),
+    ],
+)
+def test_masks_per_key_and_per_pair(declared: str, shape: Any, spread: Any) -> None:
+    x, q, k, v = drawn((2, 3, 4), (4, 4), (4, 4), (4, 4))
+    feeds = {"m": x, "param/q1": q, "param/k1": k, "param/v1": v}
+    if shape is None:
+        mask = np.asarray([1, 0, 1, 0, 1, 1, 1, 1, 1]).reshape(3, 3)
+        mask = mask if "[3, 3]" in declared else mask[0]
+    else:
+        mask = feeds["n"] = rng.integers(0, 2, shape).astype("uint8")
+        mask[..., 0] = 1
+    found = run(text("attend(q, k, v, heads=2, mask=n)", declared), feeds, {"sequence": 3})
+    addend = np.where(mask[spread] == 0, -1e9, 0)
+    expected = formula(x @ q, x @ k, x @ v, 2, addend=addend)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_dropout_thins_the_weights_in_training_alone() -> None:
+    found = network(text("attend(q, k, v, heads=2, dropout=0.5)"))
+    at_rest = lower_network(found, batch=2, sequence={"sequence": 3})
+    assert not at_rest.generators
+    training = lower_network(found, batch=2, sequence={"sequence": 3}, training=True)
+    (states,) = training.generators.values()
+    assert {training.builder.nodes[training.updates[s].number].types[0].shape for s in states} == {
+        (2, 2, 3, 3)
+    }
+
+
+def test_halves_compute_in_halves() -> None:
+    source = model(
+        "attend(q, k, v)",
+        input="float16 shape=[4] sequence=true",
+        output="float16 shape=[4] sequence=true",
+    )
+    assert [layer.result_types for layer in network(source).layers] == [["float16"]]
+
+
+def test_projections_start_as_glorot_even_before_relu() -> None:
+    found = initialisers(network(text("attend(q, k, v, o, bias=true), relu()")))
+    assert str(found["o1"]) == str(found["q1"]) == "uniform(-0.866, 0.866)"
+    assert [str(found[f"{w}_b1"]) for w in "qkvo"] == ["constant(0)"] * 3 + ["constant(0.01)"]
+
+
+def test_paths_through_to_do_not_count() -> None:
+    layers = "tanh(), sin(), exp(name=far), attend(q, k, v, node=input, to=far)"
+    assert parameter_depths(network(text(layers)))["q1"] == Depth(1, 1)
+
+
+def test_names_and_sequence_of_the_result() -> None:
+    (layer,) = network(text("attend(q, k, v)")).layers
+    assert (layer.features[0].names, layer.features[0].sequence) == (("features",), "sequence")
+
+
+@pytest.mark.parametrize(
+    ("code", "layer", "says"),
+    [
+        ("NNM406", "attend(q, k, v, ¦heads=3)", "4 features, 3 heads"),
+        ("NNM406", "attend(q, k, v, heads=4, ¦kvHeads=3)", "4 heads, 3 of keys"),
+        ("NNM406", "¦attend(q, k, v, heads=4, rope=true)", "1 features has no pairs"),
+        ("NNM302", "¦attend(q, k)", "takes 3"),
+        ("NNM303", "attend(q, k, v, ¦dropout=1)", "below 1"),
+        ("NNM303", "attend(q, k, v, ¦heads=0)", "no integer from 1"),
+        ("NNM303", "attend(q, k, v, ¦rope=-1)", "above 0"),
+        ("NNM205", "attend(q, k, v, ¦to=nothing)", "nothing"),
+        ("NNM205", "attend(q, k, v, ¦mask=nothing)", "nothing"),
+        ("NNM301", "attend(q, k, v, ¦head=2)", "head"),
+        ("NNM404", "attend(q, k, ¦input, headSize=3)", "to 3 in all heads, v is [4]"),
+        ("NNM402", "attend(q, k, v, shape=¦[3])", "declared [3], inferred [4]"),
+    ],
+)
+def test_errors(code: str, layer: str, says: str) -> None:
+    fails(code, text(layer), says=says)
+
+
+def test_there_shall_be_tokens() -> None:
+    source = model("¦attend(q, k, v)", input="shape=[4]", output="shape=[4]")
+    fails("NNM411", source, says="neither a sequence", hint="sequence=true")
+    source = model("¦attend(q, k, v)", input="shape=[] sequence=true", output="shape=[4]")
+    fails("NNM405", source, says="need a feature dimension")
+
+
+def test_masks_are_of_the_sequence() -> None:
+    other = "n:input uint8 shape=[] sequence=others;"
+    fails("NNM411", text("attend(q, k, v, ¦mask=n)", other), says='"others"')
+    large = "n uint8 [2, 3, 3] 1;"
+    fails("NNM405", text("attend(q, k, v, ¦mask=n)", large), says="[2, 3, 3]")

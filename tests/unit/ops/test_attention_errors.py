@@ -1,0 +1,59 @@
+"""Wrong operands and options of attention, embeddings and positions (spec C.9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from webnnm import GraphBuilder
+from webnnm.ops.operator import OperatorError
+
+Given = tuple[str, tuple[int, ...]]
+FLOAT: tuple[Given, ...] = (("float32", (3, 4)),) * 3
+
+
+def halves(*shapes: tuple[int, ...]) -> tuple[Given, ...]:
+    return tuple(("float32", shape) for shape in shapes)
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "operands", "options", "says"),
+    [
+        ("NNM501", "attend", (("int32", (3, 4)), *FLOAT[1:]), {}, 'q of "attend" is int32'),
+        ("NNM501", "attend", (FLOAT[0], ("float16", (3, 4)), FLOAT[2]), {}, "float32 and float16"),
+        ("NNM405", "attend", halves((4,), (3, 4), (3, 4)), {}, "needs rank 2"),
+        ("NNM405", "attend", (*FLOAT, ("uint8", ())), {}, 'mask of "attend" is uint8[]'),
+        ("NNM406", "attend", FLOAT, {"heads": 3}, "q [3, 4]: 4 features, 3 heads"),
+        ("NNM406", "attend", FLOAT, {"heads": 4, "kv_heads": 3}, "4 heads do not share 3"),
+        ("NNM406", "attend", FLOAT, {"heads": 4, "rope": True}, "1 features has no pairs"),
+        ("NNM404", "attend", halves((3, 4), (3, 6), (3, 6)), {"heads": 2}, "differ in size"),
+        ("NNM401", "attend", halves((3, 4), (3, 4), (2, 4)), {}, "number of tokens"),
+        ("NNM401", "attend", (*FLOAT, ("uint8", (2,))), {}, "mask [2], scores"),
+        ("NNM401", "attend", halves((2, 3, 4), (5, 3, 4), (5, 3, 4)), {}, "do not broadcast"),
+        ("NNM303", "attend", FLOAT, {"heads": 0}, "0 is no integer from 1"),
+        ("NNM303", "attend", FLOAT, {"kv_heads": 1.5}, "1.5 is no integer"),
+        ("NNM303", "attend", FLOAT, {"rope": -1}, "-1.0 is not above 0"),
+        ("NNM303", "attend", FLOAT, {"causal": 1}, "1 is neither true nor false"),
+        ("NNM301", "attend", FLOAT, {"head": 2}, 'has no option "head"'),
+        ("NNM302", "attend", FLOAT[:2], {}, "takes 3 to 4 operands, 2 given"),
+        ("NNM501", "embedding", halves((2,), (4, 3)), {}, 'x of "embedding" is float32'),
+        ("NNM405", "embedding", (("int32", (2,)), ("float32", (4,))), {}, "needs rank 2"),
+        ("NNM302", "embedding", (("int32", (2,)),), {}, "takes 2 operands, 1 given"),
+        ("NNM711", "positional_embedding", halves((5, 3), (4, 3)), {}, "5 tokens"),
+        ("NNM404", "positional_embedding", halves((4, 3), (4, 2)), {}, "3 features, table [4, 2]"),
+        ("NNM405", "positional_encoding", halves((3,)), {}, "needs rank 2"),
+        ("NNM303", "positional_encoding", halves((2, 3)), {"base": 0}, "0.0 is not above 0"),
+        ("NNM406", "rotary_embedding", halves((2, 3)), {}, "3 features has no pairs"),
+        ("NNM406", "rotary_embedding", halves((2, 4)), {"heads": 3}, "4 features, 3 heads"),
+        ("NNM303", "rotary_embedding", halves((2, 4)), {"start": 0.5}, "0.5 is no integer"),
+    ],
+)
+def test_wrong_calls(
+    code: str, name: str, operands: tuple[Given, ...], options: dict[str, Any], says: str
+) -> None:
+    b = GraphBuilder()
+    given = [b.input(f"x{i}", *one) for i, one in enumerate(operands)]  # type: ignore[arg-type]
+    with pytest.raises(OperatorError) as caught:
+        getattr(b, name)(*given, **options)
+    assert (caught.value.code, says in caught.value.message) == (code, True), caught.value

@@ -1,0 +1,133 @@
+"""The rewrites around Chromium's convolutions and pools keep what is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.unit.ops.cases import CASES, build, np
+from tests.unit.ops.families import some
+from tests.unit.ops.families.convolution import cases
+from webnnm.backends.reference import evaluate
+from webnnm.backends.traps.convolution import TRAPS
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Graph, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, rewrite
+
+NAMES = frozenset[str]().union(*(trap.operators for trap in TRAPS))
+
+
+def out_of_traps(graph: Graph) -> Graph:
+    """Apply the rules until none has anything left to do, as the legaliser does."""
+
+    def rule(b: GraphBuilder, node: Node) -> Replacement | None:
+        if isinstance(node, OperatorNode):
+            for trap in TRAPS:
+                if node.operator.name in trap.operators:
+                    found = trap.rule(b, node)
+                    if found is not None:
+                        return found
+        return None
+
+    for _ in range(4):
+        fitted = rewrite(graph, rule)
+        if fitted is graph:
+            return graph
+        graph = fitted
+    raise AssertionError("the rules never end")
+
+
+def names(graph: Graph) -> list[str]:
+    return [node.operator.name for node in graph.nodes() if isinstance(node, OperatorNode)]
+
+
+def check(graph: Graph, feeds: dict[str, Any]) -> Graph:
+    fitted = out_of_traps(graph)
+    expected, found = (evaluate(g, feeds, wide=True) for g in (graph, fitted))
+    for name, value in expected.items():
+        # The shares of real cells are constants of the image's type.
+        limit = 1e-3 if graph.outputs[name].dtype == "float16" else 1e-6
+        np.testing.assert_allclose(found[name], value, rtol=limit, atol=limit)
+    for node in fitted.nodes():
+        if isinstance(node, OperatorNode) and node.operator.name in NAMES:
+            assert node.options["dilations"] == (1, 1)
+            assert node.options.get("groups", 1) == 1
+    return fitted
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.operator.name in NAMES], ids=str)
+def test_samples_compute_the_same(case: Any) -> None:
+    built = build(case)
+    check(built.builder.build({"y": built.results[0]}), dict(built.feeds))
+
+
+def test_random_cases_compute_the_same() -> None:
+    for drawn in some(cases, 150):
+        if drawn.name in NAMES:
+            built = build(drawn.case)
+            check(built.builder.build({"y": built.results[0]}), dict(built.feeds))
+
+
+def pooled(name: str, **options: Any) -> list[str]:
+    return made(lambda b, x: getattr(b, name)(x, **options))
+
+
+def made(make: Callable[[GraphBuilder, Operand], Operand]) -> list[str]:
+    """Return the operators of a legal graph over an image of one channel, 5 by 7."""
+    b = GraphBuilder()
+    x = b.input("x", "float32", [1, 1, 5, 7])
+    values = np.random.default_rng(1).uniform(-2, -1, x.shape)
+    return names(check(b.build({"y": make(b, x)}), {"x": values}))
+
+
+@pytest.mark.parametrize("name", ["average_pool2d", "l2_pool2d", "max_pool2d"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"window_dimensions": (2, 3), "strides": (2, 2)},
+        # Rounding up, and sizes, that say the same as rounding down.
+        {"window_dimensions": (3, 3), "strides": (2, 2), "output_shape_rounding": "ceil"},
+        {"window_dimensions": (2, 2), "strides": (2, 2), "output_sizes": (2, 3)},
+        # Padding that no window sees.
+        {"window_dimensions": (2, 2), "strides": (2, 2), "padding": (0, 0, 0, 0)},
+    ],
+    ids=str,
+)
+def test_harmless_pools_stay(name: str, options: dict[str, Any]) -> None:
+    assert len(pooled(name, **options)) == 1
+
+
+def test_the_same_padding_of_litert_stays_but_for_norms() -> None:
+    options = {"window_dimensions": (3, 3), "padding": (1, 1, 1, 1)}
+    assert pooled("max_pool2d", **options) == ["maxPool2d"]
+    assert pooled("average_pool2d", **options) == ["averagePool2d"]
+    assert pooled("l2_pool2d", **options) == ["pad", "l2Pool2d"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"window_dimensions": (3, 3), "padding": (1, 0, 0, 1)},
+        {"window_dimensions": (2, 2), "strides": (2, 2), "output_shape_rounding": "ceil"},
+        {"window_dimensions": (2, 2), "strides": (2, 2), "output_sizes": (3, 4)},
+    ],
+    ids=str,
+)
+def test_padding_is_put_in_front_of_the_pool(options: dict[str, Any]) -> None:
+    assert pooled("max_pool2d", **options) == ["pad", "maxPool2d"]
+    assert pooled("average_pool2d", **options) == ["pad", "averagePool2d", "div"]
+
+
+def test_transposed_convolutions() -> None:
+    kernel = [[[[1.0, 2.0], [3.0, 4.0]]]]
+
+    def turned(**options: Any) -> list[str]:
+        return made(lambda b, x: b.conv_transpose2d(x, b.constant(kernel), **options))
+
+    assert turned(strides=(2, 2), output_padding=(1, 1)) == ["convTranspose2d"]
+    assert turned(padding=(1, 0, 0, 1)) == ["convTranspose2d", "slice"]
+    assert turned(dilations=(2, 1)) == ["reverse", "transpose", "conv2d"]
+    assert "convTranspose2d" not in turned(dilations=(2, 1), strides=(2, 1), padding=(1, 1, 1, 1))

@@ -1,0 +1,251 @@
+"""What can be said of an operator for its readers, found by looking at its record and samples."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from webnnm import ops
+from webnnm.autodiff import backward
+from webnnm.dtypes import PRECEDENCE, DataType, is_float
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Operand, OperatorNode
+from webnnm.ops.naming import camel_case, snake_case
+from webnnm.ops.operator import REQUIRED, AnyOperator, Sample, Slot
+
+RULES = ("decompose", "gradient", "reference", "infer")
+
+
+@cache
+def library() -> Mapping[str, AnyOperator]:
+    """Return the operators of the package by name; programs may have registered further ones."""
+    return {name: operator for name, operator in ops.registry().items() if module_of(operator)}
+
+
+@cache
+def module_of(operator: AnyOperator) -> str:
+    """Return the name of the module of webnnm.ops that declares an operator, "" if none does.
+
+    >>> module_of(ops.registry()["matmul"])
+    'matmul'
+    """
+    modules = [
+        importlib.import_module(f"{ops.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(ops.__path__)
+    ]
+    holding = [m for m in modules if any(value is operator for value in vars(m).values())]
+    rules = {getattr(getattr(operator, rule), "__module__", "") for rule in RULES}
+    # Modules that only import the operator hold none of its rules.
+    homes = [m for m in holding if m.__name__ in rules] or holding
+    return homes[0].__name__.rpartition(".")[2] if homes else ""
+
+
+def title_of(module: str) -> str:
+    """Return what a module of webnnm.ops is for, from its first line.
+
+    >>> title_of("reduce")
+    'Reductions along axes: sums, means, norms, extrema, products, variance'
+    """
+    text = importlib.import_module(f"{ops.__name__}.{module}").__doc__ or module
+    return text.splitlines()[0].removesuffix(".")
+
+
+def types_of(slot: Slot, slots: tuple[Slot, ...]) -> str:
+    """Return the data types of an operand in words."""
+    if slot.like is not None:
+        return f"as `{slots[slot.like].name}`"
+    return names_of(slot.dtypes)
+
+
+def names_of(dtypes: frozenset[DataType]) -> str:
+    """Return a set of data types in words.
+
+    >>> names_of(frozenset({"float16", "float32"})), names_of(frozenset(PRECEDENCE))
+    ('float32, float16', 'any')
+    """
+    missing = [dtype for dtype in PRECEDENCE if dtype not in dtypes]
+    if len(missing) <= 2:
+        return "any" + (f" but {', '.join(missing)}" if missing else "")
+    return ", ".join(dtype for dtype in PRECEDENCE if dtype in dtypes)
+
+
+def ranks_of(slot: Slot) -> str:
+    """Return the ranks of an operand in words.
+
+    >>> ranks_of(Slot(name="x", ranks=(1, None))), ranks_of(Slot(name="x", ranks=(2, 2)))
+    ('1 or more', '2')
+    """
+    low, high = slot.ranks
+    if high is None:
+        return f"{low} or more" if low else "any"
+    return str(low) if low == high else f"{low} … {high}"
+
+
+def kind_of(check: Any) -> str:
+    """Return what values a check of an option accepts, from its docstring or its maker's.
+
+    >>> from webnnm.ops import checks
+    >>> kind_of(checks.boolean), kind_of(checks.word("left", "right"))
+    ('True or False', '"left", "right"')
+    """
+    if not inspect.isfunction(check):
+        return ""
+    text, given = inspect.getdoc(check), {}
+    if text is None:  # a closure, which the docstring of its maker describes
+        maker = getattr(sys.modules[check.__module__], check.__qualname__.partition(".")[0], None)
+        text = inspect.getdoc(maker) if inspect.isfunction(maker) else None
+        given = inspect.getclosurevars(check).nonlocals
+    first = (text or "").partition("\n")[0].removesuffix(".")
+    opening = r"(Accept|Return a check (for|that accepts)|Return the option of) "
+    first = re.sub(f"^{opening}", "", first)
+    if "words" in given:
+        return ", ".join(f'"{word}"' for word in given["words"])
+    for name, value in given.items():
+        if value is not None:
+            first = first.replace(f"`{name}` if that is given", str(value))
+            first = first.replace(f"`{name}`", str(value))
+    # A bound that is not given, or lies deeper in the closure, is left out.
+    return re.sub(r",? from `\w+`[^,;]*", "", first)
+
+
+def default_of(value: Any) -> str:
+    """Return a default in words; what None stands for is said by the values."""
+    if value is REQUIRED:
+        return "required"
+    return "–" if value is None else f"`{_plain(value)}`"
+
+
+def notation_value(value: Any) -> str:
+    """Return a value as the notation writes it.
+
+    >>> notation_value((1, 2)), notation_value(False)
+    ('[1, 2]', 'false')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple | list):
+        items: Any = value
+        return f"[{', '.join(notation_value(item) for item in items)}]"
+    return "…" if value is None else str(value)
+
+
+def _plain(value: Any) -> str:
+    return str(list(value)) if isinstance(value, tuple) else repr(value)
+
+
+def call_in_notation(operator: AnyOperator) -> str:
+    """Return a layer of the notation with everything that can be written, "" if there is none.
+
+    >>> call_in_notation(ops.registry()["gemm"])
+    'gemm(b, c=…, alpha=1.0, beta=1.0, aTranspose=false, bTranspose=false)'
+    """
+    rules = operator.layer
+    if rules is None:
+        return ""
+    words = [f"{s.name}=…" if s.option else s.name for s in rules.slots]
+    if rules.folds or rules.many:
+        words.append("…")
+    for name, option in rules.options.items():
+        words.append(f"{camel_case(name)}={notation_value(option.default)}")
+    return f"{operator.name}({', '.join(words)})"
+
+
+def call_in_python(operator: AnyOperator) -> str:
+    """Return a call of the builder's method.
+
+    >>> call_in_python(ops.registry()["gemm"])
+    'b.gemm(a, b, c=None, alpha=1.0, beta=1.0, a_transpose=False, b_transpose=False)'
+    """
+    words: list[str] = []
+    for slot in operator.operands:
+        word = snake_case(slot.name)
+        words.append(f"[{word}, …]" if slot.variadic else word + "=None" * slot.optional)
+    for name, option in operator.options.items():
+        default = "…" if option.default is REQUIRED else _plain(option.default)
+        words.append(f"{name}={default}")
+    return f"b.{snake_case(operator.name)}({', '.join(words)})"
+
+
+Applied = tuple[list[Operand | None], tuple[Operand, ...]]
+
+
+def applied(operator: AnyOperator, sample: Sample) -> Applied:
+    """Apply an operator as a sample has it; return operands and results."""
+    b = GraphBuilder()
+    dtypes = sample.dtypes or ("float32",) * len(sample.shapes)
+    xs = [
+        None if shape is None else b.input(f"x{i}", dtype, shape)
+        for i, (dtype, shape) in enumerate(zip(dtypes, sample.shapes, strict=True))
+    ]
+    several = operator.operands and operator.operands[0].variadic
+    result = b.apply(operator, [xs] if several else xs, sample.options)
+    return xs, result if isinstance(result, tuple) else (result,)
+
+
+def example_of(operator: AnyOperator) -> str:
+    """Return the types of the sample that shows most of an operator, and of its results.
+
+    >>> example_of(ops.registry()["relu"])
+    'float32[2, 3] → float32[2, 3]'
+    """
+    # The first of those with most operands and options.
+    shown = max(operator.samples, key=lambda s: (len(s.shapes), len(s.options)))
+    xs, ys = applied(operator, shown)
+    left, right = (", ".join(str(x.type) if x else "–" for x in side) for side in (xs, ys))
+    given = ", ".join(f"{name}={_plain(value)}" for name, value in shown.options.items())
+    return f"{left} → {right}" + (f" with {given}" if given else "")
+
+
+def differentiable_operands(operator: AnyOperator) -> list[str]:
+    """Return the names of the operands that a gradient flows to, in some sample.
+
+    >>> differentiable_operands(ops.registry()["where"])
+    ['trueValue', 'falseValue']
+    """
+    slots = operator.operands
+    found: set[str] = set()
+    for sample in operator.samples:
+        given, ys = applied(operator, sample)
+        several = slots and slots[0].variadic
+        names = [slots[0 if several else i].name for i, x in enumerate(given) if x]
+        xs = [x for x in given if x]
+        for k, y in enumerate(ys):
+            if is_float(y.dtype):
+                seed = y.builder.input(f"seed{k}", y.dtype, y.shape)
+                arrived = zip(names, backward(y, xs, seed), strict=True)
+                found.update(name for name, gradient in arrived if gradient is not None)
+    return [slot.name for slot in slots if slot.name in found]
+
+
+def parts_of(operator: AnyOperator) -> list[str]:
+    """Return the operators that a decomposition uses, in its samples.
+
+    >>> parts_of(ops.registry()["reduceVariance"])
+    ['mul', 'reduceMean', 'sub']
+    """
+    used: dict[str, None] = {}
+    for sample in operator.samples:
+        for node in _decomposed(operator, sample):
+            used[node.operator.name] = None
+    return [name for name in library() if name in used]
+
+
+def _decomposed(operator: AnyOperator, sample: Sample) -> Iterator[OperatorNode]:
+    _, ys = applied(operator, sample)
+    graph = ys[0].builder.build({str(i): y for i, y in enumerate(ys)})
+    for node in graph.nodes():
+        if isinstance(node, OperatorNode) and node.operator is operator:
+            assert operator.decompose is not None
+            b = ys[0].builder
+            result = operator.decompose(b, *node.operands, **node.options)
+            others = result if isinstance(result, tuple) else (result,)
+            inner = b.build({str(i): y for i, y in enumerate(others)})
+            yield from (n for n in inner.nodes() if isinstance(n, OperatorNode))
+        elif isinstance(node, OperatorNode):
+            yield node

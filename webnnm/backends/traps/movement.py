@@ -1,0 +1,125 @@
+"""Traps of operators that move data: indices that vary or repeat, padding, resampling."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from webnnm.backends.traps.trap import LITERT, Trap
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Node, OperatorNode
+from webnnm.graph.rewrite import Replacement, decomposed
+from webnnm.ops.indices import distinct, known_elements, known_positions, three
+from webnnm.ops.known import known_values
+from webnnm.shapes import count
+
+CONCAT_RANK = 6
+"""Chromium 147 fails to build a graph with a concat of more dimensions, whatever its limits say."""
+
+
+def _joined(b: GraphBuilder, node: Node) -> Replacement | None:
+    """A concat of too many dimensions → one of three."""
+    if not isinstance(node, OperatorNode) or len(node.types[0].shape) <= CONCAT_RANK:
+        return None
+    axis = node.options["axis"]
+    parts = [three(b, part, axis) for part in node.operands if part is not None]
+    return b.reshape(b.concat(parts, axis=1), new_shape=node.types[0].shape)
+
+
+def _edge(b: GraphBuilder, node: Node) -> Replacement | None:
+    """Padding that repeats the edge → a gather along each padded axis."""
+    if not isinstance(node, OperatorNode) or node.options["mode"] != "edge":
+        return None
+    return decomposed(b, node)
+
+
+def _gathered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
+    """Elements by computed indices → one gather from all elements in a row."""
+    if not isinstance(node, OperatorNode) or known_values(node.operands[1]) is not None:
+        return None
+    return decomposed(b, node)
+
+
+def _scattered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
+    """Elements replaced by indices that vary or repeat → each gathers from itself and updates."""
+    if not isinstance(node, OperatorNode):
+        return None
+    x, indices, _ = node.operands
+    assert x is not None
+    assert indices is not None
+    if distinct(known_elements(indices, x.shape, node.options["axis"])):
+        return None
+    return decomposed(b, node)
+
+
+def _scattered_slices(b: GraphBuilder, node: Node) -> Replacement | None:
+    """Slices replaced by indices that may repeat → each gathers from itself and the updates."""
+    if not isinstance(node, OperatorNode):
+        return None
+    x, indices, updates = node.operands
+    assert x is not None
+    assert indices is not None
+    assert updates is not None
+    if updates.rank == 0:
+        rows = b.reshape(indices, new_shape=(1, *indices.shape))
+        return b.scatter_nd(x, rows, b.reshape(updates, new_shape=(1,)))
+    single = count(indices.shape[:-1]) == 1
+    if single or distinct(known_positions(indices, x.shape[: indices.shape[-1]])):
+        return None
+    return decomposed(b, node)
+
+
+def _halfway(b: GraphBuilder, node: Node) -> Replacement | None:
+    """The nearest cell of a centre that lies on a border, where the ratio of sizes is inexact."""
+    if not isinstance(node, OperatorNode) or node.options["mode"] != "nearest-neighbor":
+        return None
+    x, result = node.operands[0], node.types[0].shape
+    assert x is not None
+    for size, target in zip(x.shape, result, strict=True):
+        common = gcd(size, target)
+        # Centre i lies at (i + ½) · size / target, an integer for some i if size / common is even.
+        if size // common % 2 == 0 and target > common:
+            return decomposed(b, node)
+    return None
+
+
+TRAPS = (
+    Trap(
+        operators=frozenset({"concat"}),
+        reason=f"more than {CONCAT_RANK} dimensions fail to build; joined in three dimensions",
+        seen=LITERT,
+        rule=_joined,
+    ),
+    Trap(
+        operators=frozenset({"pad"}),
+        reason="padding with the edge is refused; every padded axis is gathered",
+        seen=LITERT,
+        rule=_edge,
+    ),
+    Trap(
+        operators=frozenset({"gatherElements"}),
+        reason="indices that are no constant are refused; gathered from all elements in a row",
+        seen=LITERT,
+        rule=_gathered_elements,
+    ),
+    Trap(
+        operators=frozenset({"scatterElements"}),
+        reason="indices that are no constant are refused, and updates of the same element would "
+        "be added up; each element is gathered from itself and its updates",
+        seen=LITERT,
+        rule=_scattered_elements,
+    ),
+    Trap(
+        operators=frozenset({"scatterND"}),
+        reason="updates of the same element would be added up, and a single number is refused; "
+        "each element is gathered from itself and the updates",
+        seen=LITERT,
+        rule=_scattered_slices,
+    ),
+    Trap(
+        operators=frozenset({"resample2d"}),
+        reason="a centre on the border of two cells would take the wrong one by rounding; the "
+        "cells are gathered",
+        seen=LITERT,
+        rule=_halfway,
+    ),
+)

@@ -1,0 +1,290 @@
+"""Attention: tokens take from other tokens what fits their queries (spec C.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from webnnm.notation.syntax import Number, Value
+from webnnm.ops import checks, values
+from webnnm.ops.attention import attention
+from webnnm.ops.composite import composed
+from webnnm.ops.dropout import dropped
+from webnnm.ops.features import Conflict, Features
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import Builder, Option, Tensor, TensorType, sample
+from webnnm.ops.positions import BASE
+from webnnm.ops.rotary import require_pairs
+from webnnm.ops.tokens import by_token, require_tokens
+from webnnm.shapes import show
+
+PROJECTED = ("q", "k", "v")
+
+
+def _check_rope(value: Any, *_: TensorType) -> float | None:
+    """Accept whether to rotate, or the base of the angles; None means not to rotate."""
+    if value is None or isinstance(value, bool):
+        return BASE if value else None
+    return checks.positive(value)
+
+
+def _check_shared(value: Any, *_: TensorType) -> int | None:
+    return None if value is None else checks.integer(1)(value)
+
+
+def _read_rope(value: Value) -> float | None:
+    if isinstance(value, Number):
+        return values.positive(value)
+    return BASE if values.boolean(value) else None
+
+
+def _read_share(value: Value) -> float:
+    found = values.number(value)
+    if not 0 <= found < 1:
+        raise ValueError(f"{found} must be from 0 to below 1")
+    return found
+
+
+# The notation: operands that are parameters project, others are projected already.
+
+
+def _implicit(options: Mapping[str, Any], words: Mapping[str, str]) -> Sequence[TensorSlot]:
+    """Return a bias for each projection."""
+    if not options["bias"]:
+        return ()
+    return [
+        # The activation that follows the layer follows the last projection.
+        TensorSlot(
+            name=f"{slot}_bias",
+            word=f"{words[slot]}_b",
+            parameter="additive" if slot == "o" else "zeros",
+        )
+        for slot in (*PROJECTED, "o")
+        if words.get(slot)
+    ]
+
+
+def _sources(layer: Any) -> list[Any]:
+    """Return what queries, keys and values are made from: operands, or what is projected."""
+    flow, *given = layer.operands
+    onto = layer.tensors.get("to", flow)
+    return [
+        base if slot in layer.parameters else operand
+        for slot, operand, base in zip(PROJECTED, given, (flow, onto, onto), strict=True)
+    ]
+
+
+def _shape(layer: ShapeView) -> None:
+    sources: list[Features] = _sources(layer)
+    if any(source.dims is None for source in sources):
+        return
+    for source in sources:
+        require_tokens(layer, source)
+    queries, keys, others = sources
+    if keys.sequence != others.sequence:
+        layer.fail("NNM411", f'keys of "{keys.sequence}", values of "{others.sequence}"')
+    _check_mask(layer, queries, keys)
+    widths = _widths(layer, queries)
+    if widths is None:
+        return
+    for slot, source, width in zip(PROJECTED, sources, widths, strict=True):
+        _project(layer, slot, source, width)
+    width, names = widths[0], [None]
+    if "o" in layer.tensors:
+        width = _learn_output(layer, width)
+        names = list(layer.tensors["o"].names[-1:])
+    assert queries.dims is not None
+    dims = [*queries.dims[:-1], width]
+    try:
+        layer.result.learn(dims)
+    except Conflict:
+        layer.fail("NNM402", f"declared {layer.result}, inferred {show(dims)}", at="shape")
+    layer.result.learn_names([*queries.names[:-1], names[0] or "features"])
+    layer.result.learn_sequence(queries.sequence)
+
+
+def _widths(layer: ShapeView, queries: Features) -> tuple[int, int, int] | None:
+    """Return how many features queries, keys and values have in all heads together."""
+    heads: int = layer.options["heads"]
+    shared: int = layer.options["kv_heads"] or heads
+    if heads % shared:
+        layer.fail("NNM406", f"{heads} heads, {shared} of keys and values", at="kv_heads")
+    size: int | None = layer.options["head_size"]
+    if size is None:
+        # Queries that are declared say what their size is; new ones keep that of the flow.
+        declared = layer.operands[1]
+        width = (declared.dims or [None])[-1] or (queries.dims or [None])[-1]
+        if width is None:
+            return None
+        if width % heads:
+            layer.fail("NNM406", f"{width} features, {heads} heads", at="heads")
+        size = width // heads
+    if layer.options["rope"] is not None:
+        require_pairs(size)
+    return heads * size, shared * size, shared * size
+
+
+def _project(layer: ShapeView, slot: str, source: Features, width: int) -> None:
+    """Let a projection and its source, or a projected operand, learn of each other."""
+    assert source.dims is not None
+    last = len(source.dims) - 1
+    try:
+        if slot in layer.parameters:
+            weight = layer.operands[1 + PROJECTED.index(slot)]
+            weight.learn([source.dims[last], width])
+            source.learn_size(last, (weight.dims or [None])[0])
+            _learn_bias(layer, slot, width)
+        else:
+            source.learn_size(last, width)
+    except Conflict:
+        found = layer.operands[1 + PROJECTED.index(slot)]
+        message = f"{source.dims[last]} features to {width} in all heads, {slot} is {found}"
+        layer.fail("NNM404", message, at=slot)
+
+
+def _learn_output(layer: ShapeView, width: int) -> int | None:
+    """Let the last projection learn its shape; return how many features it gives."""
+    weight, result, flow = layer.tensors["o"], layer.result, layer.flow
+    declared = (weight.dims or [None])[-1] or (result.dims or [None])[-1]
+    out = declared or (flow.dims or [None])[-1]
+    try:
+        weight.learn([width, out])
+    except Conflict:
+        layer.fail("NNM404", f"{width} features in all heads, o is {weight}", at="o")
+    _learn_bias(layer, "o", out)
+    return out
+
+
+def _learn_bias(layer: ShapeView, slot: str, width: int | None) -> None:
+    bias = layer.tensors.get(f"{slot}_bias")
+    if bias is not None:
+        bias.learn([width])
+
+
+def _check_mask(layer: ShapeView, queries: Features, keys: Features) -> None:
+    """Raise NNM405 or NNM411 for a mask that is neither per key nor per pair."""
+    mask = layer.tensors.get("mask")
+    if mask is None or mask.rank is None:
+        return
+    dimensions = mask.rank + (mask.sequence is not None)
+    if dimensions not in (1, 2):
+        message = f"mask {mask} is neither per key, [keys], nor per pair, [queries, keys]"
+        layer.fail("NNM405", message, at="mask")
+    wanted = keys.sequence if dimensions == 1 else queries.sequence
+    if mask.sequence not in (None, wanted):
+        layer.fail("NNM411", f'mask of "{mask.sequence}", tokens of "{wanted}"', at="mask")
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    queries, keys, others = (
+        _projected(b, layer, slot, source)
+        for slot, source in zip(PROJECTED, _sources(layer), strict=True)
+    )
+    # Positions of different sequences have nothing to do with each other.
+    cross = "to" in layer.tensors or keys.sequence != queries.sequence
+    result = attention(
+        b,
+        queries.tensor,
+        keys.tensor,
+        others.tensor,
+        _mask(b, layer, queries),
+        heads=layer.options["heads"],
+        kv_heads=layer.options["kv_heads"],
+        causal=layer.options["causal"],
+        rope=None if cross else layer.options["rope"],
+        drop=partial(_dropped, b, layer),
+    )
+    if "o" in layer.tensors:
+        result = _affine(b, layer, "o", result, layer.tensors["o"])
+    return queries.with_tensor(result).canonical()
+
+
+def _dropped(b: Builder, layer: BuildView, weights: Tensor) -> Tensor:
+    return dropped(b, layer, weights, layer.options["dropout"])
+
+
+def _projected(b: Builder, layer: BuildView, slot: str, source: Laid) -> Laid:
+    laid = by_token(source)
+    if slot not in layer.parameters:
+        return laid
+    weight = layer.operands[1 + PROJECTED.index(slot)]
+    return laid.with_tensor(_affine(b, layer, slot, laid.tensor, weight))
+
+
+def _affine(b: Builder, layer: BuildView, slot: str, x: Tensor, weight: Laid) -> Any:
+    product = b.matmul(x, weight.tensor)
+    bias = layer.tensors.get(f"{slot}_bias")
+    return product if bias is None else product + bias.tensor
+
+
+def _mask(b: Builder, layer: BuildView, queries: Laid) -> Any:
+    """Return the mask in a shape that broadcasts to `[batch, …, heads, queries, keys]`."""
+    laid = layer.tensors.get("mask")
+    if laid is None:
+        return None
+    laid = laid.canonical()
+    if "batch" not in laid.layout:
+        return laid.tensor
+    batch, *inner = laid.tensor.shape
+    between = queries.tensor.rank - len(inner)
+    return b.reshape(laid.tensor, new_shape=(batch, *(1,) * between, *inner))
+
+
+@composed(
+    "attend",
+    summary="attention: softmax(Q·Kᵀ/√size + M)·V in each head",
+    types={"mask": "any"},
+    ranks={"q": (2, None), "k": (2, None), "v": (2, None), "mask": (1, None)},
+    checks={"heads": checks.integer(1)},
+    options={"kv_heads": Option(None, _check_shared), "rope": Option(False, _check_rope)},
+    layer=LayerRules(
+        slots=(
+            *(TensorSlot(name=slot, parameter="projection") for slot in PROJECTED),
+            TensorSlot(name="o", parameter="projection", option=True, optional=True),
+            TensorSlot(name="to", option=True, optional=True, aside=True),
+            TensorSlot(name="mask", option=True, optional=True, promotes=False),
+        ),
+        options={
+            "kv_heads": ValueOption(read=values.integer(1)),
+            "head_size": ValueOption(read=values.integer(1)),
+            "rope": ValueOption(read=_read_rope),
+            "dropout": ValueOption(read=_read_share, default=0.0),
+            "bias": ValueOption(read=values.boolean, default=False),
+        },
+        implicit=_implicit,
+        shape=_shape,
+        build=_build,
+    ),
+    samples=(
+        sample((3, 4), (3, 4), (3, 4)),
+        sample((2, 3, 4), (2, 5, 4), (2, 5, 4), heads=2),
+        sample((2, 3, 8), (2, 5, 4), (2, 5, 4), heads=4, kv_heads=2, causal=True),
+        sample((2, 4, 4), (2, 4, 4), (2, 4, 4), heads=2, causal=True, rope=True),
+        sample((3, 4), (2, 4), (2, 6), (3, 2), rope=100.0),
+        sample(
+            (2, 3, 4),
+            (2, 2, 4),
+            (2, 2, 4),
+            (2, 1, 1, 2),
+            values=(None, None, None, [[[[1, 0]]], [[[1, 1]]]]),
+            dtypes=("float32", "float32", "float32", "uint8"),
+            heads=2,
+        ),
+    ),
+)
+def attend(
+    b: Builder,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    *,
+    heads: int = 1,
+    kv_heads: int | None = None,
+    causal: bool = False,
+    rope: float | None = None,
+) -> Tensor:
+    """Attend with operands `[…, tokens, heads · size]` and a mask for `[…, heads, q, k]`."""
+    return attention(b, q, k, v, mask, heads=heads, kv_heads=kv_heads, causal=causal, rope=rope)

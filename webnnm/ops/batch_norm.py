@@ -1,0 +1,209 @@
+"""Batch normalisation: one mean and variance per channel, given or running."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from webnnm.dtypes import FLOAT
+from webnnm.ops import checks, values
+from webnnm.ops.activation import fused_activation
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.normalising import (
+    HAZARDS,
+    SCALE_AND_BIAS,
+    affine,
+    along,
+    fit,
+    inverse_deviation,
+    narrowed,
+    require_sizes,
+    shared,
+    spread,
+    widened,
+)
+from webnnm.ops.operator import (
+    AnyOperator,
+    Builder,
+    Composite,
+    Option,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.ops.rules import same_shape
+from webnnm.shapes import count
+
+# Running statistics are float32 and say nothing about the layer's type.
+_state = partial(TensorSlot, optional=True, option=True, promotes=False, trainable=False)
+STATES = (_state(name="mean", parameter="zeros"), _state(name="variance", parameter="ones"))
+
+
+def _infer(
+    x: TensorType,
+    mean: TensorType,
+    variance: TensorType,
+    scale: TensorType | None,
+    bias: TensorType | None,
+    *,
+    axis: int,
+    epsilon: float,
+) -> TensorType:
+    tensors = {"mean": mean, "variance": variance, "scale": scale, "bias": bias}
+    require_sizes(x, [axis], tensors)
+    return x
+
+
+def _decompose(
+    b: Builder,
+    x: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    scale: Tensor | None,
+    bias: Tensor | None,
+    *,
+    axis: int,
+    epsilon: float,
+) -> Tensor:
+    # Everything but three steps is done on the few numbers of the channels.
+    factor = inverse_deviation(b, widened(b, variance), epsilon)
+    if scale is not None:
+        factor = factor * widened(b, scale)
+
+    def placed(values: Tensor) -> Tensor:
+        return spread(b, values, [axis], x.rank)
+
+    centred = widened(b, x) - placed(widened(b, mean))
+    offset = None if bias is None else placed(bias)
+    return narrowed(b, affine(b, centred, placed(factor), offset), x)
+
+
+def _earlier(
+    b: Builder, _operator: AnyOperator, operands: Sequence[Any], options: dict[str, Any]
+) -> tuple[Any, ...]:
+    """Apply the fused `activation` of the 2022 draft to the result."""
+    return operands, options, fused_activation(b, options)
+
+
+# The side of the notation.
+
+
+def _implicit(_options: Mapping[str, Any], words: Mapping[str, str]) -> Sequence[TensorSlot]:
+    """Return the running statistics, which the layer owns unless others are given."""
+    return [slot for slot in STATES if slot.name not in words]
+
+
+def _channel(layer: ShapeView | BuildView, names: Sequence[str | None]) -> int:
+    """Return the feature of the option `axis`: `channels`, or the first, if none is written."""
+    roles = layer.axes("axis") or []
+    if not roles:
+        return names.index("channels") if "channels" in names else 0
+    if not isinstance(roles[0], int):
+        layer.fail("NNM310", "statistics are per feature, the sequence has none", at="axis")
+    return roles[0]
+
+
+def _shape(layer: ShapeView) -> None:
+    same_shape(layer)
+    if layer.flow.rank is None:
+        return
+    if not layer.flow.rank:
+        layer.fail("NNM405", "batchNormalization needs a feature dimension")
+    if len({"mean", "variance"} & layer.parameters) == 1:
+        hint = "name both, or none for running statistics"
+        layer.fail("NNM302", "batchNormalization needs mean and variance alike", hint=hint)
+    channel = _channel(layer, layer.flow.names)
+    fit(layer, [channel], "mean", "variance", "scale", "bias")
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0]
+    axis = flow.position(_channel(layer, layer.features[0].names))
+    mean, variance = (shared(layer, slot.name) for slot in STATES)
+    rest = [shared(layer, slot.name) for slot in SCALE_AND_BIAS]
+    options = {"axis": axis, "epsilon": layer.options["epsilon"]}
+    if layer.training and {"mean", "variance"} <= layer.parameters:
+        found = _batch_statistics(b, layer, axis)
+        _move(b, layer, {"mean": mean, "variance": variance}, found)
+        # Gradients flow through these statistics: no backend's method is of use here.
+        result = _decompose(b, flow.tensor, found.mean, found.variance, *rest, **options)
+    else:
+        given = [narrowed(b, statistic, flow.tensor) for statistic in (mean, variance)]
+        result = b.apply(layer.operator, [flow.tensor, *given, *rest], options)
+    return flow.with_tensor(result)
+
+
+class _Statistics(NamedTuple):
+    """Mean and variance per channel, and over how many elements of each they are."""
+
+    mean: Any
+    variance: Any
+    size: Any
+
+
+def _batch_statistics(b: Builder, layer: BuildView, axis: int) -> _Statistics:
+    """Return the statistics of the valid rows of a batch."""
+    flow = layer.operands[0]
+    x = widened(b, flow.tensor)
+    others = [k for k in range(x.rank) if k != axis]
+    size: Any = b.constant(float(count(x.shape[k] for k in others)), "float32")
+    weights: Any = None
+    if layer.rows is not None and "batch" in flow.layout:
+        batch = flow.position("batch")
+        weights = spread(b, layer.rows, [batch], x.rank)
+        size = b.reduce_sum(layer.rows) * (count(x.shape[k] for k in others) / x.shape[batch])
+
+    def mean(values: Tensor) -> Tensor:
+        return b.reduce_sum(values if weights is None else values * weights, axes=others) / size
+
+    centre = mean(x)
+    centred = x - spread(b, centre, [axis], x.rank)
+    return _Statistics(centre, mean(centred * centred), size)
+
+
+def _move(b: Builder, layer: BuildView, running: Mapping[str, Tensor], batch: _Statistics) -> None:
+    """Move the running statistics towards those of a batch."""
+    momentum: float = layer.options["momentum"]
+    one = b.constant(1.0, "float32")
+    unbiased = batch.variance * (batch.size / b.max(batch.size - one, one))
+    for name, found in (("mean", batch.mean), ("variance", unbiased)):
+        layer.update(name, widened(b, running[name]) * momentum + found * (1 - momentum))
+
+
+batch_normalization = Composite(
+    name="batchNormalization",
+    aliases=("batchNorm",),
+    summary="(x − mean)/√(variance + ε) per channel, times scale plus bias",
+    operands=(
+        Slot(name="input", dtypes=FLOAT, ranks=(1, None)),
+        Slot(name="mean", dtypes=FLOAT, ranks=(1, 1), like=0),
+        Slot(name="variance", dtypes=FLOAT, ranks=(1, 1), like=0),
+        along("scale", (1, 1)),
+        along("bias", (1, 1)),
+    ),
+    options={"axis": Option(1, checks.axis), "epsilon": Option(1e-5, checks.number)},
+    native="batchNormalization",
+    infer=_infer,
+    decompose=_decompose,
+    earlier=_earlier,
+    layer=LayerRules(
+        slots=(*STATES, *SCALE_AND_BIAS),
+        options={
+            "axis": ValueOption(read=values.one_axis),
+            "epsilon": ValueOption(read=values.number, default=1e-5),
+            "momentum": ValueOption(read=values.between(0, 1), default=0.9),
+        },
+        implicit=_implicit,
+        shape=_shape,
+        build=_build,
+    ),
+    samples=(
+        sample((2, 3), (3,), (3,), low=0.1),
+        sample((2, 3, 2), (3,), (3,), (3,), (3,), low=0.1, epsilon=0.01),
+        sample((2, 3, 4), (4,), (4,), None, (4,), low=0.1, axis=-1),
+    ),
+    hazards=HAZARDS,
+)

@@ -1,0 +1,205 @@
+"""Convolution along one dimension: a length with channels, or a sequence of features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from webnnm.dtypes import FLOAT
+from webnnm.notation.syntax import Items, Value
+from webnnm.ops import checks, values
+from webnnm.ops.conv_layer import SLOTS, learn_bias, learn_channels, learn_kernel
+from webnnm.ops.convolution import slide
+from webnnm.ops.features import Conflict
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.layout import Laid, Role
+from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
+from webnnm.ops.spatial import numbers
+from webnnm.ops.windows import reach, same_padding
+from webnnm.shapes import Shape, count, show
+
+Ends = tuple[int, int]
+
+
+def _decompose(
+    b: Builder,
+    x: Tensor,
+    kernel: Tensor,
+    bias: Tensor | None,
+    *,
+    padding: Ends,
+    strides: int,
+    dilations: int,
+    groups: int,
+    input_layout: str,
+) -> Tensor:
+    """The convolution of an image of one row."""
+    row = input_layout.index("l")
+    image = b.reshape(x, new_shape=(*x.shape[:row], 1, *x.shape[row:]))
+    found = b.conv2d(
+        image,
+        b.reshape(kernel, new_shape=(*kernel.shape[:2], 1, kernel.shape[2])),
+        bias=bias,
+        padding=(0, 0, *padding),
+        strides=(1, strides),
+        dilations=(1, dilations),
+        groups=groups,
+        input_layout=input_layout.replace("l", "hw"),
+    )
+    return b.reshape(found, new_shape=(*found.shape[:row], *found.shape[row + 1 :]))
+
+
+def _padding(value: Value) -> Ends | str:
+    """Read a number, `[beginning, ending]`, `same` or `valid`."""
+    try:
+        word = values.word("same", "valid")(value)
+    except ValueError:
+        found = values.integers(value)
+    else:
+        return (0, 0) if word == "valid" else word
+    found = found * 2 if not isinstance(value, Items) else found
+    if len(found) != 2 or min(found) < 0:
+        raise ValueError("expected numbers from 0: [beginning, ending]") from None
+    return found[0], found[1]
+
+
+def _ends(options: Mapping[str, Any], size: int, length: int) -> Ends:
+    """Return the padding at both ends."""
+    asked: Ends | str = options["padding"]
+    if isinstance(asked, str):
+        return same_padding(size, reach(length, options["dilations"]), options["strides"])
+    return asked
+
+
+def _roles(layer: ShapeView | BuildView, names: tuple[str | None, ...]) -> tuple[Role, int]:
+    """Return what is the length and what are the channels. Raises NNM405, NNM411."""
+    if len(names) == 2:
+        turned = names[0] == "channels" or names[1] == "length"
+        return (1, 0) if turned else (0, 1)
+    if len(names) != 1:
+        layer.fail(
+            "NNM405",
+            f"{len(names)} feature dimensions, two are needed here",
+            hint="length and channels, or the channels of a sequence",
+        )
+    return "sequence", 0
+
+
+def _shape(layer: ShapeView) -> None:
+    flow, kernel, options = layer.flow, layer.operands[1], layer.options
+    if kernel.undeclared and kernel.dims is None:
+        kernel.learn([None] * 3)
+    if flow.dims is None or kernel.dims is None:
+        return
+    if len(kernel.dims) != 3:
+        layer.fail("NNM405", f"the filter {kernel} has {len(kernel.dims)} dimensions, not 3")
+    length, channels = _roles(layer, flow.names)
+    if length == "sequence" and flow.sequence is None:
+        layer.fail("NNM411", f"{flow} has no sequence", hint="write sequence= on the input")
+    result = layer.result.dims
+    outer = result[channels] if result and len(result) > channels else None
+    learn_channels(layer, kernel, "oil", flow.dims[channels], outer, shared="i")
+    learn_kernel(layer, kernel, 2, options["kernel"])
+    dims = list(flow.dims)
+    names = list[str | None](flow.names)
+    dims[channels], names[channels] = kernel.dims[0], "channels"
+    if isinstance(length, int):
+        names[length] = "length"
+        _learn_length(layer, length, dims)
+    try:
+        layer.result.learn(dims)
+    except Conflict:
+        layer.fail("NNM402", f"declared {layer.result}, inferred {show(dims)}", at="shape")
+    layer.result.learn_names(names)
+    layer.result.learn_sequence(flow.sequence)
+    learn_bias(layer, dims[channels])
+
+
+def _learn_length(layer: ShapeView, axis: int, dims: list[int | None]) -> None:
+    """Put the length of the result into `dims`, or let the kernel follow from it."""
+    kernel, options, size = layer.operands[1], layer.options, dims[axis]
+    assert kernel.dims is not None
+    out = (layer.result.dims or [None] * 2)[axis]
+    explicit = not isinstance(options["padding"], str)
+    if explicit and size and out and (options["strides"], options["dilations"]) == (1, 1):
+        learn_kernel(layer, kernel, 2, size + sum(options["padding"]) - out + 1)
+    length = kernel.dims[2]
+    dims[axis] = _count(options, size, length) if size and length else None
+
+
+def _count(options: Mapping[str, Any], size: int, length: int) -> int:
+    padding = (0, 0, *_ends(options, size, length))
+    steps = (1, options["strides"]), (1, options["dilations"])
+    return slide((1, size), (1, length), padding, *steps)[1].count
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    flow, kernel, options = layer.operands[0], layer.operands[1], layer.options
+    bias = layer.tensors.get("bias")
+    if kernel.lead or (bias and bias.lead):
+        layer.fail("NNM405", "filter and bias have no batch and no sequence")
+    length, channels = _roles(layer, layer.features[0].names)
+    lead: tuple[Role, ...] = tuple(role for role in flow.layout if role not in (length, channels))
+    tail: tuple[Role, ...] = tuple(role for role in flow.layout if role in (length, channels))
+    image = flow.arranged((*lead, *tail)).tensor
+    rows = image.shape[: len(lead)]
+    if len(rows) != 1:
+        image = b.reshape(image, new_shape=(count(rows), *image.shape[len(rows) :]))
+    found = b.apply(
+        layer.operator,
+        [image, kernel.canonical().tensor],
+        {
+            "bias": bias and bias.tensor,
+            "padding": _ends(options, flow.size(length), kernel.features[2]),
+            "strides": options["strides"],
+            "dilations": options["dilations"],
+            "groups": options["groups"],
+            "input_layout": "nlc" if tail[0] == length else "ncl",
+        },
+    )
+    if len(rows) != 1:
+        found = b.reshape(found, new_shape=(*rows, *found.shape[1:]))
+    return Laid(found, (*lead, *tail), flow.sequence)
+
+
+def _fans(shape: Shape, options: Mapping[str, Any]) -> tuple[int, int]:
+    outer, inner, length = shape
+    return inner * length, outer // options["groups"] * length
+
+
+conv1d = Composite(
+    name="conv1d",
+    summary="convolution along one dimension",
+    operands=(
+        Slot(name="input", dtypes=FLOAT, ranks=(3, 3)),
+        Slot(name="filter", dtypes=FLOAT, ranks=(3, 3), like=0),
+        Slot(name="bias", dtypes=FLOAT, ranks=(1, 1), like=0, optional=True, keyword=True),
+    ),
+    options={
+        "padding": Option((0, 0), numbers(2, 0)),
+        "strides": Option(1, checks.integer(1)),
+        "dilations": Option(1, checks.integer(1)),
+        "groups": Option(1, checks.integer(1)),
+        "input_layout": Option("ncl", checks.word("ncl", "nlc")),
+    },
+    decompose=_decompose,
+    layer=LayerRules(
+        slots=SLOTS,
+        options={
+            "filters": ValueOption(read=values.integer(1)),
+            "kernel": ValueOption(read=values.integer(1)),
+            "padding": ValueOption(read=_padding, default=(0, 0)),
+            "strides": ValueOption(read=values.integer(1), default=1),
+            "dilations": ValueOption(read=values.integer(1), default=1),
+            "groups": ValueOption(read=values.integer(1), default=1),
+        },
+        shape=_shape,
+        build=_build,
+        fans=_fans,
+    ),
+    samples=(
+        sample((2, 3, 7), (2, 3, 3)),
+        sample((1, 6, 4), (2, 2, 2), (2,), input_layout="nlc", groups=2, strides=2),
+        sample((1, 2, 8), (2, 2, 3), padding=(1, 2), dilations=2),
+    ),
+)

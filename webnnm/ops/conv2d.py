@@ -1,0 +1,119 @@
+"""Convolution of images, in every layout, with groups, strides and dilations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops.conv_layer import layer_rules
+from webnnm.ops.convolution import (
+    FILTER_LAYOUTS,
+    OPERANDS,
+    TRANSPOSED_FILTER_LAYOUTS,
+    bias_gradient,
+    check_bias,
+    check_channels,
+    earlier,
+    filter_gradient,
+    grouped_filter,
+    options,
+    slide,
+    with_bias,
+)
+from webnnm.ops.operator import Builder, Operator, Tensor, TensorType, sample
+from webnnm.ops.spatial import Pair, Sides, exchanged, height_width, lettered, order, permuted
+from webnnm.ops.windows import unfolded
+from webnnm.shapes import count
+
+
+def _infer(
+    x: TensorType,
+    kernel: TensorType,
+    bias: TensorType | None,
+    *,
+    padding: Sides,
+    strides: Pair,
+    dilations: Pair,
+    groups: int,
+    input_layout: str,
+    filter_layout: str,
+) -> TensorType:
+    image, cells = lettered(input_layout, x.shape), lettered(filter_layout, kernel.shape)
+    filters = check_channels(image, cells, groups, transposed=False)
+    check_bias(bias, filters)
+    rows, columns = slide(height_width(image), height_width(cells), padding, strides, dilations)
+    image |= {"c": filters, "h": rows.count, "w": columns.count}
+    return TensorType(x.dtype, tuple(image[letter] for letter in input_layout))
+
+
+def _gradient(
+    b: Builder, g: Tensor, _y: Tensor, x: Tensor, kernel: Tensor, bias: Tensor | None, **given: Any
+) -> list[Tensor | None]:
+    layout, letters = given["input_layout"], given["filter_layout"]
+    # The same numbers are the filter of the transposed convolution, in and out exchanged.
+    target = exchanged(letters, "i", "o")
+    if target in TRANSPOSED_FILTER_LAYOUTS:
+        back = kernel
+    else:
+        back, target = permuted(b, kernel, target, "iohw"), "iohw"
+    dx = b.conv_transpose2d(
+        g,
+        back,
+        **{**given, "filter_layout": target},
+        output_sizes=height_width(lettered(layout, x.shape)),
+    )
+    size = height_width(lettered(letters, kernel.shape))
+    dw = filter_gradient(b, x, g, size, letters, **given)
+    return [dx, dw, bias_gradient(b, g, bias, layout)]
+
+
+def _reference(
+    np: Any,
+    x: Any,
+    kernel: Any,
+    bias: Any,
+    *,
+    padding: Sides,
+    strides: Pair,
+    dilations: Pair,
+    groups: int,
+    input_layout: str,
+    filter_layout: str,
+) -> Any:
+    wide = np.float32 if x.dtype == np.float16 else x.dtype
+    image = np.astype(np.permute_dims(x, order(input_layout, "nchw")), wide)
+    cells = np.astype(np.permute_dims(kernel, order(filter_layout, "oihw")), wide)
+    windows = slide(image.shape[2:], cells.shape[2:], padding, strides, dilations)
+    places = windows[0].count, windows[1].count
+    # [n, c, rows, kh, columns, kw] → [n, groups, c · kh · kw / groups, rows · columns]
+    patches = np.permute_dims(unfolded(np, image, *windows), (0, 1, 3, 5, 2, 4))
+    columns = np.reshape(patches, (len(image), groups, -1, count(places)))
+    product = np.matmul(grouped_filter(np, cells, groups), columns)
+    result = with_bias(np, np.reshape(product, (len(image), -1, *places)), bias)
+    return np.astype(np.permute_dims(result, order("nchw", input_layout)), x.dtype)
+
+
+conv2d = Operator(
+    name="conv2d",
+    summary="convolution of images",
+    aliases=("conv2D",),
+    operands=OPERANDS,
+    options=options(FILTER_LAYOUTS),
+    infer=_infer,
+    gradient=_gradient,
+    reference=_reference,
+    earlier=earlier,
+    layer=layer_rules(FILTER_LAYOUTS),
+    samples=(
+        sample((1, 2, 4, 5), (3, 2, 2, 3)),
+        sample((2, 1, 4, 3), (2, 1, 3, 2), (2,), padding=(1, 1, 0, 2)),
+        sample((1, 3, 5, 7), (2, 3, 3, 2), strides=(2, 3), padding=(1, 0, 1, 0)),
+        sample((1, 2, 6, 5), (2, 2, 3, 2), dilations=(2, 3)),
+        sample((1, 1, 8, 7), (1, 1, 2, 3), strides=(3, 2), dilations=(2, 2), padding=(0, 1, 2, 1)),
+        sample((2, 4, 3, 4), (6, 2, 2, 2), (6,), groups=2),
+        sample((1, 3, 4, 3), (3, 1, 2, 2), groups=3, strides=(2, 1)),
+        sample((1, 5, 4, 4), (3, 2, 2, 4), groups=2, input_layout="nhwc", filter_layout="hwio"),
+        sample((1, 4, 5, 2), (3, 3, 2, 2), (3,), input_layout="nhwc", filter_layout="ohwi"),
+        sample((1, 4, 3, 4), (1, 2, 2, 4), groups=4, input_layout="nhwc", filter_layout="ihwo"),
+        sample((2, 2, 5, 4), (3, 2, 3, 2), (3,), filter_layout="ohwi", strides=(2, 2)),
+    ),
+)

@@ -1,0 +1,190 @@
+"""Transposed convolution: spreads each cell over a window of a larger image."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops.along import padded
+from webnnm.ops.conv_layer import layer_rules
+from webnnm.ops.convolution import (
+    OPERANDS,
+    TRANSPOSED_FILTER_LAYOUTS,
+    bias_gradient,
+    check_bias,
+    check_channels,
+    earlier,
+    filter_gradient,
+    grow,
+    options,
+    with_bias,
+)
+from webnnm.ops.operator import (
+    Builder,
+    Operator,
+    Option,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.ops.spatial import (
+    exchanged,
+    height_width,
+    lettered,
+    numbers,
+    order,
+    pair_or_none,
+    permuted,
+)
+from webnnm.ops.windows import reach
+from webnnm.shapes import count
+
+
+def _infer(x: TensorType, kernel: TensorType, bias: TensorType | None, **given: Any) -> TensorType:
+    image = lettered(given["input_layout"], x.shape)
+    cells = lettered(given["filter_layout"], kernel.shape)
+    filters = check_channels(image, cells, given["groups"], transposed=True)
+    check_bias(bias, filters)
+    height, width = grow(height_width(image), height_width(cells), **given)
+    image |= {"c": filters, "h": height, "w": width}
+    return TensorType(x.dtype, tuple(image[letter] for letter in given["input_layout"]))
+
+
+def _gradient(
+    b: Builder, g: Tensor, _y: Tensor, x: Tensor, kernel: Tensor, bias: Tensor | None, **given: Any
+) -> list[Tensor | None]:
+    rules = {k: v for k, v in given.items() if k not in ("output_padding", "output_sizes")}
+    letters = given["filter_layout"]
+    # The convolution whose gradient this operator is has the same filter, in and out exchanged.
+    target = exchanged(letters, "i", "o")
+    dx = b.conv2d(g, kernel, **{**rules, "filter_layout": target})
+    size = height_width(lettered(letters, kernel.shape))
+    dw = filter_gradient(b, g, x, size, target, **rules)
+    return [dx, dw, bias_gradient(b, g, bias, given["input_layout"])]
+
+
+def _reference(np: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
+    groups, strides, dilations = given["groups"], given["strides"], given["dilations"]
+    wide = np.float32 if x.dtype == np.float16 else x.dtype
+    image = np.astype(np.permute_dims(x, order(given["input_layout"], "nchw")), wide)
+    cells = np.astype(np.permute_dims(kernel, order(given["filter_layout"], "iohw")), wide)
+    batch, channels, *sizes = image.shape
+    window = cells.shape[2:]
+    matrices = np.reshape(cells, (groups, channels // groups, -1))
+    columns = np.reshape(image, (batch, groups, channels // groups, count(sizes)))
+    product = np.matmul(np.permute_dims(matrices, (0, 2, 1)), columns)
+    spread = np.reshape(product, (batch, -1, *window, *sizes))
+    out = grow(tuple(sizes), window, **given)
+    top, _, left, _ = given["padding"]
+    ends = [(n - 1) * s + 1 for n, s in zip(sizes, strides, strict=True)]
+    canvas = np.zeros(
+        (
+            batch,
+            spread.shape[1],
+            max(ends[0] + (window[0] - 1) * dilations[0], top + out[0]),
+            max(ends[1] + (window[1] - 1) * dilations[1], left + out[1]),
+        ),
+        dtype=wide,
+    )
+    for row in range(window[0]):
+        for column in range(window[1]):
+            y, x0 = row * dilations[0], column * dilations[1]
+            part = canvas[:, :, y : y + ends[0] : strides[0], x0 : x0 + ends[1] : strides[1]]
+            part += spread[:, :, row, column]
+    result = with_bias(np, canvas[:, :, top : top + out[0], left : left + out[1]], bias)
+    return np.astype(np.permute_dims(result, order("nchw", given["input_layout"])), x.dtype)
+
+
+def _decompose(b: Builder, x: Tensor, kernel: Tensor, bias: Tensor | None, **given: Any) -> Tensor:
+    """The convolution of the image, spread with zeros by the strides, with the turned filter."""
+    layout: str = given["input_layout"]
+    letters, groups = given["filter_layout"], given["groups"]
+    sizes, window = lettered(layout, x.shape), lettered(letters, kernel.shape)
+    out = grow(height_width(sizes), height_width(window), **given)
+    padding: list[int] = []
+    starts = [0] * 4
+    for k, letter in enumerate("hw"):
+        axis, span = layout.index(letter), reach(window[letter], given["dilations"][k])
+        x = spread(b, x, axis, given["strides"][k])
+        before: int = span - 1 - given["padding"][2 * k]
+        after = out[k] + span - 1 - before - x.shape[axis]
+        starts[axis] = max(-before, 0)  # what the padding cuts off
+        padding += [max(before, 0), max(after, 0)]
+    found = b.conv2d(
+        x,
+        _turned(b, kernel, letters, groups),
+        bias=bias,
+        padding=padding,
+        dilations=given["dilations"],
+        groups=groups,
+        input_layout=layout,
+    )
+    result = {**sizes, "c": groups * window["o"], "h": out[0], "w": out[1]}
+    wanted = tuple(result[letter] for letter in layout)
+    return found if found.shape == wanted else b.slice(found, starts=starts, sizes=wanted)
+
+
+def _turned(b: Builder, kernel: Tensor, letters: str, groups: int) -> Tensor:
+    """Return the filter, turned by half a circle, as `oihw` of a convolution."""
+    turned = b.reverse(kernel, axes=[letters.index("h"), letters.index("w")])
+    if groups == 1:
+        return permuted(b, turned, letters, "oihw")
+    sizes = lettered(letters, kernel.shape)
+    split = {**sizes, "g": groups, "i": sizes["i"] // groups}
+    parts = letters.replace("i", "gi")
+    turned = b.reshape(turned, new_shape=[split[letter] for letter in parts])
+    merged = {**split, "o": groups * sizes["o"]}
+    return b.reshape(
+        permuted(b, turned, parts, "goihw"), new_shape=[merged[letter] for letter in "oihw"]
+    )
+
+
+def spread(b: Builder, x: Tensor, axis: int, stride: int) -> Tensor:
+    """Put `stride − 1` zeros behind each element along an axis."""
+    if stride == 1:
+        return x
+    lead, tail = x.shape[:axis], x.shape[axis + 1 :]
+    column = b.reshape(x, new_shape=(count(lead), x.shape[axis], 1, count(tail)))
+    return b.reshape(
+        padded(b, column, 2, 0, stride - 1), new_shape=(*lead, x.shape[axis] * stride, *tail)
+    )
+
+
+conv_transpose2d = Operator(
+    name="convTranspose2d",
+    summary="transposed convolution of images",
+    aliases=("convTranspose2D",),
+    operands=OPERANDS,
+    options={
+        **options(TRANSPOSED_FILTER_LAYOUTS),
+        "output_padding": Option((0, 0), numbers(2, 0)),
+        "output_sizes": Option(None, pair_or_none),
+    },
+    infer=_infer,
+    gradient=_gradient,
+    reference=_reference,
+    decompose=_decompose,
+    earlier=earlier,
+    layer=layer_rules(TRANSPOSED_FILTER_LAYOUTS, transposed=True),
+    samples=(
+        sample((1, 2, 3, 4), (2, 3, 2, 3)),
+        sample((2, 2, 3, 2), (2, 1, 3, 2), (1,), padding=(1, 1, 0, 1)),
+        sample((1, 1, 3, 2), (1, 2, 2, 3), strides=(2, 3), padding=(2, 1, 1, 1)),
+        sample((1, 2, 3, 2), (2, 2, 3, 2), strides=(3, 2), output_padding=(2, 1)),
+        sample(
+            (1, 1, 2, 3), (1, 1, 2, 2), strides=(4, 3), output_sizes=(8, 9), padding=(0, 0, 1, 0)
+        ),
+        sample((1, 2, 3, 3), (2, 1, 2, 3), dilations=(2, 3), padding=(1, 2, 1, 0)),
+        sample((2, 4, 2, 3), (4, 3, 2, 2), (6,), groups=2, strides=(2, 1)),
+        sample((1, 3, 2, 3), (2, 2, 3, 3), (2,), input_layout="nhwc", filter_layout="ohwi"),
+        sample(
+            (1, 2, 3, 4),
+            (3, 2, 1, 4),
+            groups=2,
+            strides=(2, 2),
+            dilations=(1, 2),
+            padding=(1, 0, 0, 2),
+            input_layout="nhwc",
+            filter_layout="hwoi",
+        ),
+    ),
+)

@@ -1,0 +1,75 @@
+"""Dropout: some elements become 0 in training, the others grow to keep the mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.dtypes import FLOAT
+from webnnm.notation.syntax import Value
+from webnnm.ops import checks, values
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import (
+    REQUIRED,
+    Builder,
+    Composite,
+    OperatorError,
+    Option,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.ops.rules import same_shape
+
+
+def _share(value: Any, *_: TensorType) -> float:
+    """Accept a number between 0 and 1, both excluded."""
+    found = checks.number(value)
+    if not 0 < found < 1:
+        raise OperatorError("NNM303", f"{found} is not between 0 and 1")
+    return found
+
+
+def _read_share(value: Value) -> float:
+    found = values.number(value)
+    if not 0 < found < 1:
+        raise ValueError(f"{found} must be between 0 and 1, both excluded")
+    return found
+
+
+def _decompose(b: Builder, x: Tensor, *, p: float) -> Tensor:
+    return b.identity(x)
+
+
+def _shape(layer: ShapeView) -> None:
+    if layer.options["p"] is None:
+        layer.fail("NNM304", '"dropout" needs p=')
+    same_shape(layer)
+
+
+def dropped(b: Builder, layer: BuildView, x: Tensor, p: float) -> Tensor:
+    """Return `x` with a share `p` of its elements 0 in training, and as it is elsewhere."""
+    if not layer.training or not p:
+        return x
+    numbers = layer.uniform(x.shape)
+    kept = b.greater_or_equal(numbers, b.constant(p, numbers.dtype))
+    return x * b.cast(kept, type=x.dtype) * (1 / (1 - p))
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0]
+    return flow.with_tensor(dropped(b, layer, flow.tensor, layer.options["p"]))
+
+
+dropout = Composite(
+    name="dropout",
+    summary="the operand itself; in training a new mask each step keeps a share 1 − p of it",
+    operands=(Slot(name="input", dtypes=FLOAT),),
+    options={"p": Option(REQUIRED, _share, positional=True)},
+    decompose=_decompose,
+    layer=LayerRules(
+        options={"p": ValueOption(read=_read_share, operand=True)}, shape=_shape, build=_build
+    ),
+    samples=(sample((2, 3), p=0.5), sample((2, 1, 3), p=0.1)),
+)

@@ -1,0 +1,74 @@
+"""Embedding: integers stand for rows of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops import values
+from webnnm.ops.composite import composed
+from webnnm.ops.features import Conflict
+from webnnm.ops.gather import INDEX_TYPES
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import Builder, Tensor, sample
+
+SIZE = {"size": ValueOption(read=values.integer(1))}
+"""The option of tables: how many rows a new one has."""
+
+
+def learn_table(layer: ShapeView, table: Any, columns: int | None) -> None:
+    """Let a table `[size, columns]` learn what the option `size` and the flow say of it."""
+    size: int | None = layer.options["size"]
+    try:
+        table.learn([size, columns])
+    except Conflict:
+        wanted = f"{size or 'any number of'} rows of {columns or 'any number of'} features"
+        layer.fail("NNM404", f"table {table}, expected {wanted}", at="size")
+
+
+def _shape(layer: ShapeView) -> None:
+    flow, table = layer.operands
+    result = layer.result
+    learn_table(layer, table, result.dims[-1] if result.dims else None)
+    if flow.dims is None:
+        flow.learn(result.dims and result.dims[:-1])
+        return
+    assert table.dims is not None
+    try:
+        result.learn([*flow.dims, table.dims[-1]])
+    except Conflict:
+        message = f"declared {result}, inferred {flow} and {table.dims[-1] or '?'} features"
+        layer.fail("NNM402", message, at="shape")
+    result.learn_names([*flow.names, table.names[-1] or "features"])
+    result.learn_sequence(flow.sequence)
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    flow, table = layer.operands
+    rows = b.apply(layer.operator, [flow.tensor, table.tensor], {})
+    return Laid(rows, (*flow.layout, flow.rank), flow.sequence)
+
+
+@composed(
+    "embedding",
+    summary="the rows of a table that integers stand for",
+    types={"x": "integer"},
+    ranks={"table": (2, 2)},
+    layer=LayerRules(
+        slots=(TensorSlot(name="table", parameter="table"),),
+        options=SIZE,
+        shape=_shape,
+        build=_build,
+        own_type=True,
+    ),
+    samples=(
+        sample((3,), (4, 2), values=([3, 0, 3],), dtypes=("int32", "float32")),
+        sample((2, 2), (3, 5), values=([[0, 2], [1, 1]],), dtypes=("uint8", "float32")),
+        sample((), (3, 2), values=(2,), dtypes=("int64", "float16")),
+    ),
+)
+def embedding(b: Builder, x: Tensor, table: Tensor) -> Tensor:
+    """Gather the rows; what is out of range takes the nearest, negatives count from the end."""
+    if x.dtype not in INDEX_TYPES:
+        x = b.cast(x, type="int64" if x.dtype == "uint64" else "int32")
+    return b.gather(table, x, axis=0)

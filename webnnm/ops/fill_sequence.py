@@ -1,0 +1,102 @@
+"""Numbers in equal steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.dtypes import DataType, holds
+from webnnm.ops import checks, values
+from webnnm.ops.features import Conflict
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.layout import Laid, feature_roles
+from webnnm.ops.operator import (
+    REQUIRED,
+    Builder,
+    Composite,
+    OperatorError,
+    Option,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.shapes import Shape, count, is_integer, show
+
+
+def _number(value: Any, *_: TensorType) -> float:
+    """Accept any number; integers stay what they are."""
+    return int(value) if is_integer(value) else checks.number(value)
+
+
+def _decompose(b: Builder, *, type: DataType, shape: Shape, start: float, delta: float) -> Tensor:
+    numbers = [start + place * delta for place in range(count(shape))]
+    for number in (numbers[0], numbers[-1], start + delta if len(numbers) > 1 else start):
+        if not holds(type, number):
+            raise OperatorError("NNM502", f'{number} of "fillSequence" is no {type}')
+    return b.constant(numbers, type, shape)
+
+
+def _shape(layer: ShapeView) -> None:
+    asked: values.Sizes | None = layer.options["shape"]
+    like = layer.tensors.get("like")
+    if (asked is None) == (like is None):
+        layer.fail("NNM304", '"fillSequence" needs either shape= or like=')
+    if like is not None:
+        if like.dims is not None and like.sequence is None:
+            layer.fail("NNM411", "what like= names has no sequence", at="like")
+        _learn(layer, [], ())
+        layer.result.learn_sequence(like.sequence)
+    elif asked is not None:
+        sizes = [size for size in asked.sizes if isinstance(size, int) and size >= 1]
+        if len(sizes) < len(asked.sizes):
+            layer.fail("NNM109", "the sizes of a sequence are integers from 1", at="shape")
+        _learn(layer, sizes, asked.names or (None,) * len(sizes))
+
+
+def _learn(layer: ShapeView, sizes: list[int], names: Any) -> None:
+    try:
+        layer.result.learn(sizes)
+    except Conflict:
+        layer.fail("NNM402", f"declared {layer.result}, inferred {show(sizes)}", at="shape")
+    layer.result.learn_names(names)
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    steps = {name: layer.options[name] for name in ("start", "delta")}
+    like = layer.tensors.get("like")
+    if like is None:
+        sizes = layer.results[0].sizes()
+        return Laid(b.fill_sequence(layer.dtype, sizes, **steps), feature_roles(len(sizes)))
+    length = like.size("sequence")
+    tensor = b.fill_sequence(layer.dtype, (1, length), **steps)
+    batch = like.size("batch") if "batch" in like.layout else 1
+    return Laid(b.expand(tensor, new_shape=(batch, length)), ("batch", "sequence"), like.sequence)
+
+
+fill_sequence = Composite(
+    name="fillSequence",
+    summary="start, start + delta, … in row-major order",
+    operands=(),
+    options={
+        "type": Option(REQUIRED, checks.data_type, positional=True),
+        "shape": Option(REQUIRED, checks.integers(1), positional=True),
+        "start": Option(0, _number),
+        "delta": Option(1, _number),
+    },
+    decompose=_decompose,
+    layer=LayerRules(
+        slots=(TensorSlot(name="like", option=True, optional=True, promotes=False, aside=True),),
+        options={
+            "shape": ValueOption(read=values.sizes),
+            "start": ValueOption(read=values.number, default=0),
+            "delta": ValueOption(read=values.number, default=1),
+        },
+        shape=_shape,
+        build=_build,
+        starts=True,
+    ),
+    samples=(
+        sample(type="float32", shape=(2, 3)),
+        sample(type="int32", shape=(4,), start=5, delta=-2),
+        sample(type="float16", shape=(), start=0.5),
+    ),
+)

@@ -1,0 +1,58 @@
+"""All features in one dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops import checks
+from webnnm.ops.feature_rules import learn_result
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import (
+    Builder,
+    Composite,
+    OperatorError,
+    Option,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.ops.reshape import balance, reshaped
+from webnnm.shapes import count
+
+
+def _check_axis(value: Any, *types: TensorType) -> int:
+    """Accept the axis at which the second dimension begins; it may lie behind the last."""
+    rank, axis = len(types[0].shape), checks.integer()(value)
+    if not -rank <= axis <= rank:
+        raise OperatorError("NNM308", f"axis {axis}, rank {rank}")
+    return axis + rank if axis < 0 else axis
+
+
+def _decompose(b: Builder, x: Tensor, *, axis: int) -> Tensor:
+    return b.reshape(x, new_shape=(count(x.shape[:axis]), count(x.shape[axis:])))
+
+
+def _shape(layer: ShapeView) -> None:
+    if layer.flow.dims is not None:
+        learn_result(layer, [None], ["features"], layer.flow.sequence)
+        balance(layer)
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0].canonical()
+    lead = [flow.size(role) for role in flow.lead]
+    return reshaped(b, flow, lead, layer.results[0].sizes())
+
+
+flatten = Composite(
+    name="flatten",
+    aliases=("flattenTo2d", "flatten_to_2d"),
+    summary="two dimensions: all before an axis, and all from it on",
+    operands=(Slot(name="input"),),
+    options={"axis": Option(1, _check_axis)},
+    decompose=_decompose,
+    layer=LayerRules(shape=_shape, build=_build),
+    samples=(sample((2, 3, 4)), sample((2, 3, 4), axis=0), sample((2, 3, 4), axis=-1)),
+)

@@ -1,0 +1,68 @@
+"""Elements picked along an axis, by indices of their own for every line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops import checks
+from webnnm.ops.index_layer import gather_elements_rules
+from webnnm.ops.indices import INDEX_TYPES, check_elements, in_range, inside, one_hot, three
+from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, TensorType, sample
+
+
+def _infer(x: TensorType, indices: TensorType, *, axis: int) -> TensorType:
+    check_elements(x, indices, axis)
+    return TensorType(x.dtype, indices.shape)
+
+
+def _decompose(b: Builder, x: Tensor, indices: Tensor, *, axis: int) -> Tensor:
+    before, n, behind = three(b, x, axis).shape
+    lines = [line * n * behind + k for line in range(before) for k in range(behind)]
+    starts = b.constant(lines, "int32", (before, 1, behind))
+    places = starts + inside(b, three(b, indices, axis), n) * behind
+    return b.gather(b.reshape(x, new_shape=(-1,)), b.reshape(places, new_shape=indices.shape))
+
+
+def _gradient(
+    b: Builder, g: Tensor, _y: Tensor, x: Tensor, indices: Tensor, *, axis: int
+) -> list[Tensor | None]:
+    lines = three(b, g, axis)
+    before, m, behind = lines.shape
+    picked = one_hot(b, three(b, indices, axis), x.shape[axis])
+    sent = b.reshape(lines, new_shape=(before, 1, m, behind))
+    total = b.reduce_sum(b.where(picked, sent, b.constant(0, g.dtype)), axes=[2])
+    return [b.reshape(total, new_shape=x.shape), None]
+
+
+def _reference(np: Any, x: Any, indices: Any, *, axis: int) -> Any:
+    return np.take_along_axis(x, in_range(np, indices, x.shape[axis]), axis=axis)
+
+
+gather_elements = Composite(
+    name="gatherElements",
+    summary="elements picked along an axis, by indices of their own for every line",
+    operands=(
+        Slot(name="input", ranks=(1, None)),
+        Slot(name="indices", dtypes=INDEX_TYPES, ranks=(1, None)),
+    ),
+    options={"axis": Option(0, checks.axis)},
+    native="gatherElements",
+    infer=_infer,
+    decompose=_decompose,
+    gradient=_gradient,
+    reference=_reference,
+    layer=gather_elements_rules,
+    samples=(
+        sample((4,), (2,), values=(None, [3, -3]), dtypes=("float32", "int32")),
+        sample(
+            (2, 3, 2),
+            (2, 4, 2),
+            values=(None, [[[0, 2], [2, 0], [0, 2], [-1, -7]], [[1, 1], [1, 9], [0, 0], [2, 1]]]),
+            dtypes=("float32", "int64"),
+            axis=1,
+        ),
+        sample(
+            (2, 3), (2, 2), values=(None, [[2, 0], [1, 1]]), dtypes=("float16", "uint32"), axis=-1
+        ),
+    ),
+)

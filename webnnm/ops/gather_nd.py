@@ -1,0 +1,48 @@
+"""Elements or slices picked by coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops.index_layer import gather_nd_rules
+from webnnm.ops.indices import INDEX_TYPES, check_coordinates, in_range, positions
+from webnnm.ops.operator import Builder, Composite, Slot, Tensor, TensorType, sample
+from webnnm.shapes import count
+
+
+def _infer(x: TensorType, indices: TensorType) -> TensorType:
+    return TensorType(x.dtype, check_coordinates(x, indices)[1])
+
+
+def _decompose(b: Builder, x: Tensor, indices: Tensor) -> Tensor:
+    box, rest = x.shape[: indices.shape[-1]], x.shape[indices.shape[-1] :]
+    cells = b.reshape(x, new_shape=(count(box), *rest))
+    return b.gather(cells, positions(b, indices, box))
+
+
+def _reference(np: Any, x: Any, indices: Any) -> Any:
+    columns = [in_range(np, indices[..., k], x.shape[k]) for k in range(indices.shape[-1])]
+    return x[tuple(columns)]
+
+
+gather_nd = Composite(
+    name="gatherND",
+    summary="elements or slices picked by coordinates",
+    operands=(
+        Slot(name="input", ranks=(1, None)),
+        Slot(name="indices", dtypes=INDEX_TYPES, ranks=(1, None)),
+    ),
+    options={},
+    native="gatherND",
+    infer=_infer,
+    decompose=_decompose,
+    reference=_reference,
+    layer=gather_nd_rules,
+    samples=(
+        sample(
+            (3, 2), (3, 2), values=(None, [[0, 1], [2, -1], [0, 1]]), dtypes=("float32", "int32")
+        ),
+        sample((3, 2, 2), (2, 1), values=(None, [[-4], [1]]), dtypes=("float32", "int64")),
+        sample((3, 4), (2,), values=(None, [2, 9]), dtypes=("float16", "uint32")),
+    ),
+)

@@ -1,0 +1,74 @@
+"""The mean of each channel of an image."""
+
+from __future__ import annotations
+
+from webnnm.dtypes import FLOAT
+from webnnm.ops import checks, values
+from webnnm.ops.features import Conflict
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.layout import Laid, Role
+from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
+from webnnm.ops.pool2d import axes
+from webnnm.ops.reduce import reduced_layout
+from webnnm.ops.spatial import INPUT_LAYOUTS
+from webnnm.ops.spatial_layer import LAYOUT, NAMES, learn_image, places, sizes_of
+
+
+def _decompose(b: Builder, x: Tensor, *, layout: str, keep_dimensions: bool) -> Tensor:
+    return b.reduce_mean(x, axes=axes(layout), keep_dimensions=keep_dimensions)
+
+
+def _shape(layer: ShapeView) -> None:
+    if layer.flow.dims is None:
+        return
+    at = places(layer, layer.flow, layer.options["layout"])
+    channels = sizes_of(layer.flow, at.source)["c"]
+    if layer.options["keep_dimensions"]:
+        learn_image(layer, at, {"c": channels, "h": 1, "w": 1})
+        return
+    try:
+        layer.result.learn([channels])
+    except Conflict:
+        layer.fail("NNM402", f"declared {layer.result}, inferred [{channels}]", at="shape")
+    layer.result.learn_names([NAMES["c"]])
+    layer.result.learn_sequence(layer.flow.sequence)
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    # A reduction needs no layout, so the flow keeps the one that it has.
+    flow, keep = layer.operands[0], layer.options["keep_dimensions"]
+    at = places(layer, layer.features[0], layer.options["layout"])
+    spatial: list[Role] = [at.source["h"], at.source["w"]]
+    axes = sorted(flow.position(feature) for feature in spatial)
+    result = b.reduce_mean(flow.tensor, axes=axes, keep_dimensions=keep)
+    if not keep:
+        return Laid(result, *reduced_layout(flow, spatial, keep=False))
+    moved: dict[int, int] = {at.source[letter]: at.target[letter] for letter in NAMES}
+    layout: tuple[Role, ...] = tuple(
+        moved[role] if isinstance(role, int) else role for role in flow.layout
+    )
+    return Laid(result, layout, flow.sequence)
+
+
+global_average_pool = Composite(
+    name="globalAveragePool",
+    summary="mean of each channel of an image",
+    operands=(Slot(name="input", dtypes=FLOAT, ranks=(4, 4)),),
+    options={
+        "layout": Option("nchw", checks.word(*INPUT_LAYOUTS)),
+        "keep_dimensions": Option(False, checks.boolean),
+    },
+    decompose=_decompose,
+    layer=LayerRules(
+        options={
+            "keep_dimensions": ValueOption(read=values.boolean, default=False),
+            "layout": LAYOUT,
+        },
+        shape=_shape,
+        build=_build,
+    ),
+    samples=(
+        sample((2, 3, 2, 4)),
+        sample((1, 3, 4, 2), layout="nhwc", keep_dimensions=True),
+    ),
+)

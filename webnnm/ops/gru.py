@@ -1,0 +1,298 @@
+"""Gated recurrent unit: over the steps of a sequence, and one step of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from webnnm.ops import checks, values
+from webnnm.ops.activation import Activation
+from webnnm.ops.layer import LayerRules, TensorSlot, ValueOption
+from webnnm.ops.matmul import transposed
+from webnnm.ops.operator import Builder, Composite, Option, Tensor, TensorType, sample
+from webnnm.ops.recurrent import (
+    DIRECTION,
+    DIRECTIONS,
+    HIDDEN_SIZE,
+    RETURN_SEQUENCE,
+    STEPS,
+    activations,
+    backwards,
+    covers,
+    functions,
+    last_states,
+    of_direction,
+    parts,
+    projected,
+    require_shapes,
+    run,
+    sequence,
+    slot,
+    zeros,
+)
+from webnnm.ops.recurrent_layer import (
+    RUN_OPTIONS,
+    WEIGHTS,
+    biases,
+    build_cell,
+    build_run,
+    cell_options,
+    cell_shape,
+    gate_fans,
+    initial,
+    run_shape,
+)
+
+LAYOUTS = ("zrn", "rzn")
+GATES = 3
+ACTIVATIONS = ("sigmoid", "tanh")
+
+OPTIONS = {
+    "reset_after": Option(True, checks.boolean),
+    "layout": Option(LAYOUTS[0], checks.word(*LAYOUTS)),
+    "activations": activations(*ACTIVATIONS),
+}
+CELL_OPTIONS = {
+    **cell_options(*LAYOUTS, activations=ACTIVATIONS),
+    "reset_after": ValueOption(read=values.boolean, default=True),
+}
+
+
+class _Recurrence(NamedTuple):
+    """The recurrent side of a unit, made ready for all steps.
+
+    `matrices` are transposed weights, `biases` their biases: one for all three gates if the reset
+    gate acts behind the product, else one for both gates and one for the candidate n, which comes
+    last in every layout.
+    """
+
+    layout: str
+    functions: Sequence[Callable[[Tensor], Tensor]]
+    matrices: Sequence[Tensor]
+    biases: Sequence[Tensor | None]
+
+    def step(self, b: Builder, entering: Tensor, hidden: Tensor) -> Tensor:
+        """Return the hidden state behind a step, from the projected input and the one before."""
+        gate, candidate = self.functions
+        inputs = parts(b, entering, GATES, 1)
+        after = len(self.matrices) == 1
+        recurrent = parts(b, self._product(b, hidden, 0), GATES if after else GATES - 1, 1)
+        gates = [gate(inputs[k] + recurrent[k]) for k in range(GATES - 1)]
+        z, r = (gates[self.layout.index(letter)] for letter in "zr")
+        again = r * recurrent[-1] if after else self._product(b, r * hidden, 1)
+        return z * hidden + (1 - z) * candidate(inputs[-1] + again)
+
+    def _product(self, b: Builder, x: Tensor, number: int) -> Tensor:
+        product = b.matmul(x, self.matrices[number])
+        bias = self.biases[number]
+        return product if bias is None else product + bias
+
+
+def _recurrence(
+    b: Builder,
+    weight: Tensor,
+    bias: Tensor | None,
+    *,
+    layout: str,
+    activations: Sequence[str | Activation],
+    reset_after: bool,
+) -> _Recurrence:
+    rows, hidden = weight.shape
+    cuts = [0, rows] if reset_after else [0, rows - hidden, rows]
+    matrices: list[Tensor] = []
+    biases: list[Tensor | None] = []
+    for first, end in pairwise(cuts):
+        cut = b.slice(weight, starts=(first, 0), sizes=(end - first, hidden))
+        matrices.append(transposed(b, cut))
+        biases.append(bias and b.slice(bias, starts=(first,), sizes=(end - first,)))
+    return _Recurrence(layout, functions(b, activations), matrices, biases)
+
+
+# Over the steps of a sequence.
+
+
+def _infer(
+    *operands: TensorType | None,
+    steps: int,
+    hidden_size: int,
+    return_sequence: bool,
+    direction: str,
+    **_: Any,
+) -> tuple[TensorType, ...]:
+    x = operands[0]
+    assert x is not None
+    state = (DIRECTIONS[direction], x.shape[1], hidden_size)
+    require_shapes(SLOTS, operands, gates=GATES, lead=state[:1], state=state)
+    found = TensorType(x.dtype, state)
+    return (found, TensorType(x.dtype, (steps, *state))) if return_sequence else (found,)
+
+
+def _decompose(
+    b: Builder,
+    x: Tensor,
+    weight: Tensor,
+    recurrent: Tensor,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
+    hidden: Tensor | None,
+    *,
+    hidden_size: int,
+    return_sequence: bool,
+    direction: str,
+    steps: int,
+    **options: Any,
+) -> tuple[Tensor, ...]:
+    state = (DIRECTIONS[direction], x.shape[1], hidden_size)
+    operands = (x, weight, recurrent, bias, recurrent_bias, hidden)
+    require_shapes(SLOTS, operands, gates=GATES, lead=state[:1], state=state)
+    runs: list[list[tuple[Tensor]]] = []
+    inputs = projected(b, x, weight, bias)
+    for number, backward in enumerate(backwards(direction)):
+        own = (of_direction(b, given, number) for given in (recurrent, recurrent_bias))
+        unit = _recurrence(b, *own, **options)
+        first = (zeros(b, x, state[1:]) if hidden is None else of_direction(b, hidden, number),)
+
+        def step(
+            entering: Tensor, states: tuple[Any, ...], unit: _Recurrence = unit
+        ) -> tuple[Tensor]:
+            return (unit.step(b, entering, states[0]),)
+
+        runs.append(run(inputs[number], first, step, backward=backward))
+    found = last_states(b, runs, direction)
+    return (*found, sequence(b, runs)) if return_sequence else tuple(found)
+
+
+SLOTS = (
+    slot("input", 3),
+    slot("weight", 3),
+    slot("recurrentWeight", 3),
+    slot("bias", 2, optional=True),
+    slot("recurrentBias", 2, optional=True),
+    slot("initialHiddenState", 3, optional=True),
+)
+
+gru = Composite(
+    name="gru",
+    summary="gated recurrent unit over the steps of a sequence",
+    operands=SLOTS,
+    options={
+        "steps": STEPS,
+        "hidden_size": HIDDEN_SIZE,
+        "return_sequence": RETURN_SEQUENCE,
+        "direction": DIRECTION,
+        **OPTIONS,
+    },
+    native="gru",
+    covers=covers,
+    infer=_infer,
+    decompose=_decompose,
+    layer=LayerRules(
+        slots=(*WEIGHTS, *biases("zeros"), initial("initialHiddenState")),
+        options={**RUN_OPTIONS, **CELL_OPTIONS},
+        results=lambda options: 3 if options["return_sequence"] else 2,
+        result_words={"hidden": 1, "sequence": 2},
+        fans=gate_fans(GATES),
+        shape=run_shape("gru", GATES),
+        build=build_run,
+    ),
+    samples=(
+        sample((2, 2, 3), (1, 6, 3), (1, 6, 2), steps=2, hidden_size=2),
+        sample(
+            (2, 2, 3),
+            (2, 6, 3),
+            (2, 6, 2),
+            (2, 6),
+            (2, 6),
+            (2, 2, 2),
+            direction="both",
+            return_sequence=True,
+        ),
+        sample(
+            (3, 1, 2),
+            (1, 6, 2),
+            (1, 6, 2),
+            None,
+            (1, 6),
+            direction="backward",
+            layout="rzn",
+            reset_after=False,
+            activations=["tanh", "sigmoid"],
+        ),
+    ),
+)
+
+
+# One step.
+
+
+def _infer_cell(*operands: TensorType | None, hidden_size: int, **_: Any) -> TensorType:
+    x = operands[0]
+    assert x is not None
+    state = (x.shape[0], hidden_size)
+    require_shapes(CELL_SLOTS, operands, gates=GATES, lead=(), state=state)
+    return TensorType(x.dtype, state)
+
+
+def _decompose_cell(
+    b: Builder,
+    x: Tensor,
+    weight: Tensor,
+    recurrent: Tensor,
+    hidden: Tensor,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
+    *,
+    hidden_size: int,
+    **options: Any,
+) -> Tensor:
+    operands = (x, weight, recurrent, hidden, bias, recurrent_bias)
+    state = (x.shape[0], hidden_size)
+    require_shapes(CELL_SLOTS, operands, gates=GATES, lead=(), state=state)
+    entering = b.matmul(x, transposed(b, weight))
+    if bias is not None:
+        entering = entering + bias
+    return _recurrence(b, recurrent, recurrent_bias, **options).step(b, entering, hidden)
+
+
+CELL_SLOTS = (
+    slot("input", 2),
+    slot("weight", 2),
+    slot("recurrentWeight", 2),
+    slot("hiddenState", 2),
+    slot("bias", 1, optional=True),
+    slot("recurrentBias", 1, optional=True),
+)
+
+gru_cell = Composite(
+    name="gruCell",
+    summary="one step of a gated recurrent unit",
+    operands=CELL_SLOTS,
+    options={"hidden_size": HIDDEN_SIZE, **OPTIONS},
+    native="gruCell",
+    covers=covers,
+    infer=_infer_cell,
+    decompose=_decompose_cell,
+    layer=LayerRules(
+        slots=(*WEIGHTS, TensorSlot(name="hiddenState"), *biases("zeros")),
+        options=CELL_OPTIONS,
+        result_words={"hidden": 0},
+        fans=gate_fans(GATES),
+        shape=cell_shape(GATES),
+        build=build_cell,
+    ),
+    samples=(
+        sample((2, 3), (6, 3), (6, 2), (2, 2), hidden_size=2),
+        sample(
+            (2, 3),
+            (6, 3),
+            (6, 2),
+            (2, 2),
+            (6,),
+            (6,),
+            layout="rzn",
+            reset_after=False,
+            activations=["sigmoid", "sigmoid"],
+        ),
+    ),
+)

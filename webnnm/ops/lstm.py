@@ -1,0 +1,300 @@
+"""Long short-term memory: over the steps of a sequence, and one step of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from webnnm.ops import checks
+from webnnm.ops.activation import Activation
+from webnnm.ops.layer import LayerRules, TensorSlot
+from webnnm.ops.matmul import transposed
+from webnnm.ops.operator import Builder, Composite, Option, Tensor, TensorType, sample
+from webnnm.ops.recurrent import (
+    DIRECTION,
+    DIRECTIONS,
+    HIDDEN_SIZE,
+    RETURN_SEQUENCE,
+    STEPS,
+    activations,
+    backwards,
+    covers,
+    functions,
+    last_states,
+    of_direction,
+    parts,
+    projected,
+    require_shapes,
+    run,
+    sequence,
+    slot,
+    zeros,
+)
+from webnnm.ops.recurrent_layer import (
+    RUN_OPTIONS,
+    WEIGHTS,
+    biases,
+    build_cell,
+    build_run,
+    cell_options,
+    cell_shape,
+    gate_fans,
+    initial,
+    run_shape,
+)
+
+LAYOUTS = ("iofg", "ifgo")
+PEEPHOLES = "iof"
+GATES = 4
+ACTIVATIONS = ("sigmoid", "tanh", "tanh")
+
+OPTIONS = {
+    "layout": Option(LAYOUTS[0], checks.word(*LAYOUTS)),
+    "activations": activations(*ACTIVATIONS),
+}
+BIASES = (
+    *biases("gates"),
+    TensorSlot(name="peepholeWeight", parameter="other", optional=True, option=True),
+)
+CELL_OPTIONS = cell_options(*LAYOUTS, activations=ACTIVATIONS)
+
+
+class _Gates(NamedTuple):
+    """What a step needs to know to take the sums that enter its gates apart."""
+
+    layout: str
+    functions: Sequence[Callable[[Tensor], Tensor]]
+    peepholes: Mapping[str, Tensor]
+
+    def step(self, b: Builder, total: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the hidden and the cell state behind a step."""
+        gate, candidate, output = self.functions
+        sums = dict(zip(self.layout, parts(b, total, GATES, 1), strict=True))
+        for letter, weight in self.peepholes.items():
+            sums[letter] = sums[letter] + cell * weight
+        cell = gate(sums["f"]) * cell + gate(sums["i"]) * candidate(sums["g"])
+        return gate(sums["o"]) * output(cell), cell
+
+
+def _gates(
+    b: Builder, layout: str, activations: Sequence[str | Activation], peephole: Tensor | None
+) -> _Gates:
+    weights = [] if peephole is None else parts(b, peephole, len(PEEPHOLES), 0)
+    return _Gates(layout, functions(b, activations), dict(zip(PEEPHOLES, weights, strict=False)))
+
+
+# Over the steps of a sequence.
+
+
+def _infer(
+    *operands: TensorType | None,
+    steps: int,
+    hidden_size: int,
+    return_sequence: bool,
+    direction: str,
+    **_: Any,
+) -> tuple[TensorType, ...]:
+    x = operands[0]
+    assert x is not None
+    state = (DIRECTIONS[direction], x.shape[1], hidden_size)
+    require_shapes(SLOTS, operands, gates=GATES, lead=state[:1], state=state)
+    found = (TensorType(x.dtype, state),) * 2
+    return (*found, TensorType(x.dtype, (steps, *state))) if return_sequence else found
+
+
+def _decompose(
+    b: Builder,
+    x: Tensor,
+    weight: Tensor,
+    recurrent: Tensor,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
+    peephole: Tensor | None,
+    hidden: Tensor | None,
+    cell: Tensor | None,
+    *,
+    hidden_size: int,
+    return_sequence: bool,
+    direction: str,
+    layout: str,
+    activations: Sequence[str | Activation],
+    **_: Any,
+) -> tuple[Tensor, ...]:
+    state = (DIRECTIONS[direction], x.shape[1], hidden_size)
+    operands = (x, weight, recurrent, bias, recurrent_bias, peephole, hidden, cell)
+    require_shapes(SLOTS, operands, gates=GATES, lead=state[:1], state=state)
+    runs: list[list[tuple[Tensor, Tensor]]] = []
+    inputs = projected(b, x, weight, bias, recurrent_bias)
+    for number, backward in enumerate(backwards(direction)):
+        matrix = transposed(b, of_direction(b, recurrent, number))
+        gates = _gates(b, layout, activations, of_direction(b, peephole, number))
+        first = tuple(
+            zeros(b, x, state[1:]) if given is None else of_direction(b, given, number)
+            for given in (hidden, cell)
+        )
+
+        def step(
+            total: Tensor, states: tuple[Any, ...], gates: _Gates = gates, matrix: Tensor = matrix
+        ) -> tuple[Tensor, Tensor]:
+            before, memory = states
+            return gates.step(b, total + b.matmul(before, matrix), memory)
+
+        runs.append(run(inputs[number], first, step, backward=backward))
+    found = last_states(b, runs, direction)
+    return (*found, sequence(b, runs)) if return_sequence else tuple(found)
+
+
+SLOTS = (
+    slot("input", 3),
+    slot("weight", 3),
+    slot("recurrentWeight", 3),
+    slot("bias", 2, optional=True),
+    slot("recurrentBias", 2, optional=True),
+    slot("peepholeWeight", 2, optional=True),
+    slot("initialHiddenState", 3, optional=True),
+    slot("initialCellState", 3, optional=True),
+)
+
+lstm = Composite(
+    name="lstm",
+    summary="long short-term memory over the steps of a sequence",
+    operands=SLOTS,
+    options={
+        "steps": STEPS,
+        "hidden_size": HIDDEN_SIZE,
+        "return_sequence": RETURN_SEQUENCE,
+        "direction": DIRECTION,
+        **OPTIONS,
+    },
+    native="lstm",
+    covers=covers,
+    infer=_infer,
+    decompose=_decompose,
+    layer=LayerRules(
+        slots=(
+            *WEIGHTS,
+            *BIASES,
+            initial("initialHiddenState"),
+            initial("initialCellState"),
+        ),
+        options={**RUN_OPTIONS, **CELL_OPTIONS},
+        results=lambda options: 4 if options["return_sequence"] else 3,
+        result_words={"hidden": 1, "cell": 2, "sequence": 3},
+        fans=gate_fans(GATES),
+        shape=run_shape("lstm", GATES),
+        build=build_run,
+    ),
+    samples=(
+        sample((2, 2, 3), (1, 8, 3), (1, 8, 2), steps=2, hidden_size=2),
+        sample(
+            (2, 2, 3),
+            (2, 8, 3),
+            (2, 8, 2),
+            (2, 8),
+            (2, 8),
+            (2, 6),
+            (2, 2, 2),
+            (2, 2, 2),
+            direction="both",
+            return_sequence=True,
+        ),
+        sample(
+            (3, 1, 2),
+            (1, 8, 2),
+            (1, 8, 2),
+            (1, 8),
+            None,
+            None,
+            None,
+            (1, 1, 2),
+            direction="backward",
+            layout="ifgo",
+            activations=["sigmoid", "relu", "tanh"],
+        ),
+    ),
+)
+
+
+# One step.
+
+
+def _infer_cell(
+    *operands: TensorType | None, hidden_size: int, **_: Any
+) -> tuple[TensorType, TensorType]:
+    x = operands[0]
+    assert x is not None
+    state = (x.shape[0], hidden_size)
+    require_shapes(CELL_SLOTS, operands, gates=GATES, lead=(), state=state)
+    return TensorType(x.dtype, state), TensorType(x.dtype, state)
+
+
+def _decompose_cell(
+    b: Builder,
+    x: Tensor,
+    weight: Tensor,
+    recurrent: Tensor,
+    hidden: Tensor,
+    cell: Tensor,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
+    peephole: Tensor | None,
+    *,
+    hidden_size: int,
+    layout: str,
+    activations: Sequence[str | Activation],
+) -> tuple[Tensor, Tensor]:
+    operands = (x, weight, recurrent, hidden, cell, bias, recurrent_bias, peephole)
+    state = (x.shape[0], hidden_size)
+    require_shapes(CELL_SLOTS, operands, gates=GATES, lead=(), state=state)
+    total = b.matmul(x, transposed(b, weight))
+    for given in (bias, recurrent_bias):
+        total = total if given is None else total + given
+    gates = _gates(b, layout, activations, peephole)
+    return gates.step(b, total + b.matmul(hidden, transposed(b, recurrent)), cell)
+
+
+CELL_SLOTS = (
+    slot("input", 2),
+    slot("weight", 2),
+    slot("recurrentWeight", 2),
+    slot("hiddenState", 2),
+    slot("cellState", 2),
+    slot("bias", 1, optional=True),
+    slot("recurrentBias", 1, optional=True),
+    slot("peepholeWeight", 1, optional=True),
+)
+
+lstm_cell = Composite(
+    name="lstmCell",
+    summary="one step of a long short-term memory",
+    operands=CELL_SLOTS,
+    options={"hidden_size": HIDDEN_SIZE, **OPTIONS},
+    native="lstmCell",
+    covers=covers,
+    infer=_infer_cell,
+    decompose=_decompose_cell,
+    layer=LayerRules(
+        slots=(*WEIGHTS, TensorSlot(name="hiddenState"), TensorSlot(name="cellState"), *BIASES),
+        options=CELL_OPTIONS,
+        results=lambda _: 2,
+        result_words={"hidden": 0, "cell": 1},
+        fans=gate_fans(GATES),
+        shape=cell_shape(GATES),
+        build=build_cell,
+    ),
+    samples=(
+        sample((2, 3), (8, 3), (8, 2), (2, 2), (2, 2), hidden_size=2),
+        sample(
+            (2, 3),
+            (8, 3),
+            (8, 2),
+            (2, 2),
+            (2, 2),
+            (8,),
+            (8,),
+            (6,),
+            layout="ifgo",
+            activations=["sigmoid", "tanh", "sigmoid"],
+        ),
+    ),
+)

@@ -1,0 +1,159 @@
+"""Normalisation with mean and variance along axes, each computed or given.
+
+Group, layer, instance and batch normalisation are all cases of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.ops import checks, values
+from webnnm.ops.features import Features
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.normalising import (
+    HAZARDS,
+    INPUT,
+    SCALE_AND_BIAS,
+    affine,
+    all_but_first,
+    along,
+    inverse_deviation,
+    narrowed,
+    shape_by_axes,
+    shared,
+    spread,
+    widened,
+)
+from webnnm.ops.operator import Builder, Composite, OperatorError, Option, Tensor, sample
+from webnnm.ops.rules import broadcast_laid, places
+from webnnm.shapes import broadcast, show
+
+
+def _decompose(
+    b: Builder,
+    x: Tensor,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    scale: Tensor | None,
+    bias: Tensor | None,
+    *,
+    axes: Sequence[int],
+    epsilon: float,
+) -> Tensor:
+    sizes = tuple(x.shape[axis] for axis in axes)
+    if mean is None and variance is None:
+        if all(t is None or t.shape == sizes for t in (scale, bias)):
+            return b.layer_normalization(x, scale, bias, axes=axes, epsilon=epsilon)
+        unit = b.layer_normalization(x, axes=axes, epsilon=epsilon)
+    else:
+        unit = _unit(b, x, mean, variance, axes, epsilon)
+    scale, bias = (_placed(b, x, t, axes, name) for name, t in (("scale", scale), ("bias", bias)))
+    return narrowed(b, affine(b, unit, scale, bias), x)
+
+
+def _unit(
+    b: Builder,
+    x: Tensor,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    axes: Sequence[int],
+    epsilon: float,
+) -> Tensor:
+    """Return (x − mean)/√(variance + ε) in float32; what is not given is computed."""
+    others = [axis for axis in range(x.rank) if axis not in axes]
+    mean = _placed(b, x, mean, others, "mean")
+    variance = _placed(b, x, variance, others, "variance")
+    wide = widened(b, x)
+
+    def mean_of(values: Tensor) -> Tensor:
+        return b.reduce_mean(values, axes=axes, keep_dimensions=True)
+
+    centred = wide - (mean_of(wide) if mean is None else widened(b, mean))
+    square = mean_of(centred * centred) if variance is None else widened(b, variance)
+    return centred * inverse_deviation(b, square, epsilon)
+
+
+def _placed(
+    b: Builder, x: Tensor, given: Tensor | None, axes: Sequence[int], name: str
+) -> Tensor | None:
+    """Return a tensor that has the sizes of some axes, or broadcasts as it is."""
+    if given is None:
+        return None
+    if given.shape == tuple(x.shape[axis] for axis in axes):
+        return spread(b, given, axes, x.rank)
+    if broadcast(given.shape, x.shape) == x.shape:
+        return given
+    sizes = show(x.shape[axis] for axis in axes)
+    message = f"{name} is {show(given.shape)}, neither {sizes}, the sizes of the axes {list(axes)}"
+    raise OperatorError("NNM404", f"{message}, nor does it broadcast to {show(x.shape)}")
+
+
+# The side of the notation.
+
+GIVEN = (
+    TensorSlot(name="mean", optional=True, option=True),
+    TensorSlot(name="variance", optional=True, option=True),
+)
+
+
+def _shape(layer: ShapeView) -> None:
+    shape_by_axes(layer)
+    for slot in GIVEN:
+        given = layer.tensors.get(slot.name)
+        if given is not None and given.known and layer.flow.known:
+            _check_broadcast(layer, slot.name, given)
+
+
+def _check_broadcast(layer: ShapeView, name: str, given: Features) -> None:
+    """Raise NNM401 unless a given statistic broadcasts to the flow."""
+    flow = layer.flow.sizes()
+    among = layer.flow.names
+    if len(given.names) <= len(among):
+        sizes = [flow[place] for place in places(given.names, among)]
+        if all(own in (1, size) for own, size in zip(given.sizes(), sizes, strict=True)):
+            return
+    layer.fail("NNM401", f"{name} {given} and {layer.flow}", hint="the shapes do not broadcast")
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    given = [slot.name for slot in GIVEN if slot.name in layer.tensors]
+    laid = [layer.operands[0], *(layer.tensors[name] for name in given)]
+    names = [layer.features[0].names, *(layer.tensor_names(name) for name in given)]
+    (x, *found), layout, sequence = broadcast_laid(layer, laid, names)
+    operands: dict[str, Any] = {
+        # All dimensions are written, so that none is taken for one that is reduced.
+        name: b.reshape(t, new_shape=(1,) * (x.rank - t.rank) + t.shape)
+        for name, t in zip(given, found, strict=True)
+    }
+    operands |= {slot.name: shared(layer, slot.name) for slot in SCALE_AND_BIAS}
+    axes = [layout.index(role) for role in layer.axes("axes")]
+    options = {"axes": axes, "epsilon": layer.options["epsilon"]}
+    return Laid(b.apply(layer.operator, [x], operands | options), layout, sequence)
+
+
+mean_variance_normalization = Composite(
+    name="meanVarianceNormalization",
+    summary="(x − mean)/√(variance + ε), each computed along axes or given, times scale plus bias",
+    operands=(INPUT, along("mean"), along("variance"), along("scale"), along("bias")),
+    options={"axes": Option(None, all_but_first), "epsilon": Option(1e-5, checks.number)},
+    decompose=_decompose,
+    layer=LayerRules(
+        slots=(*SCALE_AND_BIAS, *GIVEN),
+        options={
+            "axes": ValueOption(read=values.axis_names, aliases=("axis",)),
+            "epsilon": ValueOption(read=values.number, default=1e-5),
+        },
+        shape=_shape,
+        build=_build,
+    ),
+    samples=(
+        sample((2, 3, 4), axes=(1, 2)),
+        sample((2, 3, 4), None, None, (4, 2), (2, 1, 1), axes=(2, 0), epsilon=0.01),
+        sample((2, 3, 4), (2,), (2, 1, 1), low=0.1),
+        sample((2, 3), (3,), None, (2,), (2,), axes=(0,)),
+        sample((2, 3), None, (2,), low=0.1),
+    ),
+    hazards=HAZARDS,
+)

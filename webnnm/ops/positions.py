@@ -1,0 +1,98 @@
+"""Positions of tokens: a table that is learnt, or waves that are not."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from webnnm.ops import checks
+from webnnm.ops.composite import composed
+from webnnm.ops.embedding import SIZE, learn_table
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import Builder, OperatorError, Tensor, sample
+from webnnm.ops.rules import same_shape, tensor_options
+from webnnm.ops.tokens import by_token, require_tokens
+from webnnm.shapes import show
+
+BASE = 10000.0
+"""Wavelengths run from 2π to nearly 2π times this."""
+
+
+def rates(size: int, base: float) -> list[float]:
+    """Return how far the angle of each pair of features turns from one token to the next."""
+    return [base ** (-2 * pair / size) for pair in range((size + 1) // 2)]
+
+
+@lru_cache(maxsize=16)
+def _waves(length: int, size: int, base: float) -> array[float]:
+    # Double precision: angles grow with the length, and their sines lose what they lose.
+    turns = rates(size, base)
+
+    def row(position: int) -> Iterable[float]:
+        pairs = ((math.sin(position * turn), math.cos(position * turn)) for turn in turns)
+        return [number for pair in pairs for number in pair][:size]
+
+    return array("d", [number for position in range(length) for number in row(position)])
+
+
+def _shape(layer: ShapeView) -> None:
+    same_shape(layer)
+    require_tokens(layer, layer.flow)
+
+
+def _embedding_shape(layer: ShapeView) -> None:
+    _shape(layer)
+    flow, table = layer.operands
+    learn_table(layer, table, flow.dims[-1] if flow.dims else None)
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    flow, *tables = layer.operands
+    x = by_token(flow)
+    operands: list[Any] = [x.tensor, *(table.tensor for table in tables)]
+    result = b.apply(layer.operator, operands, tensor_options(layer))
+    return x.with_tensor(result).arranged(flow.layout)
+
+
+@composed(
+    "positionalEmbedding",
+    summary="x plus, for each token, the row of a table at its position",
+    ranks={"x": (2, None), "table": (2, 2)},
+    layer=LayerRules(
+        slots=(TensorSlot(name="table", parameter="table"),),
+        options=SIZE,
+        shape=_embedding_shape,
+        build=_build,
+    ),
+    samples=(sample((2, 3), (2, 3)), sample((2, 3, 4), (5, 4))),
+)
+def positional_embedding(b: Builder, x: Tensor, table: Tensor) -> Tensor:
+    """Add the first rows of the table."""
+    *_, length, size = x.shape
+    rows, columns = table.shape
+    if columns != size:
+        raise OperatorError("NNM404", f"{size} features, table {show(table.shape)}")
+    if length > rows:
+        message = f"{length} tokens, the table of positions has {rows} rows"
+        raise OperatorError("NNM711", message, "shorten the sequence, or raise size=")
+    if length < rows:
+        table = b.slice(table, starts=(0, 0), sizes=(length, columns))
+    return x + table
+
+
+@composed(
+    "positionalEncoding",
+    summary="x plus sines and cosines of each token's position",
+    ranks=(2, None),
+    checks={"base": checks.positive},
+    layer=LayerRules(shape=_shape, build=_build),
+    samples=(sample((3, 4)), sample((2, 3, 5), base=100)),
+)
+def positional_encoding(b: Builder, x: Tensor, *, base: float = BASE) -> Tensor:
+    """Add sin(t/base^(2i/F)) at features 2i and cos at 2i + 1 of token t."""
+    *_, length, size = x.shape
+    return x + b.constant(_waves(length, size, base), x.dtype, (length, size))

@@ -1,0 +1,56 @@
+"""A value for every step of a sequence."""
+
+from __future__ import annotations
+
+from webnnm.ops import checks, values
+from webnnm.ops.feature_rules import learn_result
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.layout import Laid, Role
+from webnnm.ops.operator import REQUIRED, Builder, Composite, Option, Slot, Tensor, sample
+
+
+def _decompose(b: Builder, x: Tensor, *, length: int) -> Tensor:
+    batch, *features = x.shape
+    once = b.reshape(x, new_shape=(batch, 1, *features))
+    return b.expand(once, new_shape=(batch, length, *features))
+
+
+def _shape(layer: ShapeView) -> None:
+    flow, like = layer.flow, layer.tensors.get("like")
+    if (layer.options["length"] is None) == (like is None):
+        layer.fail("NNM304", '"repeatSequence" needs either length= or like=')
+    if flow.sequence is not None:
+        layer.fail("NNM411", f'the flow has the sequence "{flow.sequence}" already')
+    if like is not None and like.dims is not None and like.sequence is None:
+        layer.fail("NNM411", "what like= names has no sequence", at="like")
+    if flow.dims is not None:
+        sequence = "sequence" if like is None else like.sequence
+        learn_result(layer, flow.dims, flow.names, sequence)
+        flow.learn(layer.result.dims)
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    flow, like = layer.operands[0].canonical(), layer.tensors.get("like")
+    length = layer.options["length"] if like is None else like.size("sequence")
+    x = flow.tensor
+    if not flow.lead:  # a constant is the same for all samples
+        x = b.reshape(x, new_shape=(1, *x.shape))
+    repeated = b.repeat_sequence(x, length=length)
+    layout: tuple[Role, ...] = ("batch", "sequence", *range(flow.rank))
+    return Laid(repeated, layout, "sequence" if like is None else like.sequence)
+
+
+repeat_sequence = Composite(
+    name="repeatSequence",
+    summary="repetition along a new dimension behind the first",
+    operands=(Slot(name="input", ranks=(1, None)),),
+    options={"length": Option(REQUIRED, checks.integer(1))},
+    decompose=_decompose,
+    layer=LayerRules(
+        slots=(TensorSlot(name="like", option=True, optional=True, promotes=False, aside=True),),
+        options={"length": ValueOption(read=values.integer(1))},
+        shape=_shape,
+        build=_build,
+    ),
+    samples=(sample((2,), length=3), sample((2, 3, 1), length=2)),
+)

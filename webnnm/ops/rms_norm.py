@@ -1,0 +1,57 @@
+"""Normalisation by the root of the mean square, without centring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.ops import checks, values
+from webnnm.ops.layer import LayerRules, ValueOption
+from webnnm.ops.normalising import (
+    HAZARDS,
+    INPUT,
+    SCALE_AND_BIAS,
+    along,
+    build_by_axes,
+    normalised,
+    require_sizes,
+    shape_by_axes,
+)
+from webnnm.ops.operator import Builder, Composite, Option, Tensor, TensorType, sample
+
+
+def _last_axis(value: Any, *types: TensorType) -> tuple[int, ...]:
+    """Accept distinct axes of the first operand; None means the last."""
+    rank = len(types[0].shape)
+    return checks.axes(range(rank)[-1:] if value is None else value, *types)
+
+
+def _decompose(
+    b: Builder, x: Tensor, scale: Tensor | None, *, axes: Sequence[int], epsilon: float
+) -> Tensor:
+    require_sizes(x, axes, {"scale": scale})
+    return normalised(b, x, scale, None, over=axes, by=axes, epsilon=epsilon, centred=False)
+
+
+rms_norm = Composite(
+    name="rmsNorm",
+    summary="x/√(mean x² + ε) along axes, times scale",
+    operands=(INPUT, along("scale")),
+    options={"axes": Option(None, _last_axis), "epsilon": Option(1e-6, checks.number)},
+    decompose=_decompose,
+    layer=LayerRules(
+        slots=SCALE_AND_BIAS[:1],
+        options={
+            "axes": ValueOption(read=values.axis_names, default=(-1,), aliases=("axis",)),
+            "epsilon": ValueOption(read=values.number, default=1e-6),
+        },
+        shape=shape_by_axes,
+        build=build_by_axes,
+    ),
+    samples=(
+        sample((2, 3), axes=(0,)),
+        sample((2, 3, 4), (4,), epsilon=0.01),
+        sample((2, 3, 4), (4, 2), axes=(2, 0)),
+    ),
+    hazards=HAZARDS,
+)

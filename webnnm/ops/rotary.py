@@ -1,0 +1,96 @@
+"""Rotary embedding: pairs of features turn by an angle that grows with the token's position."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from webnnm.ops import checks
+from webnnm.ops.composite import composed
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import Builder, OperatorError, Tensor, sample
+from webnnm.ops.positions import BASE, rates
+from webnnm.ops.rules import same_shape, tensor_options
+from webnnm.ops.tokens import by_token, require_tokens
+
+
+@lru_cache(maxsize=32)
+def _turned(
+    wave: Callable[[float], float], start: int, length: int, size: int, base: float
+) -> array[float]:
+    turns = rates(size, base)
+    positions = range(start, start + length)
+    return array("d", [wave(position * turn) for position in positions for turn in turns])
+
+
+def rotated(b: Builder, x: Tensor, base: float, start: int = 0) -> Any:
+    """Turn the pairs (i, i + size/2) of `x [..., tokens, size]` by position · base^(−2i/size)."""
+    *lead, length, size = x.shape
+    half = size // 2
+    cos, sin = (
+        b.constant(_turned(wave, start, length, size, base), x.dtype, (length, half))
+        for wave in (math.cos, math.sin)
+    )
+    sizes = (*lead, length, half)
+    first, second = (
+        b.slice(x, starts=(*(0 for _ in lead), 0, begin), sizes=sizes) for begin in (0, half)
+    )
+    turned = [first * cos - second * sin, second * cos + first * sin]
+    return b.concat(turned, axis=x.rank - 1)
+
+
+def require_pairs(size: int) -> None:
+    """Raise NNM406 for a head whose features do not pair off."""
+    if size % 2:
+        raise OperatorError("NNM406", f"a head of {size} features has no pairs to rotate")
+
+
+def _shape(layer: ShapeView) -> None:
+    same_shape(layer)
+    require_tokens(layer, layer.flow)
+    width = layer.flow.dims[-1] if layer.flow.dims else None
+    heads: int = layer.options["heads"]
+    if width is not None:
+        if width % heads:
+            layer.fail("NNM406", f"{width} features, {heads} heads", at="heads")
+        require_pairs(width // heads)
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0]
+    x = by_token(flow)
+    result = b.apply(layer.operator, [x.tensor], tensor_options(layer))
+    return x.with_tensor(result).arranged(flow.layout)
+
+
+@composed(
+    "rotaryEmbedding",
+    summary="pairs of features turned by an angle that grows with the token's position",
+    ranks=(2, None),
+    checks={"base": checks.positive, "heads": checks.integer(1)},
+    layer=LayerRules(shape=_shape, build=_build),
+    samples=(
+        sample((3, 4)),
+        sample((2, 3, 8), heads=2, base=100),
+        sample((2, 1, 3, 2), start=5),
+    ),
+)
+def rotary_embedding(
+    b: Builder, x: Tensor, *, base: float = BASE, heads: int = 1, start: int = 0
+) -> Tensor:
+    """Rotate each head by itself; the first token stands at position `start`."""
+    *lead, length, width = x.shape
+    if width % heads:
+        raise OperatorError("NNM406", f"{width} features, {heads} heads")
+    require_pairs(width // heads)
+    if heads == 1:
+        return rotated(b, x, base, start)
+    # Heads go before the tokens and back: rotated as one, they share the angles.
+    order = (*range(len(lead)), len(lead) + 1, len(lead), len(lead) + 2)
+    parts = b.reshape(x, new_shape=(*lead, length, heads, width // heads))
+    parts = rotated(b, b.transpose(parts, permutation=order), base, start)
+    return b.reshape(b.transpose(parts, permutation=order), new_shape=x.shape)

@@ -1,0 +1,110 @@
+"""Elements replaced along an axis, by indices of their own for every line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops import checks
+from webnnm.ops.algebra import zeros_like
+from webnnm.ops.index_layer import scatter_elements_rules
+from webnnm.ops.indices import (
+    INDEX_TYPES,
+    check_elements,
+    distinct,
+    in_range,
+    known_elements,
+    one_hot,
+    three,
+)
+from webnnm.ops.operator import (
+    Builder,
+    Composite,
+    OperatorError,
+    Option,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.shapes import show
+
+
+def _infer(x: TensorType, indices: TensorType, updates: TensorType, *, axis: int) -> TensorType:
+    check_elements(x, indices, axis)
+    if updates.shape != indices.shape:
+        raise OperatorError(
+            "NNM401", f"updates {show(updates.shape)} and indices {show(indices.shape)} differ"
+        )
+    return x
+
+
+def _decompose(b: Builder, x: Tensor, indices: Tensor, updates: Tensor, *, axis: int) -> Tensor:
+    # The last of several updates wins: each element gathers from itself and its updates.
+    n, m = x.shape[axis], indices.shape[axis]
+    hit = one_hot(b, three(b, indices, axis), n)
+    order = b.constant(range(1, m + 1), "int32", (1, 1, m, 1))
+    last = b.reduce_max(b.where(hit, order, b.constant(0, "int32")), axes=[2])
+    own = b.constant(range(n), "int32", (1, n, 1))
+    source = b.where(b.equal(last, b.constant(0, "int32")), own, last + (n - 1))
+    both = b.concat([x, updates], axis=axis)
+    return b.gather_elements(both, b.reshape(source, new_shape=x.shape), axis=axis)
+
+
+def _gradient(
+    b: Builder, g: Tensor, _y: Tensor, x: Tensor, indices: Tensor, updates: Tensor, *, axis: int
+) -> list[Tensor | None]:
+    dx = b.scatter_elements(g, indices, zeros_like(b, updates), axis=axis)
+    du = b.gather_elements(g, indices, axis=axis)
+    if not distinct(known_elements(indices, x.shape, axis)):
+        # Numbers scattered in the same way tell which updates were not overwritten.
+        m = indices.shape[axis]
+        column = b.constant(range(m), "int32", (m, *(1,) * (indices.rank - axis - 1)))
+        order = b.expand(column, new_shape=indices.shape)
+        nothing = b.expand(b.constant(0, "int32"), new_shape=x.shape)
+        written = b.scatter_elements(nothing, indices, order, axis=axis)
+        wins = b.equal(b.gather_elements(written, indices, axis=axis), order)
+        du = b.where(wins, du, b.constant(0, g.dtype))
+    return [dx, None, du]
+
+
+def _reference(np: Any, x: Any, indices: Any, updates: Any, *, axis: int) -> Any:
+    result = np.array(x)
+    np.put_along_axis(result, in_range(np, indices, x.shape[axis]), updates, axis=axis)
+    return result
+
+
+scatter_elements = Composite(
+    name="scatterElements",
+    summary="elements replaced along an axis, by indices of their own for every line",
+    operands=(
+        Slot(name="input", ranks=(1, None)),
+        Slot(name="indices", dtypes=INDEX_TYPES, ranks=(1, None)),
+        Slot(name="updates", ranks=(1, None), like=0),
+    ),
+    options={"axis": Option(0, checks.axis)},
+    native="scatterElements",
+    infer=_infer,
+    decompose=_decompose,
+    gradient=_gradient,
+    reference=_reference,
+    layer=scatter_elements_rules,
+    samples=(
+        sample((4,), (3,), (3,), values=(None, [3, 0, 3]), dtypes=("float32", "int32", "float32")),
+        sample(
+            (2, 3, 2),
+            (2, 2, 2),
+            (2, 2, 2),
+            values=(None, [[[0, 2], [2, 0]], [[1, -2], [-9, 9]]]),
+            dtypes=("float32", "int64", "float32"),
+            axis=1,
+        ),
+        sample(
+            (2, 3),
+            (2, 4),
+            (2, 4),
+            values=(None, [[2, 0, 2, 2], [1, 1, 0, 1]]),
+            dtypes=("float16", "uint32", "float16"),
+            axis=-1,
+        ),
+    ),
+)

@@ -1,0 +1,167 @@
+"""A tensor taken apart along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any
+
+from webnnm.notation.syntax import Items, Value
+from webnnm.ops import checks, values
+from webnnm.ops.along import cut
+from webnnm.ops.features import Conflict
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.layout import Laid, Role
+from webnnm.ops.operator import (
+    REQUIRED,
+    Builder,
+    Composite,
+    OperatorError,
+    Option,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.shapes import is_integer, show
+
+Splits = int | tuple[int, ...]
+
+
+def _check(value: Any, *_: TensorType) -> Splits:
+    """Accept a number of equal parts, or their sizes."""
+    if is_integer(value):
+        return checks.integer(1)(value)
+    found = checks.integers(1)(value)
+    if not found:
+        raise OperatorError("NNM303", "a tensor is split into one part at least")
+    return found
+
+
+def _sizes(size: int, splits: Splits) -> tuple[int, ...]:
+    """Return the sizes of the parts. Raises NNM406 where they do not add up."""
+    if isinstance(splits, int):
+        if size % splits:
+            raise OperatorError("NNM406", f"{size} elements in {splits} equal parts")
+        return (size // splits,) * splits
+    if sum(splits) != size:
+        raise OperatorError("NNM406", f"{size} elements in parts of {show(splits)}")
+    return splits
+
+
+def _infer(x: TensorType, *, splits: Splits, axis: int) -> tuple[TensorType, ...]:
+    sizes = _sizes(x.shape[axis], splits)
+    return tuple(
+        TensorType(x.dtype, (*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes
+    )
+
+
+def _decompose(b: Builder, x: Tensor, *, splits: Splits, axis: int) -> tuple[Tensor, ...]:
+    sizes = _sizes(x.shape[axis], splits)
+    starts = accumulate(sizes, initial=0)
+    return tuple(cut(b, x, axis, start, n) for start, n in zip(starts, sizes, strict=False))
+
+
+def _gradient(b: Builder, g: Any, _y: Any, x: Tensor, *, splits: Splits, axis: int) -> list[Any]:
+    single = len(_sizes(x.shape[axis], splits)) == 1  # its gradient comes without a tuple
+    return [g if single else b.concat(list(g), axis=axis)]
+
+
+def _read(value: Value) -> Splits:
+    """Read a number of equal parts, or a list of sizes."""
+    found = values.integers(value)
+    if not found or min(found) < 1:
+        raise ValueError("expected a number of parts, or their sizes, from 1")
+    return found if isinstance(value, Items) else found[0]
+
+
+def _results(options: Mapping[str, Any]) -> int:
+    splits: Splits | None = options["splits"]
+    return splits if isinstance(splits, int) else len(splits or (1,))
+
+
+def _axis(layer: ShapeView | BuildView) -> Role:
+    """Return the axis, by default the first feature."""
+    roles = layer.axes("axis")
+    return roles[0] if roles else 0
+
+
+def _shape(layer: ShapeView) -> None:
+    flow, splits = layer.flow, layer.options["splits"]
+    if splits is None:
+        layer.fail("NNM304", '"split" needs a number of parts, or their sizes')
+    if flow.rank == 0:
+        layer.fail("NNM405", f"{flow} has no dimension to split")
+    if flow.dims is None:
+        return
+    axis = _axis(layer)
+    try:
+        for result in layer.results:
+            result.learn([None] * len(flow.dims))
+            for k, size in enumerate(flow.dims):
+                if k != axis:
+                    result.learn_size(k, size)
+                    flow.learn_size(k, (result.dims or [])[k])
+            result.learn_names(flow.names)
+            result.learn_sequence(flow.sequence)
+        if isinstance(axis, int):
+            _share(layer, axis, splits)
+    except Conflict:
+        parts = " and ".join(map(str, layer.results))
+        layer.fail("NNM402", f"{flow} does not split into {parts}", at="shape")
+
+
+def _share(layer: ShapeView, axis: int, splits: Splits) -> None:
+    """Exchange sizes along the axis: the whole is the sum of its parts."""
+    flow, results = layer.flow, layer.results
+    assert flow.dims is not None
+    if flow.dims[axis] is None:
+        parts = splits
+        if isinstance(parts, int):  # parts of the same size: one tells what all are
+            known = next((r.dims[axis] for r in results if r.dims and r.dims[axis]), None)
+            parts = () if known is None else (known,) * parts
+        flow.learn_size(axis, sum(parts) or None)
+    whole = flow.dims[axis]
+    if whole is not None:
+        try:
+            sizes = _sizes(whole, splits)
+        except OperatorError as error:
+            layer.fail(error.code, error.message, at="splits")
+        for result, size in zip(results, sizes, strict=True):
+            result.learn_size(axis, size)
+
+
+def _build(b: Builder, layer: BuildView) -> tuple[Laid, ...]:
+    flow = layer.operands[0]
+    axis = flow.position(_axis(layer))
+    parts = b.split(flow.tensor, splits=layer.options["splits"], axis=axis)
+    return tuple(flow.with_tensor(part) for part in parts)
+
+
+split = Composite(
+    name="split",
+    summary="taken apart along an axis, in equal parts or in parts of given sizes",
+    operands=(Slot(name="input", ranks=(1, None)),),
+    options={
+        "splits": Option(REQUIRED, _check, positional=True),
+        "axis": Option(0, checks.axis),
+    },
+    native="split",
+    infer=_infer,
+    decompose=_decompose,
+    gradient=_gradient,
+    layer=LayerRules(
+        options={
+            "splits": ValueOption(read=_read, operand=True),
+            "axis": ValueOption(read=values.one_axis),
+        },
+        shape=_shape,
+        build=_build,
+        results=_results,
+    ),
+    samples=(
+        sample((4, 3), splits=2),
+        sample((2, 6, 2), splits=(1, 3, 2), axis=1),
+        sample((3, 2), splits=(2,), axis=-1),
+    ),
+)

@@ -1,0 +1,152 @@
+"""Dimensions of one element taken away and put in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.ops import checks, values
+from webnnm.ops.feature_rules import learn_result
+from webnnm.ops.features import Conflict
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.layout import Laid, Role
+from webnnm.ops.operator import (
+    REQUIRED,
+    Builder,
+    Composite,
+    OperatorError,
+    Option,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.ops.reshape import reshaped
+from webnnm.shapes import MAX_DIMENSION, show
+
+Ints = tuple[int, ...]
+
+
+def _single(value: Any, *types: TensorType) -> Ints:
+    """Accept axes of one element; None means all of them."""
+    shape = types[0].shape
+    if value is None:
+        return tuple(axis for axis, size in enumerate(shape) if size == 1)
+    axes = checks.axes(value, *types)
+    for axis in axes:
+        if shape[axis] != 1:
+            raise OperatorError(
+                "NNM303", f"axis {axis} of {show(shape)} has {shape[axis]} elements"
+            )
+    return axes
+
+
+def _without(b: Builder, x: Tensor, *, axes: Ints) -> Tensor:
+    return b.reshape(x, new_shape=[n for axis, n in enumerate(x.shape) if axis not in axes])
+
+
+def _new(value: Any, *types: TensorType) -> Ints:
+    """Accept axes of the result; negative ones count from its end."""
+    given = checks.integers(-MAX_DIMENSION)(value)
+    ranked = TensorType(types[0].dtype, (1,) * (len(types[0].shape) + len(given)))
+    return checks.axes(given, ranked)
+
+
+def _with(b: Builder, x: Tensor, *, axes: Ints) -> Tensor:
+    sizes = iter(x.shape)
+    rank = x.rank + len(axes)
+    return b.reshape(x, new_shape=[1 if axis in axes else next(sizes) for axis in range(rank)])
+
+
+def _dropped(layer: ShapeView | BuildView, sizes: list[int | None]) -> list[int]:
+    """Return the features that a squeeze takes away. Raises NNM310 for others than features."""
+    if layer.options["axes"] is None:
+        return [k for k, size in enumerate(sizes) if size == 1]
+    roles = layer.axes("axes") or []
+    features = [role for role in roles if isinstance(role, int)]
+    if len(features) < len(roles):
+        layer.fail("NNM310", '"squeeze" takes features away, no sequence', at="axes")
+    return features
+
+
+def _squeeze_shape(layer: ShapeView) -> None:
+    flow = layer.flow
+    if flow.dims is None or (layer.options["axes"] is None and not flow.known):
+        return
+    dropped = _dropped(layer, flow.dims)
+    for k in dropped:
+        try:
+            flow.learn_size(k, 1)
+        except Conflict:
+            layer.fail("NNM303", f"{flow} has {flow.dims[k]} elements in axis {k}", at="axes")
+    kept = [k for k in range(len(flow.dims)) if k not in dropped]
+    dims, names = [flow.dims[k] for k in kept], [flow.names[k] for k in kept]
+    learn_result(layer, dims, names, flow.sequence)
+
+
+def _squeeze_build(b: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0]
+    dropped = _dropped(layer, list(flow.features))
+    tensor = b.squeeze(flow.tensor, axes=[flow.position(k) for k in dropped])
+    kept = [k for k in range(flow.rank) if k not in dropped]
+    layout: list[Role] = [
+        kept.index(role) if isinstance(role, int) else role
+        for role in flow.layout
+        if role not in dropped
+    ]
+    return Laid(tensor, tuple(layout), flow.sequence)
+
+
+def _places(layer: ShapeView) -> Ints:
+    """Return the features of the result that are new."""
+    assert layer.flow.dims is not None
+    return _new(layer.options["axes"], TensorType("float32", (1,) * len(layer.flow.dims)))
+
+
+def _unsqueeze_shape(layer: ShapeView) -> None:
+    flow = layer.flow
+    if layer.options["axes"] is None:
+        layer.fail("NNM304", '"unsqueeze" needs axes=')
+    if flow.dims is None:
+        return
+    new = _places(layer)
+    cells = iter(zip(flow.dims, flow.names, strict=True))
+    rank = len(flow.dims) + len(new)
+    found = [(1, None) if k in new else next(cells) for k in range(rank)]
+    learn_result(
+        layer, [size for size, _ in found], [name for _, name in found], layer.flow.sequence
+    )
+
+
+def _unsqueeze_build(b: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0].canonical()
+    lead = [flow.size(role) for role in flow.lead]
+    return reshaped(b, flow, lead, layer.results[0].sizes())
+
+
+squeeze = Composite(
+    name="squeeze",
+    summary="dimensions of one element taken away",
+    operands=(Slot(name="input"),),
+    options={"axes": Option(None, _single)},
+    decompose=_without,
+    layer=LayerRules(
+        options={"axes": ValueOption(read=values.axis_names, aliases=("axis",))},
+        shape=_squeeze_shape,
+        build=_squeeze_build,
+    ),
+    samples=(sample((1, 3, 1)), sample((1, 3, 1, 2), axes=(-2,))),
+)
+
+unsqueeze = Composite(
+    name="unsqueeze",
+    summary="dimensions of one element put in",
+    operands=(Slot(name="input"),),
+    options={"axes": Option(REQUIRED, _new)},
+    decompose=_with,
+    layer=LayerRules(
+        options={"axes": ValueOption(read=values.integers, aliases=("axis",))},
+        shape=_unsqueeze_shape,
+        build=_unsqueeze_build,
+    ),
+    samples=(sample((2, 3), axes=(1,)), sample((2, 3), axes=(0, -2)), sample((), axes=(0,))),
+)

@@ -1,0 +1,76 @@
+"""A tensor repeated along its axes."""
+
+from __future__ import annotations
+
+from webnnm.ops import checks, values
+from webnnm.ops.feature_rules import learn_result, per_feature
+from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.layout import Laid
+from webnnm.ops.operator import (
+    REQUIRED,
+    Builder,
+    Composite,
+    Option,
+    Slot,
+    Tensor,
+    TensorType,
+    sample,
+)
+from webnnm.shapes import count
+
+Ints = tuple[int, ...]
+
+
+def _infer(x: TensorType, *, repetitions: Ints) -> TensorType:
+    return TensorType(x.dtype, tuple(n * r for n, r in zip(x.shape, repetitions, strict=True)))
+
+
+def _decompose(b: Builder, x: Tensor, *, repetitions: Ints) -> Tensor:
+    for axis, times in enumerate(repetitions):
+        if times > 1:
+            before, behind = count(x.shape[:axis]), count(x.shape[axis:])
+            shape = (*x.shape[:axis], times * x.shape[axis], *x.shape[axis + 1 :])
+            once = b.reshape(x, new_shape=(before, 1, behind))
+            x = b.reshape(b.expand(once, new_shape=(before, times, behind)), new_shape=shape)
+    return x
+
+
+def _shape(layer: ShapeView) -> None:
+    flow = layer.flow
+    if layer.options["repetitions"] is None:
+        layer.fail("NNM304", '"tile" needs repetitions=')
+    if flow.dims is not None:
+        times = per_feature(layer, "repetitions", flow.names, 1, low=1)
+        sizes = zip(flow.dims, times, strict=True)
+        dims = [None if n is None else n * r for n, r in sizes]
+        learn_result(layer, dims, flow.names, flow.sequence)
+
+
+def _build(b: Builder, layer: BuildView) -> Laid:
+    flow = layer.operands[0]
+    repetitions = [1] * flow.tensor.rank
+    names = layer.features[0].names
+    for feature, times in enumerate(per_feature(layer, "repetitions", names, 1)):
+        repetitions[flow.position(feature)] = times
+    return flow.with_tensor(b.tile(flow.tensor, repetitions=repetitions))
+
+
+tile = Composite(
+    name="tile",
+    summary="repetition along every axis",
+    operands=(Slot(name="input"),),
+    options={"repetitions": Option(REQUIRED, checks.per_axis(1, 1), positional=True)},
+    native="tile",
+    infer=_infer,
+    decompose=_decompose,
+    layer=LayerRules(
+        options={"repetitions": ValueOption(read=values.sizes, operand=True)},
+        shape=_shape,
+        build=_build,
+    ),
+    samples=(
+        sample((2, 3), repetitions=(1, 2)),
+        sample((2, 1, 3), repetitions=(3, 2, 2)),
+        sample((), repetitions=()),
+    ),
+)
