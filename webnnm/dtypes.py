@@ -23,7 +23,7 @@ PRECEDENCE: tuple[DataType, ...] = get_args(DataType)
 """All types in the order of `DataType`: of types that meet, the first wins (spec B.5)."""
 
 FLOAT: frozenset[DataType] = frozenset({"float32", "float16"})
-SIGNED: frozenset[DataType] = FLOAT.union(("int64", "int32", "int8", "int4"))
+SIGNED: frozenset[DataType] = FLOAT.union(("int64", "int32", "int8"))
 ANY: frozenset[DataType] = frozenset[DataType](PRECEDENCE)
 
 _BITS: dict[DataType, int] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.browser import jobs
@@ -51,14 +51,27 @@ JOBS = {
     "negative integer exponents": job(
         "pow", [2, -2, 1, -1, 0, 5], [-1, -2, -3, -3, -1, 3], dtype="int32"
     ),
+    "long integers and their zero points": Application(
+        "dequantizeLinear",
+        (
+            Packed.of(HostArray.of([16777217, -5], "int32")),
+            Packed.of(HostArray.of([0.5], "float32")),
+            Packed.of(HostArray.of([16777216], "int32")),
+        ),
+    ),
     "integer powers": job("pow", [2, -2, 0, 5], [3, 3, 0, 2], dtype="int32"),
 }
 
 
 async def test_numbers_are_those_of_the_reference(pyodide_page: PyodidePage) -> None:
-    answers = await jobs.answers(pyodide_page, JOBS)
+    await check(pyodide_page, JOBS)
+
+
+async def check(page: PyodidePage, applications: Mapping[str, Application]) -> None:
+    """Run jobs in the page; fail with the list of those that differ from the reference."""
+    answers = await jobs.answers(page, applications)
     wrong: list[str] = []
-    for name, own in JOBS.items():
+    for name, own in applications.items():
         answer = answers[name]
         graph, feeds = own.graph()
         values = {key: array.values() for key, array in feeds.items()}
@@ -75,3 +88,19 @@ async def test_numbers_are_those_of_the_reference(pyodide_page: PyodidePage) -> 
 def same(a: float, b: float) -> bool:
     """Tell whether two numbers are the same, up to rounding."""
     return (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=1e-6)
+
+
+HIGH = (2, 1, 2, 1, 2, 1, 2, 2)
+RANKS = {
+    f"{name} of {len(HIGH)} dimensions along {axes}": Application(
+        name,
+        (Packed.of(HostArray.of([0.5 + k / 64 for k in range(32)], "float32", HIGH)),),
+        {"axes": axes, "keep_dimensions": keep},
+    )
+    for name in ("reduceSum", "reduceMax", "reduceMean", "reduceL2", "reduceLogSumExp")
+    for axes, keep in (((0, 2, 4, 6), False), ((1, 2, 3, 7), True))
+}
+
+
+async def test_reductions_of_many_dimensions(pyodide_page: PyodidePage) -> None:
+    await check(pyodide_page, RANKS)

@@ -10,41 +10,17 @@ import pytest
 from tests.unit.ops.cases import CASES, build, np
 from tests.unit.ops.families import some
 from tests.unit.ops.families.convolution import cases
+from tests.unit.rewriting import names, out_of_traps
 from webnnm.backends.reference import evaluate
 from webnnm.backends.traps.convolution import TRAPS
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import Graph, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, rewrite
+from webnnm.graph.node import Graph, Operand, OperatorNode
 
 NAMES = frozenset[str]().union(*(trap.operators for trap in TRAPS))
 
 
-def out_of_traps(graph: Graph) -> Graph:
-    """Apply the rules until none has anything left to do, as the legaliser does."""
-
-    def rule(b: GraphBuilder, node: Node) -> Replacement | None:
-        if isinstance(node, OperatorNode):
-            for trap in TRAPS:
-                if node.operator.name in trap.operators:
-                    found = trap.rule(b, node)
-                    if found is not None:
-                        return found
-        return None
-
-    for _ in range(4):
-        fitted = rewrite(graph, rule)
-        if fitted is graph:
-            return graph
-        graph = fitted
-    raise AssertionError("the rules never end")
-
-
-def names(graph: Graph) -> list[str]:
-    return [node.operator.name for node in graph.nodes() if isinstance(node, OperatorNode)]
-
-
 def check(graph: Graph, feeds: dict[str, Any]) -> Graph:
-    fitted = out_of_traps(graph)
+    fitted = out_of_traps(graph, TRAPS)
     expected, found = (evaluate(g, feeds, wide=True) for g in (graph, fitted))
     for name, value in expected.items():
         # The shares of real cells are constants of the image's type.

@@ -55,6 +55,8 @@ def legalise(graph: Graph, limits: Mapping[str, Any]) -> tuple[Graph, list[str]]
     guarded = rewrite(graph, legaliser.guard)
     if guarded is not graph:
         graph = legaliser.fitted(guarded)
+    # What stands in for an operator may be its operand.
+    graph = legaliser.distinct_outputs(graph)
     legaliser.check_constants(graph)
     return graph, legaliser.rewrites()
 

@@ -1,4 +1,4 @@
-"""Layer rules of operators that move data: numbers per feature, sizes of the result."""
+"""Layer rules of operators that move data: numbers per feature, an axis, sizes of the result."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from webnnm.errors import suggestion
 from webnnm.ops import values
 from webnnm.ops.features import Conflict, Dims
 from webnnm.ops.layer import BuildView, ShapeView
+from webnnm.ops.layout import Role
 from webnnm.shapes import show
 
 
@@ -49,6 +50,12 @@ def per_feature(
             rule = "" if low is None else f" from {low}"
             layer.fail("NNM303", f"expected integers{rule}", at=option)
     return found
+
+
+def axis_or_first(layer: ShapeView | BuildView) -> Role:
+    """Return what `axis=` names, by default the first feature."""
+    roles = layer.axes("axis")
+    return roles[0] if roles else 0
 
 
 def learn_result(

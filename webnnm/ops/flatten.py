@@ -48,7 +48,7 @@ def _build(b: Builder, layer: BuildView) -> Laid:
 
 flatten = Composite(
     name="flatten",
-    aliases=("flattenTo2d", "flatten_to_2d"),
+    aliases=("flattenTo2d",),
     summary="two dimensions: all before an axis, and all from it on",
     operands=(Slot(name="input"),),
     options={"axis": Option(1, _check_axis)},

@@ -7,7 +7,7 @@ from typing import Any
 from webnnm.notation.syntax import Percent
 from webnnm.ops import checks, values
 from webnnm.ops.algebra import as_number, zeros_like
-from webnnm.ops.feature_rules import learn_result
+from webnnm.ops.feature_rules import axis_or_first, learn_result
 from webnnm.ops.index_shapes import constant_index_shape
 from webnnm.ops.indices import INDEX_TYPES, distinct, in_range, inside, known_positions, wrapped
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
@@ -62,11 +62,6 @@ def _positions(layer: ShapeView | BuildView) -> list[tuple[Role, Any]]:
     return sorted(pairs, key=lambda p: p[0] if isinstance(p[0], int) else -1, reverse=True)
 
 
-def _axis(layer: ShapeView | BuildView) -> Role:
-    roles = layer.axes("axis")
-    return roles[0] if roles else 0
-
-
 def _shape(layer: ShapeView) -> None:
     flow = layer.flow
     if flow.dims is None:
@@ -85,7 +80,7 @@ def _shape(layer: ShapeView) -> None:
                 return
             index, index_names = indices.dims, indices.names
             sequence = sequence or indices.sequence
-        axis = _axis(layer)
+        axis = axis_or_first(layer)
         _check_range(layer, axis)
         at = axis if isinstance(axis, int) else 0
         gone = 1 if isinstance(axis, int) else 0
@@ -137,7 +132,7 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     if layer.options["data"] is not None:
         sizes = [size or 0 for size in constant_index_shape(layer, layer.features[0])]
         data = layer.options["data"]
-        axis = _axis(layer)
+        axis = axis_or_first(layer)
         length = flow.size(axis)
         wrong = next((index for index in data if not -length <= index < length), None)
         if wrong is not None:
@@ -145,7 +140,7 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
         indices = builder.constant([i % length for i in data], "int32", sizes)
         return _taken(builder, flow, Laid(indices, tuple(range(len(sizes)))), axis)
     if "indices" in layer.tensors:
-        return _taken(builder, flow, layer.tensors["indices"].canonical(), _axis(layer))
+        return _taken(builder, flow, layer.tensors["indices"].canonical(), axis_or_first(layer))
     for axis, position in _positions(layer):
         flow = _at_position(builder, layer, flow, axis, position)
     return flow

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from webnnm.ops import values
-from webnnm.ops.feature_rules import learn_result
+from webnnm.ops.feature_rules import axis_or_first, learn_result
 from webnnm.ops.features import Dims, Features
 from webnnm.ops.layer import BuildView, ShapeView
 from webnnm.ops.rules import same_shape
@@ -63,8 +63,7 @@ def elements(layer: ShapeView | BuildView, flow: Features, indices: IndexTensor)
     """Return what indices along an axis say, None while that is not known."""
     if flow.dims is None:
         return None
-    roles = layer.axes("axis") or [0]
-    axis = roles[0]
+    axis = axis_or_first(layer)
     if not isinstance(axis, int):
         layer.fail("NNM310", "elements are picked per sample and position", at="axis")
     if not flow.dims:

@@ -83,7 +83,7 @@ def between(size: int, target: int) -> tuple[list[int], list[int], list[float]]:
     places = [(cell + 0.5) * size / target - 0.5 for cell in range(target)]
     inside = [min(max(place, 0.0), size - 1.0) for place in places]
     first = [math.floor(place) for place in inside]
-    second = [min(cell + 1, size - 1) for cell in first]
+    second = [math.ceil(place) for place in inside]
     return first, second, [place - cell for place, cell in zip(inside, first, strict=True)]
 
 

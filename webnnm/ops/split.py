@@ -9,9 +9,10 @@ from typing import Any
 from webnnm.notation.syntax import Items, Value
 from webnnm.ops import checks, values
 from webnnm.ops.along import cut
+from webnnm.ops.feature_rules import axis_or_first
 from webnnm.ops.features import Conflict
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid, Role
+from webnnm.ops.layout import Laid
 from webnnm.ops.operator import (
     REQUIRED,
     Builder,
@@ -80,12 +81,6 @@ def _results(options: Mapping[str, Any]) -> int:
     return splits if isinstance(splits, int) else len(splits or (1,))
 
 
-def _axis(layer: ShapeView | BuildView) -> Role:
-    """Return the axis, by default the first feature."""
-    roles = layer.axes("axis")
-    return roles[0] if roles else 0
-
-
 def _shape(layer: ShapeView) -> None:
     flow, splits = layer.flow, layer.options["splits"]
     if splits is None:
@@ -94,7 +89,7 @@ def _shape(layer: ShapeView) -> None:
         layer.fail("NNM405", f"{flow} has no dimension to split")
     if flow.dims is None:
         return
-    axis = _axis(layer)
+    axis = axis_or_first(layer)
     try:
         for result in layer.results:
             result.learn([None] * len(flow.dims))
@@ -133,7 +128,7 @@ def _share(layer: ShapeView, axis: int, splits: Splits) -> None:
 
 def _build(b: Builder, layer: BuildView) -> tuple[Laid, ...]:
     flow = layer.operands[0]
-    axis = flow.position(_axis(layer))
+    axis = flow.position(axis_or_first(layer))
     parts = b.split(flow.tensor, splits=layer.options["splits"], axis=axis)
     return tuple(flow.with_tensor(part) for part in parts)
 

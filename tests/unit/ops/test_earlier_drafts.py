@@ -58,7 +58,7 @@ SAME: dict[str, tuple[Any, Call, Call]] = {
     ),
     "flattenTo2d": (
         X,
-        lambda b, x: b.flatten_to_2d(x, axis=2),
+        lambda b, x: b.flatten_to2d(x, axis=2),
         lambda b, x: b.reshape(x, new_shape=[6, 4]),
     ),
     "padding in a constant": (

@@ -17,9 +17,8 @@ INT = "int32"
 
 def refused(name: str, shapes: tuple[Any, ...], **options: Any) -> OperatorError:
     b = GraphBuilder()
-    types = [
-        shape if shape and isinstance(shape[0], str) else ("float32", shape) for shape in shapes
-    ]
+    typed = (bool(shape) and isinstance(shape[0], str) for shape in shapes)
+    types = [s if own else ("float32", s) for s, own in zip(shapes, typed, strict=True)]
     with pytest.raises(OperatorError) as caught:
         operands = [b.input(f"x{i}", *type) for i, type in enumerate(types)]
         getattr(b, name)(*operands, **options)

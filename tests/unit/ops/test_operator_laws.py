@@ -154,7 +154,7 @@ def test_missing_option_is_refused(operator: AnyOperator, name: str) -> None:
 @every_operator
 def test_wrong_number_of_operands_is_refused(operator: AnyOperator) -> None:
     b, operands, options = given(operator)
-    variadic = operator.operands[0].variadic
+    variadic = bool(operator.operands) and operator.operands[0].variadic
     extra = [b.input("extra", "float32", [])] * (1 + len(operator.operands))
     wrong = [] if variadic else [*operands, *extra]
     with pytest.raises(OperatorError) as caught:

@@ -12,6 +12,8 @@ from webnnm.backends.traps import (
     division,
     movement,
     numbers,
+    quantisation,
+    ranks,
     recurrent,
 )
 from webnnm.backends.traps.trap import LITERT as LITERT
@@ -23,6 +25,8 @@ TRAPS = (
     *division.TRAPS,
     *movement.TRAPS,
     *numbers.TRAPS,
+    *quantisation.TRAPS,
+    *ranks.TRAPS,
     *recurrent.TRAPS,
     *constants.TRAPS,
 )

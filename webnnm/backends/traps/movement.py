@@ -8,21 +8,9 @@ from webnnm.backends.traps.trap import LITERT, Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed
-from webnnm.ops.indices import distinct, known_elements, known_positions, three
+from webnnm.ops.indices import distinct, known_elements, known_positions
 from webnnm.ops.known import known_values
 from webnnm.shapes import count
-
-CONCAT_RANK = 6
-"""Chromium 147 fails to build a graph with a concat of more dimensions, whatever its limits say."""
-
-
-def _joined(b: GraphBuilder, node: Node) -> Replacement | None:
-    """A concat of too many dimensions → one of three."""
-    if not isinstance(node, OperatorNode) or len(node.types[0].shape) <= CONCAT_RANK:
-        return None
-    axis = node.options["axis"]
-    parts = [three(b, part, axis) for part in node.operands if part is not None]
-    return b.reshape(b.concat(parts, axis=1), new_shape=node.types[0].shape)
 
 
 def _edge(b: GraphBuilder, node: Node) -> Replacement | None:
@@ -83,12 +71,6 @@ def _halfway(b: GraphBuilder, node: Node) -> Replacement | None:
 
 
 TRAPS = (
-    Trap(
-        operators=frozenset({"concat"}),
-        reason=f"more than {CONCAT_RANK} dimensions fail to build; joined in three dimensions",
-        seen=LITERT,
-        rule=_joined,
-    ),
     Trap(
         operators=frozenset({"pad"}),
         reason="padding with the edge is refused; every padded axis is gathered",

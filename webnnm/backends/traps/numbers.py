@@ -33,8 +33,9 @@ def _exponential(b: GraphBuilder, node: Node) -> Operand:
 
 
 def _sign(b: GraphBuilder, node: Node) -> Operand | None:
+    """sign(x) → max(sign(x), min(−1, x)): the sign is the larger, and a NaN on the right stays."""
     (x,) = _operands(node)
-    return b.where(b.equal(x, x), _again(b, node, x), x) if is_float(x.dtype) else None
+    return b.max(_again(b, node, x), b.min(-1.0, x)) if is_float(x.dtype) else None
 
 
 def _extremum(b: GraphBuilder, node: Node) -> Operand | None:

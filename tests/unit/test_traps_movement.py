@@ -1,0 +1,129 @@
+"""The rewrites around Chromium's traps in moving data keep what is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.unit.ops.cases import CASES, build, np
+from tests.unit.ops.families import some
+from tests.unit.ops.families.movement import cases
+from tests.unit.rewriting import names, out_of_traps
+from webnnm.backends.reference import evaluate
+from webnnm.backends.traps import movement, ranks
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Graph, Operand
+
+TRAPS = (*movement.TRAPS, *ranks.TRAPS)
+NAMES = frozenset[str]().union(*(trap.operators for trap in TRAPS))
+
+
+def check(graph: Graph, feeds: dict[str, Any]) -> Graph:
+    fitted = out_of_traps(graph, TRAPS)
+    expected, found = (evaluate(g, feeds, wide=True) for g in (graph, fitted))
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-12)
+    return fitted
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.operator.name in NAMES], ids=str)
+def test_samples_compute_the_same(case: Any) -> None:
+    built = build(case)
+    check(built.builder.build({"y": built.results[0]}), dict(built.feeds))
+
+
+def test_random_cases_compute_the_same() -> None:
+    for drawn in some(cases, 200):
+        if drawn.name in NAMES:
+            built = build(drawn.case)
+            check(built.builder.build({"y": built.results[0]}), dict(built.feeds))
+
+
+def made(make: Callable[[GraphBuilder, Operand], Operand], *shape: int) -> list[str]:
+    """Return the operators of what is made of a tensor, out of the traps."""
+    b = GraphBuilder()
+    y = make(b, b.input("x", "float32", shape))
+    feeds = {"x": np.arange(np.prod(shape)).reshape(shape), "i": [[2], [0]], "k": [[0, 1]]}
+    used = {name: value for name, value in feeds.items() if name in b.build({"y": y}).inputs}
+    return names(check(b.build({"y": y}), used))
+
+
+def test_padding_with_the_edge_alone_is_gathered() -> None:
+    sides = {"beginning_padding": (1, 0), "ending_padding": (0, 2)}
+    assert made(lambda b, x: b.pad(x, mode="edge", **sides), 2, 3) == ["gather", "gather"]
+    for mode in ("constant", "reflection"):
+        assert made(lambda b, x, mode=mode: b.pad(x, mode=mode, **sides), 2, 3) == ["pad"]
+
+
+def test_constant_indices_of_elements_stay() -> None:
+    def constant(b: GraphBuilder, x: Operand) -> Operand:
+        return b.gather_elements(x, b.constant([[0, 0, 0]], "int32"))
+
+    def computed(b: GraphBuilder, x: Operand) -> Operand:
+        return b.gather_elements(x, b.input("k", "int32", [1, 2]))
+
+    assert made(constant, 2, 3) == ["gatherElements"]
+    assert "gatherElements" not in made(computed, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("indices", "stays"),
+    [([[2], [0]], True), ([[2], [2]], False), ([[2], [-1]], False), ([[2], [9]], False)],
+)
+def test_repeated_indices_are_not_scattered(indices: Any, stays: bool) -> None:
+    def slices(b: GraphBuilder, x: Operand) -> Operand:
+        return b.scatter_nd(x, b.constant(indices, "int32"), b.constant([[7.0, 8], [9, 6]]))
+
+    def elements(b: GraphBuilder, x: Operand) -> Operand:
+        wide = b.constant([indices[0] * 2, indices[1] * 2], "int32")
+        return b.scatter_elements(x, wide, b.constant([[7.0, 8], [9, 6]]))
+
+    assert (made(slices, 3, 2) == ["scatterND"]) is stays
+    assert (made(elements, 3, 2) == ["scatterElements"]) is stays
+
+
+def test_a_single_index_that_varies_is_scattered() -> None:
+    def one(b: GraphBuilder, x: Operand) -> Operand:
+        return b.scatter_nd(x, b.input("k", "int32", [1, 2]), b.constant([7.0]))
+
+    def two(b: GraphBuilder, x: Operand) -> Operand:
+        return b.scatter_nd(x, b.input("i", "int32", [2, 1]), b.constant([[7.0, 8], [9, 6]]))
+
+    assert made(one, 3, 2) == ["scatterND"]
+    assert "scatterND" not in made(two, 3, 2)
+
+
+def test_a_single_number_is_scattered_as_a_list() -> None:
+    def number(b: GraphBuilder, x: Operand) -> Operand:
+        return b.scatter_nd(x, b.constant([1], "int32"), b.constant(7.0))
+
+    assert made(number, 3)[-1] == "scatterND"
+
+
+@pytest.mark.parametrize(
+    ("size", "target", "stays"), [(2, 4, True), (6, 3, True), (9, 5, True), (10, 3, False)]
+)
+def test_centres_on_a_border(size: int, target: int, stays: bool) -> None:
+    found = made(lambda b, x: b.resample2d(x, sizes=[target, 1]), 1, 1, size, 1)
+    assert (found == ["resample2d"]) is stays
+
+
+def test_many_dimensions_are_joined_in_three() -> None:
+    shape = (2, 1, 1, 1, 2, 1, 2)
+    found = made(lambda b, x: b.concat([x, x], axis=4), *shape)
+    assert found == ["reshape", "concat", "reshape"]
+    assert made(lambda b, x: b.concat([x, x], axis=4), *shape[1:]) == ["concat"]
+
+
+def test_many_dimensions_are_reduced_as_rows() -> None:
+    shape = (2, 1, 3, 1, 2, 1, 2)
+    assert made(lambda b, x: b.reduce_sum(x, axes=[5, 6]), *shape) == [
+        "reshape",
+        "reshape",
+        "reduceSum",
+        "reshape",
+    ]
+    assert "transpose" in made(lambda b, x: b.reduce_mean(x, axes=[0, 3, 4]), *shape)
+    assert made(lambda b, x: b.reduce_max(x, axes=[0]), *shape[1:]) == ["reduceMax"]

@@ -1,0 +1,28 @@
+"""The trap of long integers in quantisation: they are computed in float32."""
+
+from __future__ import annotations
+
+from webnnm.backends.traps.trap import LITERT, Trap
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Node, OperatorNode
+from webnnm.graph.rewrite import Replacement, decomposed
+from webnnm.ops.quantize import LONG
+
+
+def _long(b: GraphBuilder, node: Node) -> Replacement | None:
+    """(De)quantisation with integers of 32 bits → its parts, in 64 bits."""
+    if not isinstance(node, OperatorNode):
+        return None
+    zero_point = node.operands[-1]
+    assert zero_point is not None
+    return decomposed(b, node) if zero_point.dtype in LONG else None
+
+
+TRAPS = (
+    Trap(
+        operators=frozenset({"quantizeLinear", "dequantizeLinear"}),
+        reason="integers of 32 bits would lose their last digits in float32; computed in int64",
+        seen=LITERT,
+        rule=_long,
+    ),
+)

@@ -1,0 +1,74 @@
+"""Traps of ranks: operators that fail to build with as many dimensions as their limits allow."""
+
+from __future__ import annotations
+
+from webnnm.backends.traps.trap import LITERT, Trap
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement
+from webnnm.ops.indices import three
+from webnnm.shapes import count
+
+MAX_RANK = 6
+"""Chromium 147 fails to build these with more dimensions, though its limits say eight."""
+
+REDUCTIONS = frozenset(
+    {
+        "reduceL1",
+        "reduceL2",
+        "reduceLogSum",
+        "reduceLogSumExp",
+        "reduceMax",
+        "reduceMean",
+        "reduceMin",
+        "reduceProduct",
+        "reduceSum",
+        "reduceSumSquare",
+    }
+)
+
+
+def _joined(b: GraphBuilder, node: Node) -> Replacement | None:
+    """A concat of too many dimensions → one of three."""
+    if not isinstance(node, OperatorNode) or len(node.types[0].shape) <= MAX_RANK:
+        return None
+    axis = node.options["axis"]
+    parts = [three(b, part, axis) for part in node.operands if part is not None]
+    return b.reshape(b.concat(parts, axis=1), new_shape=node.types[0].shape)
+
+
+def _reduced(b: GraphBuilder, node: Node) -> Operand | None:
+    """A reduction of too many dimensions → one of rows, what goes being last."""
+    if not isinstance(node, OperatorNode):
+        return None
+    (x,) = node.operands
+    assert x is not None
+    if x.rank <= MAX_RANK:
+        return None
+    axes = node.options["axes"]
+    long = [k for k, size in enumerate(x.shape) if size > 1]
+    goes = [k in axes for k in long]
+    order = sorted(range(len(long)), key=goes.__getitem__)
+    moved = b.reshape(x, new_shape=[x.shape[k] for k in long])
+    if order != sorted(order):
+        moved = b.transpose(moved, permutation=order)
+    kept = count(x.shape[k] for k in long if k not in axes)
+    rows = b.reshape(moved, new_shape=(kept, count(x.shape) // kept))
+    found = b.apply(node.operator, [rows], {"axes": (1,)})
+    return b.reshape(found, new_shape=node.types[0].shape)
+
+
+TRAPS = (
+    Trap(
+        operators=frozenset({"concat"}),
+        reason=f"more than {MAX_RANK} dimensions fail to build; joined in three dimensions",
+        seen=LITERT,
+        rule=_joined,
+    ),
+    Trap(
+        operators=REDUCTIONS,
+        reason=f"more than {MAX_RANK} dimensions fail to build; reduced as rows",
+        seen=LITERT,
+        rule=_reduced,
+    ),
+)
