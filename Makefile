@@ -2,11 +2,11 @@
 PYTHON ?= python3
 VENV := .venv/bin
 SETUP := $(PYTHON) -m tools.setup
-# Further words for pytest: make test ARGS="tests/unit -x"
+# Further words for pytest: make test ARGS="tests/unit -x"; for parity, a seed
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test operators serve wheel release-wheel lint bench clean
+.PHONY: help setup demo test operators parity parity-fixtures serve wheel release-wheel lint bench clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -26,6 +26,12 @@ test: ## set up, lint, then run every test
 operators: ## record the conformance of both backends, write docs/operators.md anew
 	@$(SETUP) site
 	@$(VENV)/python -m tools.operators --record
+
+parity: ## compare operators and gradients with PyTorch, which it installs into .cache
+	@$(PYTHON) -m tools.parity live $(ARGS)
+
+parity-fixtures: ## write the fixtures of tests/parity anew from PyTorch
+	@$(PYTHON) -m tools.parity write_fixtures
 
 serve: ## serve the site on localhost
 	@$(SETUP) site

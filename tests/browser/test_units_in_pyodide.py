@@ -15,7 +15,7 @@ SPECIFICATION = Path(__file__).resolve().parents[3] / "shared" / "spec"
 TIME_LIMIT = 600
 """Seconds; a minute is usual."""
 CHROMIUM_ONLY = frozenset(
-    {"ops", "graph", "training", "golden", "operators.json", "webnn_ops.json"}
+    {"backends", "ops", "graph", "training", "golden", "operators.json", "webnn_ops.json"}
 )
 TEXT_FILES = (".py", ".json", ".nnm", ".txt", ".csv", ".md", ".abnf")
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.unit.backends.rewriting import names, out_of_traps
 from tests.unit.ops.cases import CASES, build, np
 from tests.unit.ops.families import some
 from tests.unit.ops.families.convolution import cases
-from tests.unit.rewriting import names, out_of_traps
 from webnnm.backends.reference import evaluate
 from webnnm.backends.traps.convolution import TRAPS
 from webnnm.graph.builder import GraphBuilder
