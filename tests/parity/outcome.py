@@ -40,10 +40,10 @@ def draw_operands(case: Case, seed: int) -> Arrays:
     }
 
 
-def draw_weights(shapes: Sequence[Shape], seed: int) -> Arrays:
-    """Return weights for results of these shapes."""
+def draw_weights(case: Case, shapes: Sequence[Shape], seed: int) -> Arrays:
+    """Return weights for the results of a case, which have these shapes."""
     rng = np.random.default_rng([seed, 1])
-    return {index: _draw(rng, shape, "normal") for index, shape in enumerate(shapes)}
+    return {index: _draw(rng, shape, case.weights) for index, shape in enumerate(shapes)}
 
 
 def _draw(rng: np.random.Generator, shape: Shape, kind: str) -> Any:
@@ -51,8 +51,9 @@ def _draw(rng: np.random.Generator, shape: Shape, kind: str) -> Any:
         mask = rng.integers(0, 2, shape, dtype=np.uint8)
         mask[..., :2] = 1  # with one key alone its weight is 1, and the gradient all rounding
         return mask
-    if kind == "positive":
-        return rng.uniform(0.5, 2, shape).astype(np.float32)
+    ranges = {"positive": (0.5, 2), "small": (-0.75, 0.75)}
+    if kind in ranges:
+        return np.asarray(rng.uniform(*ranges[kind], shape), np.float32)
     return np.asarray(rng.standard_normal(shape, dtype=np.float32))
 
 

@@ -35,7 +35,7 @@ def expected(case: Case, seed: int) -> tuple[Arrays, Arrays, Outcome]:
     name = f"{case.operator}:{case.reference}" if case.reference else case.operator
     made = REFERENCES[name](*given, **case.options)
     results = dict(enumerate(made if isinstance(made, tuple) else (made,)))
-    weights = draw_weights([tuple(y.shape) for y in results.values()], seed)
+    weights = draw_weights(case, [tuple(y.shape) for y in results.values()], seed)
     loss = sum((y * torch.from_numpy(weights[i])).sum() for i, y in results.items())
     found = torch.autograd.grad(loss, list(floats.values()))
     outcome = Outcome(
