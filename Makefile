@@ -6,7 +6,7 @@ SETUP := $(PYTHON) -m tools.setup
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test operators parity parity-fixtures serve wheel release-wheel lint bench clean
+.PHONY: help setup demo test operators parity serve wheel release-wheel lint bench clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -30,6 +30,7 @@ operators: ## record the conformance of both backends, write docs/operators.md a
 parity: ## compare operators and gradients with PyTorch, which it installs into .cache
 	@$(PYTHON) -m tools.parity live $(ARGS)
 
+.PHONY: parity-fixtures
 parity-fixtures: ## write the fixtures of tests/parity anew from PyTorch
 	@$(PYTHON) -m tools.parity write_fixtures
 

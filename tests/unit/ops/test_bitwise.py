@@ -1,0 +1,36 @@
+"""Logic bit by bit: the arithmetic that browsers get computes what the bits say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.unit.ops.cases import np
+from webnnm import GraphBuilder
+from webnnm.backends.reference import evaluate
+from webnnm.dtypes import integer_range
+from webnnm.ops import bitwise
+
+BITS = {
+    bitwise.bitwise_and: np.bitwise_and,
+    bitwise.bitwise_or: np.bitwise_or,
+    bitwise.bitwise_xor: np.bitwise_xor,
+}
+
+
+@pytest.mark.parametrize("dtype", sorted(bitwise.INTEGERS))
+@pytest.mark.parametrize("operator", BITS, ids=lambda operator: operator.name)
+def test_random_numbers_and_the_ends_of_the_range(operator: Any, dtype: Any) -> None:
+    low, high = integer_range(dtype)
+    rng = np.random.default_rng(5)
+    ends = [low, high, 0, 1, high - 1, low + 1]
+    a = np.asarray([*ends, *rng.integers(low, high, 100, endpoint=True)]).astype(dtype)
+    z = np.asarray([*ends[::-1], *rng.integers(low, high, 100, endpoint=True)]).astype(dtype)
+    b = GraphBuilder()
+    operands = [b.input("a", dtype, a.shape), b.input("z", dtype, z.shape)]
+    arithmetic = b.apply(replace(operator, reference=None), operands, {})
+    found = evaluate(b.build({"y": arithmetic}), {"a": a, "z": z})["y"]
+    assert found.dtype == a.dtype
+    np.testing.assert_array_equal(found, BITS[operator](a, z))
