@@ -24,7 +24,8 @@ from webnnm.ops.features import Features
 from webnnm.ops.generator import MODULI, advance
 from webnnm.ops.layout import Laid, Role
 from webnnm.ops.operator import AnyOperator
-from webnnm.shapes import Shape
+from webnnm.ops.padding import combined
+from webnnm.shapes import Shape, show
 
 PARAMETER_PREFIX = "param/"
 """Parameters are graph inputs under this prefix, as they are in snapshots."""
@@ -38,16 +39,21 @@ class Lowered:
     """A network on a graph builder: operands for inputs, parameters and outputs.
 
     In training, `updates` are the next values of states by the names of their graph inputs, and
-    `generators` the layers that draw random numbers, with the states each has.
+    `generators` the layers that draw random numbers, with the states each has. `masks` tell of
+    each output that has padded positions which are valid: 0/1, float32 `[batch, length]`. `layers`
+    are the results of all layers in the order of computation, `source` the text of the model.
     """
 
-    def __init__(self, builder: GraphBuilder) -> None:
+    def __init__(self, builder: GraphBuilder, source: str = "") -> None:
         self.builder = builder
+        self.source = source
         self.inputs: dict[str, Operand] = {}
         self.parameters: dict[str, Operand] = {}
         self.outputs: dict[str, Operand] = {}
+        self.masks: dict[str, Operand] = {}
         self.updates: dict[str, Operand] = {}
         self.generators: dict[str, tuple[str, ...]] = {}
+        self.layers: list[tuple[LayerVertex, tuple[Operand, ...]]] = []
 
     def graph(self) -> Graph:
         """Return the inference graph: inputs and parameters in, outputs out."""
@@ -64,19 +70,23 @@ def lower_network(
     parameters: Mapping[str, Operand] | None = None,
     training: bool = False,
     rows: Operand | None = None,
+    masks: Mapping[str, Operand] | None = None,
 ) -> Lowered:
     """Write a network into a tensor graph.
 
     `sequence` gives a length for every sequence name that has no fixed one. `inputs` and
     `parameters` are operands to use in place of graph inputs, by name. In `training`, layers such
     as dropout and batch normalisation work as they do in a training step, and `rows` is a 0/1 mask
-    `[batch]` of the rows that count.
+    `[batch]` of the rows that count. `masks` are by sequence name 0/1 masks `[batch, length]`,
+    float32, of the positions that are valid, which stand before the padded ones: the results of a
+    row are then those of the row without padding (spec G.6).
 
     Raises `DataError` NNM711 where a length is missing, `ModelError` where concrete sizes clash.
     """
-    lowered = Lowered(builder or GraphBuilder())
-    lowering = _Lowering(network, lowered, batch, sequence or {}, inputs or {}, parameters or {})
+    lowered = Lowered(builder or GraphBuilder(), network.outline.document.source)
+    lowering = _Lowering(network, lowered, batch, sequence or {}, masks or {})
     lowering.training, lowering.rows = training, rows
+    lowering.sources(inputs or {}, parameters or {})
     for layer in network.order:
         lowering.layer(layer)
     for output in network.outputs:
@@ -91,20 +101,23 @@ class _Lowering:
         lowered: Lowered,
         batch: int,
         sequence: Mapping[str, int],
-        inputs: Mapping[str, Operand],
-        parameters: Mapping[str, Operand],
+        masks: Mapping[str, Operand],
     ) -> None:
         self.network = network
         self.lowered = lowered
         self.builder = lowered.builder
         self.batch = batch
         self.lengths = sequence
+        self.masks = masks
         self.training = False
         self.rows: Operand | None = None
         self.done: dict[int, tuple[Laid, ...]] = {}
-        for vertex in network.inputs:
+
+    def sources(self, inputs: Mapping[str, Operand], parameters: Mapping[str, Operand]) -> None:
+        """Lower inputs and parameters, as graph inputs or as the operands given for them."""
+        for vertex in self.network.inputs:
             self._input(vertex, inputs.get(vertex.block))
-        for vertex in network.parameters:
+        for vertex in self.network.parameters:
             self._parameter(vertex, parameters.get(vertex.name))
 
     def _input(self, vertex: InputVertex, given: Operand | None) -> None:
@@ -117,7 +130,11 @@ class _Lowering:
         sizes = features.sizes()
         operand = given or self.builder.input(vertex.block, vertex.dtype, (*shape, *sizes))
         self.lowered.inputs[vertex.block] = operand
-        laid = Laid(operand, (*layout, *range(len(sizes))), features.sequence)
+        mask = self.masks.get(features.sequence or "")
+        if mask is not None and mask.type != ("float32", tuple(shape)):
+            message = f'the mask of sequence "{features.sequence}" is {mask.type}'
+            raise DataError("NNM702", message, hint=f"its type is float32{show(shape)}")
+        laid = Laid(operand, (*layout, *range(len(sizes))), features.sequence, mask)
         self.done[id(vertex)] = (laid,)
 
     def _length(self, vertex: InputVertex, name: str) -> int:
@@ -166,9 +183,31 @@ class _Lowering:
                 view.fail(error.code, error.message, hint=error.hint)
             results = (result,) if isinstance(result, Laid) else result
             self.done[id(layer)] = tuple(
-                self._cast(laid, dtype)
+                self._cast(self._masked(view, laid), dtype)
                 for laid, dtype in zip(results, layer.result_types, strict=True)
             )
+            delivered = tuple(laid.tensor for laid in self.done[id(layer)])
+            self.lowered.layers.append((layer, delivered))
+
+    def _masked(self, view: _View, laid: Laid) -> Laid:
+        """Give a result the mask of the values that it was made of, unless its layer did."""
+        mask = laid.mask
+        if "sequence" not in laid.layout:
+            return laid
+        if mask is None:
+            sources = (*view.operands, *view.tensors.values())
+            mask = combined(self.builder, sources, laid.sequence)
+        if mask is None:
+            return laid
+        if mask.shape[1] != laid.size("sequence"):
+            message = f"{laid.size('sequence')} positions of {mask.shape[1]}, some of them padding"
+            view.fail("NNM411", message, hint=f'give "{laid.sequence}" rows of equal length')
+        tensor = laid.tensor
+        if laid.size("batch") != self.batch:  # a constant along a sequence: now its rows differ
+            place = laid.position("batch")
+            shape = (*tensor.shape[:place], self.batch, *tensor.shape[place + 1 :])
+            tensor = self.builder.expand(tensor, new_shape=shape)
+        return Laid(tensor, laid.layout, laid.sequence, mask)
 
     def _takes_type(self, layer: LayerVertex, position: int) -> bool:
         apart = layer.rules.condition or layer.rules.own_type
@@ -220,6 +259,8 @@ class _Lowering:
         with self.builder.place(f"{output.name}:output"):
             if output.order != tuple(role for role in laid.layout if isinstance(role, int)):
                 laid = laid.arranged((*laid.lead, *output.order))
+            if laid.mask is not None:
+                self.lowered.masks[output.name] = laid.mask
             return self._cast(laid, output.dtype).tensor
 
 

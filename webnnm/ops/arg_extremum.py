@@ -22,6 +22,7 @@ from webnnm.ops.operator import (
     no_gradient,
     sample,
 )
+from webnnm.ops.padding import extremes, filled, one_step
 from webnnm.ops.reduce import reduced_layout, reduced_shape
 
 INDEX_TYPES: tuple[DataType, ...] = ("int32", "int64")
@@ -57,16 +58,22 @@ def _earlier(
     return [b.reverse(x, axes=[axis])], options, from_the_end
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView, *, largest: bool) -> Laid:
     flow = layer.operands[0]
     (role,) = layer.axes("axis")
+    keep = layer.options["keep_dimensions"]
+    x, mask = flow.tensor, None
+    if role == "sequence" and flow.mask is not None:
+        low, high = extremes(x.dtype)
+        x = filled(builder, flow, low if largest else high)
+        mask = one_step(builder, flow.mask) if keep else None
     options = {
         "axis": flow.position(role),
-        "keep_dimensions": layer.options["keep_dimensions"],
+        "keep_dimensions": keep,
         "output_data_type": layer.dtype,
     }
-    result = builder.apply(layer.operator, [flow.tensor], options)
-    return Laid(result, *reduced_layout(flow, [role], layer.options["keep_dimensions"]))
+    result = builder.apply(layer.operator, [x], options)
+    return Laid(result, *reduced_layout(flow, [role], keep), mask)
 
 
 def _index_type(value: Any) -> DataType:
@@ -103,7 +110,7 @@ def _arg(name: str, summary: str, kernel: str) -> Operator:
                 "output_data_type": ValueOption(read=_index_type, default="int32"),
             },
             shape=partial(reduced_shape, option="axis"),
-            build=_build,
+            build=partial(_build, largest=kernel == "argmax"),
             dtype=lambda compute, options, types: options["output_data_type"],
         ),
         samples=(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from webnnm.notation.syntax import Number, Value
 from webnnm.ops import checks, values
-from webnnm.ops.attention import attention
+from webnnm.ops.attention import MASKED, attention
 from webnnm.ops.composite import composed
 from webnnm.ops.dropout import dropped
 from webnnm.ops.features import Conflict, Features
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.layout import Laid
 from webnnm.ops.operator import Builder, Option, Tensor, TensorType, sample
+from webnnm.ops.padding import every, extremes, lengths, valid
 from webnnm.ops.positions import BASE
 from webnnm.ops.rotary import require_pairs
 from webnnm.ops.tokens import by_token, require_tokens
@@ -184,6 +186,16 @@ def _build(b: Builder, layer: BuildView) -> Laid:
     )
     # Positions of different sequences have nothing to do with each other.
     cross = "to" in layer.tensors or keys.sequence != queries.sequence
+    causal, rope = layer.options["causal"], None if cross else layer.options["rope"]
+    limit = None
+    if keys.mask is not None or (causal and queries.mask is not None):
+        # In rows of other lengths, the last query and the last key stand elsewhere.
+        shifted = causal and keys.mask != queries.mask
+        if shifted and rope is not None:
+            message = "rope turns causal queries of padded keys that are not their own"
+            layer.fail("NNM411", message, at="rope", hint="give all rows equal lengths")
+        limit = partial(_limited, b, keys, queries, shifted)
+        causal = causal and not shifted
     result = attention(
         b,
         queries.tensor,
@@ -192,13 +204,45 @@ def _build(b: Builder, layer: BuildView) -> Laid:
         _mask(b, layer, queries),
         heads=layer.options["heads"],
         kv_heads=layer.options["kv_heads"],
-        causal=layer.options["causal"],
-        rope=None if cross else layer.options["rope"],
+        causal=causal,
+        rope=rope,
         drop=partial(_dropped, b, layer),
+        limit=limit,
     )
     if "o" in layer.tensors:
         result = _affine(b, layer, "o", result, layer.tensors["o"])
-    return queries.with_tensor(result).canonical()
+    result = queries.with_tensor(result).canonical()
+    if queries.mask is None and keys.mask is not None and keys.sequence == queries.sequence:
+        # Queries without padding are not to take over that of keys whose sequence is called alike.
+        mask = every(b, keys.mask.shape[0], result.size("sequence"))
+        return replace(result, mask=mask)
+    return result
+
+
+def _limited(b: Builder, keys: Laid, queries: Laid, shifted: bool, scores: Tensor) -> Any:
+    """Keep queries from padded keys; where `shifted`, from keys behind them in rows of any length.
+
+    A query stands as far before the last valid one as the key that it may see last.
+    """
+    batch, (length, tokens) = scores.shape[0], scores.shape[-2:]
+    middle = (1,) * (scores.rank - 3)
+    if shifted:
+        ahead = b.constant([j - i for i in range(length) for j in range(tokens)], "float32")
+        amounts = [_valid(b, laid) for laid in (keys, queries)]
+        apart = b.reshape(amounts[0] - amounts[1], new_shape=(batch, *middle, 1, 1))
+        later = b.greater(b.reshape(ahead, new_shape=(length, tokens)), apart)
+        scores = scores + b.cast(later, type="float32") * MASKED["float32"]
+    if keys.mask is None:
+        return scores
+    seen = b.reshape(valid(b, keys.mask), new_shape=(batch, *middle, 1, tokens))
+    return b.where(seen, scores, b.constant(extremes("float32")[0], "float32"))
+
+
+def _valid(b: Builder, laid: Laid) -> Any:
+    """Return how many tokens of each row are valid."""
+    if laid.mask is not None:
+        return lengths(b, laid.mask)
+    return b.constant([float(laid.tensor.shape[-2])], "float32")
 
 
 def _dropped(b: Builder, layer: BuildView, weights: Tensor) -> Tensor:

@@ -28,10 +28,12 @@ def attention(
     causal: bool,
     rope: float | None,
     drop: Callable[[Tensor], Tensor] | None = None,
+    limit: Callable[[Tensor], Tensor] | None = None,
 ) -> Any:
     """Return softmax(Q·Kᵀ/√size + M)·V per head, for operands `[…, tokens, heads · size]`.
 
-    `drop` is applied to the weights, which are what the softmax gives.
+    `drop` is applied to the weights, which are what the softmax gives, `limit` to the masked
+    scores `[…, heads, queries, keys]`, float32.
     """
     shared = kv_heads or heads
     _check(q, k, v, heads, shared)
@@ -45,7 +47,7 @@ def attention(
         queries, keys = rotated(b, queries, rope, start), rotated(b, keys, rope)
     queries = _grouped(b, queries * (1 / math.sqrt(size)), shared)
     scores = _ungrouped(b, b.matmul(queries, _turned(b, keys)), heads, length)
-    weights = _weights(b, scores, mask, causal)
+    weights = _weights(b, scores, mask, causal, limit)
     if drop is not None:
         weights = drop(weights)
     mixed = b.matmul(_grouped(b, weights, shared), values)
@@ -106,7 +108,13 @@ def _ungrouped(b: Builder, x: Tensor, heads: int, tokens: int) -> Any:
     return x if heads == shared else b.reshape(x, new_shape=(*lead, heads, tokens, size))
 
 
-def _weights(b: Builder, scores: Tensor, mask: Tensor | None, causal: bool) -> Any:
+def _weights(
+    b: Builder,
+    scores: Tensor,
+    mask: Tensor | None,
+    causal: bool,
+    limit: Callable[[Tensor], Tensor] | None,
+) -> Any:
     """Return the softmax of masked scores, computed in float32, in the type of the scores."""
     masked = MASKED[scores.dtype]
     wide = b.cast(scores, type="float32") if scores.dtype != "float32" else scores
@@ -119,6 +127,8 @@ def _weights(b: Builder, scores: Tensor, mask: Tensor | None, causal: bool) -> A
             message = f"mask {show(mask.shape)}, scores […, heads, queries, keys] are "
             raise OperatorError("NNM401", message + show(scores.shape))
         wide = wide + _addend(b, mask, masked)
+    if limit is not None:
+        wide = limit(wide)
     weights = b.softmax(wide, axis=wide.rank - 1)
     return weights if scores.dtype == "float32" else b.cast(weights, type=scores.dtype)
 

@@ -34,6 +34,7 @@ from webnnm.ops.operator import (
     TensorType,
     sample,
 )
+from webnnm.ops.padding import column, placed
 from webnnm.ops.rules import same_shape
 from webnnm.shapes import count
 
@@ -145,13 +146,20 @@ class _Statistics(NamedTuple):
 
 
 def _batch_statistics(b: Builder, layer: BuildView, axis: int) -> _Statistics:
-    """Return the statistics of the valid rows of a batch."""
+    """Return the statistics of the valid rows of a batch, without padded positions."""
     flow = layer.operands[0]
     x = widened(b, flow.tensor)
     others = [k for k in range(x.rank) if k != axis]
     size: Any = b.constant(float(count(x.shape[k] for k in others)), "float32")
     weights: Any = None
-    if layer.rows is not None and "batch" in flow.layout:
+    if flow.mask is not None:
+        counted = flow.mask if layer.rows is None else flow.mask * column(b, layer.rows)
+        weights = placed(b, counted, flow)
+        cells = count(flow.mask.shape)
+        # A batch may be all padding: its statistics are 0, not 0/0.
+        size = b.max(b.reduce_sum(counted), b.constant(1, "float32"))
+        size = size * (count(x.shape[k] for k in others) / cells)
+    elif layer.rows is not None and "batch" in flow.layout:
         batch = flow.position("batch")
         weights = spread(b, layer.rows, [batch], x.rank)
         size = b.reduce_sum(layer.rows) * (count(x.shape[k] for k in others) / x.shape[batch])

@@ -22,6 +22,7 @@ from webnnm.ops.operator import (
     TensorType,
     sample,
 )
+from webnnm.ops.padding import joined
 from webnnm.shapes import show
 
 
@@ -102,10 +103,17 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     axis = _axis(layer, parts[0].rank)
     leader = max(parts, key=lambda part: len(part.lead))
     sizes = [leader.size(role) for role in leader.lead]
+    if "batch" in leader.lead:
+        sizes[0] = max(part.size("batch") for part in parts if "batch" in part.lead)
     tensors = [stretched(builder, part, leader.lead, sizes) for part in parts]
     place = leader.position(axis)
-    tensor = builder.concat(tensors, axis=place)
-    return Laid(tensor, leader.layout, leader.sequence)
+    whole = Laid(builder.concat(tensors, axis=place), leader.layout, leader.sequence)
+    if axis == "sequence" and any(part.mask is not None for part in parts):
+        if any("sequence" not in part.layout for part in parts):
+            hint = "give it a length with repeatSequence"
+            layer.fail("NNM411", "a part has no sequence, rows have several lengths", hint=hint)
+        return joined(builder, parts, whole)
+    return whole
 
 
 def _reference(np: Any, *parts: Any, axis: int) -> Any:

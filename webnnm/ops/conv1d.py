@@ -8,12 +8,14 @@ from typing import Any
 from webnnm.dtypes import FLOAT
 from webnnm.notation.syntax import Items, Value
 from webnnm.ops import checks, values
+from webnnm.ops.along import cut
 from webnnm.ops.conv_layer import SLOTS, learn_bias, learn_channels, learn_kernel
 from webnnm.ops.convolution import slide
 from webnnm.ops.features import Conflict
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.layout import Laid, Role
 from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
+from webnnm.ops.padding import begun, filled, remasked
 from webnnm.ops.spatial import numbers
 from webnnm.ops.windows import reach, same_padding
 from webnnm.shapes import Shape, count, show
@@ -141,7 +143,12 @@ def _build(b: Builder, layer: BuildView) -> Laid:
     length, channels = _roles(layer, layer.features[0].names)
     lead: tuple[Role, ...] = tuple(role for role in flow.layout if role not in (length, channels))
     tail: tuple[Role, ...] = tuple(role for role in flow.layout if role in (length, channels))
-    image = flow.arranged((*lead, *tail)).tensor
+    padding = _ends(options, flow.size(length), kernel.features[2])
+    image, mask, steps = flow.arranged((*lead, *tail)).tensor, flow.mask, 0
+    if mask is not None and length == "sequence":
+        flow = flow.arranged((*lead, *tail))
+        image, padding, steps = _with_own_ends(b, flow, kernel.features[2], options)
+        mask = remasked(b, mask, lambda n: _steps(options, n, kernel.features[2]), steps)
     rows = image.shape[: len(lead)]
     if len(rows) != 1:
         image = b.reshape(image, new_shape=(count(rows), *image.shape[len(rows) :]))
@@ -150,7 +157,7 @@ def _build(b: Builder, layer: BuildView) -> Laid:
         [image, kernel.canonical().tensor],
         {
             "bias": bias and bias.tensor,
-            "padding": _ends(options, flow.size(length), kernel.features[2]),
+            "padding": padding,
             "strides": options["strides"],
             "dilations": options["dilations"],
             "groups": options["groups"],
@@ -159,7 +166,36 @@ def _build(b: Builder, layer: BuildView) -> Laid:
     )
     if len(rows) != 1:
         found = b.reshape(found, new_shape=(*rows, *found.shape[1:]))
-    return Laid(found, (*lead, *tail), flow.sequence)
+    if steps:
+        found = cut(b, found, (*lead, *tail).index(length), 0, steps)
+    return Laid(found, (*lead, *tail), flow.sequence, mask)
+
+
+def _steps(options: Mapping[str, Any], size: int, length: int) -> int:
+    """Return how many steps the result has, 0 where the filter does not fit."""
+    ends = _ends(options, size, length)
+    fits = size + sum(ends) >= reach(length, options["dilations"])
+    return _count(options, size, length) if fits else 0
+
+
+def _with_own_ends(
+    b: Builder, flow: Laid, length: int, options: Mapping[str, Any]
+) -> tuple[Tensor, Ends, int]:
+    """Return a padded sequence with zeros behind each row, and with its padding in front of it.
+
+    Returns what padding is left to do, and how many steps of the result are of interest.
+    """
+    n, axis = flow.size("sequence"), flow.position("sequence")
+    zeroed = filled(b, flow, 0)
+    ends = [_ends(options, size, length) for size in range(n + 1)]
+    steps = _steps(options, n, length)
+    front = [before for before, _ in ends]
+    if len(set(front[1:])) == 1:
+        return zeroed, ends[n], steps
+    # `same` with strides puts the middle of each row elsewhere.
+    image = begun(b, flow, zeroed, axis, lambda size: front[size])
+    needed = (steps - 1) * options["strides"] + reach(length, options["dilations"])
+    return image, (0, max(needed - image.shape[axis], 0)), steps
 
 
 def _fans(shape: Shape, options: Mapping[str, Any]) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from webnnm.ops.algebra import same_as_first
 from webnnm.ops.layer import BuildView, LayerRules, ValueOption
 from webnnm.ops.layout import Laid
 from webnnm.ops.operator import REQUIRED, Builder, Operator, Option, Slot, Tensor, sample
+from webnnm.ops.padding import filled
 from webnnm.ops.rules import same_shape
 
 
@@ -40,7 +41,10 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     flow = layer.operands[0]
     (role,) = layer.axes("axis")
     options = {name: layer.options[name] for name in ("exclusive", "reversed")}
-    result = builder.cumulative_sum(flow.tensor, axis=flow.position(role), **options)
+    x = flow.tensor
+    if role == "sequence" and flow.mask is not None and options["reversed"]:
+        x = filled(builder, flow, 0)
+    result = builder.cumulative_sum(x, axis=flow.position(role), **options)
     return flow.with_tensor(result)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from webnnm.notation.syntax import Percent
@@ -14,6 +16,7 @@ from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, Value
 from webnnm.ops.layout import Laid, Role, feature_roles
 from webnnm.ops.matmul import transposed
 from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, TensorType, sample
+from webnnm.ops.padding import column, every, lengths, looked_up, picked, remasked
 from webnnm.shapes import count
 
 
@@ -137,10 +140,18 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
         wrong = next((index for index in data if not -length <= index < length), None)
         if wrong is not None:
             layer.fail("NNM308", f"index {wrong} of {length} elements", at="data")
+        if axis == "sequence" and flow.mask is not None and min(data) < 0:
+            return _from_the_end(builder, flow, data, tuple(sizes))
         indices = builder.constant([i % length for i in data], "int32", sizes)
         return _taken(builder, flow, Laid(indices, tuple(range(len(sizes)))), axis)
     if "indices" in layer.tensors:
-        return _taken(builder, flow, layer.tensors["indices"].canonical(), axis_or_first(layer))
+        indices, axis = layer.tensors["indices"].canonical(), axis_or_first(layer)
+        if flow.mask is not None and axis == "batch":
+            hint = "pick before the rows have a sequence"
+            layer.fail("NNM310", "padded rows do not change places", at="axis", hint=hint)
+        if flow.mask is not None and axis == "sequence":
+            indices = _within_rows(builder, indices, flow.mask)
+        return _taken(builder, flow, indices, axis)
     for axis, position in _positions(layer):
         flow = _at_position(builder, layer, flow, axis, position)
     return flow
@@ -148,20 +159,91 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
 
 def _at_position(builder: Builder, layer: BuildView, flow: Laid, axis: Role, position: Any) -> Laid:
     length = flow.size(axis)
+    like = layer.tensors.get(str(getattr(position, "function", "")))
+    if isinstance(position, int) and not -length <= position < length:
+        layer.fail("NNM308", f"position {position} of {length}", at="shape")
+    fixed = isinstance(position, int) and position >= 0 and not layer.options["keep_dimensions"]
+    if not fixed and any(laid is not None and laid.mask is not None for laid in (flow, like)):
+        if axis == "sequence":
+            return _at_valid_position(builder, layer, flow, position, like)
+        if like is not None and like.mask is not None:
+            layer.fail("NNM411", "a feature has one size, rows have several lengths", at="shape")
     if isinstance(position, int):
-        if not -length <= position < length:
-            layer.fail("NNM308", f"position {position} of {length}", at="shape")
         shape = (1,) if layer.options["keep_dimensions"] else ()
         indices = builder.constant([position % length], "int32", shape)
         if not shape:
             return _taken(builder, flow, Laid(indices, ()), axis)
     else:
-        n = _share(length, position)
-        if not isinstance(position, Percent):  # the length of another tensor
-            n = layer.tensors[str(position.function)].size("sequence")
+        n = _share(length, position) if like is None else like.size("sequence")
         indices = builder.constant([i * length // n for i in range(n)], "int32")
     tensor = builder.gather(flow.tensor, indices, axis=flow.position(axis))
     return flow.with_tensor(tensor)
+
+
+# Along a padded sequence.
+
+
+def _at_valid_position(
+    b: Builder, layer: BuildView, flow: Laid, position: Any, like: Laid | None
+) -> Laid:
+    """Pick along a sequence whose rows have different lengths, or are to have those of others."""
+    n, rule = flow.size("sequence"), partial(_share, position=position)
+    if isinstance(position, int):
+        if not layer.options["keep_dimensions"]:
+            return _from_the_end(b, flow, [position], ())
+        reached = position if position >= 0 else -position - 1
+        mask = remasked(b, flow.mask, lambda size: int(size > reached), 1)
+        found = picked(b, flow, _row_positions(b, flow, [position]))
+        return Laid(found, flow.layout, flow.sequence, mask)
+    if like is None:
+        size = rule(n)
+        wanted, mask = looked_up(b, flow.mask, rule, "int32"), remasked(b, flow.mask, rule, size)
+    else:
+        size, wanted = like.size("sequence"), _amounts(b, like)
+        mask = every(b, flow.mask.shape[0], size) if like.mask is None else like.mask
+    whole, wanted = (column(b, numbers) for numbers in (_amounts(b, flow), wanted))
+    steps = b.constant(range(size), "int32", (1, size)) * whole / wanted
+    return Laid(picked(b, flow, b.min(steps, whole - 1)), flow.layout, flow.sequence, mask)
+
+
+def _amounts(b: Builder, laid: Laid) -> Any:
+    """Return the lengths of all rows, int32; without a mask there is one for all."""
+    if laid.mask is None:
+        return b.constant([laid.size("sequence")], "int32")
+    return lengths(b, laid.mask, "int32")
+
+
+def _row_positions(b: Builder, flow: Laid, positions: Sequence[int]) -> Any:
+    """Return int32 indices `[batch, k]` for positions, negative ones from the last valid one."""
+    fixed, back = (
+        b.constant(numbers, "int32", (1, len(positions)))
+        for numbers in (list(positions), [int(place < 0) for place in positions])
+    )
+    found = fixed + column(b, lengths(b, flow.mask, "int32")) * back
+    return b.max(found, b.constant(0, "int32"))
+
+
+def _from_the_end(b: Builder, flow: Laid, positions: Sequence[int], sizes: Sequence[int]) -> Laid:
+    """Replace the sequence by features: positions of each row, in a tensor of some shape."""
+    found = picked(b, flow, _row_positions(b, flow, positions))
+    batch, _, *features = found.shape
+    tensor = b.reshape(found, new_shape=(batch, *sizes, *features))
+    return Laid(tensor, ("batch", *range(tensor.rank - 1)))
+
+
+def _within_rows(b: Builder, indices: Laid, mask: Tensor) -> Laid:
+    """Return index tensors as positions of rows: negative ones from the last valid, clamped."""
+    x, dtype = indices.tensor, indices.tensor.dtype
+    if "batch" not in indices.layout:
+        x = b.reshape(x, new_shape=(1, *x.shape))
+    amounts = b.reshape(lengths(b, mask, dtype), new_shape=(-1, *(1,) * (x.rank - 1)))
+    x = b.where(b.lesser(x, b.constant(0, dtype)), x + amounts, x)
+    x = b.max(b.min(x, amounts - 1), b.constant(0, dtype))
+    layout = indices.layout if "batch" in indices.layout else ("batch", *indices.layout)
+    return Laid(x, layout, indices.sequence)
+
+
+# Along any axis.
 
 
 def _taken(b: Builder, flow: Laid, indices: Laid, axis: Role) -> Laid:
@@ -179,8 +261,10 @@ def _taken(b: Builder, flow: Laid, indices: Laid, axis: Role) -> Laid:
         if role != axis
     ]
     order[place:place] = [*indices.lead, *(before + k for k in range(indices.rank))]
-    sequence = flow.sequence if "sequence" in lead else indices.sequence
-    return Laid(tensor, tuple(order), sequence).arranged(
+    sequence, mask = flow.sequence, flow.mask
+    if "sequence" not in lead:
+        sequence, mask = indices.sequence, indices.mask
+    return Laid(tensor, tuple(order), sequence, mask).arranged(
         (lead or indices.lead) + feature_roles(rank)
     )
 

@@ -141,6 +141,7 @@ def _decompose(
     return_sequence: bool,
     direction: str,
     steps: int,
+    lengths: Tensor | None = None,
     **options: Any,
 ) -> tuple[Tensor, ...]:
     state = (DIRECTIONS[direction], x.shape[1], hidden_size)
@@ -158,7 +159,7 @@ def _decompose(
         ) -> tuple[Tensor]:
             return (unit.step(b, entering, states[0]),)
 
-        runs.append(run(inputs[number], first, step, backward=backward))
+        runs.append(run(b, inputs[number], first, step, backward=backward, lengths=lengths))
     found = last_states(b, runs, direction)
     return (*found, sequence(b, runs)) if return_sequence else tuple(found)
 

@@ -19,12 +19,15 @@ LEADING: tuple[Role, ...] = ("batch", "sequence")
 class Laid:
     """A tensor with the role of each of its dimensions.
 
-    Parameters and constants have features alone. `sequence` names the sequence dimension.
+    Parameters and constants have features alone. `sequence` names the sequence dimension; `mask`,
+    float32 `[batch, length]`, is 1 at its valid positions, None if all are, or if a layer leaves
+    the mask to be that of its operands.
     """
 
     tensor: Any
     layout: tuple[Role, ...]
     sequence: str | None = None
+    mask: Any = None
 
     @property
     def features(self) -> Shape:
@@ -52,14 +55,14 @@ class Laid:
 
     def with_tensor(self, tensor: Any) -> Laid:
         """Return another tensor of the same layout."""
-        return Laid(tensor, self.layout, self.sequence)
+        return Laid(tensor, self.layout, self.sequence, self.mask)
 
     def arranged(self, layout: tuple[Role, ...]) -> Laid:
         """Return the same values in another order of dimensions."""
         if layout == self.layout:
             return self
         order = [self.position(role) for role in layout]
-        return Laid(self.tensor.transpose(permutation=order), layout, self.sequence)
+        return Laid(self.tensor.transpose(permutation=order), layout, self.sequence, self.mask)
 
     def canonical(self) -> Laid:
         """Return the values as batch, sequence, features in order."""

@@ -118,6 +118,7 @@ def _decompose(
     direction: str,
     layout: str,
     activations: Sequence[str | Activation],
+    lengths: Tensor | None = None,
     **_: Any,
 ) -> tuple[Tensor, ...]:
     state = (DIRECTIONS[direction], x.shape[1], hidden_size)
@@ -139,7 +140,7 @@ def _decompose(
             before, memory = states
             return gates.step(b, total + b.matmul(before, matrix), memory)
 
-        runs.append(run(inputs[number], first, step, backward=backward))
+        runs.append(run(b, inputs[number], first, step, backward=backward, lengths=lengths))
     found = last_states(b, runs, direction)
     return (*found, sequence(b, runs)) if return_sequence else tuple(found)
 

@@ -21,12 +21,14 @@ from webnnm.ops.normalising import (
     along,
     inverse_deviation,
     narrowed,
+    padded_unit,
     shape_by_axes,
     shared,
     spread,
     widened,
 )
 from webnnm.ops.operator import Builder, Composite, OperatorError, Option, Tensor, sample
+from webnnm.ops.padding import combined
 from webnnm.ops.rules import broadcast_laid, places
 from webnnm.shapes import broadcast, show
 
@@ -130,6 +132,10 @@ def _build(b: Builder, layer: BuildView) -> Laid:
     operands |= {slot.name: shared(layer, slot.name) for slot in SCALE_AND_BIAS}
     axes = [layout.index(role) for role in layer.axes("axes")]
     options = {"axes": axes, "epsilon": layer.options["epsilon"]}
+    mask = combined(b, laid, sequence)
+    if mask is not None and "sequence" in layer.axes("axes"):
+        flow, statistics = Laid(x, layout, sequence, mask), {n: operands[n] for n in given}
+        return flow.with_tensor(padded_unit(b, flow, **options, **statistics))
     return Laid(b.apply(layer.operator, [x], operands | options), layout, sequence)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webnnm.dtypes import FLOAT
-from webnnm.ops import checks
+from webnnm.ops import checks, padding
 from webnnm.ops.features import Conflict
 from webnnm.ops.layer import BuildView, ShapeView, TensorSlot
 from webnnm.ops.layout import Laid, Role
@@ -109,6 +109,25 @@ def unit(
     return wide * inverse, inverse
 
 
+def padded_unit(
+    b: Builder,
+    flow: Laid,
+    axes: Sequence[int],
+    epsilon: float,
+    *,
+    centred: bool = True,
+    mean: Tensor | None = None,
+    variance: Tensor | None = None,
+) -> Tensor:
+    """Return x̂ with statistics over axes, among them a padded sequence; some may be given."""
+    wide = widened(b, flow.tensor)
+    if centred:
+        centre = padding.mean(b, flow, wide, axes) if mean is None else widened(b, mean)
+        wide = wide - centre
+    square = padding.mean(b, flow, wide * wide, axes) if variance is None else widened(b, variance)
+    return narrowed(b, wide * inverse_deviation(b, square, epsilon), flow.tensor)
+
+
 def normalised(
     b: Builder,
     x: Tensor,
@@ -190,7 +209,13 @@ def build_by_axes(b: Builder, layer: BuildView) -> Laid:
     """Apply the operator along the option `axes`, in whatever layout the flow has."""
     flow = layer.operands[0]
     operands = [shared(layer, slot.name) for slot in layer.operator.operands[1:]]
-    axes = [flow.position(role) for role in layer.axes("axes")]
+    roles = layer.axes("axes")
+    axes = [flow.position(role) for role in roles]
+    if flow.mask is not None and "sequence" in roles:
+        # Scale and bias are per feature, so there are none (see `fit`).
+        centred = layer.operator.name != "rmsNorm"
+        found = padded_unit(b, flow, axes, layer.options["epsilon"], centred=centred)
+        return flow.with_tensor(found)
     options = tensor_options(layer) | {"axes": axes}
     return flow.with_tensor(b.apply(layer.operator, [flow.tensor, *operands], options))
 

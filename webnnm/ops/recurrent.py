@@ -160,12 +160,27 @@ def zeros(b: Builder, x: Tensor, shape: Shape) -> Tensor:
 
 
 def run(
-    inputs: Sequence[Tensor], state: tuple[Any, ...], step: Step, *, backward: bool
+    b: Builder,
+    inputs: Sequence[Tensor],
+    state: tuple[Any, ...],
+    step: Step,
+    *,
+    backward: bool,
+    lengths: Tensor | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Return the states after each step, in the order of time."""
+    """Return the states after each step, in the order of time.
+
+    Where there are `lengths`, `[batch, 1]`, the states of a row stand still at the steps behind.
+    """
     found: list[tuple[Any, ...]] = []
-    for given in reversed(inputs) if backward else inputs:
-        state = step(given, state)
+    order = range(len(inputs))
+    for place in reversed(order) if backward else order:
+        after = step(inputs[place], state)
+        if lengths is not None and place:  # every row has a first step
+            inside = b.greater(lengths, b.constant(place, "float32"))
+            pairs = zip(after, state, strict=True)
+            after = tuple(b.where(inside, new, old) for new, old in pairs)
+        state = after
         found.append(state)
     return found[::-1] if backward else found
 

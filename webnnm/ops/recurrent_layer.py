@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from webnnm.notation.syntax import Items, Value
-from webnnm.ops import values
+from webnnm.ops import padding, values
 from webnnm.ops.features import Conflict, Features
 from webnnm.ops.layer import BuildView, ParameterRole, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.layout import Laid, Role
 from webnnm.ops.operator import Builder
+from webnnm.ops.padding import column
 from webnnm.ops.recurrent import DIRECTIONS
 from webnnm.ops.rules import broadcast_laid, tensor_options
 from webnnm.shapes import Shape, broadcast, show
@@ -166,7 +167,8 @@ def build_run(b: Builder, layer: BuildView) -> tuple[Laid, ...]:
         if slot.name.startswith("initial") and operands[place] is not None:
             operands[place] = _initial(b, layer, slot.name, (directions, batch))
     options = tensor_options(layer) | {"steps": steps, "hidden_size": operands[1].shape[-1]}
-    found = _applied(b, layer, [flow.tensor, *operands], options)
+    lengths = None if flow.mask is None else column(b, padding.lengths(b, flow.mask))
+    found = _applied(b, layer, [flow.tensor, *operands], options, lengths)
     states = len(found) - layer.options["return_sequence"]
     results = [_states(b, x, ("batch", 0), None) for x in found[:states]]
     if layer.options["return_sequence"]:
@@ -192,11 +194,20 @@ def build_cell(b: Builder, layer: BuildView) -> tuple[Laid, ...]:
 
 
 def _applied(
-    b: Builder, layer: BuildView, operands: Sequence[Any], options: Mapping[str, Any]
+    b: Builder,
+    layer: BuildView,
+    operands: Sequence[Any],
+    options: Mapping[str, Any],
+    lengths: Any = None,
 ) -> tuple[Any, ...]:
-    """Return the results; in training by way of the steps, which gradients then share."""
+    """Return the results; in training by way of the steps, which gradients then share.
+
+    Rows of different lengths go this way, too: no method of WebNN has them.
+    """
     operator = layer.operator
-    if layer.training and operator.decompose is not None:
+    if lengths is not None:
+        options = {**options, "lengths": lengths}
+    if (layer.training or lengths is not None) and operator.decompose is not None:
         found = operator.decompose(b, *operands, **options)
     else:
         found = b.apply(operator, operands, options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from webnnm.dtypes import ANY, FLOAT, SIGNED, DataType
@@ -25,6 +26,7 @@ from webnnm.ops.operator import (
     TensorType,
     sample,
 )
+from webnnm.ops.padding import extremes, filled, mean, one_step
 from webnnm.ops.rules import tensor_options
 from webnnm.shapes import count
 
@@ -145,13 +147,37 @@ def reduced_shape(layer: ShapeView, option: str = "axes") -> None:
     layer.result.learn_sequence(None if gone else flow.sequence)
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView, neutral: str = "zero") -> Laid:
     flow = layer.operands[0]
     roles = layer.axes("axes")
     axes = sorted(flow.position(role) for role in roles)
     options = {**tensor_options(layer), "axes": axes}
-    result = builder.apply(layer.operator, [flow.tensor], options)
-    return Laid(result, *reduced_layout(flow, roles, layer.options["keep_dimensions"]))
+    keep = layer.options["keep_dimensions"]
+    layout = reduced_layout(flow, roles, keep)
+    if flow.mask is None or "sequence" not in roles:
+        return Laid(builder.apply(layer.operator, [flow.tensor], options), *layout)
+    if neutral == "mean":
+        result = _padded_mean(builder, layer, axes)
+        if not keep:
+            sizes = [size for k, size in enumerate(result.shape) if k not in axes]
+            result = builder.reshape(result, new_shape=sizes)
+    else:
+        low, high = extremes(flow.tensor.dtype)
+        value = {"zero": 0, "one": 1, "lowest": low, "highest": high}[neutral]
+        result = builder.apply(layer.operator, [filled(builder, flow, value)], options)
+    return Laid(result, *layout, one_step(builder, flow.mask) if keep else None)
+
+
+def _padded_mean(b: Builder, layer: BuildView, axes: Sequence[int]) -> Tensor:
+    """Return mean or variance over valid positions, in float32; the axes keep size 1."""
+    flow = layer.operands[0]
+    x = flow.tensor
+    wide = b.cast(x, type="float32") if x.dtype == "float16" else x
+    found = mean(b, flow, wide, axes)
+    if layer.operator is reduce_variance:
+        centred = wide - found
+        found = mean(b, flow, centred * centred, axes)
+    return b.cast(found, type=x.dtype) if x.dtype == "float16" else found
 
 
 def reduced_layout(
@@ -166,14 +192,15 @@ def reduced_layout(
     return layout, None if "sequence" in roles else flow.sequence
 
 
-def _rules(keep: bool = False) -> LayerRules:
+def _rules(neutral: str, keep: bool = False) -> LayerRules:
+    """Return the notation's side; `neutral` is what padded positions count as."""
     return LayerRules(
         options={
             "axes": ValueOption(read=values.axis_names, operand=True, aliases=("axis",)),
             "keep_dimensions": ValueOption(read=values.boolean, default=keep),
         },
         shape=reduced_shape,
-        build=_build,
+        build=partial(_build, neutral=neutral),
     )
 
 
@@ -195,6 +222,7 @@ def _reduce(
     samples: Sequence[Sample] | None = None,
     hazards: frozenset[str] = frozenset(),
     decompose: Decompose | None = None,
+    neutral: str = "zero",
 ) -> Operator:
     def apply(np: Any, x: Any, *, axes: Sequence[int], keep_dimensions: bool) -> Any:
         # Squares and sums of halves leave their range where the result does not.
@@ -210,7 +238,7 @@ def _reduce(
         infer=_infer,
         gradient=_gradient(derivative),
         reference=apply,
-        layer=_rules(),
+        layer=_rules(neutral),
         samples=tuple(samples or _samples()),
         hazards=hazards,
         decompose=decompose,
@@ -258,6 +286,7 @@ reduce_mean = _reduce(
     "mean of x",
     lambda np, x, **k: np.mean(x, **k),
     lambda b, g, y, x, axes: g / count(x.shape[k] for k in axes),
+    neutral="mean",
 )
 reduce_sum_square = _reduce(
     "reduceSumSquare",
@@ -298,6 +327,7 @@ reduce_log_sum_exp = _reduce(
     lambda b, g, y, x, axes: g * b.exp(x - y),
     hazards=WIDE_INSIDE,
     decompose=_stable_log_sum_exp,
+    neutral="lowest",
 )
 reduce_max = _reduce(
     "reduceMax",
@@ -305,6 +335,7 @@ reduce_max = _reduce(
     lambda np, x, **k: np.max(x, **k),
     _ties,
     dtypes=ANY,
+    neutral="lowest",
 )
 reduce_min = _reduce(
     "reduceMin",
@@ -312,6 +343,7 @@ reduce_min = _reduce(
     lambda np, x, **k: np.min(x, **k),
     _ties,
     dtypes=ANY,
+    neutral="highest",
 )
 reduce_product = _reduce(
     "reduceProduct",
@@ -319,6 +351,7 @@ reduce_product = _reduce(
     lambda np, x, **k: np.prod(x, **k),
     lambda b, g, y, x, axes: g * _others(b, x, axes),
     dtypes=WIDE,
+    neutral="one",
     samples=(*_samples(), sample((2, 3), values=([[0.0, 2.0, 3.0], [0.0, 0.0, 1.0]],), axes=(1,))),
 )
 
@@ -334,7 +367,7 @@ reduce_variance: AnyOperator = Composite(
     operands=(Slot(name="input", dtypes=FLOAT),),
     options={**OPTIONS, "keep_dimensions": Option(True, checks.boolean)},
     decompose=_variance,
-    layer=_rules(keep=True),
+    layer=_rules("mean", keep=True),
     samples=_samples(),
     hazards=WIDE_INSIDE,
 )

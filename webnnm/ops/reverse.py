@@ -9,6 +9,7 @@ from webnnm.ops.algebra import same_as_first
 from webnnm.ops.layer import BuildView, LayerRules, ValueOption
 from webnnm.ops.layout import Laid
 from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, sample
+from webnnm.ops.padding import reversed_rows
 from webnnm.ops.rules import same_shape
 
 
@@ -18,7 +19,13 @@ def _gradient(b: Builder, g: Tensor, _y: Tensor, _x: Tensor, *, axes: Any) -> li
 
 def _build(builder: Builder, layer: BuildView) -> Laid:
     flow = layer.operands[0]
-    axes = sorted(flow.position(role) for role in layer.axes("axes"))
+    roles = layer.axes("axes")
+    if flow.mask is not None and "sequence" in roles:
+        flow = reversed_rows(builder, flow)
+        roles.remove("sequence")
+        if not roles:
+            return flow
+    axes = sorted(flow.position(role) for role in roles)
     return flow.with_tensor(builder.reverse(flow.tensor, axes=axes))
 
 

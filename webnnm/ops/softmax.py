@@ -10,6 +10,7 @@ from webnnm.ops.algebra import same_as_first
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.layout import Laid
 from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, sample
+from webnnm.ops.padding import extremes, filled
 from webnnm.ops.rules import same_shape
 
 HAZARDS = frozenset({"overflow", "wide"})
@@ -49,7 +50,14 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     flow = layer.operands[0]
     (role,) = layer.axes("axis")
     axis = flow.position(role)
-    return flow.with_tensor(builder.apply(layer.operator, [flow.tensor], {"axis": axis}))
+    if role != "sequence" or flow.mask is None:
+        return flow.with_tensor(builder.apply(layer.operator, [flow.tensor], {"axis": axis}))
+    x = filled(builder, flow, extremes(flow.tensor.dtype)[0])
+    result = builder.apply(layer.operator, [x], {"axis": axis})
+    # Padded positions have no share; its logarithm would not be finite.
+    return flow.with_tensor(
+        filled(builder, flow, 0, result) if layer.operator is log_softmax else result
+    )
 
 
 _LAYER = LayerRules(

@@ -128,7 +128,11 @@ def _share(layer: ShapeView, axis: int, splits: Splits) -> None:
 
 def _build(b: Builder, layer: BuildView) -> tuple[Laid, ...]:
     flow = layer.operands[0]
-    axis = flow.position(axis_or_first(layer))
+    role = axis_or_first(layer)
+    if role == "sequence" and flow.mask is not None:
+        message = "rows of different lengths are not split along the sequence"
+        layer.fail("NNM411", message, at="axis", hint="pick positions with gather")
+    axis = flow.position(role)
     parts = b.split(flow.tensor, splits=layer.options["splits"], axis=axis)
     return tuple(flow.with_tensor(part) for part in parts)
 

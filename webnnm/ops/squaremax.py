@@ -7,6 +7,7 @@ from webnnm.ops import checks, values
 from webnnm.ops.layer import BuildView, LayerRules, ValueOption
 from webnnm.ops.layout import Laid
 from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
+from webnnm.ops.padding import filled
 from webnnm.ops.rules import same_shape
 
 EPSILON = 1e-6
@@ -21,6 +22,11 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     flow = layer.operands[0]
     (role,) = layer.axes("axis")
     options = {"axis": flow.position(role), "epsilon": layer.options["epsilon"]}
+    if role == "sequence" and flow.mask is not None:
+        squares = flow.tensor * flow.tensor + options["epsilon"]
+        kept = filled(builder, flow, 0, squares)
+        total = builder.reduce_sum(kept, axes=[options["axis"]], keep_dimensions=True)
+        return flow.with_tensor(kept / total)
     return flow.with_tensor(builder.apply(layer.operator, [flow.tensor], options))
 
 
