@@ -2,62 +2,157 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
 from webnnm.arrays import HostArray
 from webnnm.data.binding import Binding, Slot, field_name
 from webnnm.data.binding import bind as bind_fields
-from webnnm.data.dataset import Dataset
 from webnnm.data.field import Field
+from webnnm.data.protocol import (
+    AnyDataset,
+    StreamedDataset,
+    check_dataset,
+    order_of,
+    whole_subset,
+)
+from webnnm.data.sequences import masks_of
+from webnnm.data.standardize import Standardization
+from webnnm.errors import DataError
 from webnnm.graph.vertices import InputVertex, Network, Output
-from webnnm.shapes import Shape
+from webnnm.shapes import Shape, count
+
+if TYPE_CHECKING:
+    from webnnm.training.losses import Labels
 
 Arrays = dict[str, HostArray]
 
 
 @dataclass(frozen=True)
 class DataBinding:
-    """A dataset with the binding of each block's field; `sequence` are lengths by name."""
+    """A dataset with the binding of each block's field.
 
-    dataset: Dataset
+    Attributes: `dataset`; `inputs` and `outputs`, block → `Binding`; `sequence`, name → length;
+    `sequence_of`, (block of the inputs, block of the outputs) → name of the sequence.
+    """
+
+    dataset: AnyDataset
     inputs: Mapping[str, Binding]
     outputs: Mapping[str, Binding]
     sequence: Mapping[str, int]
+    sequence_of: tuple[Mapping[str, str], Mapping[str, str]] = field(default=({}, {}))
 
-    def arrays(self, subset: str) -> tuple[Arrays, Arrays]:
+    @property
+    def streams(self) -> bool:
+        """Whether the rows come by and by, by `blocks`, and do not lie in memory."""
+        return hasattr(self.dataset, "blocks")
+
+    @property
+    def standardization(self) -> Mapping[str, Standardization]:
+        """What the inputs were standardised with, by name of the field."""
+        return getattr(self.dataset, "standardization", {})
+
+    @property
+    def target_standardization(self) -> Mapping[str, Standardization]:
+        """What the outputs were standardised with, by name of the field."""
+        return getattr(self.dataset, "target_standardization", {})
+
+    def arrays(
+        self, subset: str, labels: Mapping[str, Labels] | None = None
+    ) -> tuple[Arrays, Arrays]:
         """Return the inputs and targets of a subset by block, as the graphs take them.
 
-        Targets are float32 and class numbers one-hot. Raises `DataError` NNM705 for a subset
-        without rows.
+        Targets are float32 and class numbers one-hot, unless `labels` says otherwise: output block
+        → what its loss takes. Raises `DataError` NNM705 for a subset without rows, `ModelError`
+        NNM604 for class numbers where there are no classes.
         """
-        inputs, outputs = self.dataset.arrays(subset)
+        inputs, outputs, _ = whole_subset(self.dataset, subset)
+        return self.bound(inputs, outputs, labels)
+
+    def masks(self, subset: str) -> Arrays:
+        """Return sequence name → float32 `[rows, length]`, 1 where a position counts.
+
+        Only of sequences whose rows have different lengths. Raises `DataError` NNM702 where two
+        blocks of one sequence differ in the lengths of their rows.
+        """
+        return self._by_sequence(whole_subset(self.dataset, subset)[2])
+
+    def order(
+        self, subset: str, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
+    ) -> list[int]:
+        """Return in which order an epoch takes the rows of `arrays(subset)`."""
+        return order_of(self.dataset, subset, epoch, shuffle, seed)
+
+    async def blocks(
+        self, subset: str, epoch: int, rows: int, labels: Mapping[str, Labels] | None = None
+    ) -> AsyncIterator[tuple[Arrays, Arrays, Arrays]]:
+        """Yield inputs, targets and masks of so many rows of a stream at a time, as `arrays` does.
+
+        The last block may have fewer rows.
+        """
+        source = cast(StreamedDataset, self.dataset)
+        async for inputs, outputs in source.blocks(subset, epoch, rows):
+            masks = self._by_sequence(masks_of((inputs, outputs)))
+            yield *self.bound(inputs, outputs, labels), masks
+
+    def bound(
+        self,
+        inputs: Mapping[str, HostArray],
+        outputs: Mapping[str, HostArray],
+        labels: Mapping[str, Labels] | None = None,
+    ) -> tuple[Arrays, Arrays]:
+        """Return rows of the dataset's fields as rows of the blocks."""
+        form = labels or {}
         return (
             {block: bound.apply(inputs[bound.field]) for block, bound in self.inputs.items()},
-            {block: bound.apply(outputs[bound.field]) for block, bound in self.outputs.items()},
+            {
+                block: bound.targets(outputs[bound.field], form.get(block, "same"))
+                for block, bound in self.outputs.items()
+            },
         )
+
+    def _by_sequence(self, masks: Mapping[str, HostArray]) -> Arrays:
+        """Return the masks of fields by sequence; blocks of one sequence shall agree."""
+        found: Arrays = {}
+        for block, name in self.sequence_of[0].items():
+            mask = masks.get(self.inputs[block].field)
+            if mask is not None:
+                _same(f'input "{block}"', name, found.setdefault(name, mask), mask)
+        for block, name in self.sequence_of[1].items():
+            mask = masks.get(self.outputs[block].field)
+            # A position without a class does not count, whatever its mask.
+            if mask is not None and self.outputs[block].kind != "classes":
+                _same(f'output "{block}"', name, found.get(name), mask)
+        return found
 
 
 def bind(
-    network: Network, dataset: Dataset, mapping: Mapping[str, str] | None = None
+    network: Network, dataset: AnyDataset, mapping: Mapping[str, str] | None = None
 ) -> DataBinding:
     """Bind a dataset to a network: by `mapping`, by name, or the only field to the only block.
 
     Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ, NNM706 for
-    more classes than scores.
+    more classes than scores, NNM711 for sequences longer than the network's, NNM714 for what is
+    no dataset.
     """
+    dataset = check_dataset(dataset)
     if mapping:
         dataset = dataset.map(to_model=mapping)
-    lengths = {
-        vertex.block: _length(vertex, dataset.inputs, alone=len(network.inputs) == 1)
-        for vertex in network.inputs
-    }
+    alone = len(network.inputs) == 1
+    lengths = {v.block: _length(v, dataset.inputs, alone=alone) for v in network.inputs}
     slots = {vertex.block: _input_slot(vertex, lengths[vertex.block]) for vertex in network.inputs}
-    sequence = {
-        name: length
-        for vertex in network.inputs
-        if (name := vertex.features[0].sequence) and (length := lengths[vertex.block])
-    }
+    sequences = _names((v.block, v.features[0].sequence) for v in network.inputs)
+    sequence: dict[str, int] = {}
+    for block, name in sequences.items():
+        length = lengths[block] or 1
+        if sequence.setdefault(name, length) != length:
+            raise DataError(
+                "NNM702",
+                f'input "{block}": sequence "{name}" has {length} positions, in another input '
+                f"{sequence[name]}",
+                hint="length= pads both to one length, or the inputs name different sequences",
+            )
     by_output = {
         output.name: _output_slot(output, dataset.outputs, alone=len(network.outputs) == 1)
         for output in network.outputs
@@ -67,14 +162,58 @@ def bind(
         bind_fields(dataset.inputs, slots, "input"),
         bind_fields(dataset.outputs, by_output, "output"),
         sequence,
+        (sequences, _names((o.name, o.source.features.sequence) for o in network.outputs)),
+    )
+
+
+def _names(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    return {block: name for block, name in pairs if name}
+
+
+def _same(where: str, name: str, one: HostArray | None, other: HostArray) -> None:
+    """Refuse a block whose rows have other lengths than those of its sequence."""
+    if one is None:
+        raise DataError(
+            "NNM702",
+            f'{where}: its rows have different lengths, the input of sequence "{name}" has none',
+            hint="give the input as lists of the same lengths",
+        )
+    if one.shape == other.shape and one.data == other.data:
+        return
+    if one.shape != other.shape:
+        difference = f"{other.shape[1]} positions, {one.shape[1]}"
+    else:
+        place = next(i for i, (a, b) in enumerate(zip(one.data, other.data, strict=True)) if a != b)
+        row = place // (4 * one.shape[1])
+        found = [int(sum(mask.rows([row]).values())) for mask in (other, one)]
+        difference = f"{found[0]} positions in row {row}, {found[1]}"
+    raise DataError(
+        "NNM702",
+        f'{where}: sequence "{name}" has {difference} in another input',
+        hint="blocks of one sequence have rows of the same lengths",
     )
 
 
 def _length(vertex: InputVertex, fields: Mapping[str, Field], *, alone: bool) -> int | None:
     """Return the sequence length that the data of an input have, if it has a sequence."""
-    if vertex.features[0].sequence is None:
+    features = vertex.features[0]
+    if features.sequence is None:
         return None
-    return vertex.length or _first_size(vertex.block, fields, alone=alone)
+    found = _first_size(vertex.block, fields, alone=alone)
+    if vertex.length is None:
+        return found
+    rows = fields.get(field_name(vertex.block, fields, alone=alone))
+    if rows is not None and rows.shape and count(rows.shape[1:]) == count(features.sizes()):
+        where = f'input "{vertex.block}": {found} positions, sequence "{features.sequence}" has'
+        if found > vertex.length:
+            raise DataError(
+                "NNM711", f"{where} at most {vertex.length}", hint="cut the rows, or the model's"
+            )
+        if found < vertex.length:
+            raise DataError(
+                "NNM702", f"{where} {vertex.length}", hint=f"length={vertex.length} pads the rows"
+            )
+    return vertex.length
 
 
 def _input_slot(vertex: InputVertex, length: int | None) -> Slot:

@@ -8,7 +8,9 @@ import pytest
 
 from webnnm.binding import bind
 from webnnm.data.dataset import Dataset
-from webnnm.errors import DataError
+from webnnm.data.field import Field
+from webnnm.data.stream import StreamDataset
+from webnnm.errors import DataError, ModelError
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.vertices import Network
 from webnnm.notation import parse
@@ -112,9 +114,18 @@ def test_fixed_sequence_length_is_checked() -> None:
         m:input shape=[2] sequence={words:4}; m:output shape=[];
         m:layers reduceSum(axes=[words, 0]);
     """)
-    with pytest.raises(DataError) as caught:
-        bind(words, Dataset([[[1.0, 2.0]] * 5] * 2, [0.5, 1.5], **ALL))
-    assert caught.value.code == "NNM702"
+    for size, code in ((5, "NNM711"), (3, "NNM702")):
+        with pytest.raises(DataError, match=f"{size} positions") as caught:
+            bind(words, Dataset([[[1.0, 2.0]] * size] * 2, [0.5, 1.5], **ALL))
+        assert caught.value.code == code
+    padded = Dataset([[[1.0, 2.0]] * 3] * 2, [0.5, 1.5], length=4, **ALL)
+    assert bind(words, padded).masks("training")["words"].tolist() == [[1, 1, 1, 0]] * 2
+
+
+def test_what_is_no_dataset() -> None:
+    with pytest.raises(DataError, match="a list is no dataset") as caught:
+        bind(ONE, [1, 2])  # type: ignore[arg-type]
+    assert caught.value.code == "NNM714"
 
 
 def test_subset_without_rows() -> None:
@@ -122,3 +133,118 @@ def test_subset_without_rows() -> None:
     with pytest.raises(DataError) as caught:
         found.arrays("testing")
     assert caught.value.code == "NNM705"
+
+
+TAGS = network("""
+    tags:input int32 shape=[] sequence=words; tags:output shape=[3] sequence=words;
+    tags:layers embedding(e, size=6, shape=[3]);
+""")
+WORDS = [[3, 1, 2], [5], [4, 4]]
+
+
+def test_masks_are_by_name_of_the_sequence() -> None:
+    found = bind(TAGS, Dataset(WORDS, {"y": [[0, 2, 1], [1], [2, 0]]}, length="max", **ALL))
+    assert found.sequence == {"words": 3}
+    masks = found.masks("training")
+    assert masks["words"].tolist() == [[1, 1, 1], [1, 0, 0], [1, 1, 0]]
+    inputs, targets = found.arrays("training", {"tags": "classes"})
+    assert (inputs["tags"].dtype, inputs["tags"].tolist()[1]) == ("int32", [5, 0, 0])
+    assert targets["tags"].tolist() == [[0, 2, 1], [1, -1, -1], [2, 0, -1]]
+    one_hot = found.arrays("training")[1]["tags"]
+    assert one_hot.tolist()[1] == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    full = bind(TAGS, Dataset([[1, 2], [3, 4]], {"y": [[0, 2], [1, 0]]}, kinds={"y": "classes"}))
+    assert full.masks("training") == {}
+
+
+SHARED = network("""
+    a:input shape=[] sequence=words; b:input shape=[] sequence=words; c:output shape=[];
+    c:layers add([a, b]), reduceSum(axes=[words]);
+""")
+
+
+def test_inputs_of_one_sequence_have_the_lengths_of_one_another() -> None:
+    y = {"c": [0.5, 1.5, 2.5]}
+    same = bind(SHARED, Dataset({"a": WORDS, "b": WORDS}, y, length="max", **ALL))
+    assert list(same.masks("training")) == ["words"]
+    other = [WORDS[0], WORDS[2], WORDS[1]]
+    found = bind(SHARED, Dataset({"a": WORDS, "b": other}, y, length="max", **ALL))
+    with pytest.raises(DataError, match=r'input "b".* has 2 positions in row 1, 1 in') as caught:
+        found.masks("training")
+    assert caught.value.code == "NNM702"
+    with pytest.raises(DataError, match='"words" has 4 positions, in another input 3') as caught:
+        bind(SHARED, Dataset({"a": WORDS, "b": WORDS}, y, length={"a": 3, "b": 4}, **ALL))
+    assert caught.value.code == "NNM702"
+
+
+def test_an_output_has_the_lengths_of_its_sequence() -> None:
+    y = [[[0.5] * 3] * n for n in (3, 2, 1)]
+    found = bind(TAGS, Dataset(WORDS, {"y": y}, length="max", **ALL))
+    with pytest.raises(DataError, match=r'output "tags".* has 2 positions in row 1, 1'):
+        found.masks("training")
+    plain = bind(TAGS, Dataset([[1, 2, 3]] * 3, {"y": y}, length="max", **ALL))
+    with pytest.raises(DataError, match="different lengths"):
+        plain.masks("training")
+
+
+ONE_HOT = [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("given", "labels", "dtype", "expected"),
+    [
+        ([0, 2, 1], "classes", "int32", [0, 2, 1]),
+        (ONE_HOT, "classes", "int32", [1, 0, 2]),
+        ([0, 2, 1], "distribution", "float32", [[1, 0, 0], [0, 0, 1], [0, 1, 0]]),
+        ([0, 2, 1], "same", "float32", [[1, 0, 0], [0, 0, 1], [0, 1, 0]]),
+        ([0, 2, 1], "signs", "float32", [[1, -1, -1], [-1, -1, 1], [-1, 1, -1]]),
+        ([[0, 1, 1], [1, 0, 0], [1, 1, 1]], "signs", "float32", [[-1, 1, 1], [1, -1, -1], [1] * 3]),
+        ([[-1, 1, 1], [1, 1, -1]], "signs", "float32", [[-1, 1, 1], [1, 1, -1]]),
+    ],
+)
+def test_targets_take_the_form_of_the_loss(
+    given: Any, labels: Any, dtype: str, expected: Any
+) -> None:
+    found = bind(ONE, Dataset([[1.0, 2.0]] * len(given), given, **ALL))
+    target = found.arrays("training", {"net": labels})[1]["net"]
+    assert (target.dtype, target.tolist()) == (dtype, expected)
+
+
+def test_classes_of_measurements_make_no_sense() -> None:
+    found = bind(ONE, Dataset([[1.0, 2.0]], [[0.5, 1.5, 2.5]], **ALL))
+    with pytest.raises(ModelError, match="the data are continuous") as caught:
+        found.arrays("training", {"net": "classes"})
+    assert caught.value.code == "NNM604"
+
+
+async def test_streams_bind_block_by_block() -> None:
+    def source(subset: str, epoch: int) -> Any:
+        for row in WORDS:
+            yield row, {"y": [1] * len(row)}
+
+    stream = StreamDataset(
+        source,
+        rows={"training": 3},
+        inputs={"model": Field((4,), "float32", sequence="sequence")},
+        outputs={"y": Field((4,), "int32", sequence="sequence", kind="classes", classes=2)},
+    )
+    found = bind(TAGS, stream, {"model": "tags"})
+    assert (found.streams, found.sequence) == (True, {"words": 4})
+    assert (found.standardization, found.target_standardization) == ({}, {})
+    blocks = [block async for block in found.blocks("training", 0, 2, {"tags": "classes"})]
+    inputs, targets, masks = blocks[0]
+    assert (inputs["tags"].dtype, inputs["tags"].tolist()) == (
+        "int32",
+        [[3, 1, 2, 0], [5, 0, 0, 0]],
+    )
+    assert targets["tags"].tolist() == [[1, 1, 1, -1], [1, -1, -1, -1]]
+    assert masks["words"].tolist() == [[1, 1, 1, 0], [1, 0, 0, 0]]
+    assert len(blocks[1][0]["tags"]) == 1
+    with pytest.raises(DataError, match="is a stream"):
+        found.arrays("training")
+
+
+def test_order_is_that_of_the_dataset() -> None:
+    data = Dataset([[1.0, 2.0]] * 9, [[0.5, 1.5, 2.5]] * 9, **ALL)
+    found = bind(ONE, data)
+    assert not found.streams
+    assert found.order("training", 3, seed=5) == data.order("training", 3, seed=5)

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from webnnm.arrays import HostArray
+from webnnm.data.sequences import Sequences, lengths_of, masks_of
 from webnnm.dtypes import FORMATS, byte_length
+from webnnm.random import Purpose, Stream
 from webnnm.shapes import count
 
 
@@ -20,8 +22,8 @@ class Batch:
 
     Attributes: `batch_size`; `valid_count`, the rows that count, which come first; `inputs` and
     `outputs`, block → array `[batch, …]`; `masks`, block → `[batch, sequence]`, and `lengths`,
-    block → one length per row, both for sequences only; `indices`, the number in the dataset of
-    every valid row.
+    block → one length per row, 0 for missing rows, both for sequences of different lengths only;
+    `indices`, the number in the dataset of every valid row.
     """
 
     batch_size: int
@@ -45,14 +47,18 @@ def take(array: HostArray, indices: Sequence[int], batch_size: int) -> HostArray
     [3.0, 0.0]
     """
     rows = array.rows(indices)
-    if len(indices) == batch_size:
+    empty = batch_size - len(indices)
+    if not empty:
         return rows
     shape = (batch_size, *array.shape[1:])
     if array.dtype not in FORMATS:  # 4-bit rows may share a byte
         values = list(rows.values())
         return HostArray.of(values + [0] * (count(shape) - len(values)), array.dtype, shape)
     missing = byte_length(array.dtype, count(shape)) - rows.data.nbytes
-    return HostArray(array.dtype, shape, bytes(rows.data) + bytes(missing))
+    data = bytes(rows.data) + bytes(missing)
+    if isinstance(rows, Sequences):
+        return Sequences(array.dtype, shape, data, (*rows.lengths, *(0,) * empty))
+    return HostArray(array.dtype, shape, data)
 
 
 def cut(
@@ -69,10 +75,28 @@ def cut(
     """
     for first in range(0, len(indices), batch_size):
         some = indices[first : first + batch_size]
+        sides = [
+            {block: take(values, some, batch_size) for block, values in side.items()}
+            for side in (inputs, outputs)
+        ]
         yield Batch(
-            batch_size,
-            len(some),
-            {block: take(values, some, batch_size) for block, values in inputs.items()},
-            {block: take(values, some, batch_size) for block, values in outputs.items()},
-            indices=some,
+            batch_size, len(some), sides[0], sides[1], masks_of(sides), lengths_of(sides), some
         )
+
+
+def row_order(
+    subset: str, size: int, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
+) -> list[int]:
+    """Return in which order an epoch takes the rows of a subset (spec G.3).
+
+    >>> row_order("testing", 3), row_order("training", 3, shuffle=False)
+    ([0, 1, 2], [0, 1, 2])
+
+    Training rows are shuffled unless `shuffle` is False, `full` if it is True, validation and
+    testing never. The order depends on seed and epoch alone.
+    """
+    if shuffle is None:
+        shuffle = subset == "training"
+    if shuffle and subset not in ("validation", "testing"):
+        return Stream(seed, Purpose.SHUFFLING, epoch).permutation(size)
+    return list(range(size))

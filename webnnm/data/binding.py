@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from webnnm.arrays import HostArray
-from webnnm.data.classes import one_hot
-from webnnm.data.field import Field
+from webnnm.data.classes import one_hot, top_classes
+from webnnm.data.field import Field, Kind
 from webnnm.dtypes import DataType
-from webnnm.errors import DataError, suggestion
+from webnnm.errors import DataError, ModelError, suggestion
 from webnnm.shapes import Shape, count, show, strides_of
+
+if TYPE_CHECKING:
+    from webnnm.training.losses import Labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +34,15 @@ class Binding:
     """How the rows of a field become what a model expects (spec G.2).
 
     Attributes: `field`, its name in the dataset; `slot`, what the model expects; `axes`, the order
-    in which its dimensions are taken, () where they stay; `classes`, for fields of class numbers.
+    in which its dimensions are taken, () where they stay; `classes`, for fields of class numbers;
+    `kind` of the field.
     """
 
     field: str
     slot: Slot
     axes: tuple[int, ...] = ()
     classes: int = 0
+    kind: Kind = "continuous"
 
     def apply(self, values: HostArray, *, expand: bool = True) -> HostArray:
         """Return `[rows, …]` in the model's shape, order and type.
@@ -50,12 +55,46 @@ class Binding:
         rows = len(values)
         if self.classes and count(self.slot.shape) > 1:
             if not expand:
-                return values
+                return HostArray.of(values, "int32", (rows, *self.slot.shape[:-1]))
             flat = one_hot([int(number) for number in values.values()], self.classes)
             return HostArray.of(flat, self.slot.dtype, (rows, *self.slot.shape))
         if self.axes:
             values = _transposed(values, self.axes)
         return HostArray.of(values, self.slot.dtype, (rows, *self.slot.shape))
+
+    def targets(self, values: HostArray, labels: Labels = "same") -> HostArray:
+        """Return the rows of an output as the targets of a loss that takes `labels` (spec D.4).
+
+        "classes" are int32 numbers `[rows, positions…]`, -1 where a position does not count;
+        "signs" are -1 and 1 in place of 0 and 1; else targets are as the output, classes one-hot.
+
+        >>> scores = Binding("y", Slot((2,)), kind="onehot")
+        >>> scores.targets(HostArray.of([[0, 1], [1, 0]]), "classes").tolist()
+        [1, 0]
+
+        Raises `ModelError` NNM604 where class numbers are asked for and there are no classes.
+        """
+        if labels == "classes":
+            if self.classes:
+                return self.apply(values, expand=False)
+            if self.kind != "onehot":
+                raise ModelError(
+                    "NNM604",
+                    f'output "{self.field}": the loss takes classes, the data are {self.kind}',
+                    hint='kinds={"' + self.field + '": "classes"}, or another loss',
+                )
+            rows = self.apply(values)
+            flat, width = rows.values(), rows.shape[-1]
+            numbers = [
+                number if flat[place * width + number] else -1
+                for place, number in enumerate(top_classes(rows))
+            ]
+            return HostArray.of(numbers, "int32", rows.shape[:-1])
+        found = self.apply(values)
+        if labels == "signs":
+            signs = [value or -1.0 for value in found.values()]
+            return HostArray.of(signs, found.dtype, found.shape)
+        return found
 
 
 def field_name(block: str, fields: Mapping[str, Field], *, alone: bool) -> str:
@@ -105,7 +144,7 @@ def _binding(where: str, name: str, field: Field, slot: Slot) -> Binding:
                 "NNM702",
                 f"{where}: the model takes {show(slot.shape)}, classes {show(field.shape)}",
             )
-        return Binding(name, slot, classes=classes)
+        return Binding(name, slot, classes=classes, kind=field.kind)
     if count(field.shape) != count(slot.shape):
         raise DataError(
             "NNM702", f"{where}: the model takes {show(slot.shape)}, rows are {show(field.shape)}"
@@ -113,7 +152,7 @@ def _binding(where: str, name: str, field: Field, slot: Slot) -> Binding:
     axes: tuple[int, ...] = ()
     if field.names != slot.names and sorted(field.names) == sorted(slot.names):
         axes = tuple(field.names.index(dimension) for dimension in slot.names)
-    return Binding(name, slot, axes)
+    return Binding(name, slot, axes, kind=field.kind)
 
 
 def _transposed(values: HostArray, axes: tuple[int, ...]) -> HostArray:

@@ -7,16 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from webnnm.arrays import HostArray
-from webnnm.data.batch import Batch, cut
+from webnnm.data.augment import Augmentation, augmented
+from webnnm.data.batch import Batch, cut, row_order
 from webnnm.data.classes import class_of_rows
 from webnnm.data.decode import decode
 from webnnm.data.field import SUBSETS, Field, Kind
-from webnnm.data.intake import by_block, listed, per_block, row_count_of, take_input, take_output
-from webnnm.data.split import METHODS, PARTS, Method, split_rows
-from webnnm.data.standardize import apply_all, fit_all
+from webnnm.data.intake import by_block, listed, per_block, row_count_of, take_all
+from webnnm.data.sequences import Length, check_shared, lengths_of, mask_of
+from webnnm.data.split import METHODS, PARTS, Method, Rows, fold_rows, split_rows
+from webnnm.data.standardize import Scale, Unscaled
 from webnnm.data.statistics import Statistics, measure
 from webnnm.errors import DataError, suggestion
-from webnnm.random import Purpose, Stream
 
 Arrays = dict[str, HostArray]
 
@@ -39,17 +40,21 @@ class Dataset:
       `stratify=False` makes the first of them the second.
     - `standardize`: True, or names of inputs or of features. Statistics come from training rows.
     - `standardize_targets`: the same for continuous outputs; `decode` undoes it.
+    - `scale` of both: "standard" (mean 0, standard deviation 1) or "minmax" (0 … 1).
     - `labels`: class names of the only output, or output → class names.
     - `kinds`: block → kind where the detected one is wrong (of the output if both have the name).
     - `names`: block → names of the dimensions (of the input if both have the name).
     - `features`: names of the features of the only input, or input → names.
+    - `length`: of sequences, `[rows, length, …]` or a list of arrays of different lengths, which
+      are padded with zeros (class -1): "max", "bucket" (the next power of two) or a number; for
+      the only input and all such lists, or block → length. Figures count what is not padding.
 
     Raises `DataError` NNM702 (sizes), NNM704 (options), NNM705 (no rows), NNM706 (labels),
-    NNM707 (numbers that are not finite), NNM710 (unknown names).
+    NNM707 (numbers that are not finite), NNM710 (unknown names), NNM711 (lengths).
 
     Attributes: `name`; `inputs` and `outputs`, block → `Field`; `seed`; `method` of the split
     ("explicit" for lists of rows); `standardization` and `target_standardization`, input or
-    output block → `Standardization`, empty unless asked for.
+    output block → `Standardization`, empty unless asked for; `augmentation`, a function or None.
     """
 
     def __init__(
@@ -65,58 +70,44 @@ class Dataset:
         method: Method = "stratified",
         standardize: bool | Iterable[str] = False,
         standardize_targets: bool = False,
+        scale: Scale = "standard",
         labels: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
         kinds: Mapping[str, Kind] | None = None,
         names: Mapping[str, Sequence[str]] | None = None,
         features: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        length: Length | Mapping[str, Length] | None = None,
     ) -> None:
         given_inputs, given_outputs = by_block(inputs), by_block(outputs)
-        blocks = [*given_inputs, *given_outputs]
-        kind_of = per_block(kinds, blocks, "kinds")
-        names_of = per_block(names, blocks, "names")
-        features_of = per_block(features, given_inputs, "features")
         self._labels = per_block(labels, given_outputs, "labels")
         self.name = name
         self.seed = seed
         self.batch_size = batch_size
-        self.inputs: dict[str, Field] = {}
-        self.outputs: dict[str, Field] = {}
-        self._inputs: Arrays = {}
-        self._outputs: Arrays = {}
-        for block, value in given_inputs.items():
-            self.inputs[block], self._inputs[block] = take_input(
-                block,
-                value,
-                None if block in given_outputs else kind_of.get(block),
-                names_of.get(block, ()),
-                features_of.get(block, ()),
-            )
-        for block, value in given_outputs.items():
-            self.outputs[block], self._outputs[block] = take_output(
-                block,
-                value,
-                kind_of.get(block),
-                self._labels.get(block),
-                () if block in given_inputs else names_of.get(block, ()),
-            )
+        options = {"kinds": kinds, "names": names, "features": features, "length": length}
+        self.inputs: dict[str, Field]
+        self.outputs: dict[str, Field]
+        self._inputs: Arrays
+        self._outputs: Arrays
+        taken = take_all(given_inputs, given_outputs, self._labels, options)
+        (self.inputs, self._inputs), (self.outputs, self._outputs) = taken
         row_count = row_count_of(self._inputs, self._outputs)
         if method == "stratified" and not stratify:
             method = "random"
         classes = class_of_rows(self.outputs, self._outputs)
         parts = split_rows(row_count, split, method=method, classes=classes, seed=seed)
-        self._rows: dict[str, Sequence[int]] = dict(zip(PARTS, parts, strict=True))
-        self._rows["full"] = range(row_count)
         self.method: Method | Literal["explicit"] = method
         if not all(isinstance(part, int | float) for part in split):
             self.method = "explicit"
         elif method == METHODS[0] and classes is None:
             self.method = "random"
-        self.standardization = fit_all(self.inputs, self._inputs, parts[0], standardize)
-        self.target_standardization = fit_all(
-            self.outputs, self._outputs, parts[0], standardize_targets
-        )
-        apply_all(self.standardization, self.inputs, self._inputs)
-        apply_all(self.target_standardization, self.outputs, self._outputs)
+        self._given_inputs = Unscaled.of(self.inputs, self._inputs, standardize, scale)
+        self._given_outputs = Unscaled.of(self.outputs, self._outputs, standardize_targets, scale)
+        if scale != "standard" and standardize is False and not standardize_targets:
+            raise DataError(
+                "NNM704", f'scale="{scale}", but of nothing', hint="standardize=True scales inputs"
+            )
+        self._row_count = row_count
+        self._divide(parts)
+        self.augmentation: Augmentation | None = None
         self._cursors: dict[str, Iterator[Batch]] = {}
         self._epochs: dict[str, int] = {}
 
@@ -178,6 +169,25 @@ class Dataset:
             {block: values.rows(rows) for block, values in self._outputs.items()},
         )
 
+    def masks(self, subset: str) -> Arrays:
+        """Return block → float32 `[rows, length]` of a subset: 1 where a position counts.
+
+        >>> data = Dataset([[3, 1], [2]], [0.5, 1.5], length="max", split=(1, 0, 0))
+        >>> data.masks("training")["model"].tolist(), data.lengths("training")
+        ([[1.0, 1.0], [1.0, 0.0]], {'model': [2, 1]})
+
+        Only of inputs and outputs whose rows have different lengths. Raises `DataError` NNM705.
+        """
+        fields = self.outputs | self.inputs
+        lengths = self.lengths(subset)
+        return {block: mask_of(some, fields[block].shape[0]) for block, some in lengths.items()}
+
+    def lengths(self, subset: str) -> dict[str, list[int]]:
+        """Return block → the length of every row, as `masks` does."""
+        rows = self._some_rows(subset)
+        lengths = lengths_of((self._inputs, self._outputs))
+        return {block: [every[row] for row in rows] for block, every in lengths.items()}
+
     def order(
         self, subset: str, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
     ) -> list[int]:
@@ -186,12 +196,7 @@ class Dataset:
         Training rows are shuffled unless `shuffle` is False, `full` if it is True, validation
         and testing never. The order depends on seed and epoch alone.
         """
-        size = self.size(subset)
-        if shuffle is None:
-            shuffle = subset == "training"
-        if shuffle and subset not in ("validation", "testing"):
-            return Stream(seed, Purpose.SHUFFLING, epoch).permutation(size)
-        return list(range(size))
+        return row_order(subset, self.size(subset), epoch, shuffle, seed)
 
     def batches(
         self, subset: str, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
@@ -206,7 +211,10 @@ class Dataset:
         """
         rows = self._some_rows(subset)
         indices = [rows[position] for position in self.order(subset, epoch, shuffle, seed)]
-        return cut(self._inputs, self._outputs, indices, self.batch_size)
+        batches = cut(self._inputs, self._outputs, indices, self.batch_size)
+        if self.augmentation is None or subset != "training":
+            return batches
+        return augmented(batches, self.augmentation, (self.inputs, self.outputs), epoch, seed)
 
     def sample(self, index: int) -> tuple[Arrays, Arrays]:
         """Return the inputs and outputs of one row of the whole, as batches deliver them."""
@@ -240,13 +248,52 @@ class Dataset:
                 raise DataError("NNM710", f"two fields would have one name: {listed(result)}")
             return result
 
-        other = copy.copy(self)
+        other = self._copy()
         other.inputs, other.outputs = renamed(self.inputs), renamed(self.outputs)
         other._inputs, other._outputs = renamed(self._inputs), renamed(self._outputs)
+        check_shared(other._inputs, other._outputs)
         other._labels = renamed(self._labels)
         other.standardization = renamed(self.standardization)
         other.target_standardization = renamed(self.target_standardization)
-        other._cursors, other._epochs = {}, {}
+        other._given_inputs = self._given_inputs.renamed(renamed)
+        other._given_outputs = self._given_outputs.renamed(renamed)
+        return other
+
+    def folds(self, k: int, *, subset: str = "full", seed: int | None = None) -> Iterator[Dataset]:
+        """Yield k datasets over the same arrays, each with another k-th of the rows for testing.
+
+        >>> data = Dataset([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1])
+        >>> [(fold.rows("training"), fold.rows("testing")) for fold in data.folds(2, seed=2)]
+        [([2, 3], [0, 1]), ([0, 1], [2, 3])]
+
+        The rows of `subset` are dealt, with classes in equal shares, by `seed` (of the dataset if
+        None); all but the k-th are for training, and what is standardised is measured there.
+        Raises `DataError` NNM704 for fewer than two folds or more than rows.
+        """
+        rows = self._some_rows(subset)
+        classes = class_of_rows(self.outputs, self._outputs) if self.method != "random" else None
+        if classes is not None:
+            classes = [classes[row] for row in rows]
+        seed = self.seed if seed is None else seed
+        tested = fold_rows(len(rows), k, classes=classes, seed=seed)
+        return (self._fold(number, k, rows, test) for number, test in enumerate(tested, 1))
+
+    def augment(self, function: Augmentation | None) -> Dataset:
+        """Return the same data, whose training batches a function changes at random.
+
+        >>> def jitter(inputs, outputs, stream, epoch):
+        ...     x = inputs["model"].values()
+        ...     return {"model": [[v + u] for v, u in zip(x, stream.uniform(len(x)))]}, outputs
+        >>> data = Dataset([[1.0], [2.0]], [[0.5], [1.5]], split=(1, 0, 0)).augment(jitter)
+        >>> next(data.batches("training", epoch=3)).inputs["model"].values()[0] > 1
+        True
+
+        The function gets inputs and outputs of a batch, block → `HostArray` of its rows that count,
+        a `Stream` that is the same for the same seed, epoch and batch, and the epoch. It returns
+        both in the same shapes; a block that it leaves out stays. None takes the function away.
+        """
+        other = self._copy()
+        other.augmentation = function
         return other
 
     def decode(self, block: str | None, values: Any) -> Any:
@@ -277,6 +324,29 @@ class Dataset:
         if subset not in self._cursors:
             self.prepareBatches(subset)
         return next(self._cursors[subset], None)
+
+    def _divide(self, parts: Rows) -> None:
+        """Take these rows for the subsets, and scale by those for training."""
+        self._rows: dict[str, Sequence[int]] = dict(zip(PARTS, parts, strict=True))
+        self._rows["full"] = range(self._row_count)
+        self.inputs, self._inputs, self.standardization = self._given_inputs.scaled(parts[0])
+        self.outputs, self._outputs, self.target_standardization = self._given_outputs.scaled(
+            parts[0]
+        )
+
+    def _fold(self, number: int, k: int, rows: Sequence[int], test: Sequence[int]) -> Dataset:
+        other = self._copy()
+        other.name = f"{self.name}, fold {number} of {k}"
+        other.method = "explicit"
+        tested = set(test)
+        training = [row for place, row in enumerate(rows) if place not in tested]
+        other._divide((training, [], [rows[place] for place in test]))
+        return other
+
+    def _copy(self) -> Dataset:
+        other = copy.copy(self)
+        other._cursors, other._epochs = {}, {}
+        return other
 
     def _some_rows(self, subset: str) -> Sequence[int]:
         rows = self.rows(subset)

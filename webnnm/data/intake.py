@@ -9,6 +9,15 @@ from typing import Any, cast
 from webnnm.arrays import HostArray
 from webnnm.data.classes import detect_kind
 from webnnm.data.field import KINDS, Field, Kind
+from webnnm.data.sequences import (
+    Length,
+    check_shared,
+    is_ragged,
+    padded,
+    padded_size,
+    positions_of,
+    spot,
+)
 from webnnm.dtypes import is_float
 from webnnm.errors import DataError, suggestion
 from webnnm.shapes import count, show
@@ -16,7 +25,12 @@ from webnnm.shapes import count, show
 ONLY_BLOCK = "model"
 """The name of the only input or output where none is given."""
 
+SEQUENCE = "sequence"
+"""The name of the positions of a sequence whose dimensions have no names."""
+
 Taken = tuple[Field, HostArray]
+Side = tuple[dict[str, Field], dict[str, HostArray]]
+"""Fields and arrays of all inputs, or of all outputs."""
 
 
 def by_block(value: Any) -> dict[str, Any]:
@@ -53,6 +67,34 @@ def per_block(value: Any, blocks: Iterable[str], what: str) -> dict[str, Any]:
     return dict(options)
 
 
+def lengths_for(
+    value: Any, inputs: Mapping[str, Any], outputs: Mapping[str, Any]
+) -> tuple[dict[str, Length], dict[str, Length]]:
+    """Return which inputs and outputs are sequences, block → option `length`.
+
+    >>> lengths_for("max", {"x": [[1, 2], [3]]}, {"y": [0, 1]})
+    ({'x': 'max'}, {})
+
+    One length is for the only input and for all lists of arrays of different lengths; by block, it
+    is of the input if both have the name, and of the output if that is such a list.
+    """
+    if not isinstance(value, Mapping):
+        if value is None:
+            return {}, {}
+        only = {block: value for block in inputs if len(inputs) == 1}
+        ragged = {block: value for block, rows in inputs.items() if is_ragged(rows)}
+        return only | ragged, {block: value for block, rows in outputs.items() if is_ragged(rows)}
+    options = per_block(cast("Any", value), [*inputs, *outputs], "length")
+    return (
+        {block: options[block] for block in inputs if block in options},
+        {
+            block: options[block]
+            for block, rows in outputs.items()
+            if block in options and (block not in inputs or is_ragged(rows))
+        },
+    )
+
+
 def listed(names: Iterable[str]) -> str:
     """Return a hint that lists the names there are.
 
@@ -62,23 +104,71 @@ def listed(names: Iterable[str]) -> str:
     return "there is " + ", ".join(f'"{name}"' for name in names)
 
 
+def take_all(
+    inputs: Mapping[str, Any],
+    outputs: Mapping[str, Any],
+    labels: Mapping[str, Sequence[str]],
+    options: Mapping[str, Any],
+) -> tuple[Side, Side]:
+    """Return fields and arrays of all inputs, and of all outputs, by the options of `Dataset`.
+
+    >>> take_all({"x": [1.5]}, {"y": [0.5]}, {}, {})[1][1]
+    {'y': HostArray(float32[1])}
+
+    `options` may hold "kinds", "names", "features" and "length". Where an input and an output have
+    the same name the kind is of the output, all else of the input.
+    """
+    blocks = [*inputs, *outputs]
+    kinds = per_block(options.get("kinds"), blocks, "kinds")
+    names = per_block(options.get("names"), blocks, "names")
+    features = per_block(options.get("features"), inputs, "features")
+    lengths = lengths_for(options.get("length"), inputs, outputs)
+    found: tuple[Side, Side] = ({}, {}), ({}, {})
+    for block, value in inputs.items():
+        found[0][0][block], found[0][1][block] = take_input(
+            block,
+            value,
+            None if block in outputs else kinds.get(block),
+            names.get(block, ()),
+            features.get(block, ()),
+            lengths[0].get(block),
+        )
+    for block, value in outputs.items():
+        found[1][0][block], found[1][1][block] = take_output(
+            block,
+            value,
+            kinds.get(block),
+            labels.get(block),
+            () if block in inputs else names.get(block, ()),
+            length=lengths[1].get(block),
+        )
+    check_shared(found[0][1], found[1][1])
+    return found
+
+
 def take_input(
     block: str,
     value: Any,
     kind: Kind | None = None,
     names: Sequence[str] = (),
     features: Sequence[str] = (),
+    length: Length | None = None,
 ) -> Taken:
     """Return field and array of an input, its first dimension the rows.
 
     >>> take_input("model", [[1, 2], [3, 4]])[0].shape
     (2,)
+    >>> take_input("model", [[1, 2], [3]], length="max")[1].tolist()
+    [[1.0, 2.0], [3.0, 0.0]]
 
-    Raises `DataError` NNM702 for ragged or scalar data, NNM707 for a number that is not finite.
+    `length` makes the rows sequences, which may differ in length: see `Dataset`. Raises `DataError`
+    NNM702 for ragged or scalar data, NNM707 for a number that is not finite, NNM711 for lengths.
     """
     where = f'input "{block}"'
-    values = _array(where, value)
-    return _field(where, values, _checked(where, kind) or "continuous", names, features, 0), values
+    values, lengths = _given(where, value, None, length)
+    found = _checked(where, kind) or "continuous"
+    values = _padded(where, values, lengths, length)
+    return _field(where, values, found, names, features, 0, sequence=length is not None), values
 
 
 def take_output(
@@ -88,34 +178,41 @@ def take_output(
     labels: Sequence[str] | None = None,
     names: Sequence[str] = (),
     features: Sequence[str] = (),
+    length: Length | None = None,
 ) -> Taken:
     """Return field and array of an output; classes become int32, one-hot and yes/no rows float32.
 
     >>> take_output("model", [0, 2, 1])[0]
     Field(shape=(), dtype='int32', names=(), sequence=False, kind='classes', features=(), classes=3)
+    >>> take_output("model", [[0, 2], [1]], length="max")[1].tolist()
+    [[0, 2], [1, -1]]
 
-    Raises `DataError` as `take_input` does, and NNM706 for a label that the kind does not allow.
+    The positions behind the end of a sequence have class -1, other values are zero. Raises
+    `DataError` as `take_input` does, and NNM706 for a label that the kind does not allow.
     """
     where = f'output "{block}"'
     integers = _integers_only(value)
-    values = _array(where, value, "int64" if integers else None)
+    values, lengths = _given(where, value, "int64" if integers else None, length)
     found = _checked(where, kind) or detect_kind(values, named=labels is not None)
     if found == "classes":
-        values = _class_numbers(where, values, labels)
+        values = _class_numbers(where, values, labels, lengths)
     elif integers or found in ("onehot", "multilabel", "distribution"):
         values = HostArray.of(values, "float32")
     classes = 0
     if found == "classes":
-        highest = max(values.values())
-        classes = max(highest + 1, len(labels or ()))
+        classes = max(max(values.values()) + 1, len(labels or ()))
     elif found != "continuous":
         classes = values.shape[-1] if len(values.shape) > 1 else 1
     if found == "onehot" and detect_kind(values) != "onehot":
-        row = _first_not_one_hot(values)
-        raise DataError("NNM706", f"{where}: row {row} is not one-hot")
+        place = _first_not_one_hot(values) * count(values.shape[1:])
+        at = spot(place, count(values.shape[1:]), lengths).rsplit(", element", 1)[0]
+        raise DataError("NNM706", f"{where}: {at} is not one-hot")
     if labels is not None:
         _check_labels(where, found, classes, labels)
-    return _field(where, values, found, names, features, classes), values
+    fill = b"\xff" if found == "classes" else b"\0"  # -1 in every integer type
+    values = _padded(where, values, lengths, length, fill)
+    sequence = length is not None
+    return _field(where, values, found, names, features, classes, sequence=sequence), values
 
 
 def row_count_of(inputs: Mapping[str, HostArray], outputs: Mapping[str, HostArray]) -> int:
@@ -137,29 +234,57 @@ def row_count_of(inputs: Mapping[str, HostArray], outputs: Mapping[str, HostArra
     return row_count
 
 
-def _array(where: str, value: Any, dtype: Any = None) -> HostArray:
+def finite(where: str, values: HostArray, lengths: Sequence[int] = (), *, first: int = 0) -> None:
+    """Raise `DataError` NNM707 with the place of the first number that is not finite.
+
+    >>> finite("input", HostArray.of([1.0, 2.0]))
+
+    `lengths` are those of rows whose positions lie one behind another, `first` is the number of
+    the first row.
+    """
+    # One sum tells at full speed whether there is something to look for.
+    if is_float(values.dtype) and not math.isfinite(sum(values.values())):
+        for place, found in enumerate(values.values()):
+            if not math.isfinite(found):
+                at = spot(place, count(values.shape[1:]), lengths, first)
+                raise DataError(
+                    "NNM707",
+                    f"{where}: {at} is {found}",
+                    hint="drop the row, or put a number in its place",
+                )
+
+
+def _given(
+    where: str, value: Any, dtype: Any, length: Length | None
+) -> tuple[HostArray, Sequence[int]]:
+    """Return the rows, or the positions of sequences and how many each has."""
+    if length is not None:
+        values, lengths = positions_of(where, value, dtype)
+        finite(where, values, lengths)
+        return values, lengths
     try:
         values = HostArray.of(value, dtype)
     except DataError as error:
-        raise DataError(error.code, f"{where}: {error.message}", hint=error.hint) from error
+        hint = 'length="max" pads sequences of different lengths' if is_ragged(value) else ""
+        raise DataError(error.code, f"{where}: {error.message}", hint=hint or error.hint) from error
     if not values.shape:
         raise DataError(
             "NNM702", f"{where} is a single number", hint="the first dimension is the rows"
         )
-    # One sum tells at full speed whether there is something to look for.
-    if is_float(values.dtype) and not math.isfinite(sum(values.values())):
-        place, found = next(
-            (place, found)
-            for place, found in enumerate(values.values())
-            if not math.isfinite(found)
-        )
-        width = count(values.shape[1:])
-        raise DataError(
-            "NNM707",
-            f"{where}: row {place // width}, element {place % width} is {found}",
-            hint="drop the row, or put a number in its place",
-        )
-    return values
+    finite(where, values)
+    return values, ()
+
+
+def _padded(
+    where: str,
+    values: HostArray,
+    lengths: Sequence[int],
+    length: Length | None,
+    fill: bytes = b"\0",
+) -> HostArray:
+    if length is None:
+        return values
+    return padded(values, lengths, padded_size(where, length, lengths), fill=fill)
 
 
 def _field(
@@ -169,6 +294,8 @@ def _field(
     names: Sequence[str],
     features: Sequence[str],
     classes: int,
+    *,
+    sequence: bool,
 ) -> Field:
     shape = values.shape[1:]
     if names and len(names) != len(shape):
@@ -181,24 +308,30 @@ def _field(
         shape,
         values.dtype,
         names=tuple(names),
+        sequence=(names[0] if names else SEQUENCE) if sequence else False,
         kind=kind,
         features=tuple(features),
         classes=classes,
     )
 
 
-def _class_numbers(where: str, values: HostArray, labels: Sequence[str] | None) -> HostArray:
+def _class_numbers(
+    where: str, values: HostArray, labels: Sequence[str] | None, lengths: Sequence[int]
+) -> HostArray:
     shape = values.shape[:1] if count(values.shape[1:]) == 1 else values.shape
+    # A position that does not count has a negative class (spec D.1); a row always counts.
+    low = 0 if len(shape) == 1 and not lengths else -math.inf
+    high = len(labels) - 1 if labels is not None else math.inf
+    flat = values.values()
+    if not is_float(values.dtype) and len(flat) and low <= min(flat) and max(flat) <= high:
+        return HostArray.of(values, "int32", shape)
     numbers: list[int] = []
-    for place, number in enumerate(values.values()):
-        # A position that does not count has a negative class (spec D.1); a row always counts.
-        low = 0 if len(shape) == 1 else -math.inf
-        high = len(labels) - 1 if labels is not None else math.inf
+    for place, number in enumerate(flat):
         if number != int(number) or not low <= number <= high:
-            row = place // count(shape[1:])
+            at = spot(place, count(shape[1:]), lengths)
             raise DataError(
                 "NNM706",
-                f"{where}: row {row} has class {number:g}",
+                f"{where}: {at if lengths else at.split(',')[0]} has class {number:g}",
                 hint=f"classes are whole numbers 0 … {high:g}"
                 if labels
                 else "classes count from 0",

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from webnnm.data.columns import read_column
+from webnnm.data.csv_table import read_csv
 from webnnm.data.dataset import Dataset
 from webnnm.data.source import read_text
-from webnnm.errors import DataError
+from webnnm.errors import DataError, suggestion
 
 FEATURES = ("sepal_length", "sepal_width", "petal_length", "petal_width")
 SPECIES = ("setosa", "versicolor", "virginica")
@@ -70,33 +72,30 @@ def parse(text: str) -> tuple[list[list[float]], list[int]]:
     >>> parse("species,sepal_length,sepal_width,petal_length,petal_width\\nsetosa,5.1,3.5,1.4,0.2")
     ([[5.1, 3.5, 1.4, 0.2]], [0])
     """
-    import csv
-
-    lines = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
-    table = csv.DictReader(lines, skipinitialspace=True)
+    table = read_csv(text, header=True)
     wanted = (*FEATURES, "species")
-    missing = [column for column in wanted if column not in (table.fieldnames or ())]
+    missing = [column for column in wanted if column not in table.names]
     if missing:
         raise DataError(
             "NNM713",
             f"row 1 does not name the column {', '.join(missing)}",
             hint=f"a header row names {', '.join(wanted)}",
         )
-    measurements: list[list[float]] = []
-    species: list[int] = []
-    for row, cells in enumerate(table, 2):
-        column = ""
-        try:
-            values: list[float] = []
-            for column in FEATURES:
-                values.append(float(cells[column]))
-            column = "species"
-            species.append(SPECIES.index(cells[column]))
-        except (TypeError, ValueError) as error:
-            found = "missing" if cells[column] is None else f'"{cells[column]}"'
-            raise DataError("NNM713", f"row {row}, column {column} is {found}") from error
-        measurements.append(values)
-    return measurements, species
+    measurements = [read_column(table, table.index(name), numeric=True) for name in FEATURES]
+    for column in measurements:
+        if column.missing:
+            place = table.place(column.missing[0], table.index(column.name))
+            raise DataError("NNM713", f"{place} is empty")
+    index = table.index("species")
+    for row, cell in enumerate(table.columns[index]):
+        if cell.strip() not in SPECIES:
+            raise DataError(
+                "NNM713",
+                f'{table.place(row, index)} is "{cell}"',
+                hint=suggestion(cell, SPECIES) or f"there is {', '.join(SPECIES)}",
+            )
+    rows = zip(*(column.numbers or () for column in measurements), strict=True)
+    return list(map(list, rows)), [SPECIES.index(cell.strip()) for cell in table.columns[index]]
 
 
 def _shipped() -> str:

@@ -53,12 +53,7 @@ def split_rows(
     if any(not part >= 0 for part in split):
         raise DataError("NNM704", f"split {tuple(split)} has a negative part")
     stream = Stream(seed, Purpose.SPLITTING)
-    groups = [list(range(row_count))]
-    if method == "stratified" and classes is not None:
-        groups = [
-            [row for row, number in enumerate(classes) if number == wanted]
-            for wanted in sorted(set(classes))
-        ]
+    groups = by_class(row_count, classes if method == "stratified" else None)
     if method != "sequential":
         groups = [[group[i] for i in stream.permutation(len(group))] for group in groups]
     if sum(split) > 1 + 1e-6:
@@ -76,6 +71,41 @@ def split_rows(
             part += group[first : first + size]
             first += size
     return tuple(map(sorted, parts))  # type: ignore[return-value]
+
+
+def fold_rows(
+    row_count: int, k: int, *, classes: Sequence[int] | None = None, seed: int = 0
+) -> list[list[int]]:
+    """Deal rows to k folds of equal size, and of equal share of every class; in file order.
+
+    >>> fold_rows(6, 3, classes=[0, 0, 0, 1, 1, 1])
+    [[1, 5], [2, 4], [0, 3]]
+
+    Sizes differ by one row at most, and so does the count of each class. Raises `DataError`
+    NNM704 for fewer than two folds or more than rows.
+    """
+    if not isinstance(k, int) or not 2 <= k <= row_count:  # type: ignore[reportUnnecessaryIsInstance]
+        raise DataError("NNM704", f"{k} folds of {row_count} rows", hint=f"2 … {row_count} folds")
+    stream = Stream(seed, Purpose.SPLITTING, "folds")
+    # Dealt one by one from class to class: no fold begins again, so that none collects the rests.
+    dealt = [
+        group[i] for group in by_class(row_count, classes) for i in stream.permutation(len(group))
+    ]
+    return [sorted(dealt[fold::k]) for fold in range(k)]
+
+
+def by_class(row_count: int, classes: Sequence[int] | None) -> list[list[int]]:
+    """Return the rows of each class, in the order of the classes; all in one without classes.
+
+    >>> by_class(3, [1, 0, 1])
+    [[1], [0, 2]]
+    """
+    if classes is None:
+        return [list(range(row_count))]
+    groups: dict[int, list[int]] = {number: [] for number in sorted(set(classes))}
+    for row, number in enumerate(classes):
+        groups[number].append(row)
+    return list(groups.values())
 
 
 def _shared_out(total: int, shares: Sequence[float]) -> list[int]:

@@ -1,15 +1,17 @@
-"""Standardisation: z = (x - mean)/std."""
+"""Scaling of fields by figures of their training rows: z = (x - mean)/std."""
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any, Literal, get_args
 
 from webnnm.arrays import HostArray
 from webnnm.data.field import Field
+from webnnm.data.sequences import like, measured
 from webnnm.errors import DataError, suggestion
 from webnnm.shapes import Shape, count, show
 
@@ -17,6 +19,11 @@ SMALLEST_STD = 1e-8
 """A feature that varies less is taken as constant: its std counts as 1."""
 
 CHANNELS = ("channel", "channels")
+
+Scale = Literal["standard", "minmax"]
+"""To mean 0 and standard deviation 1, or to 0 … 1."""
+
+SCALES: tuple[Scale, ...] = get_args(Scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +37,15 @@ class Standardization:
     [12.0, 5.0]
 
     Attributes: `mean` and `std`, population values in float64; `repeat`, how many neighbouring
-    elements share a pair of them (1, or the pixels of a channel that comes first).
+    elements share a pair of them (1, or the pixels of a channel that comes first); `scale`, what
+    the pair is. Of "minmax" `mean` is the minimum and `std` the range: the same map brings the
+    training rows to 0 … 1.
     """
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
     repeat: int = 1
+    scale: Scale = "standard"
 
     def apply(self, values: HostArray) -> HostArray:
         """Return (x - mean)/std in float32; rows, several or one, keep their shape."""
@@ -62,57 +72,91 @@ class Standardization:
         return HostArray("float32", values.shape, result)
 
 
-def fit_all(
-    fields: Mapping[str, Field],
-    arrays: Mapping[str, HostArray],
-    training: Sequence[int],
-    chosen: bool | Iterable[str],
-) -> dict[str, Standardization]:
-    """Measure the training rows of the continuous fields that are to be standardised.
+@dataclass(frozen=True, slots=True)
+class Unscaled:
+    """Fields and arrays as they were given, with which of them are to be scaled, and how.
 
-    >>> field, values = Field((), "float32"), HostArray.of([1, 3, 99])
-    >>> fit_all({"x": field}, {"x": values}, [0, 1], True)["x"].mean
-    (2.0,)
+    >>> given = Unscaled.of({"x": Field((), "float32")}, {"x": HostArray.of([1, 3, 99])}, True)
+    >>> given.scaled([0, 1])[1]["x"].tolist()
+    [-1.0, 1.0, 97.0]
 
-    `chosen` is True for all, or names fields and features. Raises `DataError` NNM705 without
-    training rows, NNM710 for an unknown name.
+    Attributes: `fields`, `arrays`; `chosen`, block → names of the features that are scaled, None
+    for all of them; `scale`. Kept by a dataset so that other training rows can be measured.
     """
-    if chosen is False:
-        return {}
-    if isinstance(chosen, str):
-        chosen = [chosen]
-    wanted: set[str] = set() if chosen is True else set(chosen)
-    known = {*fields, *(name for field in fields.values() for name in field.features)}
-    for name in sorted(wanted - known):
-        hint = suggestion(name, known) or f"there is {', '.join(sorted(known))}"
-        raise DataError("NNM710", f'no field or feature "{name}" to standardise', hint=hint)
-    if not training:
-        raise DataError("NNM705", "there are no training rows to measure for standardising")
-    fitted: dict[str, Standardization] = {}
-    for block, field in fields.items():
-        whole = chosen is True or block in wanted
-        if field.kind == "continuous" and (whole or wanted & {*field.features}):
-            rows = arrays[block].rows(training)
-            fitted[block] = fit(rows, field, None if whole else sorted(wanted))
-    return fitted
+
+    fields: Mapping[str, Field]
+    arrays: Mapping[str, HostArray]
+    chosen: Mapping[str, tuple[str, ...] | None]
+    scale: Scale = "standard"
+
+    @classmethod
+    def of(
+        cls,
+        fields: Mapping[str, Field],
+        arrays: Mapping[str, HostArray],
+        chosen: bool | Iterable[str],
+        scale: Scale = "standard",
+    ) -> Unscaled:
+        """Take a user's choice: True for all continuous fields, or names of fields and features.
+
+        Raises `DataError` NNM704 for an unknown scale, NNM710 for an unknown name.
+        """
+        if scale not in SCALES:
+            hint = suggestion(str(scale), SCALES) or f"one of {', '.join(SCALES)}"
+            raise DataError("NNM704", f'unknown scale "{scale}"', hint=hint)
+        if isinstance(chosen, str):
+            chosen = [chosen]
+        whole = fields if chosen is True else ()
+        wanted = set[str]() if isinstance(chosen, bool) else set(chosen)
+        known = {*fields, *(name for field in fields.values() for name in field.features)}
+        for name in sorted(wanted - known):
+            hint = suggestion(name, known) or f"there is {', '.join(sorted(known))}"
+            raise DataError("NNM710", f'no field or feature "{name}" to standardise', hint=hint)
+        scaled = {
+            block: None if block in whole or block in wanted else tuple(sorted(wanted))
+            for block, field in fields.items()
+            if field.kind == "continuous"
+            and (block in whole or block in wanted or wanted & {*field.features})
+        }
+        return cls(dict(fields), dict(arrays), scaled, scale)
+
+    def renamed(self, rename: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Unscaled:
+        """Return the same under other names, `rename` being what renames the keys of a dict."""
+        return Unscaled(rename(self.fields), rename(self.arrays), rename(self.chosen), self.scale)
+
+    def scaled(
+        self, training: Sequence[int]
+    ) -> tuple[dict[str, Field], dict[str, HostArray], dict[str, Standardization]]:
+        """Return fields, arrays and what was measured of the training rows.
+
+        Arrays that are not scaled are shared, integers that are become float32. Raises `DataError`
+        NNM705 without training rows.
+        """
+        if self.chosen and not training:
+            raise DataError("NNM705", "there are no training rows to measure for standardising")
+        fields, arrays = dict(self.fields), dict(self.arrays)
+        fitted: dict[str, Standardization] = {}
+        for block, features in self.chosen.items():
+            rows, field = measured(arrays[block].rows(training), fields[block])
+            fitted[block] = fit(rows, field, features, self.scale)
+            arrays[block] = like(fitted[block].apply(arrays[block]), arrays[block])
+            fields[block] = replace(fields[block], dtype="float32")
+        return fields, arrays, fitted
 
 
-def apply_all(
-    fitted: Mapping[str, Standardization],
-    fields: MutableMapping[str, Field],
-    arrays: MutableMapping[str, HostArray],
-) -> None:
-    """Standardise arrays where they stand, integers becoming float32."""
-    for block, standardization in fitted.items():
-        arrays[block] = standardization.apply(arrays[block])
-        fields[block] = replace(fields[block], dtype="float32")
-
-
-def fit(values: HostArray, field: Field, chosen: Sequence[str] | None = None) -> Standardization:
-    """Measure rows, which shall be the training rows, for standardising a field.
+def fit(
+    values: HostArray,
+    field: Field,
+    chosen: Sequence[str] | None = None,
+    scale: Scale = "standard",
+) -> Standardization:
+    """Measure rows, which shall be the training rows, for scaling a field.
 
     >>> fit(HostArray.of([[1, 5], [3, 5]]), Field((2,), "float32"))
-    Standardization(mean=(2.0, 5.0), std=(1.0, 1.0), repeat=1)
+    Standardization(mean=(2.0, 5.0), std=(1.0, 1.0), repeat=1, scale='standard')
+    >>> fit(HostArray.of([1, 5, 2]), Field((), "float32"), scale="minmax").apply(
+    ...     HostArray.of([1, 2, 5])).tolist()
+    [0.0, 0.25, 1.0]
 
     `chosen` restricts it to features of these names. Images are measured per channel: along the
     dimension called `channels`, else along the smaller of the first and the last of three.
@@ -120,13 +164,14 @@ def fit(values: HostArray, field: Field, chosen: Sequence[str] | None = None) ->
     channel = channel_axis(field)
     size = count(field.shape) if channel is None else field.shape[channel]
     repeat = 1 if channel is None else count(field.shape[channel + 1 :])
+    figures = moments if scale == "standard" else extent
     means, stds = [0.0] * size, [1.0] * size
     for index in range(size):
         if chosen is not None and _feature(field, index) not in chosen:
             continue
-        mean, std = moments(elements_of(values, field.shape, index, repeat, size))
+        mean, std = figures(elements_of(values, field.shape, index, repeat, size))
         means[index], stds[index] = mean, std if std >= SMALLEST_STD else 1.0
-    return Standardization(tuple(means), tuple(stds), repeat)
+    return Standardization(tuple(means), tuple(stds), repeat, scale)
 
 
 def moments(values: Sequence[float]) -> tuple[float, float]:
@@ -137,6 +182,16 @@ def moments(values: Sequence[float]) -> tuple[float, float]:
     """
     mean = math.fsum(values) / len(values)
     return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+
+
+def extent(values: Sequence[float]) -> tuple[float, float]:
+    """Return the minimum and the range.
+
+    >>> extent([1.0, 3.0])
+    (1.0, 2.0)
+    """
+    low = float(min(values))
+    return low, max(values) - low
 
 
 def elements_of(

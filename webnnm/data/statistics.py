@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from webnnm.arrays import HostArray
 from webnnm.data.classes import top_classes
 from webnnm.data.field import Field
+from webnnm.data.sequences import measured
 from webnnm.data.standardize import channel_axis, elements_of, moments
 from webnnm.shapes import count
 
 
 @dataclass(frozen=True, slots=True)
 class FieldStatistics:
-    """Figures of one field, one number per element of a row, for images per channel.
+    """Figures of one field, one number per element of a row, or of a position of a sequence.
+
+    Images are measured per channel, sequences over the positions that count.
 
     Attributes: `mean`, `std` (population), `min`, `max`; `class_counts`, rows per class, () where
     there are no classes.
@@ -40,6 +43,7 @@ def measure(values: HostArray, field: Field) -> FieldStatistics:
     >>> measure(HostArray.of([[1, 0], [3, 0]]), Field((2,), "float32")).mean
     (2.0, 0.0)
     """
+    values, field = measured(values, field)
     channel = channel_axis(field)
     size = count(field.shape) if channel is None else field.shape[channel]
     repeat = 1 if channel is None else count(field.shape[channel + 1 :])

@@ -1,0 +1,146 @@
+"""Augmentation: training batches changed at random, differently in every epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from webnnm.arrays import HostArray, joined
+from webnnm.data.batch import Batch, take
+from webnnm.data.field import Field
+from webnnm.data.intake import finite
+from webnnm.data.sequences import Sequences, like
+from webnnm.errors import DataError, suggestion
+from webnnm.random import Purpose, Stream
+from webnnm.shapes import show
+
+if TYPE_CHECKING:
+    from webnnm.data.dataset import Dataset
+
+Arrays = dict[str, HostArray]
+Augmentation = Callable[[Arrays, Arrays, Stream, int], tuple[Mapping[str, Any], Mapping[str, Any]]]
+"""`function(inputs, outputs, stream, epoch) -> (inputs, outputs)`, see `Dataset.augment`."""
+
+
+def augmented(
+    batches: Iterable[Batch],
+    function: Augmentation,
+    fields: tuple[Mapping[str, Field], Mapping[str, Field]],
+    epoch: int,
+    seed: int,
+) -> Iterator[Batch]:
+    """Yield the batches of an epoch as a function changes them, see `augment_batch`."""
+    for number, batch in enumerate(batches):
+        yield augment_batch(batch, function, fields, (seed, epoch, number))
+
+
+def augment_batch(
+    batch: Batch,
+    function: Augmentation,
+    fields: tuple[Mapping[str, Field], Mapping[str, Field]],
+    place: tuple[int, int, int],
+) -> Batch:
+    """Return a batch as a function changes it.
+
+    >>> def double(inputs, outputs, stream, epoch):
+    ...     return {"x": [2 * value for value in inputs["x"].values()]}, outputs
+    >>> batch = Batch(2, 1, {"x": HostArray.of([3, 0])}, {})
+    >>> fields = {"x": Field((), "float32")}, {}
+    >>> augment_batch(batch, double, fields, (0, 0, 0)).inputs["x"].tolist()
+    [6.0, 0.0]
+
+    The function gets the rows that count, without those that fill up, and a stream of random
+    numbers that depends on `place` alone: seed, epoch and number of the batch. `fields` are the
+    inputs and outputs of the dataset. Raises `DataError` NNM702 for another shape, NNM707 for a
+    number that is not finite, NNM710 for a block that is not there.
+    """
+    seed, epoch, number = place
+    stream = Stream(seed, Purpose.SHUFFLING, epoch, "augment", number)
+    valid = range(batch.valid_count)
+    given = [
+        {block: values.rows(valid) for block, values in side.items()}
+        for side in (batch.inputs, batch.outputs)
+    ]
+    changed = function(given[0], given[1], stream, epoch)
+    try:
+        inputs, outputs = changed
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            "NNM702", "the augmentation returned no pair", hint="return inputs, outputs"
+        ) from error
+    return replace(
+        batch,
+        inputs=_checked("input", inputs, batch.inputs, fields[0], batch),
+        outputs=_checked("output", outputs, batch.outputs, fields[1], batch),
+    )
+
+
+def epoch_arrays(
+    dataset: Dataset, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
+) -> tuple[Arrays, Arrays]:
+    """Return all training rows as the batches of an epoch deliver them, in the order of `arrays`.
+
+    >>> from webnnm.data.dataset import Dataset
+    >>> data = Dataset([[1.0], [2.0]], [[0.5], [1.5]], split=(1, 0, 0))
+    >>> halved = data.augment(lambda x, y, stream, epoch: (
+    ...     {"model": [[value / 2] for value in x["model"].values()]}, y))
+    >>> epoch_arrays(halved)[0]["model"].tolist()
+    [[0.5], [1.0]]
+
+    For trainings that hold the rows of an epoch on the device: taken by `Dataset.order` of the
+    same epoch, shuffle and seed they are the batches of `Dataset.batches`.
+    """
+    if dataset.augmentation is None:
+        return dataset.arrays("training")
+    batches = list(dataset.batches("training", epoch, shuffle, seed))
+    order = dataset.order("training", epoch, shuffle, seed)
+    places = sorted(range(len(order)), key=order.__getitem__)
+
+    def gathered(sides: list[Arrays]) -> Arrays:
+        result: Arrays = {}
+        for block in sides[0]:
+            parts = [
+                side[block].rows(range(batch.valid_count))
+                for side, batch in zip(sides, batches, strict=True)
+            ]
+            whole = joined(parts)
+            lengths = [n for part in parts if isinstance(part, Sequences) for n in part.lengths]
+            if lengths:
+                whole = Sequences(whole.dtype, whole.shape, whole.data, lengths)
+            result[block] = whole.rows(places)
+        return result
+
+    return gathered([batch.inputs for batch in batches]), gathered(
+        [batch.outputs for batch in batches]
+    )
+
+
+def _checked(
+    role: str,
+    changed: Mapping[str, Any],
+    given: Mapping[str, HostArray],
+    fields: Mapping[str, Field],
+    batch: Batch,
+) -> Arrays:
+    """Return what was changed in the form of the batch; blocks left out stay as they were."""
+    for block in changed:
+        if block not in given:
+            hint = suggestion(block, given) or f"there is {', '.join(given)}"
+            raise DataError("NNM710", f'the augmentation returned an {role} "{block}"', hint=hint)
+    result = dict(given)
+    for block, value in changed.items():
+        where = f'augmented {role} "{block}"'
+        values = HostArray.of(value, fields[block].dtype)
+        expected = (batch.valid_count, *given[block].shape[1:])
+        if values.shape != expected:
+            raise DataError(
+                "NNM702",
+                f"{where} has the shape {show(values.shape)}, the batch {show(expected)}",
+                hint="rows and their shape stay as they are",
+            )
+        finite(where, values)
+        valid = range(batch.valid_count)
+        # What lies behind the end of a sequence is zero again.
+        result[block] = take(like(values, given[block].rows(valid)), valid, batch.batch_size)
+    return result

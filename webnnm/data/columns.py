@@ -1,0 +1,228 @@
+"""Tables as named columns, and what the cells of a column are: numbers or words."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from webnnm.errors import DataError, suggestion
+
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nat", "<na>", "?"})
+"""What stands for a missing number, in lower case. Among words only an empty cell is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Named columns of equal length, with cells as they were read: text, numbers, None.
+
+    >>> table = Table(("a", "b"), (["1", "2"], ["x", "y"]), first_row=2)
+    >>> table.place(0, 1)
+    'row 2, column b'
+
+    Attributes: `names` of the columns; `columns`, the cells of each; `first_row`, the number that
+    messages give to the first row; `lines`, where each row begins in a file, or none.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[Sequence[Any], ...]
+    first_row: int = 0
+    lines: Sequence[int] = ()
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows."""
+        return len(self.columns[0]) if self.columns else 0
+
+    def place(self, row: int, column: int) -> str:
+        """Return where a cell stands, in words."""
+        number = row + self.first_row
+        line = self.lines[row] if self.lines else number
+        where = f"row {number}" if line == number else f"row {number} (line {line})"
+        return f"{where}, column {self.names[column]}"
+
+    def index(self, column: str | int) -> int:
+        """Return which column has a name, or a position counted as in a list.
+
+        Raises `DataError` NNM710 where there is none.
+        """
+        if column in self.names:
+            return self.names.index(str(column))
+        if isinstance(column, int) and -len(self.names) <= column < len(self.names):
+            return column % len(self.names)
+        hint = suggestion(str(column), self.names) or f"there is {', '.join(self.names)}"
+        raise DataError("NNM710", f'no column "{column}"', hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The cells of a column, read as numbers or as words.
+
+    Attributes: `name`; `numbers`, NaN where missing, or None for words; `words`, None where
+    missing, or () for numbers; `missing`, the rows without a value.
+    """
+
+    name: str
+    numbers: array[float] | None
+    words: Sequence[str | None]
+    missing: Sequence[int]
+
+    def known_words(self, rows: Sequence[int]) -> list[str]:
+        """Return the words of some rows, without missing ones."""
+        return [word for row in rows if (word := self.words[row]) is not None]
+
+    def of_rows(self, rows: Sequence[int]) -> Column:
+        """Return the column of some rows, in ascending order."""
+        missing = set(self.missing)
+        return Column(
+            self.name,
+            self.numbers and array("d", [self.numbers[row] for row in rows]),
+            [self.words[row] for row in rows] if self.words else (),
+            [place for place, row in enumerate(rows) if row in missing],
+        )
+
+
+def table_of(value: Any) -> Table:
+    """Return a table of columns: a dict, or an object with `columns` and `value[column]` (pandas).
+
+    >>> table_of({"width": [1, 2], "kind": ["a", "b"]}).names
+    ('width', 'kind')
+
+    Rows count from 0. Raises `DataError` NNM702 for columns of unequal lengths, or for what is no
+    table.
+    """
+    if isinstance(value, Table):
+        return value
+    if hasattr(value, "to_py"):  # a proxy of JavaScript
+        value = value.to_py()
+    # Arrow calls the names `column_names`, pandas and Polars `columns`.
+    source: Any = value
+    keys: Any = getattr(source, "column_names", getattr(source, "columns", None))
+    if isinstance(value, Mapping):
+        keys = source
+    elif keys is None:
+        raise DataError(
+            "NNM702",
+            f"{type(value).__name__} is no table",
+            hint="give a dict, name → values, or an object with columns such as a DataFrame",
+        )
+    keys = list(keys)
+    names = tuple(map(str, keys))
+    columns = tuple(_cells(name, source[key]) for name, key in zip(names, keys, strict=True))
+    for name, cells in zip(names, columns, strict=True):
+        if len(cells) != len(columns[0]):
+            raise DataError(
+                "NNM702",
+                f'column "{name}" has {len(cells)} rows, column "{names[0]}" {len(columns[0])}',
+            )
+        if cells and isinstance(cells[0], list | tuple):
+            raise DataError(
+                "NNM702", f'column "{name}" holds lists', hint="Dataset takes arrays of any shape"
+            )
+    if twice := repeated(names):
+        raise DataError("NNM702", f'two columns are called "{twice[0]}"')
+    return Table(names, columns)
+
+
+def read_column(table: Table, index: int, numeric: bool | None = None) -> Column:
+    """Read a column as numbers or as words; as numbers, if not told, where most cells are.
+
+    >>> read_column(Table(("a",), (["1", "", "2.5"],)), 0).numbers
+    array('d', [1.0, nan, 2.5])
+    >>> read_column(Table(("a",), (["red", ""],)), 0).words
+    ['red', None]
+
+    Raises `DataError` NNM713 for a word among numbers, NNM707 for a number that is not finite.
+    """
+    name, cells = table.names[index], table.columns[index]
+    if numeric is False:
+        return _of_words(name, cells)
+    numbers = _all_numbers(cells)
+    if numbers is None:
+        found = [as_number(cell) for cell in cells]
+        words = [row for row, number in enumerate(found) if number is None]
+        known = sum([number is not None and not math.isnan(number) for number in found])
+        if numeric is None and known <= len(words):
+            return _of_words(name, cells)
+        if words:
+            raise DataError(
+                "NNM713",
+                f'{table.place(words[0], index)} is "{cells[words[0]]}", not a number',
+                hint=_remedy(str(cells[words[0]])),
+            )
+        numbers = array("d", [math.nan if number is None else number for number in found])
+    narrow = array("f", numbers)
+    for infinite in (math.inf, -math.inf):
+        if infinite in narrow:
+            row = narrow.index(infinite)
+            raise DataError(
+                "NNM707",
+                f'{table.place(row, index)} is "{cells[row]}", which is not finite in float32',
+                hint="drop the row, or put a number in its place",
+            )
+    missing = [row for row, number in enumerate(numbers) if number != number]
+    if numeric is None and len(missing) == len(numbers):  # nothing tells what it is
+        return _of_words(name, cells)
+    return Column(name, numbers, (), missing)
+
+
+def as_number(cell: Any) -> float | None:
+    """Return the number in a cell, NaN for a missing one, None for a word.
+
+    >>> as_number(" 2.5 "), as_number("?"), as_number("two")
+    (2.5, nan, None)
+    """
+    try:
+        if not (isinstance(cell, str) and "_" in cell):  # Python's own 1_000
+            return float(cell)
+    except (TypeError, ValueError):
+        pass
+    return math.nan if str(cell).strip().lower() in MISSING else None
+
+
+def repeated(names: Sequence[str]) -> list[str]:
+    """Return the names that stand in a list more than once.
+
+    >>> repeated(["a", "b", "a"])
+    ['a']
+    """
+    return [name for name in dict.fromkeys(names) if names.count(name) > 1]
+
+
+def _all_numbers(cells: Sequence[Any]) -> array[float] | None:
+    """Read cells at full speed, None if one of them is no number in plain spelling."""
+    try:
+        numbers = array("d", map(float, cells))
+    except (TypeError, ValueError):
+        return None
+    underscore = any("_" in cell for cell in cells if isinstance(cell, str))
+    return None if underscore else numbers
+
+
+def _of_words(name: str, cells: Sequence[Any]) -> Column:
+    words = [_word(cell) for cell in cells]
+    return Column(name, None, words, [row for row, word in enumerate(words) if word is None])
+
+
+def _word(cell: Any) -> str | None:
+    word = str(cell).strip()
+    # NaN, None and their kin are values that libraries use; as text they may be words.
+    gone = not word or (not isinstance(cell, str) and word.lower() in MISSING)
+    return None if gone else word
+
+
+def _cells(name: str, column: Any) -> list[Any]:
+    for method in ("tolist", "to_list", "to_pylist", "to_py"):
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    if isinstance(column, str) or not isinstance(column, Iterable):
+        raise DataError("NNM702", f'column "{name}" is {column!r}', hint="give a list of values")
+    return list(cast("Iterable[Any]", column))
+
+
+def _remedy(word: str) -> str:
+    if as_number(word.replace(",", ".")) is not None:
+        return "numbers have a decimal point"
+    return "correct the cell; categorical=[column] takes all cells of a column as words"

@@ -1,0 +1,87 @@
+"""The dataset of a CSV file or text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from webnnm.data.csv_table import DELIMITERS, Header, read_csv
+from webnnm.data.source import read_text
+from webnnm.data.table_dataset import Missing, TableDataset, Task
+from webnnm.errors import DataError
+
+
+class CSVDataset(TableDataset):
+    """The columns of a CSV text: features as one input, a label as output (spec G.5).
+
+    >>> import asyncio
+    >>> data = asyncio.run(CSVDataset.create(text="width,kind\\n1,a\\n2,b\\n3,a\\n4,b"))
+    >>> data.inputs["model"].features, data.labels(), data.size("full")
+    (('width',), ['a', 'b'], 4)
+    """
+
+    @classmethod
+    async def create(
+        cls,
+        url: str | Path | None = None,
+        features: Sequence[str | int] | None = None,
+        label: str | int | None = None,
+        header: Header = "auto",
+        delimiter: str = ",",
+        split: Sequence[Any] = (0.7, 0, 0.3),
+        seed: int = 0,
+        standardize: bool | Sequence[str] = False,
+        task: Task = "auto",
+        missing: Missing = "error",
+        *,
+        path: str | Path | None = None,
+        text: str | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> CSVDataset:
+        """Read the table of a `url`, a `path` or a `text`, exactly one of them.
+
+        `header` and `delimiter` are those of `read_csv`, all other options those of `TableDataset`
+        and of `Dataset`; `name` is by default that of the file. Raises `DataError` NNM713 for a
+        text that is no table, NNM715 for a place that cannot be read or more than one of them, and
+        what `TableDataset` raises.
+        """
+        given = [place for place in (url, path, text) if place is not None]
+        if len(given) != 1:
+            raise DataError(
+                "NNM715", f"{len(given)} of url, path and text", hint="give exactly one of them"
+            )
+        if text is None:
+            text = await read_text(given[0])
+            name = name or PurePosixPath(str(given[0])).stem
+        known = [*(features or ()), *([] if label is None else [label])]
+        table = read_csv(text, delimiter=delimiter, header=header, known=known)
+        if not table.names:
+            raise DataError("NNM713", "the text has no row 1", hint="is it the right file?")
+        if len(table.names) == 1:
+            raise DataError(
+                "NNM713",
+                f'row 1 has one column only, "{table.names[0]}": no features',
+                hint=_other_delimiter(text, delimiter),
+            )
+        return cls(
+            table,
+            features,
+            label,
+            split=split,
+            seed=seed,
+            standardize=standardize,
+            task=task,
+            missing=missing,
+            name=name or "csv",
+            **options,
+        )
+
+
+def _other_delimiter(text: str, delimiter: str) -> str:
+    counts = {mark: text.count(mark) for mark in DELIMITERS if mark != delimiter}
+    best = max(counts, key=counts.__getitem__)
+    if not counts[best]:
+        return "a table has a label and at least one feature"
+    return f"delimiter={best!r} tells that it separates the columns"

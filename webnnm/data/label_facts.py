@@ -1,0 +1,160 @@
+"""Measures what a loss is chosen by: facts about the labels of an output."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import compress
+
+from webnnm.arrays import HostArray
+from webnnm.data.classes import SUM_TOLERANCE
+from webnnm.data.field import Field
+from webnnm.data.standardize import moments
+from webnnm.dtypes import is_float
+from webnnm.shapes import count
+from webnnm.training.loss_choice import LabelFacts
+
+EXCESS_KURTOSIS = 3.0
+ROBUST_LIMIT = 3.0
+FAR_SHARE = 0.01
+"""Outliers: excess kurtosis above the first, or more than the last share beyond the second times
+σ = 1.4826·MAD (spec D.4.5)."""
+
+MAD_TO_STD = 1.4826
+"""A normal distribution's σ in median absolute deviations."""
+
+
+def label_facts(values: HostArray, field: Field, mask: HostArray | None = None) -> LabelFacts:
+    """Measure the labels of an output, which shall be those of the training rows.
+
+    >>> facts = label_facts(HostArray.of([[0, 1], [1, 0], [0, 1]]), Field((2,), "float32",
+    ...     kind="onehot", classes=2))
+    >>> facts.class_counts, facts.single
+    ((1, 2), True)
+
+    `values` are `[rows, …]` as the dataset has them, `field` describes them. `mask`,
+    `[rows, length]` of 0 and 1, tells the positions of a sequence that count, else all do.
+    """
+    shape = values.shape[1:]
+    flat: list[float] = list(values.values())
+    if mask is not None or field.sequence:
+        shape = shape[1:]
+    if mask is not None:
+        flat = _valid(flat, count(shape), mask)
+    width = shape[-1] if shape else 1
+    if not flat:
+        return LabelFacts(kind=field.kind, shape=shape, classes=field.classes)
+    if field.kind == "classes":
+        return _of_numbers(flat, field, shape)
+    low, high = min(flat), max(flat)
+    ones = flat.count(1)
+    binary = ones + flat.count(0) == len(flat)
+    sums = list(map(sum, _rows(flat, width))) if low >= 0 and width > 1 else []
+    single = binary and bool(sums) and min(sums) == max(sums) == 1
+    columns = [flat[start::width] for start in range(width)]
+    pairs = [moments(column) for column in columns]
+    means = [mean for mean, _ in pairs]
+    middle, outliers = _spread(columns, pairs) if field.kind == "continuous" else (0.0, False)
+    return LabelFacts(
+        kind=field.kind,
+        shape=shape,
+        classes=field.classes,
+        class_counts=_class_counts(flat, columns, "onehot" if single else field.kind, ones),
+        minimum=low,
+        maximum=high,
+        mean=math.fsum(means) / width,
+        std=math.sqrt(math.fsum(std * std for _, std in pairs) / width),
+        deviation=math.fsum(
+            math.fsum([abs(value - mean) for value in column])
+            for column, mean in zip(columns, means, strict=True)
+        )
+        / len(flat),
+        median_deviation=middle,
+        whole=not is_float(values.dtype) or all(map(float.is_integer, flat)),
+        binary=binary,
+        signs=ones + flat.count(-1) == len(flat),
+        single=single,
+        several=binary and bool(sums) and max(sums) > 1,
+        sums_to_one=bool(sums)
+        and max(sums) <= 1 + SUM_TOLERANCE
+        and min(sums) >= 1 - SUM_TOLERANCE,
+        outliers=outliers,
+    )
+
+
+def _of_numbers(flat: Sequence[float], field: Field, shape: tuple[int, ...]) -> LabelFacts:
+    """Return the facts of class numbers, with the moments of their one-hot form."""
+    counted = Counter(int(value) for value in flat)
+    negative = sum(counted.pop(number) for number in [n for n in counted if n < 0])
+    valid = len(flat) - negative
+    classes = max(field.classes, max(counted, default=-1) + 1)
+    shares = [number / valid for number in counted.values()]
+    # A column that is 1 in a share p of the rows has variance p(1 − p), deviation 2p(1 − p).
+    variance = math.fsum(p * (1 - p) for p in shares) / max(1, classes)
+    return LabelFacts(
+        kind=field.kind,
+        shape=shape,
+        classes=classes,
+        class_counts=tuple(counted[number] for number in range(classes)),
+        minimum=min(flat),
+        maximum=max(flat),
+        mean=1 / classes if valid else 0.0,
+        std=math.sqrt(variance),
+        deviation=2 * variance,
+        whole=True,
+        binary=min(flat) >= 0 and max(flat) <= 1,
+        negative=negative / len(flat),
+    )
+
+
+def _class_counts(
+    flat: Sequence[float], columns: Sequence[Sequence[float]], kind: str, ones: int
+) -> tuple[int, ...]:
+    if kind == "onehot":
+        return tuple(int(sum(column)) for column in columns)
+    return (len(flat) - ones, ones) if kind == "multilabel" else ()
+
+
+def _spread(
+    columns: Sequence[Sequence[float]], pairs: Sequence[tuple[float, float]]
+) -> tuple[float, bool]:
+    """Return the median absolute deviation, and whether there are outliers.
+
+    Each column is measured in units of its own spread, and all are judged together: among many
+    columns one would look unusual by chance. Constant columns, and for the second test those of
+    which most values are equal, have no unit and are left out.
+    """
+    fourth = far = 0.0
+    judged = robust = 0
+    total = 0.0
+    for column, (mean, std) in zip(columns, pairs, strict=True):
+        centre = _median(column)
+        apart = [abs(value - centre) for value in column]
+        middle = _median(apart)
+        total += middle
+        if std > 0:
+            judged += len(column)
+            fourth += math.fsum([((value - mean) / std) ** 4 for value in column])
+        if middle > 0:
+            limit = ROBUST_LIMIT * MAD_TO_STD * middle
+            robust += len(column)
+            far += sum([value > limit for value in apart])
+    outliers = fourth > (3 + EXCESS_KURTOSIS) * judged or far > FAR_SHARE * robust
+    return total / len(columns), outliers
+
+
+def _median(values: Iterable[float]) -> float:
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def _rows(flat: Sequence[float], width: int) -> Iterable[tuple[float, ...]]:
+    return zip(*[iter(flat)] * width, strict=True)
+
+
+def _valid(flat: Sequence[float], width: int, mask: HostArray) -> list[float]:
+    """Return the values of the positions whose mask is not 0."""
+    chosen = compress(_rows(flat, width), mask.values())
+    return [value for row in chosen for value in row]

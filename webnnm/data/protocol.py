@@ -1,0 +1,177 @@
+"""What a dataset is: the members that a model uses, whoever wrote the class (spec G.1)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any, Protocol, cast, runtime_checkable
+
+from webnnm.arrays import HostArray, joined
+from webnnm.data.batch import Batch, row_order
+from webnnm.data.field import Field
+from webnnm.data.statistics import Statistics
+from webnnm.errors import DataError
+
+Arrays = dict[str, HostArray]
+
+NEEDED = ("name", "inputs", "outputs", "batch_size", "labels", "size")
+
+
+@runtime_checkable
+class AnyDataset(Protocol):
+    """What every dataset tells of itself, be it in memory or a stream.
+
+    >>> from webnnm.data.dataset import Dataset
+    >>> isinstance(Dataset([1.0], [0.5]), AnyDataset)
+    True
+
+    `inputs` and `outputs` are block → `Field`. A class needs no common base: it has these members,
+    and those of `BatchedDataset` or of `StreamedDataset`.
+    """
+
+    @property
+    def name(self) -> str:
+        """A text for logs."""
+        ...
+
+    @property
+    def inputs(self) -> Mapping[str, Field]:
+        """What the inputs are, by block."""
+        ...
+
+    @property
+    def outputs(self) -> Mapping[str, Field]:
+        """What the outputs are, by block."""
+        ...
+
+    @property
+    def batch_size(self) -> int:
+        """The rows of a batch."""
+        ...
+
+    def set_batch_size(self, batch_size: int) -> None:
+        """Set the rows of a batch, at least 1."""
+        ...
+
+    def labels(self, block: str | None = None) -> list[str] | None:
+        """Return the class names of an output, None without names."""
+        ...
+
+    def size(self, subset: str = "full") -> int:
+        """Return the number of rows of a subset: training, validation, testing or full."""
+        ...
+
+    def num_batches(self, subset: str) -> int:
+        """Return ⌈size/batch_size⌉."""
+        ...
+
+    def map(self, to_model: Mapping[str, str]) -> AnyDataset:
+        """Return the same data under other names: field → block of a model."""
+        ...
+
+    def decode(self, block: str | None, values: Any) -> Any:
+        """Return the class names, or values, that predictions stand for."""
+        ...
+
+
+@runtime_checkable
+class BatchedDataset(AnyDataset, Protocol):
+    """A dataset whose batches can be had at any time; `Dataset` is one."""
+
+    def batches(
+        self, subset: str, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
+    ) -> Iterator[Batch]:
+        """Return the batches of an epoch; every call has a cursor of its own."""
+        ...
+
+    def sample(self, index: int) -> tuple[Arrays, Arrays]:
+        """Return the inputs and outputs of one row."""
+        ...
+
+    def statistics(self, subset: str = "training") -> Statistics:
+        """Return the figures of a subset."""
+        ...
+
+
+@runtime_checkable
+class StreamedDataset(AnyDataset, Protocol):
+    """A dataset that is larger than memory and comes by and by; `StreamDataset` is one."""
+
+    def blocks(
+        self, subset: str, epoch: int = 0, rows: int | None = None
+    ) -> AsyncIterator[tuple[Arrays, Arrays]]:
+        """Return inputs and outputs of so many rows at a time, fewer in the last block."""
+        ...
+
+
+def check_dataset(value: Any) -> AnyDataset:
+    """Return what was given if a model can use it as a dataset.
+
+    >>> from webnnm.data.dataset import Dataset
+    >>> check_dataset(Dataset([1.0], [0.5], name="two")).name
+    'two'
+
+    Raises `DataError` NNM714 with the members that it lacks.
+    """
+    lacking = [member for member in NEEDED if not hasattr(value, member)]
+    if not hasattr(value, "batches") and not hasattr(value, "blocks"):
+        lacking.append("batches or blocks")
+    if lacking:
+        raise DataError(
+            "NNM714",
+            f"a {type(value).__name__} is no dataset: it lacks {', '.join(lacking)}",
+            hint="Dataset(inputs, outputs) makes one of arrays",
+        )
+    return value
+
+
+def whole_subset(dataset: AnyDataset, subset: str) -> tuple[Arrays, Arrays, Arrays]:
+    """Return inputs, outputs and masks of all rows of a subset, in order.
+
+    >>> from webnnm.data.dataset import Dataset
+    >>> whole_subset(Dataset([1.5, 2.5], [0.5, 1.5], split=(1, 0, 0)), "training")[0]["model"]
+    HostArray(float32[2])
+
+    A dataset without `arrays` and `masks` is asked for its batches. Raises `DataError` NNM705 for
+    a subset without rows, NNM702 for a stream.
+    """
+    given = cast(Any, dataset)
+    if hasattr(given, "arrays") and hasattr(given, "masks"):
+        inputs, outputs = given.arrays(subset)
+        return inputs, outputs, given.masks(subset)
+    if not hasattr(given, "batches"):
+        raise DataError(
+            "NNM702",
+            f"{dataset.name} is a stream: its rows do not lie in memory",
+            hint='await stream.collect("testing") takes a subset into memory',
+        )
+    batches: list[Batch] = list(given.batches(subset, shuffle=False))
+    if not batches:
+        raise DataError("NNM705", f'subset "{subset}" of {dataset.name} has no rows')
+
+    def gathered(sides: list[Arrays]) -> Arrays:
+        parts = list(zip(sides, batches, strict=True))
+        return {
+            block: joined([side[block].rows(range(batch.valid_count)) for side, batch in parts])
+            for block in sides[0]
+        }
+
+    return (
+        gathered([batch.inputs for batch in batches]),
+        gathered([batch.outputs for batch in batches]),
+        gathered([batch.masks for batch in batches]),
+    )
+
+
+def order_of(
+    dataset: AnyDataset, subset: str, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
+) -> list[int]:
+    """Return in which order an epoch takes the rows of `whole_subset` (spec G.3).
+
+    >>> from webnnm.data.dataset import Dataset
+    >>> order_of(Dataset([1.5, 2.5], [0.5, 1.5], split=(0, 0, 1)), "testing")
+    [0, 1]
+    """
+    own = getattr(dataset, "order", None)
+    if own is not None:
+        return own(subset, epoch, shuffle, seed)
+    return row_order(subset, dataset.size(subset), epoch, shuffle, seed)

@@ -1,0 +1,302 @@
+"""Datasets larger than memory: rows that come one after another, or in blocks."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from webnnm.arrays import HostArray
+from webnnm.data.decode import decode
+from webnnm.data.field import SUBSETS, Field, Kind
+from webnnm.data.intake import listed, per_block, take_all
+from webnnm.data.stream_items import gathered, iterate, pair_of, part_of, rows_of, together
+from webnnm.errors import DataError, suggestion
+from webnnm.shapes import is_integer
+
+Arrays = dict[str, HostArray]
+Items = Literal["rows", "blocks"]
+Source = Callable[[str, int], Any]
+"""`source(subset, epoch)` → iterable or async iterable of pairs (inputs, outputs)."""
+
+MEASURED = 1024
+"""Rows at the start of the training rows that fields are measured by."""
+
+
+class StreamDataset:
+    """Rows that a function yields, subset by subset and epoch by epoch (spec G.1).
+
+    >>> import asyncio
+    >>> def source(subset, epoch):
+    ...     for number in range(5):
+    ...         yield [number, -number], [number + 0.5]
+    >>> stream = asyncio.run(StreamDataset.create(source, rows={"training": 5}))
+    >>> stream.inputs["model"].shape, stream.num_batches("training")
+    ((2,), 1)
+    >>> async def sizes():
+    ...     return [len(x["model"]) async for x, y in stream.blocks("training", rows=2)]
+    >>> asyncio.run(sizes())
+    [2, 2, 1]
+
+    `source(subset, epoch)` returns an iterator, generator or async iterator of pairs: inputs and
+    outputs, each block → array, or the array of the only block. It decides on the order: shuffling
+    is its work. Made by `create`, which looks at the first rows; or, where `inputs` and `outputs`
+    say what comes, block → `Field`, by the constructor.
+
+    - `rows`: how many rows each subset has, subset → number; a subset that is not named has none.
+    - `items`: "rows" if the source yields single rows, "blocks" if it yields several at a time,
+      their number the first dimension.
+    - `name`, `batch_size`, `labels`: as of `Dataset`.
+
+    Raises `DataError` NNM704 for options, NNM705 for unknown subsets.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        rows: Mapping[str, int],
+        inputs: Mapping[str, Field],
+        outputs: Mapping[str, Field],
+        items: Items = "rows",
+        name: str = "stream",
+        batch_size: int = 20,
+        labels: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self._source = source
+        self._items = _checked_items(items)
+        self._rows = _checked_rows(rows)
+        self.name = name
+        self.inputs = dict(inputs)
+        self.outputs = dict(outputs)
+        self._blocks = ({block: block for block in inputs}, {block: block for block in outputs})
+        self._labels: dict[str, Sequence[str]] = per_block(labels, outputs, "labels")
+        self.set_batch_size(batch_size)
+
+    @classmethod
+    async def create(
+        cls,
+        source: Source,
+        *,
+        rows: Mapping[str, int],
+        items: Items = "rows",
+        labels: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        kinds: Mapping[str, Kind] | None = None,
+        names: Mapping[str, Sequence[str]] | None = None,
+        length: int | Mapping[str, int] | None = None,
+        **options: Any,
+    ) -> StreamDataset:
+        """Measure the fields by the first training rows, for which the source is called once.
+
+        `kinds`, `names` and `length` are those of `Dataset`; the classes that occur later are not
+        known, so class outputs need `labels`, or fields that tell their number. Raises `DataError`
+        NNM705 where there are no training rows, and all that `Dataset` raises.
+        """
+        _checked_items(items)
+        seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        iterator = iterate(source("training", 0))
+        try:
+            async for item in iterator:
+                seen.append(pair_of(item, len(seen)))
+                if len(seen) == (MEASURED if items == "rows" else 1):
+                    break
+        finally:
+            await iterator.aclose()
+        if not seen:
+            raise DataError(
+                "NNM705", "the source yields no training rows", hint='see source("training", 0)'
+            )
+        first = seen[0]
+        if items == "rows":
+            first = gathered([x for x, _ in seen]), gathered([y for _, y in seen])
+        known = per_block(labels, first[1], "labels")
+        for size in length.values() if isinstance(length, Mapping) else [length]:
+            if size is not None and not is_integer(size):
+                raise DataError("NNM704", f"length is {size!r}", hint="of a stream it is a number")
+        options_of = {"kinds": kinds, "names": names, "length": length}
+        (inputs, _), (outputs, _) = take_all(first[0], first[1], known, options_of)
+        return cls(
+            source, rows=rows, inputs=inputs, outputs=outputs, items=items, labels=labels, **options
+        )
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{subset} {size}" for subset, size in self._rows.items())
+        return f"{type(self).__name__}({self.name}: {sizes})"
+
+    @property
+    def batch_size(self) -> int:
+        """The rows of a batch."""
+        return self._batch_size
+
+    def set_batch_size(self, batch_size: int) -> None:
+        """Set the rows of a batch, at least 1 (NNM704)."""
+        if not is_integer(batch_size) or batch_size < 1:
+            raise DataError("NNM704", f"batch_size is {batch_size}", hint="whole and at least 1")
+        self._batch_size = batch_size
+
+    def labels(self, block: str | None = None) -> list[str] | None:
+        """Return the class names of an output, by default the only one, or None without names."""
+        names = self._labels.get(self._output_block(block))
+        return None if names is None else list(names)
+
+    def size(self, subset: str = "full") -> int:
+        """Return the number of rows of a subset, as declared; `full` is all of them."""
+        _check_subset(subset)
+        return sum(self._rows.values()) if subset == "full" else self._rows.get(subset, 0)
+
+    def num_batches(self, subset: str) -> int:
+        """Return how many batches hold a subset: ⌈size/batch_size⌉."""
+        return -(-self.size(subset) // self.batch_size)
+
+    def map(self, to_model: Mapping[str, str]) -> StreamDataset:
+        """Return the same stream under other names: field → block of a model.
+
+        Raises `DataError` NNM710 for a field that is not there, or two of one name.
+        """
+        known = {*self.inputs, *self.outputs}
+        for name in to_model:
+            if name not in known:
+                raise DataError(
+                    "NNM710", f'no field "{name}"', hint=suggestion(name, known) or listed(known)
+                )
+        other = copy.copy(self)
+
+        def renamed(members: Mapping[str, Any]) -> dict[str, Any]:
+            return {to_model.get(block, block): value for block, value in members.items()}
+
+        other.inputs, other.outputs = renamed(self.inputs), renamed(self.outputs)
+        other._labels = renamed(self._labels)
+        other._blocks = (renamed(self._blocks[0]), renamed(self._blocks[1]))
+        if len(other.inputs) < len(self.inputs) or len(other.outputs) < len(self.outputs):
+            raise DataError("NNM710", "two fields would have one name")
+        return other
+
+    def decode(self, block: str | None, values: Any) -> Any:
+        """Return the class names, or numbers without names, that predictions stand for."""
+        block = self._output_block(block)
+        return decode(values, self.outputs[block], self._labels.get(block))
+
+    async def blocks(
+        self, subset: str, epoch: int = 0, rows: int | None = None
+    ) -> AsyncIterator[tuple[Arrays, Arrays]]:
+        """Yield inputs and outputs of `rows` rows at a time, a batch by default; the last has less.
+
+        Sequences of different lengths come as `Sequences`, which know their masks. Raises
+        `DataError` NNM702 for rows of another shape and for more or fewer rows than declared,
+        NNM706 for classes and NNM707 for numbers that make no sense, NNM711 for long sequences.
+        """
+        rows = rows or self.batch_size
+        expected = self.size(subset)
+        if subset == "full" or not expected:
+            raise DataError(
+                "NNM705",
+                f'subset "{subset}" of {self.name} has no rows of its own',
+                hint=f"rows= declares {', '.join(self._rows)}",
+            )
+        waiting: tuple[dict[str, list[HostArray]], ...] = ({}, {})
+        held = seen = 0
+        iterator = iterate(self._source(subset, epoch))
+        try:
+            async for item in iterator:
+                sides = self._taken(item, seen)
+                more = len(next(iter(sides[0].values())))
+                held, seen = held + more, seen + more
+                if seen > expected:
+                    raise DataError(
+                        "NNM702",
+                        f'"{subset}" of {self.name} has more rows than the {expected} declared',
+                        hint="rows= says how many the source yields",
+                    )
+                for kept, side in zip(waiting, sides, strict=True):
+                    for block, values in side.items():
+                        kept.setdefault(block, []).append(values)
+                if held < rows:
+                    continue
+                whole = [{b: together(parts) for b, parts in kept.items()} for kept in waiting]
+                for start in range(0, held - held % rows, rows):
+                    part = range(start, start + rows)
+                    yield part_of(whole[0], part), part_of(whole[1], part)
+                    await asyncio.sleep(0)  # a source that never waits lets others run, too
+                rest = range(held - held % rows, held)
+                held %= rows
+                for kept, side in zip(waiting, whole, strict=True):
+                    kept.clear()
+                    kept.update({b: [v] for b, v in part_of(side, rest).items()} if held else {})
+        finally:
+            await iterator.aclose()
+        if seen < expected:
+            raise DataError(
+                "NNM702",
+                f'"{subset}" of {self.name} ended after {seen} rows, {expected} were declared',
+                hint="rows= says how many the source yields",
+            )
+        if held:
+            last = [{b: together(parts) for b, parts in kept.items()} for kept in waiting]
+            yield last[0], last[1]
+
+    async def collect(self, subset: str, epoch: int = 0) -> tuple[Arrays, Arrays]:
+        """Return all inputs and outputs of a subset that fits into memory, as `Dataset.arrays`."""
+        (whole,) = [both async for both in self.blocks(subset, epoch, self.size(subset))]
+        return whole
+
+    subset_size = subsetSize = size
+    batchSize = batch_size
+    setBatchSize = set_batch_size
+    numBatches = num_batches
+    mapOutputToLabels = decode
+
+    def _taken(self, item: Any, first: int) -> tuple[Arrays, Arrays]:
+        """Return what the source yielded as arrays of rows, checked against the fields."""
+        result: tuple[Arrays, Arrays] = ({}, {})
+        counts: dict[str, int] = {}
+        sides = zip(
+            ("input", "output"),
+            pair_of(item, first),
+            (self.inputs, self.outputs),
+            self._blocks,
+            result,
+            strict=True,
+        )
+        for role, given, fields, blocks, found in sides:
+            for block, field in fields.items():
+                where = f'{role} "{blocks[block]}"'
+                if blocks[block] not in given:
+                    raise DataError("NNM701", f"row {first} has no {where}", hint=listed(given))
+                value = given[blocks[block]]
+                if self._items == "rows":
+                    value = [value]
+                found[block] = rows_of(where, value, field, first)
+                counts[where] = len(found[block])
+        if len(set(counts.values())) != 1:
+            sizes = ", ".join(f"{where} {size}" for where, size in counts.items())
+            raise DataError("NNM702", f"the block from row {first} on has unequal rows: {sizes}")
+        return result
+
+    def _output_block(self, block: str | None) -> str:
+        if block is None and len(self.outputs) == 1:
+            return next(iter(self.outputs))
+        if block not in self.outputs:
+            hint = suggestion(str(block), self.outputs) or listed(self.outputs)
+            raise DataError("NNM710", f'no output "{block}"', hint=hint)
+        return block
+
+
+def _checked_items(items: Items) -> Items:
+    if items not in ("rows", "blocks"):
+        raise DataError("NNM704", f'items is "{items}"', hint='"rows" or "blocks"')
+    return items
+
+
+def _checked_rows(rows: Mapping[str, int]) -> dict[str, int]:
+    for subset, size in rows.items():
+        _check_subset(subset, SUBSETS[:3])
+        if not is_integer(size) or size < 0:
+            raise DataError("NNM704", f'rows of "{subset}" are {size!r}', hint="a whole number")
+    return dict(rows)
+
+
+def _check_subset(subset: str, known: Sequence[str] = SUBSETS) -> None:
+    if subset not in known:
+        hint = suggestion(str(subset), known) or f"one of {', '.join(known)}"
+        raise DataError("NNM705", f'unknown subset "{subset}"', hint=hint)

@@ -1,0 +1,357 @@
+"""A dataset over the columns of a table: numbers, categories and one label."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+from webnnm.arrays import HostArray
+from webnnm.data.classes import one_hot
+from webnnm.data.columns import Column, Table, as_number, read_column, table_of
+from webnnm.data.dataset import Dataset
+from webnnm.data.encoding import Encoder, LabelEncoder, NumberEncoder, OneHotEncoder
+from webnnm.data.field import Kind
+from webnnm.data.split import Method, Rows, split_rows
+from webnnm.errors import DataError, suggestion
+
+Task = Literal["auto", "classification", "regression"]
+Missing = Literal["error", "drop", "mean"]
+
+MOST_INTEGER_CLASSES = 20
+"""Integer labels of more values than this are quantities (spec G.5)."""
+
+
+ColumnKind = Literal["numbers", "categories", "target", "classes"]
+
+_KINDS: dict[tuple[bool, bool], ColumnKind] = {
+    (False, False): "numbers",
+    (False, True): "categories",
+    (True, False): "target",
+    (True, True): "classes",
+}
+"""The kind of a column by whether it is the label, and whether it is read as words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnReport:
+    """What was found in a column: its `kind`, the `missing` cells, `categories`, `unknown` words.
+
+    `unknown` counts the cells with a word that no training row has.
+    """
+
+    name: str
+    kind: ColumnKind
+    missing: int
+    categories: tuple[str, ...] = ()
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TableReport:
+    """What was found in a table: its `rows`, how many were `dropped`, and its `columns`."""
+
+    rows: int
+    dropped: int
+    columns: tuple[ColumnReport, ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.rows} rows, {self.dropped} of them dropped"]
+        for column in self.columns:
+            words = f", {len(column.categories)} values" if column.categories else ""
+            missing = f", {column.missing} missing" if column.missing else ""
+            unknown = f", {column.unknown} unknown in training" if column.unknown else ""
+            lines.append(f"{column.name}: {column.kind}{words}{missing}{unknown}")
+        return "\n".join(lines)
+
+
+class TableDataset(Dataset):
+    """Columns of a dict, a DataFrame or a CSV text: features as one input, a label as output.
+
+    >>> flowers = TableDataset({"width": [1, 2, 3, 4], "colour": ["red", "blue", "red", "blue"],
+    ...     "kind": ["a", "b", "a", "b"]}, split=(1, 0, 0))
+    >>> flowers.inputs["model"].features, flowers.labels()
+    (('width', 'colour=blue', 'colour=red'), ['a', 'b'])
+    >>> flowers.encode({"width": [2.5], "colour": ["red"]}).tolist()
+    [[2.5, 0.0, 1.0]]
+
+    - `table`: name → values, or an object with `columns` and `table[name]`, as pandas has.
+    - `features`, `label`: names of columns, or positions counted as in a list; by default the label
+      is the last column and all others are features.
+    - `task`: "classification", "regression", or "auto": classes where labels are words, or integers
+      of at most 20 values. Classes are one-hot, or class numbers with `sparse=True`.
+    - `missing`: "error"; "drop" leaves rows with an empty cell out; "mean" takes the mean of the
+      training rows, of categories their shares, and leaves rows without a label out.
+    - `categorical`: columns whose cells are words although they look like numbers.
+    - `unknown`: categories that no training row has become "zeros", or are an "error".
+    - `split` (row numbers count the rows that are left) and all other options are those of
+      `Dataset`.
+
+    Raises `DataError` as `Dataset` does, and NNM706 for labels that are no classes, NNM710 for an
+    unknown column, NNM713 with row and column for a cell that is empty or no number.
+
+    Attributes: those of `Dataset`; `encoders` of the features; `label_encoder`, None for
+    quantities; `report`, what was found in the columns.
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        features: Sequence[str | int] | None = None,
+        label: str | int | None = None,
+        *,
+        task: Task = "auto",
+        missing: Missing = "error",
+        categorical: Sequence[str | int] = (),
+        unknown: Literal["error", "zeros"] = "zeros",
+        sparse: bool = False,
+        split: Sequence[Any] = (0.7, 0, 0.3),
+        seed: int = 0,
+        stratify: bool = True,
+        method: Method = "stratified",
+        name: str = "table",
+        **options: Any,
+    ) -> None:
+        _check_word("task", task, ("auto", "classification", "regression"))
+        _check_word("missing", missing, ("error", "drop", "mean"))
+        table = table_of(table)
+        target, chosen = _roles(table, features, label)
+        as_words = {table.index(column) for column in categorical}
+        columns = [read_column(table, i, False if i in as_words else None) for i in chosen]
+        goal = _label_column(table, target, task)
+        indices = [*chosen, target]
+        rows = _kept_rows(table, [*columns, goal], indices, missing)
+        report = [
+            ColumnReport(
+                column.name, _KINDS[column is goal, column.numbers is None], len(column.missing)
+            )
+            for column in [*columns, goal]
+        ]
+        if len(rows) < table.row_count:
+            columns = [column.of_rows(rows) for column in columns]
+            goal = goal.of_rows(rows)
+        numbers: list[int] | None = None
+        self.label_encoder: LabelEncoder | None = None
+        if goal.numbers is None:
+            words = goal.known_words(range(len(rows)))
+            self.label_encoder = LabelEncoder.fit(goal.name, words)
+            numbers = self.label_encoder.encode(words)
+            report[-1] = replace(report[-1], categories=self.label_encoder.classes)
+        method = "random" if method == "stratified" and not stratify else method
+        training = split_rows(len(rows), split, method=method, classes=numbers, seed=seed)[0]
+        self.encoders: tuple[Encoder, ...] = ()
+        self._holes: list[_Hole] = []
+        values: list[array[float]] = []
+        for place, column in enumerate(columns):
+            encoder = _fitted(column, training, unknown)
+            width = len(encoder.features)
+            if column.missing:
+                self._holes.append(_Hole(place, len(values), width, column.missing))
+                encoder = encoder.filled([0.0] * width)
+            values += encoder.encode(column)
+            self.encoders += (encoder,)
+            if isinstance(encoder, OneHotEncoder):
+                known = {*encoder.categories, None}
+                strange = sum([word not in known for word in column.words])
+                report[place] = replace(
+                    report[place], categories=encoder.categories, unknown=strange
+                )
+        self.report = TableReport(table.row_count, table.row_count - len(rows), tuple(report))
+        outputs, kind = _outputs(goal, numbers, self.label_encoder, sparse)
+        super().__init__(
+            _side_by_side(values, len(rows)),
+            outputs,
+            name=name,
+            split=split,
+            seed=seed,
+            method=method,
+            labels=self.label_encoder and self.label_encoder.classes,
+            kinds={"model": kind},
+            features=[name for encoder in self.encoders for name in encoder.features],
+            **options,
+        )
+
+    def encode(self, rows: Any) -> HostArray:
+        """Return new rows as float32 `[rows, features]`, for `model.predict(…, raw=True)`.
+
+        `rows` is a table with the columns of the features, or a list of rows with one cell for
+        each of them. They are not standardised. Raises `DataError` NNM702 for rows of another
+        length, NNM706 for unknown categories where they are errors, NNM710 for a column that is not
+        there, NNM713 for an empty cell or one that is no number.
+        """
+        names = tuple(encoder.name for encoder in self.encoders)
+        if isinstance(rows, list | tuple):
+            given = cast("Sequence[Sequence[Any]]", rows)
+            for number, row in enumerate(given):
+                if not isinstance(row, list | tuple) or len(row) != len(names):  # type: ignore[reportUnnecessaryIsInstance]
+                    raise DataError(
+                        "NNM702",
+                        f"row {number} is {row!r}",
+                        hint=f"a row has {len(names)} cells: {', '.join(names)}",
+                    )
+            table = Table(names, tuple(zip(*given, strict=True)) or ((),) * len(names))
+        else:
+            table = table_of(rows)
+        values: list[array[float]] = []
+        for encoder in self.encoders:
+            numeric = isinstance(encoder, NumberEncoder)
+            values += encoder.encode(read_column(table, table.index(encoder.name), numeric))
+        return _side_by_side(values, table.row_count)
+
+    def _divide(self, parts: Rows) -> None:
+        if self._holes:
+            self._fill(parts[0])
+        super()._divide(parts)
+
+    def _fill(self, training: Sequence[int]) -> None:
+        """Put the means of training rows where cells are missing."""
+        [(block, values)] = self._given_inputs.arrays.items()
+        width = values.shape[1]
+        flat = array("f", values.values())
+        encoders = list(self.encoders)
+        for hole in self._holes:
+            gone = set(hole.rows)
+            known = [row for row in training if row not in gone]
+            if not known:
+                raise _no_value(encoders[hole.encoder].name)
+            places = range(hole.first, hole.first + hole.width)
+            shares = [
+                math.fsum([flat[row * width + place] for row in known]) / len(known)
+                for place in places
+            ]
+            for row in hole.rows:
+                for place, share in zip(places, shares, strict=True):
+                    flat[row * width + place] = share
+            encoders[hole.encoder] = encoders[hole.encoder].filled(shares)
+        self.encoders = tuple(encoders)
+        filled = HostArray("float32", values.shape, flat)
+        self._given_inputs = replace(self._given_inputs, arrays={block: filled})
+
+
+@dataclass(frozen=True, slots=True)
+class _Hole:
+    """Missing cells of a column: its encoder, where its values stand in a row, the rows."""
+
+    encoder: int
+    first: int
+    width: int
+    rows: Sequence[int]
+
+
+def _roles(
+    table: Table, features: Sequence[str | int] | None, label: str | int | None
+) -> tuple[int, list[int]]:
+    """Return the column of the label and those of the features."""
+    if not table.row_count:
+        raise DataError("NNM705", "the table has no rows")
+    target = table.index(-1 if label is None else label)
+    if features is None:
+        chosen = [index for index in range(len(table.names)) if index != target]
+    else:
+        given = [features] if isinstance(features, str | int) else features
+        chosen = [table.index(column) for column in given]
+    if target in chosen or len(set(chosen)) < len(chosen):
+        twice = target if target in chosen else max(chosen, key=chosen.count)
+        raise DataError("NNM704", f'column "{table.names[twice]}" is used twice')
+    if not chosen:
+        raise DataError(
+            "NNM713",
+            f'there are no features, only the label "{table.names[target]}"',
+            hint="a table has a label and at least one feature",
+        )
+    return target, chosen
+
+
+def _label_column(table: Table, index: int, task: Task) -> Column:
+    """Read labels: as words where they are classes, as numbers where they are quantities."""
+    if task == "regression":
+        return read_column(table, index, True)
+    column = read_column(table, index, False)
+    different = {word for word in column.words if word is not None}
+    values = {word: as_number(word) for word in different}
+    if None in values.values():
+        few = len(different) <= MOST_INTEGER_CLASSES
+        # Of many labels most of which are numbers, the others are mistakes.
+        return column if few or task != "auto" else read_column(table, index)
+    integers = all(word.lstrip("+-").isdigit() for word in different)
+    if task == "auto" and not (integers and len(different) <= MOST_INTEGER_CLASSES):
+        return read_column(table, index, True)
+    names = {word: _number_name(value or 0.0) for word, value in values.items()}
+    words = [None if word is None else names[word] for word in column.words]
+    missing = [row for row, word in enumerate(words) if word is None]
+    return Column(column.name, None, words, missing)
+
+
+def _number_name(value: float) -> str | None:
+    if math.isnan(value):
+        return None
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _kept_rows(
+    table: Table, columns: Sequence[Column], indices: Sequence[int], missing: Missing
+) -> Sequence[int]:
+    """Return the rows that are left where some have missing cells."""
+    lacking = [(column.missing[0], i) for i, column in enumerate(columns) if column.missing]
+    if not lacking:
+        return range(table.row_count)
+    if missing == "error":
+        row, first = min(lacking)
+        counts = ", ".join(f"{len(columns[i].missing)} of {columns[i].name}" for _, i in lacking)
+        raise DataError(
+            "NNM713",
+            f"{table.place(row, indices[first])} is empty; missing are {counts}, in "
+            f"{table.row_count} rows",
+            hint="missing='drop' leaves such rows out, missing='mean' fills the cells",
+        )
+    gone = set(columns[-1].missing)
+    if missing == "drop":
+        gone.update(*(column.missing for column in columns))
+    rows = [row for row in range(table.row_count) if row not in gone]
+    if not rows:
+        raise DataError("NNM705", f"no rows are left: all {table.row_count} have a missing cell")
+    return rows
+
+
+def _fitted(column: Column, training: Sequence[int], unknown: Literal["error", "zeros"]) -> Encoder:
+    if column.numbers is not None:
+        return NumberEncoder(column.name)
+    words = column.known_words(training)
+    if training and not words:
+        raise _no_value(column.name)
+    # Without training rows there is nothing to keep apart: all rows tell the categories.
+    words = words or column.known_words(range(len(column.words)))
+    return OneHotEncoder.fit(column.name, words, unknown)
+
+
+def _outputs(
+    goal: Column, numbers: list[int] | None, encoder: LabelEncoder | None, sparse: bool
+) -> tuple[HostArray, Kind]:
+    if numbers is None or encoder is None:
+        return HostArray.of(array("f", goal.numbers or ())), "continuous"
+    if sparse:
+        return HostArray.of(numbers, "int32"), "classes"
+    return one_hot(numbers, len(encoder.classes)), "onehot"
+
+
+def _side_by_side(columns: Sequence[array[float]], rows: int) -> HostArray:
+    flat = array("f", bytes(4 * len(columns) * rows))
+    for place, values in enumerate(columns):
+        flat[place :: len(columns)] = values
+    return HostArray("float32", (rows, len(columns)), flat)
+
+
+def _no_value(name: str) -> DataError:
+    return DataError(
+        "NNM713",
+        f"column {name} has no value in any training row",
+        hint="features=[…] without it leaves it out",
+    )
+
+
+def _check_word(option: str, word: str, words: Sequence[str]) -> None:
+    if word not in words:
+        hint = suggestion(str(word), words) or f"one of {', '.join(words)}"
+        raise DataError("NNM704", f'{option}="{word}"', hint=hint)

@@ -1,0 +1,110 @@
+"""Datasets of running text: from the tokens so far to the next one (spec G.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from webnnm.arrays import HostArray
+from webnnm.data.dataset import Dataset
+from webnnm.data.field import Kind
+from webnnm.data.intake import ONLY_BLOCK, SEQUENCE
+from webnnm.errors import DataError
+from webnnm.shapes import is_integer, show
+
+
+class TextDataset(Dataset):
+    """Windows of a text for a language model: inputs are tokens t, targets tokens t+1.
+
+    >>> text = TextDataset("hello", 2, split=(1, 0, 0))
+    >>> inputs, outputs = text.arrays("training")
+    >>> inputs["model"].tolist(), outputs["model"].tolist(), text.labels()
+    ([[1, 0], [2, 2]], [[0, 2], [2, 3]], ['e', 'h', 'l', 'o'])
+
+    - `tokens`: token numbers in a flat list, buffer or NumPy array; or a text, whose characters in
+      the order of their code points are then the tokens.
+    - `length`: tokens of a window.
+    - `stride`: tokens from one window to the next, by default `length`.
+    - `vocabulary`: how many tokens there are, by default as many as occur (highest + 1).
+    - `labels`: what the tokens stand for.
+
+    What is left behind the last window is dropped. Where windows overlap the subsets are stretches
+    of the text, one behind the other, else windows at random. Further options are those of
+    `Dataset`. Raises `DataError` NNM702 for tokens that are no flat integers, NNM704 for options,
+    NNM706 for tokens beyond the vocabulary, NNM711 for a text shorter than one window.
+    """
+
+    def __init__(
+        self,
+        tokens: Any,
+        length: int,
+        *,
+        stride: int | None = None,
+        vocabulary: int | None = None,
+        labels: Sequence[str] | None = None,
+        name: str = "text",
+        **options: Any,
+    ) -> None:
+        if isinstance(tokens, str):
+            letters = sorted(set(tokens)) if labels is None else list(labels)
+            number = {letter: index for index, letter in enumerate(letters)}
+            for place, letter in enumerate(tokens):
+                if letter not in number:
+                    raise DataError("NNM706", f"character {place} {letter!r} is not in labels")
+            tokens, labels = [number[letter] for letter in tokens], letters
+        values = _flat(tokens)
+        step = length if stride is None else stride
+        for what, size in (("length", length), ("stride", step)):
+            if not is_integer(size) or size < 1:
+                raise DataError("NNM704", f"{what} is {size!r}", hint="whole and at least 1")
+        total = len(values)
+        if total <= length:
+            raise DataError(
+                "NNM711",
+                f"{total} tokens hold no window of {length} and the token behind it",
+                hint=f"length={max(1, total - 1)} at most",
+            )
+        flat = values.values()
+        lowest, highest = min(flat), max(flat)
+        known = vocabulary or (highest + 1 if labels is None else len(labels))
+        if lowest < 0 or highest >= known:
+            bad = lowest if lowest < 0 else highest
+            place = next(index for index, token in enumerate(flat) if token == bad)
+            raise DataError("NNM706", f"token {place} is {bad}, tokens are 0 … {known - 1}")
+        options.setdefault("method", "sequential" if step < length else "random")
+        kinds: dict[str, Kind] = {ONLY_BLOCK: "classes"}
+        super().__init__(
+            _windows(values, length, step, 0),
+            _windows(values, length, step, 1),
+            name=name,
+            labels=labels,
+            kinds=kinds,
+            length=length,
+            **options,
+        )
+        # The output is a sequence, too, even of one position.
+        field = replace(self.outputs[ONLY_BLOCK], shape=(length,), sequence=SEQUENCE, classes=known)
+        targets = self._outputs[ONLY_BLOCK]
+        targets = HostArray(targets.dtype, (len(targets), length), targets.data)
+        self.outputs, self._outputs = {ONLY_BLOCK: field}, {ONLY_BLOCK: targets}
+        self._given_outputs = replace(
+            self._given_outputs, fields=self.outputs, arrays=self._outputs
+        )
+
+
+def _flat(tokens: Any) -> HostArray:
+    hint = "give a flat list of integers"
+    try:
+        found = HostArray.of(tokens, "int32")
+    except DataError as error:
+        raise DataError("NNM702", f"tokens: {error.message}", hint=hint) from error
+    if len(found.shape) != 1:
+        raise DataError("NNM702", f"tokens are {show(found.shape)}", hint=hint)
+    return found
+
+
+def _windows(values: HostArray, length: int, step: int, first: int) -> HostArray:
+    starts = range(first, len(values) - length + first, step)
+    data = b"".join([values.data[4 * start : 4 * (start + length)] for start in starts])
+    return HostArray("int32", (len(starts), length), data)
