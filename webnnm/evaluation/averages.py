@@ -1,0 +1,123 @@
+"""Means of precision, recall and F1 over classes or labels."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+MOST_LISTED = 20
+"""How many classes or labels a text lists."""
+
+
+def share(part: float, whole: float) -> float:
+    """Return a quotient in which 0/0 is 0 (spec H)."""
+    return part / whole if whole else 0.0
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the mean of what is a number; nan if nothing is."""
+    known = [value for value in values if value == value]
+    return math.fsum(known) / len(known) if known else math.nan
+
+
+class Averaged(ABC):
+    """Precision, recall, F1 and their means, from the hits, guesses and rows of each class.
+
+    "Macro" is the plain mean, "weighted" that by the rows of each class.
+    """
+
+    @property
+    @abstractmethod
+    def support(self) -> tuple[int, ...]:
+        """How many rows each class has."""
+
+    @property
+    @abstractmethod
+    def _guessed(self) -> Sequence[int]:
+        """How many rows were taken for each class."""
+
+    @property
+    @abstractmethod
+    def _hits(self) -> Sequence[int]:
+        """How many of these rightly."""
+
+    @property
+    def precision(self) -> tuple[float, ...]:
+        """Of the rows taken for a class, the share that has it; per class."""
+        return tuple(map(share, self._hits, self._guessed))
+
+    @property
+    def recall(self) -> tuple[float, ...]:
+        """Of the rows that have a class, the share taken for it; per class."""
+        return tuple(map(share, self._hits, self.support))
+
+    @property
+    def f1(self) -> tuple[float, ...]:
+        """The harmonic mean of precision and recall; per class."""
+        pairs = zip(self.precision, self.recall, strict=True)
+        return tuple(share(2 * p * r, p + r) for p, r in pairs)
+
+    @property
+    def macro_precision(self) -> float:
+        """The mean of `precision`."""
+        return mean(self.precision)
+
+    @property
+    def macro_recall(self) -> float:
+        """The mean of `recall`; the balanced accuracy where every class has rows."""
+        return mean(self.recall)
+
+    @property
+    def macro_f1(self) -> float:
+        """The mean of `f1`."""
+        return mean(self.f1)
+
+    @property
+    def weighted_precision(self) -> float:
+        """The mean of `precision`, weighted by `support`."""
+        return self._weighted(self.precision)
+
+    @property
+    def weighted_recall(self) -> float:
+        """The mean of `recall`, weighted by `support`."""
+        return self._weighted(self.recall)
+
+    @property
+    def weighted_f1(self) -> float:
+        """The mean of `f1`, weighted by `support`."""
+        return self._weighted(self.f1)
+
+    @property
+    def micro_precision(self) -> float:
+        """The precision of all decisions together."""
+        return share(sum(self._hits), sum(self._guessed))
+
+    @property
+    def micro_recall(self) -> float:
+        """The recall of all decisions together."""
+        return share(sum(self._hits), sum(self.support))
+
+    @property
+    def micro_f1(self) -> float:
+        """The F1 of all decisions together; of classes it is the accuracy."""
+        return share(2 * sum(self._hits), sum(self._guessed) + sum(self.support))
+
+    def _listed(self) -> Sequence[int]:
+        """Return the classes that the text lists: all, or of many those of lowest F1."""
+        support, f1 = self.support, self.f1
+        if len(f1) <= MOST_LISTED:
+            return range(len(f1))
+        return sorted(range(len(f1)), key=lambda c: (not support[c], f1[c]))[:MOST_LISTED]
+
+    def _weighted(self, values: Sequence[float]) -> float:
+        parts = (value * rows for value, rows in zip(values, self.support, strict=True))
+        return share(math.fsum(parts), sum(self.support))
+
+
+AVERAGES = tuple(
+    f"{how}_{what}"
+    for how in ("macro", "weighted", "micro")
+    for what in ("precision", "recall", "f1")
+)
+"""The names of all means."""

@@ -1,0 +1,68 @@
+"""Calibration: whether what is given a probability of 0.8 comes true in 8 of 10 rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from webnnm.evaluation.averages import share
+
+BINS = 10
+"""How many bins of equal width the probabilities are put into (spec H)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """The rows whose probability is in `lower` < p ≤ `upper` (0 belongs to the first bin).
+
+    Attributes: `count` of rows, their mean probability `confidence`, and `accuracy`, the share
+    in which it came true; without rows both are 0.
+    """
+
+    lower: float
+    upper: float
+    count: int
+    confidence: float
+    accuracy: float
+
+
+def reliability(
+    probabilities: Sequence[float], true: Iterable[bool], number: int = BINS
+) -> tuple[Bin, ...]:
+    """Return the bins of a reliability diagram, from 0 to 1.
+
+    >>> reliability([0.25, 0.75, 1.0], [False, True, True], number=2)[1]
+    Bin(lower=0.5, upper=1.0, count=2, confidence=0.875, accuracy=1.0)
+
+    What is no number is in no bin.
+    """
+    inside: list[list[float]] = [[] for _ in range(number)]
+    hits = [0] * number
+    for p, came in zip(probabilities, true, strict=True):
+        if p == p:
+            place = min(max(math.ceil(p * number) - 1, 0), number - 1)
+            inside[place].append(p)
+            hits[place] += came
+    return tuple(
+        Bin(
+            lower=k / number,
+            upper=(k + 1) / number,
+            count=len(found),
+            confidence=share(math.fsum(found), len(found)),
+            accuracy=share(hit, len(found)),
+        )
+        for k, (found, hit) in enumerate(zip(inside, hits, strict=True))
+    )
+
+
+def expected_error(bins: Sequence[Bin]) -> float:
+    """Return the expected calibration error (Naeini et al. 2015, Guo et al. 2017).
+
+    >>> expected_error(reliability([0.25, 0.75, 1.0], [False, True, True], number=2))
+    0.16666666666666666
+
+    It is the mean of |accuracy − confidence| over the bins, weighted by their rows.
+    """
+    gaps = math.fsum(bin.count * abs(bin.accuracy - bin.confidence) for bin in bins)
+    return share(gaps, sum(bin.count for bin in bins))

@@ -1,0 +1,241 @@
+"""Outputs against targets: what was wanted, what was found, and the report that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import compress
+from typing import Any
+
+from webnnm.arrays import HostArray
+from webnnm.data.field import Kind
+from webnnm.errors import DataError
+from webnnm.evaluation.averages import share
+from webnnm.evaluation.classification_report import ClassificationReport
+from webnnm.evaluation.multilabel_report import MultilabelReport
+from webnnm.evaluation.probabilities import THRESHOLDS, Scale, Scores
+from webnnm.evaluation.regression_report import RegressionReport, deviation
+from webnnm.evaluation.result import Report
+from webnnm.shapes import Shape, count, show
+
+
+def evaluate(
+    outputs: Any,
+    targets: Any,
+    kind: Kind,
+    labels: Sequence[str] | None = None,
+    threshold: float | None = None,
+    *,
+    scale: Scale = "probability",
+    mask: Any = None,
+    sequence: bool = False,
+) -> Report:
+    """Return the report that fits a kind of target: regression, classification or multilabel.
+
+    >>> evaluate([1.0, 2.0], [1.0, 4.0], "continuous").mae
+    1.0
+    >>> evaluate([[2.0], [-1.0]], [1, 1], "classes", scale="logit").counts
+    ((0, 0), (1, 1))
+
+    - `outputs`, `targets`: arrays or nested lists, `[rows, …]`.
+    - `labels`: names of classes, labels or elements, by default their numbers.
+    - `threshold`: from which score on a single one means yes; by default where p is 0.5.
+    - `scale`: what the outputs are, see `scale_of`; measurements have none.
+    - `mask`: `[rows]` or `[rows, length]`, 0 where a row or position does not count.
+    - `sequence`: whether axis 1 is a sequence; each of its positions is a row then.
+
+    Raises `DataError` NNM702 where sizes differ, NNM705 where nothing counts, NNM706 for a class
+    that has no score.
+    """
+    if kind == "continuous":
+        return regression(outputs, targets, labels, mask=mask, sequence=sequence)
+    given = HostArray.of(targets)
+    if kind == "multilabel" and count(_element(given.shape, mask, sequence)[-1:]) > 1:
+        return multilabel(outputs, given, labels, threshold, scale=scale, mask=mask)
+    return classification(outputs, given, labels, kind, threshold, scale=scale, mask=mask)
+
+
+def classification(
+    outputs: Any,
+    targets: Any,
+    labels: Sequence[str] | None = None,
+    kind: Kind = "onehot",
+    threshold: float | None = None,
+    *,
+    scale: Scale = "probability",
+    mask: Any = None,
+) -> ClassificationReport:
+    """Compare scores with classes.
+
+    >>> classification([[0.9, 0.1], [0.2, 0.8]], [0, 0], kind="classes").counts
+    ((1, 1), (0, 0))
+
+    - `outputs`: scores `[rows, …, classes]`, the largest counts; or one score per row, class 1
+      from `threshold` on.
+    - `targets`: by `kind` integers `[rows, …]` (negative: not counted), or rows like the outputs,
+      whose largest number is the class (a row without a positive number: not counted). Of a
+      multilabel kind every element is a row, yes from 0.5 on.
+    - the others as of `evaluate`.
+
+    Raises `DataError` NNM702 where sizes differ, NNM706 for a class that has no score.
+    """
+    found, wanted = HostArray.of(outputs), HostArray.of(targets)
+    values = list(found.values())
+    rows, actual = _actual(wanted, kind)
+    single = kind == "multilabel" or _single(found.shape) == _single(rows)
+    columns = 1 if single else count(found.shape[-1:])
+    if len(values) != len(actual) * columns:
+        raise _no_match(found, wanted)
+    counted = [number >= 0 for number in actual]
+    if mask is not None:
+        counted = [a and b for a, b in zip(counted, _counted(mask, rows), strict=True)]
+    if not all(counted):
+        actual = list(compress(actual, counted))
+        values = list(compress(values, _repeated(counted, columns)))
+    if not actual:
+        raise _nothing(wanted)
+    return _classified(Scores(actual, values, columns, scale), labels, threshold)
+
+
+def multilabel(
+    outputs: Any,
+    targets: Any,
+    labels: Sequence[str] | None = None,
+    threshold: float | None = None,
+    *,
+    scale: Scale = "probability",
+    mask: Any = None,
+) -> MultilabelReport:
+    """Compare scores `[rows, …, labels]` with yes or no for each label.
+
+    >>> multilabel([[0.9, 0.1], [0.6, 0.4]], [[1, 0], [0, 1]]).counts
+    (((0, 1), (0, 1)), ((1, 0), (1, 0)))
+
+    Targets are yes from 0.5 on; the other arguments and errors are those of `evaluate`.
+    """
+    found, wanted = HostArray.of(outputs), HostArray.of(targets)
+    width = count(wanted.shape[-1:])
+    values, given = _pairs(found, wanted, mask, width)
+    actual = [int(value >= 0.5) for value in given]
+    scores = [Scores(actual[c::width], values[c::width], 1, scale) for c in range(width)]
+    reports = tuple(_classified(each, NO_YES, threshold) for each in scores)
+    limit = THRESHOLDS[scale] if threshold is None else threshold
+    right = [(value >= limit) == number for value, number in zip(values, actual, strict=True)]
+    exact = sum(map(all, _parts(right, width)))
+    return MultilabelReport(_names(labels, width), reports, share(exact, len(right) // width))
+
+
+NO_YES = ("no", "yes")
+
+
+def regression(
+    outputs: Any,
+    targets: Any,
+    labels: Sequence[str] | None = None,
+    *,
+    mask: Any = None,
+    sequence: bool = False,
+) -> RegressionReport:
+    """Compare numbers `[rows, …]` with the numbers wanted.
+
+    >>> report = regression([[1.0], [2.0]], [[1.0], [3.0]])
+    >>> report.mae, report.mse, report.r2
+    (0.5, 0.5, 0.5)
+
+    The arguments and errors are those of `evaluate`.
+    """
+    found, wanted = HostArray.of(outputs), HostArray.of(targets)
+    width = count(_element(wanted.shape, mask, sequence))
+    values, given = _pairs(found, wanted, mask, width)
+    elements = [deviation(values[c::width], given[c::width]) for c in range(width)]
+    return RegressionReport(tuple(elements), _names(labels, width))
+
+
+def _classified(
+    scores: Scores, labels: Sequence[str] | None, threshold: float | None
+) -> ClassificationReport:
+    classes = scores.classes
+    if max(scores.actual) >= classes:
+        raise DataError("NNM706", f"class {max(scores.actual)}, but there are scores for {classes}")
+    if scores.columns == 1:
+        limit = THRESHOLDS[scores.scale] if threshold is None else threshold
+        predicted = [int(value >= limit) for value in scores.values]
+    else:
+        predicted = [row.index(max(row)) for row in scores.rows(scores.values)]
+    counts = [[0] * classes for _ in range(classes)]
+    for number, guess in zip(scores.actual, predicted, strict=True):
+        counts[number][guess] += 1
+    return ClassificationReport(tuple(map(tuple, counts)), _names(labels, classes), scores)
+
+
+def _actual(wanted: HostArray, kind: Kind) -> tuple[Shape, list[int]]:
+    """Return the shape of what is decided, and the class of each decision, negative without one."""
+    values = list(wanted.values())
+    if kind == "classes":
+        return wanted.shape, [int(number) for number in values]
+    if kind == "multilabel":
+        return wanted.shape, [int(value >= 0.5) for value in values]
+    rows = _parts(values, count(wanted.shape[-1:]))
+    return wanted.shape[:-1], [row.index(top) if (top := max(row)) > 0 else -1 for row in rows]
+
+
+def _pairs(
+    found: HostArray, wanted: HostArray, mask: Any, width: int
+) -> tuple[list[float], list[float]]:
+    """Return outputs and targets, flat, in rows of `width`; those that count."""
+    if count(found.shape) != count(wanted.shape):
+        raise _no_match(found, wanted)
+    values, given = list(found.values()), list(wanted.values())
+    if mask is not None:
+        counted = _counted(mask, wanted.shape)
+        values, given = list(compress(values, counted)), list(compress(given, counted))
+    if len(given) < max(width, 1):
+        raise _nothing(wanted)
+    return values, given
+
+
+def _element(shape: Shape, mask: Any, sequence: bool) -> Shape:
+    """Return the shape of what one row has, where every position of a sequence is a row."""
+    leading = max(len(HostArray.of(mask).shape) if mask is not None else 1, 2 if sequence else 1)
+    return shape[leading:]
+
+
+def _counted(mask: Any, shape: Shape) -> list[bool]:
+    """Spread a mask over all that is in its rows or positions."""
+    given = HostArray.of(mask)
+    leading = len(given.shape)
+    if shape[:leading] != given.shape:
+        raise DataError("NNM702", f"a mask {show(given.shape)} does not fit {show(shape)}")
+    return list(_repeated([value > 0 for value in given.values()], count(shape[leading:])))
+
+
+def _repeated(flags: Sequence[bool], times: int) -> Iterator[bool]:
+    return (flag for flag in flags for _ in range(times))
+
+
+def _parts(flat: Sequence[float], width: int) -> Iterator[Sequence[float]]:
+    return (flat[first : first + width] for first in range(0, len(flat), max(width, 1)))
+
+
+def _single(shape: Shape) -> Shape:
+    """Return the shape without a last size of 1: one number per row is written in both ways."""
+    return shape[:-1] if len(shape) > 1 and shape[-1] == 1 else shape
+
+
+def _names(labels: Sequence[str] | None, number: int) -> tuple[str, ...]:
+    if labels is None or len(labels) != number:
+        labels = [str(each) for each in range(number)]
+    return tuple(labels)
+
+
+def _nothing(wanted: HostArray) -> DataError:
+    return DataError(
+        "NNM705",
+        f"of targets {show(wanted.shape)} no row counts",
+        hint="give rows whose class is not negative, and a mask that is not 0 everywhere",
+    )
+
+
+def _no_match(found: HostArray, wanted: HostArray) -> DataError:
+    return DataError(
+        "NNM702", f"outputs {show(found.shape)} and targets {show(wanted.shape)} do not match"
+    )

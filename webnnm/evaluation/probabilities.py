@@ -1,0 +1,142 @@
+"""What scores say as probabilities: softmax, sigmoid or exp of what a head delivers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from webnnm.data.classes import SUM_TOLERANCE
+from webnnm.training.losses import PROBABILITY_FLOOR
+
+Scale = Literal["probability", "logit", "logProbability"]
+"""What a model delivers: p itself, what flows into softmax or sigmoid, or ln p."""
+
+THRESHOLDS: dict[Scale, float] = {
+    "probability": 0.5,
+    "logit": 0.0,
+    "logProbability": math.log(0.5),
+}
+"""From where on a single score means yes: where p = 0.5."""
+
+LOGIT_LOSSES = frozenset({"BCEL", "CCEL", "SCE", "HIL"})
+"""Losses that take a linear head for logits; the others compare its numbers with the labels."""
+
+
+def scale_of(head: str, loss: str) -> Scale:
+    """Return what a head ("softmax", "logSoftmax", "sigmoid", "linear") delivers under a loss.
+
+    >>> scale_of("sigmoid", "BCE"), scale_of("linear", "SCE"), scale_of("linear", "MSE")
+    ('probability', 'logit', 'probability')
+    """
+    if head == "linear" and loss in LOGIT_LOSSES:
+        return "logit"
+    return "logProbability" if head == "logSoftmax" else "probability"
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The scores of the rows that count, and the class that each of these has.
+
+    >>> scores = Scores((1, 0), (2.0, -1.0), 1, "logit")
+    >>> [round(p, 4) for p in scores.of_class(0)]
+    [0.1192, 0.7311]
+
+    Attributes: `actual` class numbers; `values`, flat, of `columns` per row: one per class, or a
+    single one for class 1 of two; `scale`. On the scale "probability" numbers outside of 0 … 1
+    are cut off there, and rows that do not sum to 1 are divided by their sum (as of sigmoids).
+    """
+
+    actual: Sequence[int]
+    values: Sequence[float]
+    columns: int
+    scale: Scale
+
+    @property
+    def classes(self) -> int:
+        """The number of classes."""
+        return max(self.columns, 2)
+
+    @cached_property
+    def probabilities(self) -> Sequence[float]:
+        """The probabilities, laid out as the values."""
+        if self.scale == "probability":
+            return self._normalised()
+        if self.scale == "logit" and self.columns == 1:
+            return list(map(_sigmoid, self.values))
+        return [
+            math.exp(min(value - total, 0.0))
+            for row, total in zip(self.rows(self.values), self._totals, strict=True)
+            for value in row
+        ]
+
+    @cached_property
+    def surprise(self) -> Sequence[float]:
+        """−ln p of the class each row has; straight from logits where there are logits.
+
+        A probability counts as no less than 1e-7 (spec D.2), for what is rounded to 0 is no
+        certainty.
+        """
+        if self.scale == "logit" and self.columns == 1:
+            signed = zip(self.values, self.actual, strict=True)
+            return [_softplus(-value if number else value) for value, number in signed]
+        if self.scale == "probability" or self.columns == 1:
+            return [-math.log(max(p, PROBABILITY_FLOOR)) for p in self.of_actual()]
+        rows = zip(self.actual, self._totals, strict=True)
+        width = self.columns
+        return [total - self.values[r * width + c] for r, (c, total) in enumerate(rows)]
+
+    def rows(self, flat: Sequence[float]) -> Iterator[Sequence[float]]:
+        """Yield what belongs to each row."""
+        width = self.columns
+        return (flat[first : first + width] for first in range(0, len(flat), width))
+
+    def of_class(self, number: int) -> Sequence[float]:
+        """Return the probability of one class in every row."""
+        if self.columns > 1:
+            return self.probabilities[number :: self.columns]
+        return self.probabilities if number else [1 - p for p in self.probabilities]
+
+    def of_actual(self) -> list[float]:
+        """Return the probability of the class that each row has."""
+        flat, width = self.probabilities, self.columns
+        if width == 1:
+            return [p if c else 1 - p for p, c in zip(flat, self.actual, strict=True)]
+        return [flat[row * width + number] for row, number in enumerate(self.actual)]
+
+    @cached_property
+    def _totals(self) -> Sequence[float]:
+        """ln Σ e^value per row; of logarithms of probabilities 0 but for rounding."""
+        if self.scale == "logProbability":
+            return [0.0] * len(self.actual)
+        found: list[float] = []
+        for row in self.rows(self.values):
+            top = max(row)
+            found.append(top + math.log(sum([math.exp(value - top) for value in row])))
+        return found
+
+    def _normalised(self) -> Sequence[float]:
+        cut = [0.0 if value < 0 else 1.0 if value > 1 else value for value in self.values]
+        if self.columns == 1:
+            return cut
+        for start, row in enumerate(self.rows(cut)):
+            total = sum(row)
+            if abs(total - 1) > SUM_TOLERANCE:
+                even = 1 / self.columns
+                new = [value / total if total else even for value in row]
+                cut[start * self.columns : (start + 1) * self.columns] = new
+        return cut
+
+
+def _sigmoid(value: float) -> float:
+    if value >= 0:
+        return 1 / (1 + math.exp(-value))
+    power = math.exp(value)
+    return power / (1 + power)
+
+
+def _softplus(value: float) -> float:
+    """ln(1 + e^value) without overflow."""
+    return max(value, 0.0) + math.log1p(math.exp(-abs(value)))

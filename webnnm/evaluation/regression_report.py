@@ -1,0 +1,105 @@
+"""The report on an output of measurements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from webnnm.evaluation.averages import mean
+from webnnm.evaluation.table import decimals, table
+from webnnm.history import plain
+
+MOST_ELEMENTS = 20
+"""With more elements than these the text has their means alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """How far one element of the output is from what it should be.
+
+    Attributes: `mae` and `mse`, mean absolute and mean squared error; `r2`, the coefficient of
+    determination 1 − (squared error)/(squared distance from the mean): of an element that is
+    constant 1 if it was met exactly, else 0.
+    """
+
+    mae: float
+    mse: float
+    r2: float
+
+    @property
+    def rmse(self) -> float:
+        """The root of the mean squared error, in the units of the data."""
+        return math.sqrt(self.mse)
+
+
+def deviation(found: Sequence[float], wanted: Sequence[float]) -> Deviation:
+    """Compare numbers with those wanted, one or more.
+
+    >>> deviation([1.0, 2.0], [1.0, 3.0])
+    Deviation(mae=0.5, mse=0.5, r2=0.5)
+    """
+    errors = [abs(x - y) for x, y in zip(found, wanted, strict=True)]
+    squares = math.fsum([error * error for error in errors])
+    middle = math.fsum(wanted) / len(wanted)
+    spread = math.fsum([(y - middle) ** 2 for y in wanted])
+    r2 = 1 - squares / spread if spread else float(squares == 0)
+    return Deviation(math.fsum(errors) / len(errors), squares / len(errors), r2)
+
+
+@dataclass(frozen=True)
+class RegressionReport:
+    """How far predictions are from the values (spec H).
+
+    >>> print(RegressionReport((Deviation(mae=0.5, mse=0.5625, r2=0.9),), ("0",)))
+    MAE 0.5, RMSE 0.75, R² 0.9000
+
+    Attributes: `elements`, a `Deviation` of every element of a row; `labels`, their names. The
+    errors of the whole are in the units of the data, each mean over all elements.
+    """
+
+    elements: tuple[Deviation, ...]
+    labels: tuple[str, ...]
+
+    @cached_property
+    def mae(self) -> float:
+        """The mean absolute error."""
+        return mean([element.mae for element in self.elements])
+
+    @cached_property
+    def mse(self) -> float:
+        """The mean squared error."""
+        return mean([element.mse for element in self.elements])
+
+    @property
+    def rmse(self) -> float:
+        """The root of the mean squared error of all elements."""
+        return math.sqrt(self.mse)
+
+    @cached_property
+    def r2(self) -> float:
+        """The coefficient of determination, mean over the elements."""
+        return mean([element.r2 for element in self.elements])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, ready for JSON.
+
+        >>> RegressionReport((Deviation(0.5, 0.25, 0.9),), ("height",)).to_dict()["mae_per_element"]
+        [0.5]
+        """
+        names = ("mae", "mse", "rmse", "r2")
+        whole = {name: getattr(self, name) for name in names}
+        each = {f"{n}_per_element": [getattr(e, n) for e in self.elements] for n in names}
+        return plain({"kind": "regression", **whole, "labels": self.labels, **each})
+
+    def __str__(self) -> str:
+        title = f"MAE {self.mae:.6g}, RMSE {self.rmse:.6g}, R² {self.r2:.4f}"
+        if not 1 < len(self.elements) <= MOST_ELEMENTS:
+            return title
+        rows = [
+            [label, f"{element.mae:.6g}", f"{element.rmse:.6g}", *decimals([element.r2], 4)]
+            for label, element in zip(self.labels, self.elements, strict=True)
+        ]
+        return "\n".join([title, table([["element", "MAE", "RMSE", "R²"], *rows])])

@@ -1,0 +1,70 @@
+"""The result of a test: losses, and a report on each output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.evaluation.classification_report import ClassificationReport
+from webnnm.evaluation.multilabel_report import MultilabelReport
+from webnnm.evaluation.regression_report import RegressionReport
+from webnnm.history import plain
+
+Report = ClassificationReport | MultilabelReport | RegressionReport
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """What a test found (spec H).
+
+    >>> result = TestResult(0.25, {"model": 0.25}, 8, "testing", {
+    ...     "model": ClassificationReport(((3, 1), (0, 4)), ("no", "yes"))
+    ... })
+    >>> result.accuracy
+    0.875
+    >>> print(result)
+    testing: 8 samples, loss 0.25
+    accuracy 0.8750, macro F1 0.8730
+    actual \\ predicted  no  yes  precision  recall     F1  support
+    no                   3    1      1.000   0.750  0.857        4
+    yes                  0    4      0.800   1.000  0.889        4
+
+    Attributes: `loss` of all outputs together, `losses` per output, `samples`, `subset`,
+    `outputs`: block → report. With one output the attributes of its report are the result's too.
+    """
+
+    __test__ = False  # no test of pytest's
+
+    loss: float
+    losses: Mapping[str, float]
+    samples: int
+    subset: str
+    outputs: Mapping[str, Report]
+
+    def __getattr__(self, name: str) -> Any:
+        outputs: Mapping[str, Report] = self.__dict__.get("outputs", {})
+        if len(outputs) == 1 and not name.startswith("_"):
+            return getattr(next(iter(outputs.values())), name)
+        names = ", ".join(f'outputs["{block}"].{name}' for block in outputs)
+        raise AttributeError(f"no {name} of all outputs together; there is {names}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain values, ready for strict JSON.
+
+        >>> TestResult(0.25, {"model": 0.25}, 8, "testing", {}).to_dict()["losses"]
+        {'model': 0.25}
+
+        Numbers that JSON lacks become None; each report has a `kind`: "classification",
+        "multilabel" or "regression".
+        """
+        own = {name: getattr(self, name) for name in ("loss", "losses", "samples", "subset")}
+        return {**plain(own), "outputs": {b: r.to_dict() for b, r in self.outputs.items()}}
+
+    def __str__(self) -> str:
+        lines = [f"{self.subset}: {self.samples} samples, loss {self.loss:.6g}"]
+        for block, report in self.outputs.items():
+            if len(self.outputs) > 1:
+                lines.append(f'output "{block}": loss {self.losses[block]:.6g}')
+            lines.append(str(report))
+        return "\n".join(lines)

@@ -1,0 +1,40 @@
+"""Reports as text: aligned tables and lines of named numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Align the first column to the left, the others to the right.
+
+    >>> print(table([["class", "rows"], ["a", "12"]]))
+    class  rows
+    a        12
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+
+
+def decimals(values: Iterable[float], places: int = 3) -> list[str]:
+    """Write numbers with as many decimals; what is undefined as a dash.
+
+    >>> decimals([0.5, float("nan")])
+    ['0.500', '–']
+    """
+    return [f"{value:.{places}f}" if value == value else "–" for value in values]
+
+
+def line(values: Iterable[tuple[str, float]]) -> str:
+    """Write named numbers one after the other.
+
+    >>> line([("accuracy", 0.5), ("ROC-AUC", 1.0)])
+    'accuracy 0.5000, ROC-AUC 1.0000'
+    """
+    return ", ".join(f"{name} {decimals([value], 4)[0]}" for name, value in values)
