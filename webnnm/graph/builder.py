@@ -85,6 +85,11 @@ class GraphBuilder:
         types = (TensorType(dtype, tuple(shape)),)
         return self.adopt(InputNode(number=0, types=types, label=name, name=name))[0]
 
+    @property
+    def inputs(self) -> Mapping[str, Operand]:
+        """The inputs made so far, by name."""
+        return self._inputs
+
     def constant(
         self, value: Any, dtype: Any = None, shape: Sequence[int] | None = None
     ) -> Operand:

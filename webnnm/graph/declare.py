@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from webnnm.errors import ModelError, Span
@@ -24,10 +25,14 @@ from webnnm.ops.features import Changes, Features
 
 
 class Declared:
-    """The inputs, constants and parameters that a document declares."""
+    """The inputs, constants and parameters that a document declares.
 
-    def __init__(self, outline: Outline) -> None:
+    Inputs without a written type are float32, those of `half` float16.
+    """
+
+    def __init__(self, outline: Outline, half: Collection[str] = ()) -> None:
         self.outline = outline
+        self._half = half
         self.changes = Changes()
         self.inputs = {
             block.name: self._input(block.name) for block in outline.roots if block.input
@@ -54,7 +59,7 @@ class Declared:
         return InputVertex(
             span=port.shape.span,
             features=[features],
-            dtype=port.dtype or "float32",
+            dtype=port.dtype or ("float16" if name in self._half else "float32"),
             block=name,
             length=length,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from webnnm.errors import Span
 from webnnm.graph.declare import Declared
@@ -26,7 +26,7 @@ from webnnm.notation.syntax import Document
 from webnnm.ops.features import Features
 
 
-def elaborate(document: Document) -> Network:
+def elaborate(document: Document, half: Collection[str] = ()) -> Network:
     """Turn a document into a network with every shape and type known.
 
     >>> from webnnm.notation import parse
@@ -34,11 +34,12 @@ def elaborate(document: Document) -> Network:
     >>> [(p.name, str(p.features[0])) for p in elaborate(parse(text)).parameters]
     [('w1', '[4, 3]'), ('b1', '[3]')]
 
-    Raises `ModelError` NNM201 … NNM603 at the place in the text.
+    `half` are inputs that are float16 unless their declaration names a type. Raises `ModelError`
+    NNM201 … NNM603 at the place in the text.
     """
     found = outline(document)
     check_losses(found)
-    declared = Declared(found)
+    declared = Declared(found, half)
     constant_types(declared.constants.values(), found)
     expander = Expander(found)
     flows: dict[str, Flow] = {}

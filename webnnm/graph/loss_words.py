@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from webnnm.errors import ModelError, suggestion
 from webnnm.graph.outline import Block, Outline
-from webnnm.notation.syntax import Items, LossParameter, Number
+from webnnm.notation.syntax import Items, LossParameter, Number, Value
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,23 @@ def loss_name(word: str) -> str | None:
     return _BY_WORD[word].name if word in _BY_WORD else None
 
 
+def loss_numbers(block: Block) -> dict[str, float | tuple[float, ...]]:
+    """Return what a checked block sets of δ, γ, α, by their words; lists become tuples.
+
+    >>> from webnnm import parse
+    >>> from webnnm.graph.outline import outline
+    >>> text = "m:input shape=[4]; m:output shape=[2]; m:layers softmax(); m:alpha [1, 3];"
+    >>> loss_numbers(outline(parse(text)).blocks["m"])
+    {'alpha': (1, 3)}
+    """
+    return {
+        name: tuple(_number(item) for item in parameter.value.items)
+        if isinstance(parameter.value, Items)
+        else parameter.value.value
+        for name, parameter in block.loss_parameters.items()
+    }
+
+
 def check_losses(outline: Outline) -> None:
     """Check the losses of a document. Raises `ModelError` NNM601, NNM602, NNM603."""
     for block in outline.blocks.values():
@@ -68,9 +86,15 @@ def _check_parameter(outline: Outline, block: Block, parameter: LossParameter) -
     if block.loss is not None and name not in _BY_WORD[block.loss.loss].parameters:
         message = f'{block.loss.loss} has no parameter "{name}"'
         raise outline.error("NNM603", message, value.span)
-    numbers = value.items if isinstance(value, Items) else (value,)
+    if isinstance(value, Items) and name != "alpha":
+        raise outline.error("NNM603", f"{name} is one number, not a list", value.span)
     least = "from 0" if name == "gamma" else "above 0"
-    for number in numbers:
-        found = number.value if isinstance(number, Number) else -1
-        if found < 0 or (found == 0 and name != "gamma"):
+    for number in value.items if isinstance(value, Items) else (value,):
+        found = _number(number)
+        if not math.isfinite(found) or found < 0 or (found == 0 and name != "gamma"):
             raise outline.error("NNM603", f"{name} takes numbers {least}", number.span)
+
+
+def _number(value: Value) -> float:
+    """Return a number's value, NaN for what is none."""
+    return value.value if isinstance(value, Number) else math.nan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,80 +14,151 @@ from webnnm.training.schedules import SCHEDULES
 
 @dataclass(frozen=True)
 class Hyperparameter:
-    """One hyperparameter: default, range in words, test, other spellings.
+    """One hyperparameter: default, what it takes in words, how a value is read, other spellings.
 
-    A default of None is chosen from the optimizer, the dataset or the model.
+    `read` returns the value in its canonical form or raises `ValueError`. A default of None is
+    chosen from the optimizer, the dataset or the model, "auto" by the expert system.
     """
 
     default: Any
     range: str
-    allowed: Callable[[Any], bool]
+    read: Callable[[Any], Any]
     aliases: tuple[str, ...] = ()
 
 
-def _integer(low: int) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= low
+Test = Callable[[Any], bool]
+
+
+def _one(default: Any, range: str, allowed: Test, *aliases: str) -> Hyperparameter:
+    """A hyperparameter whose values pass a test and stay as they are; its default passes, too."""
+
+    def read(value: Any) -> Any:
+        if not (allowed(value) or (value is None and default is None)):
+            raise ValueError
+        return value
+
+    return Hyperparameter(default, range, read, aliases)
+
+
+def _integer(default: int | None, low: int, *aliases: str) -> Hyperparameter:
+    def allowed(value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= low
+
+    return _one(default, f"an integer from {low}", allowed, *aliases)
 
 
 def _number(
-    low: float, *, above: bool = False, below: float | None = None
-) -> Callable[[Any], bool]:
+    default: float | None,
+    low: float,
+    *aliases: str,
+    above: bool = False,
+    below: float = math.inf,
+    most: float = math.inf,
+) -> Hyperparameter:
     def allowed(value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return False
-        if not math.isfinite(value):
-            return False
-        return (value > low if above else value >= low) and (below is None or value < below)
+        return (value > low if above else value >= low) and value < below and value <= most
 
-    return allowed
-
-
-def _one_of(words: Mapping[str, Any]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, str) and value.lower() in words
+    limits = f", below {below:g}" if below < math.inf else ""
+    limits += f", at most {most:g}" if most < math.inf else ""
+    range = f"a number {'above' if above else 'from'} {low:g}{limits}"
+    return _one(default, range, lambda value: allowed(value) and math.isfinite(value), *aliases)
 
 
-def _flag(value: Any) -> bool:
-    return isinstance(value, bool)
+def _word(default: str, words: Iterable[str], *aliases: str, **others: str) -> Hyperparameter:
+    """One of some words in any case, with further words for some of them; flags are on and off."""
+    words = tuple(words)
+    known = {word.lower(): word for word in words} | others
+
+    def read(value: Any) -> str:
+        if isinstance(value, bool):
+            value = "on" if value else "off"
+        if not isinstance(value, str) or value.lower() not in known:
+            raise ValueError
+        return known[value.lower()]
+
+    return Hyperparameter(default, f"one of {', '.join(words)}", read, aliases)
 
 
-def _optional(allowed: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or allowed(value)
+def _flag(default: bool, *aliases: str) -> Hyperparameter:
+    return _one(default, "true or false", lambda value: isinstance(value, bool), *aliases)
+
+
+def _call(*aliases: str) -> Hyperparameter:
+    return _one(None, "a callable", callable, *aliases)
+
+
+def _weights(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        found: dict[str, Any] = dict(value)  # type: ignore[reportUnknownArgumentType]
+        if all(isinstance(w, int | float) and 0 < w < math.inf for w in found.values()):
+            return found
+    elif isinstance(value, str) and value.lower() in ("auto", "off"):
+        return value.lower()
+    raise ValueError
+
+
+def _rules(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = (value,)
+    return tuple(map(str, value))
 
 
 HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
-    "epochs": Hyperparameter(20, "an integer from 1", _integer(1)),
-    "batch_size": Hyperparameter(None, "an integer from 1", _optional(_integer(1)), ("batchSize",)),
-    "optimizer": Hyperparameter("rlion", f"one of {', '.join(OPTIMIZERS)}", _one_of(OPTIMIZERS)),
-    "lr": Hyperparameter(None, "a number above 0", _optional(_number(0, above=True))),
-    "weight_decay": Hyperparameter(
-        None, "a number from 0", _optional(_number(0)), ("weightDecay",)
+    "epochs": _integer(20, 1),
+    "batch_size": _integer(None, 1, "batchSize"),
+    "accumulate": _integer(1, 1),
+    "optimizer": _word("rlion", (o.name for o in OPTIMIZERS.values()), nag="nesterov"),
+    "lr": _number(None, 0, above=True),
+    "weight_decay": _number(None, 0, "weightDecay"),
+    "momentum_factor": _number(None, 0, "momentumFactor", "mu", "momentum", below=1),
+    "beta1": _number(None, 0, below=1),
+    "beta2": _number(None, 0, below=1),
+    "alpha": _number(None, 0, above=True),
+    "epsilon": _number(None, 0, above=True),
+    "schedule": _word("cosine", SCHEDULES, one_cycle="onecycle"),
+    "warmup_epochs": _integer(0, 0, "warmupEpochs"),
+    "step_epochs": _integer(None, 1, "stepEpochs"),
+    "step_factor": _number(0.1, 0, "stepFactor", above=True, most=1),
+    "min_lr": _number(0.0, 0, "minLr"),
+    "seeds": _integer(100, 0),
+    "patience": _integer(500, 1),
+    "validate_every": _integer(1, 1, "validateEvery"),
+    "restore_best": _flag(True, "restoreBest"),
+    "loss_weights": Hyperparameter(
+        "auto", "auto, off, or output → number above 0", _weights, ("lossWeights",)
     ),
-    "momentum_factor": Hyperparameter(
-        None,
-        "a number from 0, below 1",
-        _optional(_number(0, below=1)),
-        ("momentumFactor", "mu", "momentum"),
+    "label_smoothing": _number(0.0, 0, "labelSmoothing", below=1),
+    "freeze": _number(0.0, 0, most=1),
+    "regularization": _word("auto", ("auto", "L1", "L2", "L1+L2", "off"), "regularisation"),
+    "lambda1": _number(0.0, 0),
+    "lambda2": _number(0.0, 0),
+    "optimize_for": _word("size", ("size", "edge"), "optimizeFor"),
+    "gradient_scaling": _word("auto", ("auto", "on", "off"), "gradientScaling", "scaling"),
+    "scale": _number(1000.0, 1),
+    "growth_interval": _integer(1000, 1, "growthInterval"),
+    "gradient_clipping": _word(
+        "auto", ("auto", "global", "agc", "off"), "gradientClipping", "clipping", on="global"
     ),
-    "beta1": Hyperparameter(None, "a number from 0, below 1", _optional(_number(0, below=1))),
-    "beta2": Hyperparameter(None, "a number from 0, below 1", _optional(_number(0, below=1))),
-    "alpha": Hyperparameter(None, "a number above 0", _optional(_number(0, above=True))),
-    "schedule": Hyperparameter("cosine", f"one of {', '.join(SCHEDULES)}", _one_of(SCHEDULES)),
-    "warmup_epochs": Hyperparameter(0, "an integer from 0", _integer(0), ("warmupEpochs",)),
-    "min_lr": Hyperparameter(0.0, "a number from 0", _number(0), ("minLr",)),
-    "patience": Hyperparameter(500, "an integer from 1", _integer(1)),
-    "validate_every": Hyperparameter(1, "an integer from 1", _integer(1), ("validateEvery",)),
-    "restore_best": Hyperparameter(True, "true or false", _flag, ("restoreBest",)),
-    "shuffle": Hyperparameter(True, "true or false", _flag),
-    "seed": Hyperparameter(None, "an integer", _optional(_integer(-(2**63)))),
-    "on_epoch": Hyperparameter(None, "a callable", _optional(callable), ("onEpoch",)),
+    "clip_alpha": _number(0.95, 0, "clipAlpha", below=1),
+    "clip_epsilon": _number(1e-6, 0, "clipEpsilon", above=True),
+    "agc_lambda": _number(0.01, 0, "agcLambda", above=True),
+    "compute_type": _word("auto", ("auto", "float32", "float16"), "computeType"),
+    "shuffle": _flag(True),
+    "seed": _one(None, "an integer", lambda v: isinstance(v, int) and not isinstance(v, bool)),
+    "silence": Hyperparameter((), 'ids of rules, as ("E603",)', _rules),
+    "progress": Hyperparameter("auto", "see webnnm.progress.display", lambda value: value),
+    "on_epoch": _call("onEpoch"),
+    "on_batch": _call("onBatch"),
 }
 
 
-def resolve(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every hyperparameter with its value, defaults where nothing was given.
+def given(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was written, by the names of the hyperparameters and in canonical form.
 
-    >>> resolve({"epochs": 5, "weightDecay": 0.1})["weight_decay"]
-    0.1
+    >>> given({"weightDecay": 0.1, "optimizer": "NAG", "gradientScaling": True})
+    {'weight_decay': 0.1, 'optimizer': 'nesterov', 'gradient_scaling': 'on'}
 
     Raises `DataError` NNM703 for unknown names and for two spellings at once, NNM704 for values
     out of range.
@@ -98,7 +169,7 @@ def resolve(given: Mapping[str, Any]) -> dict[str, Any]:
         for word in (name, *hyperparameter.aliases)
     }
     found: dict[str, Any] = {}
-    for word, value in given.items():
+    for word, value in hyperparameters.items():
         name = spellings.get(word)
         if name is None:
             hint = suggestion(word, spellings)
@@ -106,21 +177,30 @@ def resolve(given: Mapping[str, Any]) -> dict[str, Any]:
         if name in found:
             raise DataError("NNM703", f'"{name}" is given in two spellings')
         hyperparameter = HYPERPARAMETERS[name]
-        if not hyperparameter.allowed(value):
-            raise DataError("NNM704", f"{word} is {value!r}", hint=f"give {hyperparameter.range}")
-        found[name] = value.lower() if isinstance(value, str) else value
-    result = {name: found.get(name, h.default) for name, h in HYPERPARAMETERS.items()}
-    if result["warmup_epochs"] >= result["epochs"] and result["warmup_epochs"]:
+        try:
+            found[name] = hyperparameter.read(value)
+        except (ValueError, TypeError) as error:
+            hint = f"give {hyperparameter.range}"
+            raise DataError("NNM704", f"{word} is {value!r}", hint=hint) from error
+    return found
+
+
+def resolve(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every hyperparameter with its value, defaults where nothing was given.
+
+    >>> resolve({"epochs": 5, "weightDecay": 0.1})["weight_decay"]
+    0.1
+
+    Raises `DataError` as `given` does.
+    """
+    settings = {name: h.default for name, h in HYPERPARAMETERS.items()}
+    settings |= given(hyperparameters)
+    if settings["warmup_epochs"] >= settings["epochs"] and settings["warmup_epochs"]:
         raise DataError(
             "NNM704",
-            f"warmup_epochs is {result['warmup_epochs']} of {result['epochs']} epochs",
+            f"warmup_epochs is {settings['warmup_epochs']} of {settings['epochs']} epochs",
             hint="the warm-up is shorter than the training",
         )
-    return _with_optimizer(result)
-
-
-def _with_optimizer(settings: dict[str, Any]) -> dict[str, Any]:
-    """Fill in what the optimizer decides."""
     optimizer = OPTIMIZERS[settings["optimizer"]]
     defaults = {"lr": optimizer.rate, "weight_decay": optimizer.weight_decay, **optimizer.defaults}
     return {

@@ -1,104 +1,278 @@
-"""The losses: per-row losses of an output against its target (spec part D)."""
+"""The losses: ℓ per row of an output against its target (spec part D)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import Operand, OperatorNode
+from webnnm.graph.loss_words import LOSSES as WORDS
+from webnnm.graph.node import Operand
+from webnnm.training.heads import Head, HeadKind
 
 PROBABILITY_FLOOR = 1e-7
 """Probabilities of heads without a fused form are clamped to [floor, 1 − floor] (spec D.2)."""
 
+SMALLEST = 1e-30
+"""Below this a target counts as 0 where its logarithm is taken."""
+
+Alpha = float | tuple[float, ...]
+
+Labels = Literal["same", "distribution", "classes", "signs"]
+"""Forms of targets: values of the output's shape, float32; the same with a distribution over the
+last dimension; class numbers, int32, without the last dimension; ±1 in the output's shape."""
+
 
 @dataclass(frozen=True)
-class Head:
-    """What ends a model: softmax, logSoftmax, sigmoid or anything else ("linear").
+class LossSettings:
+    """The numbers of a loss; None is what D.3 falls back to: δ = 1, γ = 2, no weights α.
 
-    `logits` is what flows into the head, `output` what the model delivers, in float32.
+    >>> LossSettings(delta=1.5).delta
+    1.5
+
+    - `delta`: where the Huber loss turns from square to linear, in units of the target, > 0.
+    - `gamma`: the focal loss's exponent, ≥ 0.
+    - `alpha`: its weights. For softmax one number for all classes or one per class; for sigmoid
+      the weight of "yes" (of "no": 1 − α), or one per output, or the pair (no, yes) of one output.
+    - `smoothing`: ε in [0, 1): categorical targets become y(1−ε) + ε/C, binary ones
+      y(1−ε) + ε/2 (Szegedy et al. 2016, section 7); other losses leave it aside.
     """
 
-    kind: Literal["softmax", "logSoftmax", "sigmoid", "linear"]
-    output: Operand
-    logits: Operand
+    delta: float | None = None
+    gamma: float | None = None
+    alpha: Alpha | None = None
+    smoothing: float = 0.0
 
 
-def head_of(output: Operand) -> Head:
-    """Recognise the head of an output, looking through casts.
+@dataclass(frozen=True)
+class LossRows:
+    """ℓ of every row, or position: `values` [batch] or [batch, positions…] in float32.
 
-    >>> b = GraphBuilder()
-    >>> z = b.input("z", "float32", [2, 3])
-    >>> head_of(b.softmax(z, axis=1)).kind
-    'softmax'
+    `counted` has the same shape, 1 where a position counts and 0 where not; None if all count.
     """
-    b = output.builder
-    wide = output if output.dtype == "float32" else b.cast(output, type="float32")
-    node = output.node
-    while isinstance(node, OperatorNode) and node.operator.name in ("cast", "identity"):
-        operand = node.operands[0]
-        assert operand is not None
-        node = operand.node
-    if isinstance(node, OperatorNode):
-        logits = node.operands[0]
-        name = node.operator.name
-        last = node.options.get("axis", output.rank - 1) == output.rank - 1
-        if name in ("softmax", "logSoftmax", "sigmoid") and logits is not None and last:
-            if logits.dtype != "float32":
-                logits = b.cast(logits, type="float32")
-            return Head(name, wide, logits)
-    return Head("linear", wide, wide)
+
+    values: Operand
+    counted: Operand | None = None
 
 
-Rows = Callable[[GraphBuilder, Head, Operand], Operand]
+Rows = Callable[[GraphBuilder, Head, Operand, LossSettings, bool], LossRows]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """A loss: `rows(b, head, target)` gives one number per row of the batch.
+    """A loss: `rows(b, head, target, settings, sequence)` gives ℓ per row.
 
-    `labels` says what the targets are: "same" shape as the output, or a "distribution" over its
-    last dimension.
+    >>> from webnnm import GraphBuilder
+    >>> from webnnm.training.heads import head_of
+    >>> b = GraphBuilder()
+    >>> z, y = b.input("z", "float32", [8, 3]), b.input("y", "int32", [8])
+    >>> LOSSES["SCE"].rows(b, head_of(b.softmax(z)), y, LossSettings(), False).values
+    float32[8]
+
+    `sequence` says that axis 1 of the output is a sequence: each position of it is a row.
+    `labels` is the form of the targets; losses over classes also take class numbers, in int32.
+    `parameters` are the names of what the notation can set.
     """
 
     name: str
-    labels: Literal["same", "distribution"]
+    labels: Labels
     rows: Rows
+    parameters: tuple[str, ...] = ()
 
 
-def _per_row(b: GraphBuilder, values: Operand) -> Operand:
-    """Return the mean over everything but the batch."""
-    if values.rank == 1:
-        return values
-    return b.reduce_mean(values, axes=range(1, values.rank))
+# What several losses share.
 
 
-def _squared_error(b: GraphBuilder, head: Head, target: Operand) -> Operand:
-    error = target - head.output
-    return _per_row(b, error * error)
+def _mean(b: GraphBuilder, values: Operand, sequence: bool) -> LossRows:
+    """Return the mean over everything but the batch and the sequence."""
+    axes = range(1 + sequence, values.rank)
+    return LossRows(b.reduce_mean(values, axes=axes) if axes else values)
 
 
-def _cross_entropy(b: GraphBuilder, head: Head, target: Operand) -> Operand:
-    """−Σ y ln p; through logSoftmax of the logits where the head is a softmax."""
-    last = target.rank - 1
+def _sum(b: GraphBuilder, values: Operand, counted: Operand | None = None) -> LossRows:
+    """Return the sum over the last dimension."""
+    return LossRows(b.reduce_sum(values, axes=[values.rank - 1]), counted)
+
+
+def _clamped(b: GraphBuilder, p: Operand) -> Operand:
+    return b.clamp(p, min_value=PROBABILITY_FLOOR, max_value=1 - PROBABILITY_FLOOR)
+
+
+def _log_p(b: GraphBuilder, head: Head, *, logits: bool = False) -> Operand:
+    """Return ln p of every class; `logits` says what an output of no head is taken for."""
+    last = head.output.rank - 1
     if head.kind == "softmax":
-        log_p = b.log_softmax(head.logits, axis=last)
-    elif head.kind == "logSoftmax":
-        log_p = head.output
-    else:
-        floor = b.constant(PROBABILITY_FLOOR, "float32")
-        ceiling = b.constant(1 - PROBABILITY_FLOOR, "float32")
-        log_p = b.log(b.min(b.max(head.output, floor), ceiling))
-    return _per_row(b, -b.reduce_sum(target * log_p, axes=[last]))
+        return b.log_softmax(head.logits, axis=last)
+    if head.kind == "logSoftmax":
+        return head.output
+    return b.log_softmax(head.output, axis=last) if logits else b.log(_clamped(b, head.output))
 
 
-MSE = Loss(name="MSE", labels="same", rows=_squared_error)
-CCE = Loss(name="CCE", labels="distribution", rows=_cross_entropy)
+def _log_p_q(b: GraphBuilder, head: Head, *, logits: bool = False) -> tuple[Operand, Operand]:
+    """Return ln p and ln(1 − p) of every element."""
+    if head.kind != "sigmoid" and not logits:
+        p = _clamped(b, head.output)
+        return b.log(p), b.log(1 - p)
+    # ln σ(z) = −max(−z, 0) − ln(1 + e^−|z|): nothing overflows or cancels. The maximum as
+    # (|z| − z)/2 has the slope at 0 that makes the gradient σ(z) − y there too.
+    z = head.logits if head.kind == "sigmoid" else head.output
+    size = b.abs(z)
+    rest = b.softplus(-size)
+    return (z - size) * 0.5 - rest, (-z - size) * 0.5 - rest
 
-LOSSES: Mapping[str, Loss] = {loss.name: loss for loss in (MSE, CCE)}
+
+def _distribution(
+    b: GraphBuilder, head: Head, target: Operand, smoothing: float
+) -> tuple[Operand, Operand | None]:
+    """Return targets over classes and which positions count; class numbers become one-hot."""
+    classes, counted = head.output.shape[-1], None
+    if target.dtype != "float32":
+        # Compared, not gathered: no number, negative or too large, leaves the table.
+        counted = b.cast(b.greater_or_equal(target, 0), type="float32")
+        column = b.reshape(target, new_shape=(*target.shape, 1))
+        numbers = b.constant(range(classes), target.dtype)
+        target = b.cast(b.equal(column, numbers), type="float32")
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / classes
+    return target, counted
+
+
+def _binary(target: Operand, smoothing: float) -> Operand:
+    return target * (1 - smoothing) + smoothing / 2 if smoothing else target
+
+
+# The losses (spec D.1).
+
+
+def _squared(b: GraphBuilder, h: Head, y: Operand, _s: LossSettings, sequence: bool) -> LossRows:
+    error = y - h.output
+    return _mean(b, error * error, sequence)
+
+
+def _absolute(b: GraphBuilder, h: Head, y: Operand, _s: LossSettings, sequence: bool) -> LossRows:
+    return _mean(b, b.abs(y - h.output), sequence)
+
+
+def _huber(b: GraphBuilder, h: Head, y: Operand, s: LossSettings, sequence: bool) -> LossRows:
+    size = b.abs(y - h.output)
+    # c(|e| − c/2) with c = min(|e|, δ) is both branches in one; no square can overflow.
+    cut = b.min(size, 1.0 if s.delta is None else s.delta)
+    return _mean(b, cut * (size - cut * 0.5), sequence)
+
+
+def _binary_cross_entropy(*, logits: bool) -> Rows:
+    def rows(b: GraphBuilder, h: Head, y: Operand, s: LossSettings, sequence: bool) -> LossRows:
+        log_p, log_q = _log_p_q(b, h, logits=logits)
+        y = _binary(y, s.smoothing)
+        return _mean(b, -(y * log_p + (1 - y) * log_q), sequence)
+
+    return rows
+
+
+def _cross_entropy(logits: Callable[[HeadKind], bool]) -> Rows:
+    def rows(b: GraphBuilder, h: Head, y: Operand, s: LossSettings, _sequence: bool) -> LossRows:
+        y, counted = _distribution(b, h, y, s.smoothing)
+        return _sum(b, -(y * _log_p(b, h, logits=logits(h.kind))), counted)
+
+    return rows
+
+
+def _divergence(b: GraphBuilder, h: Head, y: Operand, s: LossSettings, _sequence: bool) -> LossRows:
+    y, counted = _distribution(b, h, y, s.smoothing)
+    log_y = b.log(b.max(y, SMALLEST))
+    return _sum(b, y * (log_y - _log_p(b, h)), counted)
+
+
+def _hinge(b: GraphBuilder, h: Head, y: Operand, _s: LossSettings, sequence: bool) -> LossRows:
+    missing = b.relu(1 - y * h.output)
+    return _sum(b, missing) if missing.rank > 1 + sequence else LossRows(missing)
+
+
+def _focal(b: GraphBuilder, h: Head, y: Operand, s: LossSettings, sequence: bool) -> LossRows:
+    """−α(1 − p)^γ ln p (Lin et al. 2017), for soft targets weighted with y."""
+    gamma = 2.0 if s.gamma is None else s.gamma
+
+    def term(log_p: Operand, log_q: Operand) -> Operand:
+        # (1 − p)^γ as a power has no slope at p = 1 for γ < 1.
+        return log_p * b.exp(log_q * gamma) if gamma else log_p
+
+    if h.kind == "sigmoid":
+        yes, no = _pair(b, s.alpha, h.output.shape[1 + sequence :])
+        log_p, log_q = _log_p_q(b, h)
+        y = _binary(y, s.smoothing)
+        return _mean(
+            b, -(y * term(log_p, log_q) * yes + (1 - y) * term(log_q, log_p) * no), sequence
+        )
+    y, counted = _distribution(b, h, y, s.smoothing)
+    log_p = _log_p(b, h)
+    log_q = b.log(b.max(1 - b.exp(log_p), PROBABILITY_FLOOR))
+    weight = 1.0 if s.alpha is None else b.constant(s.alpha, "float32")
+    return _sum(b, -(y * term(log_p, log_q) * weight), counted)
+
+
+def _pair(b: GraphBuilder, alpha: Alpha | None, features: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return the weights of yes and no of a sigmoid."""
+    if alpha is None:
+        return 1.0, 1.0
+    if not isinstance(alpha, tuple):
+        return alpha, 1 - alpha
+    if len(alpha) == 2 and features[-1:] != (2,):
+        return alpha[1], alpha[0]
+    return b.constant(alpha, "float32"), b.constant([1 - value for value in alpha], "float32")
+
+
+_ROWS: Mapping[str, tuple[Labels, Rows]] = {
+    "MSE": ("same", _squared),
+    "MAE": ("same", _absolute),
+    "HUL": ("same", _huber),
+    "BCE": ("same", _binary_cross_entropy(logits=False)),
+    "BCEL": ("same", _binary_cross_entropy(logits=True)),
+    "CCE": ("distribution", _cross_entropy(lambda kind: False)),
+    "CCEL": ("distribution", _cross_entropy(lambda kind: True)),
+    # Of an output without head SCE takes logits (spec D.1), of a sigmoid probabilities.
+    "SCE": ("classes", _cross_entropy(lambda kind: kind == "linear")),
+    "HIL": ("signs", _hinge),
+    "KLD": ("distribution", _divergence),
+    "FOL": ("distribution", _focal),
+}
+
+LOSSES: Mapping[str, Loss] = {
+    word.name: Loss(
+        name=word.name,
+        labels=_ROWS[word.name][0],
+        rows=_ROWS[word.name][1],
+        parameters=word.parameters,
+    )
+    for word in WORDS
+}
+"""Every loss by its short name."""
+
+DEFAULTS: Mapping[HeadKind, str] = {
+    "softmax": "CCE",
+    "logSoftmax": "CCE",
+    "sigmoid": "BCE",
+    "linear": "MSE",
+}
+"""The loss that a head asks for when nothing else is known (spec D.4)."""
+
+_FUSED: Mapping[HeadKind, tuple[str, ...]] = {
+    "softmax": ("CCE", "CCEL", "SCE", "KLD", "FOL"),
+    "logSoftmax": ("CCE", "CCEL", "SCE", "KLD", "FOL"),
+    "sigmoid": ("BCE", "BCEL", "FOL"),
+    "linear": (),
+}
 
 
 def default_loss(head: Head) -> Loss:
     """Return the loss that a head asks for when nothing else is known (spec D.4)."""
-    return CCE if head.kind in ("softmax", "logSoftmax") else MSE
+    return LOSSES[DEFAULTS[head.kind]]
+
+
+def is_fused(loss: Loss, kind: HeadKind) -> bool:
+    """Tell whether head and loss are computed together, from the logits (spec D.2).
+
+    >>> is_fused(LOSSES["CCE"], "softmax"), is_fused(LOSSES["MSE"], "softmax")
+    (True, False)
+    """
+    return loss.name in _FUSED[kind]

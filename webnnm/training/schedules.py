@@ -6,14 +6,22 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+ONE_CYCLE_RISE = 0.3
+"""The share of a one-cycle schedule in which the rate rises (Smith & Topin 2018)."""
+ONE_CYCLE_START = 1 / 25
+"""Where a one-cycle schedule starts, as a share of its highest rate."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """A schedule over `epochs` epochs of `batches` steps; `warmup_epochs` 0 chooses 5 %.
+    """A schedule over `epochs` epochs of `batches` steps.
 
     >>> s = Schedule(kind="cosine", rate=1.0, epochs=4, batches=5, warmup_epochs=1)
     >>> [round(s.at(t), 3) for t in (1, 5, 12, 20)]
     [0.2, 1.0, 0.552, 0.0]
+
+    `rate` is the highest learning rate, `min_rate` the floor. `warmup_epochs` 0 chooses 5 % of the
+    epochs, for "onecycle" 30 %. A "step" schedule multiplies by `step_factor` every `step_epochs`.
     """
 
     kind: str
@@ -22,6 +30,8 @@ class Schedule:
     batches: int
     warmup_epochs: int = 0
     min_rate: float = 0.0
+    step_epochs: int = 0
+    step_factor: float = 0.1
 
     @property
     def total(self) -> int:
@@ -31,25 +41,47 @@ class Schedule:
     @property
     def warmup(self) -> int:
         """W, the number of warm-up steps; none for a single epoch."""
-        if self.epochs == 1:
-            return 0
-        return self.batches * (self.warmup_epochs or max(1, int(0.05 * self.epochs)))
+        if self.warmup_epochs:
+            return self.batches * self.warmup_epochs
+        if self.kind == "onecycle":
+            return int(ONE_CYCLE_RISE * self.total)
+        return self.batches * max(1, int(0.05 * self.epochs)) if self.epochs > 1 else 0
 
     def at(self, step: int) -> float:
         """Return the learning rate of step t, counted from 1."""
         if step <= self.warmup:
-            return self.rate * step / self.warmup
+            share = step / self.warmup
+            if self.kind == "onecycle":
+                return self.rate * (1 - (1 - ONE_CYCLE_START) * _half_cosine(share))
+            return self.rate * share
         rest = self.total - self.warmup
-        progress = (step - self.warmup) / rest if rest else 1.0
-        return SCHEDULES[self.kind](self, progress)
+        return SCHEDULES[self.kind](self, (step - self.warmup) / rest, step)
 
 
-def _cosine(schedule: Schedule, progress: float) -> float:
-    span = schedule.rate - schedule.min_rate
-    return schedule.min_rate + 0.5 * span * (1 + math.cos(math.pi * progress))
+def _half_cosine(progress: float) -> float:
+    """Return ½(1 + cos πs), which falls from 1 to 0."""
+    return 0.5 * (1 + math.cos(math.pi * progress))
 
 
-SCHEDULES: Mapping[str, Callable[[Schedule, float], float]] = {
+def _cosine(schedule: Schedule, progress: float, _step: int) -> float:
+    return schedule.min_rate + (schedule.rate - schedule.min_rate) * _half_cosine(progress)
+
+
+def _linear(schedule: Schedule, progress: float, _step: int) -> float:
+    return schedule.rate - (schedule.rate - schedule.min_rate) * progress
+
+
+def _step(schedule: Schedule, _progress: float, step: int) -> float:
+    every = schedule.step_epochs or math.ceil(schedule.epochs / 3)
+    drops = (step - 1) // schedule.batches // every
+    return max(schedule.min_rate, schedule.rate * schedule.step_factor**drops)
+
+
+SCHEDULES: Mapping[str, Callable[[Schedule, float, int], float]] = {
     "cosine": _cosine,
-    "constant": lambda schedule, _progress: schedule.rate,
+    "constant": lambda schedule, _progress, _step: schedule.rate,
+    "linear": _linear,
+    "step": _step,
+    "onecycle": _cosine,
 }
+"""The curve after the warm-up: of the schedule, the progress 0 … 1, and the step."""

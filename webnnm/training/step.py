@@ -3,38 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from webnnm.autodiff import backward
-from webnnm.errors import DataError, WebNNMError
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import PARAMETER_PREFIX, Lowered, lower_network
+from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.vertices import Network
 from webnnm.ops.operator import TensorType
-from webnnm.training.losses import Loss, head_of
+from webnnm.training.forward import Losses, OutputLoss, losses_of, row_mask
 from webnnm.training.optimizers import Optimizer
+from webnnm.training.scaling import SCALE
+from webnnm.training.update import TASK_WEIGHT, Applied, UpdateSettings, apply_update
+from webnnm.training.watch import Watch, watched
 
-INPUT, TARGET = "data/", "target/"
-ORDER, RATES, COUNTS = "order", "rates", "counts"
-CURSOR, LOSS = "cursor", "loss/"
-SLOT = "opt/"
+INPUT, TARGET, MASK = "data/", "target/", "mask/"
+ORDER, RATES, COUNTS, DUE = "order", "rates", "counts", "due"
+CURSOR, TOTALS, WATCH = "cursor", "totals", "watch"
+LOSS, ROWS = "loss/", "rows/"
+TASK = TASK_WEIGHT
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepSettings:
-    """What a step graph is made for: everything that is compiled in."""
+    """What a step graph is made for: everything that is compiled in.
+
+    - `batch`: rows of a step; `rows`: of the data on the device; `steps`: of the epoch's tables.
+    - `short`: whether some batch has fewer valid rows than `batch`.
+    - `weights`: output → weight of its loss; None weighs by uncertainty (spec E.8).
+    - `scaling`: whether the gradient is that of S·L (spec E.5).
+    - `watch`: whether the graph tells what it computed, layer by layer, to find what diverges.
+    """
 
     batch: int
     rows: int
     steps: int
     sequence: Mapping[str, int]
-    losses: Mapping[str, Loss]
+    losses: Mapping[str, OutputLoss]
     optimizer: Optimizer
-    weight_decay: float
-    numbers: Mapping[str, float]
-    multipliers: Mapping[str, float]
-    decays: Mapping[str, bool]
+    update: UpdateSettings
+    masks: Mapping[str, TensorType] = field(default_factory=dict[str, TensorType])
+    weights: Mapping[str, float] | None = field(default_factory=dict[str, float])
+    short: bool = True
+    watch: bool = False
+
+    @property
+    def tasks(self) -> list[str]:
+        """The outputs that are weighed by uncertainty."""
+        return list(self.losses) if self.weights is None else []
 
 
 @dataclass(frozen=True)
@@ -42,15 +57,20 @@ class StepGraph:
     """A training step as a graph.
 
     `resident` inputs stay (the whole training subset, the tables of an epoch); `state` tensors
-    (parameters, moments, cursor, loss sums) are inputs and outputs of the same name, and swap
-    banks every step. `generators` are the layers that draw random numbers, each with the names of
-    its states.
+    (parameters, moments, cursor, totals) are inputs and outputs of the same name, and swap banks
+    every step; those of `starts` begin with a number other than 0. `generators` are the layers
+    that draw random numbers, each with the names of its states. `totals` names the elements of
+    the vector of that name: sums over the epoch, then the latest values. `watch` names what the
+    graph tells of in its output of that name.
     """
 
     graph: Graph
     resident: Mapping[str, TensorType]
     state: Mapping[str, TensorType]
+    starts: Mapping[str, float]
     generators: Mapping[str, tuple[str, ...]]
+    totals: tuple[str, ...]
+    watch: tuple[str, ...] = ()
 
 
 def training_step(
@@ -61,67 +81,102 @@ def training_step(
     The batch is row `cursor` of the table `order`: indices into the resident data. The learning
     rate and the number of valid rows come from tables in the same way, so that nothing is written
     between steps; short batches are filled with any rows and masked. `targets` gives the type of
-    each output's target for the whole subset. Loss sums Σ m·ℓ accumulate over the epoch.
+    each output's target for all resident rows. Loss sums Σ m·ℓ accumulate over the epoch.
 
-    Raises `DataError` NNM605 if nothing is trainable.
+    Raises `DataError` NNM605 if nothing is trainable, `ModelError` NNM606 for a parameter that no
+    loss reaches.
     """
     b = GraphBuilder()
     s = settings
     cursor = b.input(CURSOR, "int32", [])
-    order = b.input(ORDER, "int32", [s.steps, s.batch])
-    rate = b.gather(b.input(RATES, "float32", [s.steps]), cursor)
-    valid = b.gather(b.input(COUNTS, "float32", [s.steps]), cursor)
-    rows = b.gather(order, cursor)
-    inputs = {
-        vertex.block: _batch(b, INPUT + vertex.block, _whole(network, vertex.block, s), rows)
+
+    def table(name: str) -> Operand:
+        return b.gather(b.input(name, "float32", [s.steps]), cursor)
+
+    rate, valid = table(RATES), table(COUNTS)
+    picked = b.gather(b.input(ORDER, "int32", [s.steps, s.batch]), cursor)
+
+    def batch(name: str, type: TensorType) -> Operand:
+        return b.gather(b.input(name, *type), picked)
+
+    data = {
+        vertex.block: batch(INPUT + vertex.block, _whole(network, vertex.block, s))
         for vertex in network.inputs
     }
-    mask = b.cast(b.lesser(b.constant(range(s.batch), "float32"), valid), type="float32")
+    rows = row_mask(b, valid, s.batch)
     lowered = lower_network(
         network,
         batch=s.batch,
         sequence=s.sequence,
         builder=b,
-        inputs=inputs,
+        inputs=data,
         training=True,
-        # Only a short last batch has rows that do not count.
-        rows=mask if s.rows % s.batch else None,
+        # Only a short batch has rows that do not count.
+        rows=rows if s.short else None,
+        masks={name: batch(MASK + name, type) for name, type in s.masks.items()},
     )
-    sums = {
-        name: b.reduce_sum(
-            s.losses[name].rows(b, head_of(output), _batch(b, TARGET + name, targets[name], rows))
-            * mask
-        )
-        for name, output in lowered.outputs.items()
-    }
-    total = _sum(list(sums.values())) / valid
-    outputs = {CURSOR: cursor + 1} | _updated(network, lowered, total, rate, s) | lowered.updates
-    for name, value in sums.items():
-        outputs[LOSS + name] = b.input(LOSS + name, "float32", []) + value
+    given = {name: batch(TARGET + name, type) for name, type in targets.items()}
+    losses = losses_of(lowered, s.losses, given, rows, valid)
+    task = {name: b.input(TASK + name, "float32", []) for name in s.tasks}
+    total = _total(b, losses, s.weights, task)
+    due = table(DUE) if s.update.accumulate > 1 else None
+    applied = apply_update(network, lowered, total, task, rate, valid, due, s.optimizer, s.update)
+    outputs = {CURSOR: cursor + 1, **applied.state}
+    for name, value in lowered.updates.items():
+        same = applied.clean is None or not name.startswith(PARAMETER_PREFIX)
+        outputs[name] = value if same else b.where(applied.clean, value, b.inputs[name])
+    names, outputs[TOTALS] = _totals(b, losses, total, applied)
+    state_names = list(outputs)
+    seen: list[Watch] = []
+    if s.watch:
+        seen = watched(lowered, losses, applied.gradients)
+        outputs[WATCH] = b.concat([b.reshape(w.value, new_shape=[1]) for w in seen], 0)
     graph = b.build(outputs)
-    state = {name: graph.inputs[name].type for name in outputs}
-    resident = {name: o.type for name, o in graph.inputs.items() if name not in state}
-    return StepGraph(graph, resident, state, lowered.generators)
+    state = {name: graph.inputs[name].type for name in state_names}
+    return StepGraph(
+        graph,
+        {name: o.type for name, o in graph.inputs.items() if name not in state},
+        state,
+        {SCALE: s.update.scale} if SCALE in state else {},
+        lowered.generators,
+        names,
+        tuple(w.name for w in seen),
+    )
 
 
 def evaluation_step(
-    network: Network, losses: Mapping[str, Loss], *, batch: int, sequence: Mapping[str, int]
+    network: Network,
+    losses: Mapping[str, OutputLoss],
+    *,
+    batch: int,
+    sequence: Mapping[str, int],
+    masks: Mapping[str, TensorType] | None = None,
 ) -> Graph:
-    """Return the graph that evaluates one batch: outputs, and Σ m·ℓ per output over valid rows."""
-    lowered = lower_network(network, batch=batch, sequence=sequence)
-    b = lowered.builder
+    """Return the graph that evaluates a batch: outputs, and Σ m·ℓ and Σ m per output."""
+    b = GraphBuilder()
     valid = b.input(COUNTS, "float32", [])
-    mask = b.cast(b.lesser(b.constant(range(batch), "float32"), valid), type="float32")
+    lowered = lower_network(
+        network,
+        batch=batch,
+        sequence=sequence,
+        builder=b,
+        masks={name: b.input(MASK + name, *type) for name, type in (masks or {}).items()},
+    )
+    targets = {
+        name: b.input(TARGET + name, *target_type(losses[name], output.type))
+        for name, output in lowered.outputs.items()
+    }
+    found = losses_of(lowered, losses, targets, row_mask(b, valid, batch), valid)
     outputs = dict(lowered.outputs)
-    for name, output in lowered.outputs.items():
-        target = b.input(TARGET + name, *target_type(losses[name], output.type))
-        rows = losses[name].rows(b, head_of(output), target)
-        outputs[LOSS + name] = b.reduce_sum(rows * mask)
+    outputs |= {LOSS + name: value for name, value in found.sums.items()}
+    outputs |= {ROWS + name: value for name, value in found.counts.items()}
     return b.build(outputs)
 
 
-def target_type(_loss: Loss, output: TensorType) -> TensorType:
-    """Return the type of the targets of one batch; all losses so far take the output's shape."""
+def target_type(chosen: OutputLoss, output: TensorType) -> TensorType:
+    """Return the type of the targets of an output: class numbers lack its last dimension."""
+    if chosen.labels == "classes":
+        return TensorType("int32", output.shape[:-1])
     return TensorType("float32", output.shape)
 
 
@@ -135,54 +190,45 @@ def _whole(network: Network, block: str, settings: StepSettings) -> TensorType:
     return TensorType(vertex.dtype, (*lead, *features.sizes()))
 
 
-def _batch(b: GraphBuilder, name: str, whole: TensorType, rows: Operand) -> Operand:
-    return b.gather(b.input(name, whole.dtype, whole.shape), rows)
-
-
-def _sum(values: list[Operand]) -> Operand:
-    total = values[0]
-    for value in values[1:]:
-        total = total + value
+def _total(
+    b: GraphBuilder,
+    losses: Losses,
+    weights: Mapping[str, float] | None,
+    task: Mapping[str, Operand],
+) -> Operand:
+    """Return L: Σ w·L_i, or Σ ½(L_i·e^(−s_i) + s_i) with learned s_i (Kendall et al. 2018)."""
+    parts: list[Operand] = []
+    for name in losses.sums:
+        mean = losses.mean(name)
+        if name in task:
+            s = task[name]
+            parts.append((mean * b.exp(-s) + s) * 0.5)
+        else:
+            weight = (weights or {}).get(name, 1.0)
+            parts.append(mean if weight == 1 else mean * weight)
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
     return total
 
 
-def _updated(
-    network: Network, lowered: Lowered, loss: Operand, rate: Operand, settings: StepSettings
-) -> dict[str, Operand]:
-    """Return the new parameters and optimizer state of every parameter that learns."""
-    b, s = lowered.builder, settings
-    learning = [name for name, multiplier in s.multipliers.items() if multiplier > 0]
-    if not learning:
-        raise DataError(
-            "NNM605",
-            "the model has no trainable parameters",
-            hint="name one, as in matmul(w), or train with a smaller freeze",
-        )
-    found = backward(loss, [lowered.parameters[name] for name in learning])
-    outputs: dict[str, Operand] = {}
-    for name, g in zip(learning, found, strict=True):
-        if g is None:
-            raise _unreached(network, name)
-        w = lowered.parameters[name]
-        with b.place(f"update of {name}"):
-            state = [
-                b.input(f"{SLOT}{slot}/{name}", "float32", w.shape) for slot in s.optimizer.slots
-            ]
-            multiplier = s.multipliers[name]
-            own_rate = rate if multiplier == 1 else rate * multiplier
-            decay = s.weight_decay if s.decays[name] else 0.0
-            new, moved = s.optimizer.update(b, w, g, state, own_rate, decay, s.numbers)
-            outputs[PARAMETER_PREFIX + name] = new
-            for slot, value in zip(s.optimizer.slots, moved, strict=True):
-                outputs[f"{SLOT}{slot}/{name}"] = value
-    return outputs
+def _totals(
+    b: GraphBuilder, losses: Losses, loss: Operand, applied: Applied
+) -> tuple[tuple[str, ...], Operand]:
+    """Return the names and the next values of the vector that the host reads."""
+    sums = {LOSS + name: value for name, value in losses.sums.items()}
+    sums |= {ROWS + name: value for name, value in losses.counts.items()}
+    sums["norm"] = applied.norm
+    if applied.clean is not None:
+        zero = b.constant(0, "float32")
+        sums = {name: b.where(applied.clean, value, zero) for name, value in sums.items()}
+    sums |= applied.sums
+    latest = {"loss": loss, **applied.latest}
+    names = (*sums, *latest)
 
+    def row(values: Mapping[str, Operand]) -> Operand:
+        return b.concat([b.reshape(value, new_shape=[1]) for value in values.values()], 0)
 
-def _unreached(network: Network, name: str) -> WebNNMError:
-    parameter = next(p for p in network.parameters if p.name == name)
-    return network.outline.error(
-        "NNM606",
-        f'no loss reaches "{name}" by a differentiable path',
-        parameter.span,
-        "set trainable=false, or take the operator without gradient out of its way",
-    )
+    before = b.input(TOTALS, "float32", [len(names)])
+    kept = b.slice(before, starts=[0], sizes=[len(sums)])
+    return names, b.concat([kept + row(sums), row(latest)], 0)

@@ -73,7 +73,7 @@ async def test_training_equals_the_one_written_out(batch: int, epochs: int) -> N
     trained = await model(dataset=dataset, seed=5)
     written = Written(values(trained))
     history = await trained.train(
-        epochs=epochs, optimizer="sgdm", lr=0.1, weight_decay=0.01, restore_best=False
+        seeds=0, epochs=epochs, optimizer="sgdm", lr=0.1, weight_decay=0.01, restore_best=False
     )
     inputs, targets = dataset.arrays("training")
     x, y = (np.array(next(iter(a.values())).tolist()) for a in (inputs, targets))
@@ -104,15 +104,19 @@ async def test_frozen_parameters_stay_and_have_no_state() -> None:
     tensors = trained.memory().tensors
     seen: list[int] = []
     await trained.train(
-        epochs=2, optimizer="sgdm", lr=0.1, on_epoch=lambda _: seen.append(trained.memory().tensors)
+        seeds=0,
+        epochs=2,
+        optimizer="sgdm",
+        lr=0.1,
+        on_epoch=lambda _: seen.append(trained.memory().tensors),
     )
     after = values(trained)
     assert (before["w1"] == after["w1"]).all()
     assert (before["b1"] == after["b1"]).all()
     assert not (before["w2"] == after["w2"]).all()
-    # One parameter learns: itself in the other bank, two moments, the best; cursor and loss twice;
-    # data, target, order, rates, counts.
-    assert seen == [tensors + 1 + 2 + 1 + 4 + 5] * 2
+    # One parameter learns: itself in the other bank, two moments, the best; cursor and totals twice;
+    # data, target, order, rates, counts; what a chunk began with.
+    assert seen == [tensors + 1 + 2 + 1 + 4 + 5 + 4] * 2
 
 
 async def test_multipliers_scale_the_steps() -> None:
@@ -122,6 +126,7 @@ async def test_multipliers_scale_the_steps() -> None:
         trained = await model(text.format(lrm), data(ROWS))
         before = values(trained)["w1"]
         await trained.train(
+            seeds=0,
             epochs=1,
             optimizer="sgdm",
             lr=0.1,
@@ -142,6 +147,7 @@ async def test_decay_is_for_weights_unless_said_otherwise() -> None:
     for decay in ("auto", "true", "false"):
         trained = await model(text.format(decay), data(ROWS))
         await trained.train(
+            seeds=0,
             epochs=1,
             optimizer="sgdm",
             lr=0.1,
@@ -165,7 +171,7 @@ async def test_decay_is_for_weights_unless_said_otherwise() -> None:
 async def test_nothing_to_train(layers: str) -> None:
     trained = await model(f"m:input shape=[4]; m:output shape=[3]; m:layers {layers};")
     with pytest.raises(DataError) as caught:
-        await trained.train(epochs=1)
+        await trained.train(seeds=0, epochs=1)
     assert caught.value.code == "NNM605"
 
 
@@ -174,7 +180,7 @@ async def test_parameter_without_a_path(cut: str) -> None:
     text = f"m:input shape=[4]; m:output shape=[3];\nm:layers matmul(w), {cut}, add(b);"
     trained = await model(text)
     with pytest.raises(ModelError) as caught:
-        await trained.train(epochs=1)
+        await trained.train(seeds=0, epochs=1)
     error = caught.value
     assert (error.code, error.line, error.column) == (
         "NNM606",
@@ -191,7 +197,13 @@ async def test_shared_parameter_gets_the_sum_of_its_gradients() -> None:
     """
     trained = await model(text, Dataset([[1.0, 2.0]], [[0.0, 1.5]], split=(1, 0, 0)))
     await trained.train(
-        epochs=1, optimizer="sgdm", lr=0.1, weight_decay=0, schedule="constant", restore_best=False
+        seeds=0,
+        epochs=1,
+        optimizer="sgdm",
+        lr=0.1,
+        weight_decay=0,
+        schedule="constant",
+        restore_best=False,
     )
     x, p = np.array([[1.0, 2.0]]), np.full((2, 2), 0.5)
     hidden = x @ p

@@ -1,0 +1,97 @@
+"""The forward half of a step: outputs of a batch, and their losses over the rows that count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.lowering import Lowered
+from webnnm.graph.node import Operand
+from webnnm.training.heads import head_of
+from webnnm.training.losses import Labels, Loss, LossSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputLoss:
+    """The loss of an output as a graph computes it.
+
+    `labels` is the form of its targets; `sequence`: axis 1 of the output is a sequence, whose
+    positions are rows; `reference` the loss of knowing nothing, which makes losses comparable.
+    """
+
+    loss: Loss
+    settings: LossSettings = field(default_factory=LossSettings)
+    labels: Labels = "same"
+    sequence: bool = False
+    reference: float = 1.0
+    reason: str = ""
+
+
+def label_forms(losses: Mapping[str, OutputLoss]) -> dict[str, Labels]:
+    """Return the form of the targets of every output."""
+    return {name: chosen.labels for name, chosen in losses.items()}
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Of every output Σ m·ℓ, and Σ m, the number of rows and positions that count."""
+
+    sums: Mapping[str, Operand]
+    counts: Mapping[str, Operand]
+
+    def mean(self, name: str) -> Operand:
+        """Return L = Σ m·ℓ/Σ m, 0 where nothing counts."""
+        b = self.sums[name].builder
+        return self.sums[name] / b.max(self.counts[name], b.constant(1, "float32"))
+
+
+def row_mask(b: GraphBuilder, valid: Operand, batch: int) -> Operand:
+    """Return float32 `[batch]`: 1 for the first `valid` rows, 0 for those that fill up."""
+    return b.cast(b.lesser(b.constant(range(batch), "float32"), valid), type="float32")
+
+
+def losses_of(
+    lowered: Lowered,
+    losses: Mapping[str, OutputLoss],
+    targets: Mapping[str, Operand],
+    rows: Operand,
+    valid: Operand,
+) -> Losses:
+    """Return the losses of a batch against its targets (spec D.1, E.9).
+
+    `rows` is the mask of rows, `valid` its sum. Padded positions of sequences do not count, nor do
+    positions that a loss leaves out.
+    """
+    b = lowered.builder
+    sums: dict[str, Operand] = {}
+    counts: dict[str, Operand] = {}
+    for name, output in lowered.outputs.items():
+        chosen = losses[name]
+        with b.place(f"loss of {name}"):
+            found = chosen.loss.rows(
+                b, head_of(output), targets[name], chosen.settings, chosen.sequence
+            )
+            shape = found.values.shape
+            mask = _stretched(b, rows, shape)
+            padded = lowered.masks.get(name) if chosen.sequence else None
+            if padded is not None:
+                mask = mask * _stretched(b, padded, shape)
+            if found.counted is not None:
+                mask = mask * found.counted
+            sums[name] = b.reduce_sum(found.values * mask)
+            if padded is None and found.counted is None:
+                positions = 1
+                for size in shape[1:]:
+                    positions *= size
+                counts[name] = valid * positions
+            else:
+                whole = b.expand(mask, new_shape=shape) if mask.shape != shape else mask
+                counts[name] = b.reduce_sum(whole)
+    return Losses(sums, counts)
+
+
+def _stretched(b: GraphBuilder, mask: Operand, shape: tuple[int, ...]) -> Operand:
+    """Return a mask over leading dimensions as one that broadcasts with a shape."""
+    sizes = (*mask.shape, *(1,) * (len(shape) - mask.rank))
+    return mask if sizes == mask.shape else b.reshape(mask, new_shape=sizes)

@@ -1,0 +1,40 @@
+"""Learning-rate multipliers: what is written, what `freeze` asks for (spec B.7)."""
+
+from __future__ import annotations
+
+import math
+
+from webnnm.graph.annotate import parameter_depths
+from webnnm.graph.vertices import Network
+
+BUCKETS = (0.0, 0.1, 0.5, 0.9, 1.0)
+"""The multipliers that `freeze` deals out, so that few constants are compiled in."""
+
+
+def bucket(path_ratio: float, freeze: float) -> float:
+    """Return the bucket nearest to max(0, sin(½π·(r − f)/(1 − f))), ties to the lower one.
+
+    >>> [bucket(r, 0.2) for r in (0.143, 0.286, 0.571, 0.714)]
+    [0.0, 0.1, 0.5, 0.9]
+    """
+    if freeze == 0:
+        return 1.0
+    if freeze == 1:
+        return 0.0
+    ideal = max(0.0, math.sin(math.pi / 2 * (path_ratio - freeze) / (1 - freeze)))
+    return min(BUCKETS, key=lambda candidate: (abs(candidate - ideal), candidate))
+
+
+def multipliers(network: Network, freeze: float = 0.0) -> dict[str, float]:
+    """Return the multiplier of every trainable parameter: `lrm` where written, else its bucket.
+
+    A parameter with multiplier 0 is frozen: it gets neither gradient nor optimizer state.
+    """
+    found = parameter_depths(network)
+    return {
+        p.name: p.lrm
+        if p.lrm is not None
+        else bucket(found[p.name].path_ratio if p.name in found else 1.0, freeze)
+        for p in network.parameters
+        if p.trainable
+    }

@@ -1,0 +1,327 @@
+"""Which loss an output is trained with, and its numbers where nobody gave them (spec D.3, D.4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+from webnnm.errors import DataError
+from webnnm.graph.loss_words import loss_name
+from webnnm.shapes import Shape, show
+from webnnm.training.heads import HeadKind
+from webnnm.training.losses import DEFAULTS, LOSSES, Alpha, Labels, Loss, LossSettings
+
+LARGE_SHARE = 0.9
+"""Labels of which one class has more than this share are unbalanced (spec D.4)."""
+
+HUBER_FACTOR = 1.345
+"""δ in standard deviations of the error (spec D.3; 95 % efficiency, Holland and Welsch 1977)."""
+
+FOCAL_GAMMA = 2.0
+FOCAL_ALPHA = 0.25
+"""Automatic γ, and α of sigmoid heads (spec D.3; Lin et al. 2017)."""
+
+Conversion = Literal["onehot", "classes", "signs"]
+"""What is done to the labels before training: class numbers become one-hot rows, one-hot rows
+become class numbers, 0 and 1 become −1 and 1 (class numbers after they became one-hot)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelFacts:
+    """What is known of the labels of an output, measured on its training rows.
+
+    >>> LabelFacts(kind="classes", class_counts=(30, 10)).share
+    0.75
+
+    - `kind`: what the dataset says they are (spec G.1); `shape`: of one row, or of one position
+      where they form a sequence.
+    - `classes`, `class_counts`: how many there are, and how often each occurs; of yes/no labels
+      that exclude one another too, of others (no, yes) over all elements. 0 and () without classes.
+    - `minimum`, `maximum`: of all values, negative class numbers included.
+    - `mean`, `std`, `deviation`, `median_deviation`: mean, standard deviation, mean absolute
+      deviation from the mean, median absolute deviation from the median; each averaged over the
+      last dimension (`std` as a variance); of class numbers those of their one-hot form.
+    - `whole`, `binary`, `signs`: all values are integers; are 0 or 1; are −1 or 1.
+    - `single`, `several`: all are 0 or 1, and every row has exactly one 1; or some row has several.
+    - `sums_to_one`: values are at least 0 and every row sums to 1 ± 1e-3.
+    - `outliers`: a few values lie far from the rest (spec D.4.5).
+    - `negative`: the share of positions marked with a negative class number: they do not count.
+    """
+
+    kind: str
+    shape: Shape = ()
+    classes: int = 0
+    class_counts: tuple[int, ...] = ()
+    minimum: float = 0.0
+    maximum: float = 0.0
+    mean: float = 0.0
+    std: float = 0.0
+    deviation: float = 0.0
+    median_deviation: float = 0.0
+    whole: bool = False
+    binary: bool = False
+    signs: bool = False
+    single: bool = False
+    several: bool = False
+    sums_to_one: bool = False
+    outliers: bool = False
+    negative: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """The share of the largest class, 0 without classes."""
+        return max(self.class_counts, default=0) / max(1, sum(self.class_counts))
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether every row has one class, and `class_counts` counts those."""
+        return self.single or self.kind in ("classes", "onehot")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The loss of an output: which, why, and what its targets are.
+
+    `labels` is the form of the targets that the loss receives, `conversion` what makes it of the
+    dataset's labels, None where they have that form.
+    """
+
+    loss: Loss
+    reason: str
+    labels: Labels
+    conversion: Conversion | None = None
+
+
+def choose(
+    head: HeadKind,
+    features: Shape,
+    word: str | None = None,
+    labels: LabelFacts | None = None,
+    where: str = "the output",
+) -> Choice:
+    """Return the loss of an output: as written, else the first of D.4 that fits.
+
+    >>> choice = choose("softmax", (3,), None, LabelFacts(kind="onehot", single=True))
+    >>> choice.loss.name, choice.reason
+    ('CCE', 'softmax and one-hot labels')
+
+    - `head`: what ends the model; `features`: the output's sizes without batch and sequence.
+    - `word`: a loss by any of its names, None to choose one.
+    - `labels`: what is known of the training rows' labels, None without a dataset.
+    - `where`: the output as errors call it.
+
+    Raises `DataError` NNM604 where the loss is impossible for this output or these labels, NNM706
+    for a class without a score.
+    """
+    scores = features[-1] if features else 1
+    numbers = labels is not None and scores > 1 and _are_numbers(labels, features)
+    if word is not None:
+        loss, reason = LOSSES[loss_name(word) or word], "as written"
+    elif labels is None:
+        loss, reason = LOSSES[DEFAULTS[head]], f"{head} head, no labels to look at"
+    else:
+        name, reason = _automatic(head, scores, labels, numbers, where)
+        loss = LOSSES[name]
+    form = "same" if loss.name == "FOL" and head == "sigmoid" else loss.labels
+    _check_output(loss, form, head, scores, where)
+    if labels is None:
+        return Choice(loss, reason, form)
+    if numbers and labels.maximum >= scores:
+        raise DataError(
+            "NNM706",
+            f"{where} has labels up to {labels.maximum:g}, and scores for classes "
+            f"0 … {scores - 1} only",
+            hint=f"give the model {labels.maximum + 1:g} scores, or correct the labels",
+        )
+    if numbers and labels.minimum < 0 and form == "distribution":
+        return Choice(loss, reason, "classes")  # one-hot rows could not tell what counts
+    return Choice(loss, reason, form, _conversion(loss, form, labels, numbers, where))
+
+
+def _are_numbers(labels: LabelFacts, features: Shape) -> bool:
+    """Tell whether labels are one class number in place of the scores of all classes."""
+    alike = labels.whole and labels.shape == features[:-1]
+    return labels.kind == "classes" or (labels.kind == "continuous" and alike)
+
+
+def _automatic(
+    head: HeadKind, scores: int, labels: LabelFacts, numbers: bool, where: str
+) -> tuple[str, str]:
+    """Return the name of the first loss of D.4 that fits, and the reason."""
+    unbalanced = f"{head}, and one class has {labels.share:.1%} of the labels"
+    if head in ("softmax", "logSoftmax") and scores > 1:
+        if labels.exclusive and labels.share > LARGE_SHARE:
+            return "FOL", unbalanced
+        if numbers:
+            return "SCE", f"{head} and class numbers"
+        if labels.exclusive:
+            return "CCE", f"{head} and one-hot labels"
+        if labels.sums_to_one:
+            return "KLD", f"{head} and labels that sum to 1"
+        found = _described(labels)
+        hint = "end it in sigmoid() for yes/no labels, without head for measurements"
+        _fail(f"{where} ends in {head}, which is for classes; its labels are {found}", hint)
+    if head == "sigmoid":
+        return ("FOL", unbalanced) if labels.share > LARGE_SHARE else ("BCE", "sigmoid head")
+    if head == "linear":
+        if numbers and (labels.kind == "classes" or labels.minimum >= 0):
+            return "SCE", f"class numbers for {scores} scores"
+        if labels.signs:
+            return "HIL", "all labels are −1 or 1"
+        if labels.outliers:
+            return "HUL", "labels with outliers"
+    return DEFAULTS[head], "labels are numbers without outliers"
+
+
+def _check_output(loss: Loss, form: Labels, head: HeadKind, scores: int, where: str) -> None:
+    """Refuse losses that an output cannot have whatever its labels are."""
+    if loss.name == "FOL" and head == "linear":
+        hint = "end the model in softmax() or sigmoid()"
+        _fail(f"FOL needs probabilities, and {where} ends in neither softmax nor sigmoid", hint)
+    if scores < 2 and form in ("distribution", "classes"):
+        hint = "for yes and no end the model in sigmoid() and take BCE"
+        _fail(f"{loss.name} compares classes, and {where} has one score", hint)
+
+
+def _conversion(
+    loss: Loss, form: Labels, labels: LabelFacts, numbers: bool, where: str
+) -> Conversion | None:
+    """Return how labels take the form that a loss needs; refuse what cannot."""
+    if form == "classes":
+        if numbers:
+            return None
+        if labels.single:
+            return "classes"
+        hint = "give class numbers, or take CCE for distributions and MSE for measurements"
+        _fail(f"SCE needs class numbers or one-hot rows, {where} has {_described(labels)}", hint)
+    if numbers and labels.minimum < 0:
+        hint = "take SCE, CCE or FOL on a softmax, or drop these rows"
+        _fail(
+            f"{where} has negative class numbers, down to {labels.minimum:g}, which mark "
+            f"positions that do not count; {loss.name} cannot leave them out",
+            hint,
+        )
+    if form == "signs":
+        if numbers or labels.binary:
+            return "signs"
+        if labels.signs:
+            return None
+        hint = "take MSE or HUL for measurements"
+        _fail(f"{loss.name} needs labels −1 and 1, {where} has {_described(labels)}", hint)
+    if numbers:
+        return "onehot"
+    if form == "distribution" or loss.name in ("BCE", "BCEL", "FOL"):
+        limit = math.inf if form == "distribution" else 1
+        if labels.minimum < 0 or labels.maximum > limit:
+            least = "from 0" if limit > 1 else "from 0 to 1"
+            hint = "scale the labels, or take MSE for measurements"
+            _fail(f"{loss.name} needs labels {least}, {where} has {_described(labels)}", hint)
+    return None
+
+
+def _described(labels: LabelFacts) -> str:
+    """Return what labels are, for errors."""
+    extent = f"between {labels.minimum:g} and {labels.maximum:g}"
+    if labels.several:
+        return "rows with several ones"
+    if labels.sums_to_one and not labels.single:
+        return "rows that sum to 1"
+    return f"{'integers' if labels.whole else 'numbers'} {extent} {show(labels.shape)}"
+
+
+def _fail(message: str, hint: str) -> NoReturn:
+    raise DataError("NNM604", message, hint=hint)
+
+
+def settle(
+    choice: Choice,
+    head: HeadKind,
+    features: Shape,
+    written: Mapping[str, Alpha] | None = None,
+    labels: LabelFacts | None = None,
+    *,
+    spread: float | None = None,
+    smoothing: float = 0.0,
+    where: str = "the output",
+) -> LossSettings:
+    """Return the numbers of a loss: those written, else the automatic ones (spec D.3).
+
+    >>> settle(choose("linear", (1,), "HUL"), "linear", (1,), spread=2.0).delta
+    2.69
+
+    - `head`, `features`, `labels`, `where`: as for `choose`.
+    - `written`: "delta", "gamma", "alpha" of the notation, in range.
+    - `spread`: σ_e, the standard deviation of y − ŷ at the start, None if it was not measured.
+    - `smoothing`: of the targets, 0 ≤ ε < 1.
+
+    Raises `DataError` NNM603 for a number of another loss, or an α that does not fit the output.
+    """
+    given: dict[str, Any] = dict(written or {})
+    for name in given.keys() - set(choice.loss.parameters):
+        owner = next(loss.name for loss in LOSSES.values() if name in loss.parameters)
+        raise DataError(
+            "NNM603",
+            f"{name} is no parameter of {choice.loss.name}, the loss of {where} ({choice.reason})",
+            hint=f"write {owner} as its loss, or leave {name} out",
+        )
+    if choice.loss.name == "HUL":
+        delta = HUBER_FACTOR * (spread or 0.0)
+        given.setdefault("delta", delta if 0 < delta < math.inf else 1.0)
+    if choice.loss.name == "FOL":
+        given.setdefault("gamma", FOCAL_GAMMA)
+        scores = features[-1] if features else 1
+        if "alpha" in given:
+            _check_alpha(given["alpha"], head, scores, where)
+        elif head == "sigmoid":
+            given["alpha"] = FOCAL_ALPHA
+        elif labels is not None and labels.exclusive and labels.class_counts:
+            given["alpha"] = _class_weights(labels.class_counts, scores)
+    return LossSettings(smoothing=smoothing, **given)
+
+
+def _class_weights(counts: tuple[int, ...], scores: int) -> tuple[float, ...]:
+    """Return N/N_c scaled to mean 1 over the classes that occur; 1 for those that do not."""
+    present = [count for count in counts if count]
+    scale = len(present) / sum(1 / count for count in present) if present else 1.0
+    padded = (*counts, *(0,) * (scores - len(counts)))
+    return tuple(scale / count if count else 1.0 for count in padded)
+
+
+def _check_alpha(alpha: Alpha, head: HeadKind, scores: int, where: str) -> None:
+    numbers = alpha if isinstance(alpha, tuple) else (alpha,)
+    classes = max(2, scores)
+    if isinstance(alpha, tuple) and len(alpha) != classes:
+        raise DataError(
+            "NNM603",
+            f"alpha of {where} has {len(alpha)} numbers, there are {classes} classes",
+            hint="one number, or one for each class",
+        )
+    if head == "sigmoid" and max(numbers) >= 1:
+        raise DataError(
+            "NNM603",
+            f"alpha of {where} is {max(numbers):g}; with sigmoid it is the weight of yes beside "
+            "1 − alpha of no",
+            hint="a number above 0, below 1",
+        )
+
+
+def reference_loss(
+    loss: Loss, head: HeadKind, features: Shape, labels: LabelFacts | None = None
+) -> float:
+    """Return the loss of knowing nothing, by which losses of outputs are made alike (spec E.4).
+
+    >>> round(reference_loss(LOSSES["CCE"], "softmax", (3,)), 4)
+    1.0986
+
+    ln C for C classes, ln 2 for yes and no, the variance of the labels for MSE and HUL, their mean
+    absolute deviation for MAE; 1 for the others, and for labels that are unknown or constant.
+    """
+    if loss.name in ("BCE", "BCEL") or (loss.name == "FOL" and head == "sigmoid"):
+        return math.log(2)
+    if loss.labels in ("distribution", "classes"):
+        return math.log(features[-1])
+    if labels is None or loss.name == "HIL":
+        return 1.0
+    return (labels.deviation if loss.name == "MAE" else labels.std**2) or 1.0

@@ -1,0 +1,125 @@
+"""The graph that scouting runs: losses, gradients and dead units of a start (spec E.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from webnnm.autodiff import backward
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.initialise import WEIGHTS
+from webnnm.graph.lowering import PARAMETER_PREFIX, Lowered, lower_network
+from webnnm.graph.node import Graph, Operand
+from webnnm.graph.vertices import Network
+from webnnm.ops.operator import TensorType
+from webnnm.shapes import count
+from webnnm.training.forward import OutputLoss, losses_of, row_mask
+from webnnm.training.heads import head_of
+from webnnm.training.step import MASK, TARGET
+
+FIGURES = "figures"
+STEP_LENGTH = 0.1
+"""Length of a trial step along g/‖g‖."""
+SURE = 0.95
+"""A head whose top probability is so high has stopped to learn from a row."""
+
+RELU_LIKE = ("relu", "leakyRelu", "prelu", "elu", "gelu", "hardSwish")
+
+
+@dataclass(frozen=True)
+class ProbeStep:
+    """The graph of a trial step: parameters in, parameters and `figures` out.
+
+    `names` are the elements of the figures: "loss", "loss/…" and "error/…" (variance of y − ŷ)
+    by output, "norm/…" by weight, "dead/…" by layer.
+    """
+
+    graph: Graph
+    names: tuple[str, ...]
+
+
+def probe_step(
+    network: Network,
+    losses: Mapping[str, OutputLoss],
+    *,
+    rows: int,
+    sequence: Mapping[str, int],
+    masks: Mapping[str, TensorType],
+    targets: Mapping[str, TensorType],
+) -> ProbeStep:
+    """Return the graph of one plain gradient step of length 0.1 over pilot rows.
+
+    Dropout is off and running statistics stay. The loss is the sum over outputs, each divided by
+    the loss of knowing nothing.
+    """
+    b = GraphBuilder()
+    lowered = lower_network(
+        network,
+        batch=rows,
+        sequence=sequence,
+        builder=b,
+        masks={name: b.input(MASK + name, *type) for name, type in masks.items()},
+    )
+    given = {name: b.input(TARGET + name, *type) for name, type in targets.items()}
+    valid = b.constant(float(rows), "float32")
+    found = losses_of(lowered, losses, given, row_mask(b, valid, rows), valid)
+    figures: dict[str, Operand] = {}
+    loss = b.constant(0, "float32")
+    for name, chosen in losses.items():
+        mean = found.mean(name)
+        figures[f"loss/{name}"] = mean
+        loss = loss + mean * (1 / chosen.reference)
+        output = lowered.outputs[name]
+        if chosen.labels == "same" and given[name].shape == output.shape:
+            figures[f"error/{name}"] = _variance(b, given[name] - head_of(output).output)
+    figures["loss"] = loss
+    trainable = [p for p in network.parameters if p.trainable]
+    operands = [lowered.parameters[p.name] for p in trainable]
+    slopes = backward(loss, operands)
+    pairs = [
+        (p, w, g) for p, w, g in zip(trainable, operands, slopes, strict=True) if g is not None
+    ]
+    norms = {
+        p.name: b.reduce_l2(g, axes=range(g.rank)) if g.rank else b.abs(g) for p, _, g in pairs
+    }
+    for p, w, _ in pairs:
+        if p.role in WEIGHTS:
+            figures[f"norm/{p.name}"] = norms[p.name] * count(w.shape) ** -0.5
+    figures |= _dead(lowered, network)
+    whole = b.constant(1e-24, "float32")
+    for norm in norms.values():
+        whole = whole + norm * norm
+    pace = b.constant(STEP_LENGTH, "float32") / b.sqrt(whole)
+    outputs = {PARAMETER_PREFIX + p.name: w - g * pace for p, w, g in pairs}
+    parts = [b.reshape(value, new_shape=[1]) for value in figures.values()]
+    outputs[FIGURES] = b.concat(parts, 0)
+    return ProbeStep(b.build(outputs), tuple(figures))
+
+
+def _dead(lowered: Lowered, network: Network) -> dict[str, Operand]:
+    """Return the share of units that no pilot row turns on, and of rows that a head is sure of."""
+    b = lowered.builder
+    found: dict[str, Operand] = {}
+    for layer, (result, *_) in lowered.layers:
+        if layer.operator.name in RELU_LIKE and result.rank > 1:
+            x = result if result.dtype == "float32" else b.cast(result, type="float32")
+            highest = b.reduce_max(x, axes=[0])
+            off = b.lesser_or_equal(highest, b.constant(0, "float32"))
+            found[f"dead/{layer.label}"] = _mean(b, b.cast(off, type="float32"))
+    for output in network.outputs:
+        head = head_of(lowered.outputs[output.name])
+        if head.kind in ("softmax", "sigmoid"):
+            p = head.output
+            top = b.max(p, 1 - p) if head.kind == "sigmoid" else b.reduce_max(p, axes=[p.rank - 1])
+            sure = b.greater_or_equal(top, b.constant(SURE, "float32"))
+            found[f"dead/{output.name}:output"] = _mean(b, b.cast(sure, type="float32"))
+    return found
+
+
+def _mean(b: GraphBuilder, x: Operand) -> Operand:
+    return b.reduce_mean(x, axes=range(x.rank)) if x.rank else x
+
+
+def _variance(b: GraphBuilder, x: Operand) -> Operand:
+    mean = _mean(b, x)
+    return _mean(b, (x - mean) * (x - mean))

@@ -1,0 +1,219 @@
+"""The backward half of a step: gradients, their treatment, and the update of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from webnnm.autodiff import backward
+from webnnm.errors import DataError, WebNNMError
+from webnnm.graph.lowering import PARAMETER_PREFIX, Lowered
+from webnnm.graph.node import Operand
+from webnnm.graph.vertices import Network
+from webnnm.training.clipping import CLIP_STATE, clip_globally, clip_units, global_norm
+from webnnm.training.optimizers import Numbers, Optimizer
+from webnnm.training.regularisation import penalty, regularised
+from webnnm.training.scaling import SCALE, SCALE_STATE, STREAK, all_finite, next_scale
+
+SLOT, CLOCK, SUM = "opt/", "clock/", "sum/"
+TASK_WEIGHT = "task/s/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateSettings:
+    """How gradients become updates; everything here is compiled in.
+
+    - `multipliers`: trainable parameter → learning-rate multiplier, 0 for a frozen one;
+      `decays`: parameter → whether weight decay and regularisation apply.
+    - `numbers`: the optimizer's settings; `weight_decay`: λ.
+    - `accumulate`: so many batches make one update.
+    - `scaling`, `scale`, `growth_interval`: spec E.5. `clipping`, `clip_alpha`, `clip_epsilon`,
+      `agc_lambda`: spec E.6, with `units`: parameter → the dimension of its units, of those that
+      are clipped. `lambda1`, `lambda2`: spec E.7, 0 where off.
+    """
+
+    multipliers: Mapping[str, float]
+    decays: Mapping[str, bool]
+    numbers: Mapping[str, float]
+    weight_decay: float = 0.0
+    accumulate: int = 1
+    scaling: bool = False
+    scale: float = 1000.0
+    growth_interval: int = 1000
+    clipping: str = "off"
+    clip_alpha: float = 0.95
+    clip_epsilon: float = 1e-6
+    agc_lambda: float = 0.01
+    units: Mapping[str, int | None] = field(default_factory=dict[str, int | None])
+    lambda1: float = 0.0
+    lambda2: float = 0.0
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What an update gives: next states, and numbers for the host.
+
+    `clean` is a condition, false where the batch overflowed; None where nobody looks. `norm` is
+    that of the gradient before clipping. `sums` add up over an epoch, `latest` are values of now.
+    """
+
+    state: dict[str, Operand]
+    clean: Operand | None
+    norm: Operand
+    gradients: dict[str, Operand]
+    sums: dict[str, Operand]
+    latest: dict[str, Operand]
+
+
+def apply_update(
+    network: Network,
+    lowered: Lowered,
+    loss: Operand,
+    task: Mapping[str, Operand],
+    rate: Operand,
+    valid: Operand,
+    due: Operand | None,
+    optimizer: Optimizer,
+    settings: UpdateSettings,
+) -> Applied:
+    """Return the new parameters and states of every parameter that learns.
+
+    `loss` is L, `task` the uncertainty weights among its operands, `rate` the learning rate of the
+    step, `valid` the rows of the batch, `due` 1 in steps that end an accumulation (None: all).
+    Each gradient is unscaled, regularised, clipped, and handed to the optimizer, in this order.
+    """
+    b, s = lowered.builder, settings
+    learning = {n: lowered.parameters[n] for n, m in s.multipliers.items() if m > 0}
+    if not learning:
+        raise DataError(
+            "NNM605",
+            "the model has no trainable parameters",
+            hint="name one, as in matmul(w), or train with a smaller freeze",
+        )
+    scaling = {name: b.input(name, "float32", []) for name in SCALE_STATE} if s.scaling else {}
+    targets = learning | {TASK_WEIGHT + name: weight for name, weight in task.items()}
+    found = backward(loss, list(targets.values()), scaling.get(SCALE))
+    gradients: dict[str, Operand] = {}
+    for name, g in zip(targets, found, strict=True):
+        if g is None:
+            raise _unreached(network, name)
+        gradients[name] = g * b.reciprocal(scaling[SCALE]) if scaling else g
+    state: dict[str, Operand] = {}
+    if due is not None:
+        gradients = _accumulated(gradients, valid, due, state)
+    raw = dict(gradients)
+    clean = all_finite(b, list(gradients.values())) if s.scaling else None
+    decaying = [name for name in learning if s.decays[name]]
+    for name in decaying:
+        g = gradients[name]
+        gradients[name] = regularised(b, learning[name], g, s.lambda1, s.lambda2)
+    norm = global_norm(b, [gradients[name] for name in learning])
+    sums: dict[str, Operand] = {}
+    latest: dict[str, Operand] = {}
+    one = b.constant(1, "float32")
+    if s.clipping == "global":
+        statistics = {name: b.input(name, "float32", []) for name in CLIP_STATE}
+        clipped = clip_globally(b, norm, statistics, s.clip_alpha, s.clip_epsilon)
+        for name in learning:
+            gradients[name] = gradients[name] * clipped.factor
+        state |= clipped.state
+        sums["clipped"], latest["threshold"] = clipped.clipped, clipped.threshold
+    elif s.clipping == "agc":
+        some = b.constant(0, "float32")
+        for name, unit in s.units.items():
+            w, g = learning[name], gradients[name]
+            gradients[name], units = clip_units(b, w, g, unit, s.agc_lambda)
+            some = some + units
+        sums["clipped"] = b.min(some, one)
+    if s.lambda1 or s.lambda2:
+        weights = [learning[name] for name in decaying]
+        latest["penalty"] = penalty(b, weights, s.lambda1, s.lambda2)
+    corrections: dict[str, Operand] = {}
+    for beta in optimizer.corrected:
+        # 1 − βᵗ by c ← βc + (1 − β), which stays exact where a power would cancel.
+        before = b.input(CLOCK + beta, "float32", [])
+        corrections[beta] = state[CLOCK + beta] = before * s.numbers[beta] + (1 - s.numbers[beta])
+    for name, w in targets.items():
+        with b.place(f"update of {name}"):
+            slots = [f"{SLOT}{slot}/{name}" for slot in optimizer.slots]
+            moments = [b.input(slot, "float32", w.shape) for slot in slots]
+            multiplier = s.multipliers.get(name, 1.0)
+            numbers = Numbers(
+                rate=rate if multiplier == 1 else rate * multiplier,
+                decay=s.weight_decay if s.decays.get(name) else 0.0,
+                settings=s.numbers,
+                corrections=corrections,
+            )
+            new, moved = optimizer.update(b, w, gradients[name], moments, numbers)
+            state[_state_name(name)] = new
+            state |= dict(zip(slots, moved, strict=True))
+    state = _when(lowered, state, clean, due)
+    if clean is not None:
+        state |= _next_scaling(lowered, scaling, clean, due, s.growth_interval)
+        skipped = one - b.cast(clean, type="float32")
+        sums["overflows"] = skipped if due is None else skipped * due
+        latest |= {"scale": state[SCALE], "streak": state[STREAK]}
+    return Applied(state, clean, norm, raw, sums, latest)
+
+
+def _state_name(name: str) -> str:
+    return name if name.startswith(TASK_WEIGHT) else PARAMETER_PREFIX + name
+
+
+def _accumulated(
+    gradients: Mapping[str, Operand], valid: Operand, due: Operand, state: dict[str, Operand]
+) -> dict[str, Operand]:
+    """Return the mean gradient over the rows since the last update; sums go on in `state`."""
+    b = valid.builder
+    over = b.greater(due, b.constant(0, "float32"))
+    rows = b.input(f"{SUM}rows", "float32", []) + valid
+    state[f"{SUM}rows"] = b.where(over, b.constant(0, "float32"), rows)
+    found: dict[str, Operand] = {}
+    for name, g in gradients.items():
+        total = b.input(SUM + name, *g.type) + g * valid
+        zero = b.expand(b.constant(0, "float32"), new_shape=g.shape)
+        state[SUM + name] = b.where(over, zero, total)
+        found[name] = total / rows
+    return found
+
+
+def _when(
+    lowered: Lowered, state: dict[str, Operand], clean: Operand | None, due: Operand | None
+) -> dict[str, Operand]:
+    """Let states move only in clean batches, and where an update is due."""
+    b = lowered.builder
+    condition = clean
+    if due is not None:
+        now = b.greater(due, b.constant(0, "float32"))
+        condition = now if condition is None else b.logical_and(condition, now)
+    if condition is None:
+        return state
+    return {
+        name: value if name.startswith(SUM) else b.where(condition, value, b.inputs[name])
+        for name, value in state.items()
+    }
+
+
+def _next_scaling(
+    lowered: Lowered,
+    scaling: Mapping[str, Operand],
+    clean: Operand,
+    due: Operand | None,
+    growth_interval: int,
+) -> dict[str, Operand]:
+    b = lowered.builder
+    moved = next_scale(b, scaling, clean, growth_interval)
+    if due is None:
+        return moved
+    now = b.greater(due, b.constant(0, "float32"))
+    return {name: b.where(now, value, scaling[name]) for name, value in moved.items()}
+
+
+def _unreached(network: Network, name: str) -> WebNNMError:
+    parameter = next(p for p in network.parameters if p.name == name)
+    return network.outline.error(
+        "NNM606",
+        f'no loss reaches "{name}" by a differentiable path',
+        parameter.span,
+        "set trainable=false, or take the operator without gradient out of its way",
+    )
