@@ -1,0 +1,176 @@
+"""Rules on losses and on data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.expert.cases import (
+    EXACT,
+    HALF,
+    Case,
+    Facts,
+    ScoutingFacts,
+    classes,
+    data,
+    facts,
+    feature,
+    numbers,
+    output,
+)
+from webnnm.expert.rules import RULES
+from webnnm.training.loss_choice import LabelFacts, choose
+
+LINEAR = "matmul(w)"
+SKEWED = replace(EXACT, class_counts=(95, 5, 0))
+SOFT = LabelFacts(kind="distribution", sums_to_one=True)
+UNEVEN = {"training": (35, 35, 35), "validation": (0, 0, 0), "testing": (15, 15, 15)}
+
+CASES = [
+    Case(
+        "E101",
+        output("CCE", EXACT, written=False, reason="softmax and one-hot labels"),
+        "CCE for m (softmax and one-hot labels)",
+        output("CCE", EXACT),
+    ),
+    Case("E102", output("MSE"), "MSE on the softmax output m", output("CCE")),
+    Case("E102", output("BCE", head="linear"), "BCE on the linear", output("BCE", head="sigmoid")),
+    Case("E103", output("SCE", problem="SCE needs class numbers"), "SCE needs", output("SCE")),
+    Case(
+        "E104",
+        output("SCE", EXACT, conversion="classes"),
+        "SCE of m: one-hot rows become class numbers",
+        output("SCE", LabelFacts(kind="classes", classes=3)),
+    ),
+    Case(
+        "E105",
+        output("KLD", replace(SOFT, sums_to_one=False)),
+        "rows of m do not sum to 1",
+        output("KLD", SOFT),
+    ),
+    Case("E106", output("BCE", EXACT, "sigmoid"), "BCE over 3 values", output("CCE", EXACT)),
+    Case(
+        "E107",
+        output("CCE", LabelFacts(kind="multilabel", several=True)),
+        "m has several 1s in a row",
+        output("BCE", LabelFacts(kind="multilabel", several=True), "sigmoid"),
+    ),
+    Case(
+        "E108",
+        output("MSE", numbers(40, 12), "linear"),
+        "targets of m have mean 40, std 12",
+        output("MSE", numbers(0, 1), "linear"),
+    ),
+    Case(
+        "E108", output("MSE", numbers(0, 0.05), "linear"), "std 0.05", output("MAE", numbers(0, 0))
+    ),
+    Case(
+        "E108",
+        output("MSE", numbers(19, 6), "linear"),
+        "mean 19, std 6",
+        output("MSE", numbers(18, 6), "linear"),
+    ),
+    Case(
+        "E109",
+        output("MSE", numbers(0, 1, outliers=True), "linear"),
+        "MSE on m, whose targets have outliers",
+        output("HUL", numbers(0, 1, outliers=True), "linear"),
+    ),
+    Case(
+        "E109",
+        output("MSE", head="linear", scouting=ScoutingFacts(gradient_variation=1.5)),
+        "gradient norms vary by 1.50",
+        output("HUL", head="linear", scouting=ScoutingFacts(gradient_variation=1.5)),
+    ),
+    Case("E110", output("CCE", SKEWED), "95.0% of the labels of m", output("FOL", SKEWED)),
+    Case("E111", output("CCEL"), "softmax and CCEL of m, which means CCE", output("MSE")),
+    Case(
+        "E112",
+        output("CCE", replace(EXACT, classes=1000)),
+        "one-hot rows of 1,000 classes",
+        output("SCE", LabelFacts(kind="classes", classes=1000)),
+    ),
+    Case("E113", output("CCE", text=HALF), "logarithms of float16", output("CCEL", text=HALF)),
+    Case(
+        "E601",
+        classes((70, 35, 0)),
+        "class virginica (none in training) of m",
+        classes((35, 35, 35)),
+    ),
+    Case(
+        "E602",
+        classes((50, 50, 5), (0, 0, 45)),
+        "classes setosa (none in testing), versicolor (none in testing) of m",
+        classes((35, 35, 35)),
+    ),
+    Case(
+        "E602",
+        classes((50, 50, 0), (5, 5, 0), (0, 0, 9)),
+        "virginica (9 to be tested, none in training)",
+        classes((50, 50, 6), (5, 5, 3)),
+    ),
+    Case("E603", feature(5.8, 0.8), "1 of 2 features of m are far", feature(0.0, 1.0)),
+    Case("E603", feature(0, 12), "length (mean 0, std 12)", feature(3, 10)),
+    Case("E604", feature(7, 0), "1 of 2 features of m are constant: length (7)", feature(7, 0.1)),
+    Case("E605", data(non_finite="row 3"), "row 3 is not finite", data()),
+    Case("E606", data(shared_rows=0.25), "25.0% of the testing rows", data(shared_rows=0.01)),
+    Case(
+        "E607",
+        data({"epochs": 100}),
+        "100 epochs without validation",
+        data({"epochs": 100}, sizes={"training": 90, "validation": 15}),
+    ),
+    Case("E608", classes((60, 35, 10)), "classes of m have 10 … 60 rows", classes((50, 45, 10))),
+    Case(
+        "E609",
+        data({"batch_size": 128}),
+        "batches of 128 rows, 105 training rows",
+        data({"batch_size": 105}),
+    ),
+    Case(
+        "E610",
+        data({"shuffle": False}, sorted=True),
+        "sorted by class",
+        data({"shuffle": True}, sorted=True),
+    ),
+    Case("E611", classes((50, 50, 5)), "class virginica (5 in training)", classes((50, 50, 10))),
+    Case("E612", data(fitted_on="full"), "statistics of the full rows", data(fitted_on="training")),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
+def test_rule_speaks_until_its_remedy(case: Case) -> None:
+    hit = RULES[case.id].test(case.before)
+    assert hit is not None
+    assert case.words in hit.message
+    assert RULES[case.id].test(case.after) is None
+
+
+QUIET = [
+    ("E102", output("MSE", written=False)),
+    ("E106", output("BCE", replace(EXACT, single=False), "sigmoid")),
+    ("E108", output("MSE", EXACT, "linear")),
+    ("E111", output("CCE", problem="no")),
+    ("E113", output("CCE")),
+    ("E603", feature(0.01, 0.05, binary=True)),
+    ("E603", feature(7, 0)),
+    ("E608", classes((100, 3, 3))),
+    ("E609", facts(settings={"batch_size": 128})),
+    ("E610", data(sorted=True)),
+    ("E611", classes((50, 50, 0))),
+]
+
+
+@pytest.mark.parametrize(("id", "known"), QUIET)
+def test_rule_is_silent(id: str, known: Facts) -> None:
+    assert RULES[id].test(known) is None
+
+
+def test_a_loss_that_was_chosen_is_reported_as_it_was_chosen() -> None:
+    choice = choose("softmax", (3,), None, EXACT)
+    known = output(choice.loss.name, EXACT, written=False, reason=choice.reason)
+    hit = RULES["E101"].test(known)
+    assert hit is not None
+    assert hit.message == "CCE for m (softmax and one-hot labels)"
+    assert hit.changes == {"m:loss": "CCE"}

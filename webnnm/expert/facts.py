@@ -1,0 +1,182 @@
+"""Everything that the rules of the expert system may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from webnnm.expert.profile import Profile, profile
+from webnnm.graph.vertices import Network
+from webnnm.training.heads import HeadKind
+from webnnm.training.loss_choice import Conversion, LabelFacts
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputFacts:
+    """An output: its head, the loss chosen for it, its labels.
+
+    - `written`: the text names the loss; `reason`: why it was chosen.
+    - `conversion`: what is done to the labels; `labels`: of the training rows, as the loss sees
+      them, None without a dataset.
+    - `problem`: why head, loss and labels cannot go together (NNM604, NNM706), "" if they can.
+    """
+
+    name: str
+    head: HeadKind = "linear"
+    loss: str = "MSE"
+    written: bool = False
+    reason: str = ""
+    conversion: Conversion | None = None
+    labels: LabelFacts | None = None
+    problem: str = ""
+
+    @property
+    def node(self) -> str:
+        """What findings call it."""
+        return f"{self.name}:output"
+
+
+@dataclass(frozen=True)
+class FeatureFacts:
+    """A feature of the training rows: mean and standard deviation; `binary`: only 0 and 1."""
+
+    name: str
+    mean: float
+    std: float
+    binary: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFacts:
+    """The dataset, as the model receives it.
+
+    - `sizes`: subset → rows; `batch_size`: its own; `length`: of the longest sequence, else 0.
+    - `features`: input → features, of inputs that are measurements (no token numbers).
+    - `class_counts`: output → subset → rows of each class; `class_names`: output → names.
+    - `shared_rows`: the share of testing rows that are training rows too.
+    - `sorted`: the rows come sorted by class.
+    - `fitted_on`: the subset whose statistics standardise it; "" if nothing is standardised.
+    - `non_finite`: where a value is NaN or infinite: "row 3, column mass of training".
+    """
+
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    batch_size: int = 20
+    length: int = 0
+    features: Mapping[str, Sequence[FeatureFacts]] = field(
+        default_factory=dict[str, Sequence[FeatureFacts]]
+    )
+    class_counts: Mapping[str, Mapping[str, Sequence[int]]] = field(
+        default_factory=dict[str, Mapping[str, Sequence[int]]]
+    )
+    class_names: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    shared_rows: float = 0.0
+    sorted: bool = False
+    fitted_on: str = ""
+    non_finite: str = ""
+
+    @property
+    def training(self) -> int:
+        """The number of training rows."""
+        return self.sizes.get("training", 0)
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """What a backend lacks: `what` ("float16", "operator gru") of a node, and what would do."""
+
+    node: str
+    what: str
+    instead: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceFacts:
+    """What runs the model.
+
+    `float16`: it computes in float16; `rewrites`: what graphs were changed in to run there;
+    `max_bytes`: of one tensor, None without limit.
+    """
+
+    backend: str = ""
+    device_type: str = ""
+    float16: bool = True
+    rewrites: Sequence[str] = ()
+    unsupported: Sequence[Unsupported] = ()
+    max_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoutingFacts:
+    """What scouting measured of the chosen start (spec E.4).
+
+    `dead_ratio`; `gradient_variation`: standard deviation of the gradient's norm over its mean;
+    `initial_losses`: output → loss.
+    """
+
+    dead_ratio: float = 0.0
+    gradient_variation: float = 0.0
+    initial_losses: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What is known; what is empty is not known, and rules that would need it stay silent.
+
+    >>> from webnnm.graph.elaborate import elaborate
+    >>> from webnnm.notation import parse
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
+    >>> facts = Facts(network=elaborate(parse(text)), data=DataFacts(sizes={"training": 105}))
+    >>> facts.profile.training_samples, facts.batch_size
+    (105, 20)
+
+    - `given`: the settings that the user wrote, by name; `settings`: all of them, with "auto"
+      where nobody decided.
+    - `learning`: how many numbers among the parameters training changes, after `freeze`.
+    - `trained_before`: the parameters were trained or loaded.
+    - `diverged`: where a loss was not finite, "epoch 2, batch 7".
+    """
+
+    network: Network
+    given: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    outputs: Sequence[OutputFacts] = ()
+    data: DataFacts = DataFacts()
+    device: DeviceFacts = DeviceFacts()
+    scouting: ScoutingFacts = ScoutingFacts()
+    learning: int | None = None
+    trained_before: bool = False
+    diverged: str = ""
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The network in numbers (spec F.1)."""
+        return profile(
+            self.network,
+            training_samples=self.data.sizes.get("training"),
+            device=self.device.device_type or self.device.backend,
+            outputs=[
+                {
+                    "name": output.name,
+                    "head": output.head,
+                    "loss": output.loss,
+                    "label_format": output.labels.kind if output.labels else None,
+                    "classes": output.labels.classes if output.labels else 0,
+                    "class_counts": list(output.labels.class_counts) if output.labels else [],
+                }
+                for output in self.outputs
+            ],
+        )
+
+    @property
+    def batch_size(self) -> int | None:
+        """The rows of a batch: the user's, else the dataset's."""
+        return self.settings.get("batch_size") or (
+            self.data.batch_size if self.data.sizes else None
+        )
+
+    @property
+    def npu(self) -> bool:
+        """Whether a neural processor is asked for."""
+        return self.device.device_type == "npu"

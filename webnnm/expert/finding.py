@@ -1,0 +1,56 @@
+"""What a rule of the expert system found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Severity = Literal["error", "warning", "advice", "info"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "advice", "info")
+"""The most serious first."""
+
+AREAS = ("Loss", "Precision", "Stability", "Capacity", "Outputs", "Data", "Schedule", "Target")
+"""What rules are about: those of E1xx, E2xx, …, E8xx."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One finding (spec F).
+
+    >>> print(Finding(id="E404", severity="warning", nodes=("dropout1",), message="dropout1 "
+    ...     "drops 80 %", remedy="Drop at most 70 %.", places=((1, 40),)))
+    warning E404 line 1, column 40: dropout1 drops 80 %
+      → Drop at most 70 %.
+
+    - `nodes`: the names of all layers, parameters and blocks that it is about.
+    - `action`: what was done about it, "" where nothing was.
+    - `evidence`: the numbers behind it; `places`: line and column of the nodes in the text.
+    """
+
+    id: str
+    severity: Severity
+    message: str
+    remedy: str = ""
+    action: str = ""
+    nodes: tuple[str, ...] = ()
+    evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    places: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def area(self) -> str:
+        """What the rule is about, one of `AREAS`."""
+        return AREAS[int(self.id[1]) - 1]
+
+    def __str__(self) -> str:
+        place = " line {}, column {}".format(*self.places[0]) if self.places else ""
+        lines = [f"{self.severity} {self.id}{place}: {self.message}"]
+        if self.action:
+            lines.append(f"  done: {self.action}")
+        if self.remedy and (self.severity != "info" or not self.action):
+            lines.append(f"  → {self.remedy}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON takes it."""
+        return asdict(self) | {"area": self.area}

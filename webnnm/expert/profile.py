@@ -1,0 +1,189 @@
+"""A network in numbers, which the rules judge (spec F.1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from webnnm.graph.annotate import depths
+from webnnm.graph.initialise import RECTIFIERS
+from webnnm.graph.vertices import LayerVertex, Network
+from webnnm.shapes import count
+
+RECURRENT = frozenset({"lstm", "lstmCell", "gru", "gruCell"})
+PRODUCTS = frozenset({"matmul", "gemm", "conv1d", "conv2d", "convTranspose2d"})
+NORMALISATIONS = frozenset(
+    f"{word}Normalization" for word in ("batch", "layer", "instance", "meanVariance")
+) | {"rmsNorm"}
+SATURATING = frozenset({"sigmoid", "tanh"})
+ACTIVATIONS = SATURATING.union(
+    RECTIFIERS, ("geluTanh", "hardSigmoid", "softsign", "softmax", "logSoftmax", "squaremax")
+)
+RISKY = frozenset({"pow", "reciprocal", "reduceSumSquare", "reduceL2"})
+"""Beside operators with hazards of their own these leave the range of float16 (spec E203)."""
+
+HIGH = {"depth": 15, "width": 512, "heavy_ops": 8, "parameters_per_sample": 10}
+"""From where on a network has high capacity (spec F.1)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """The numbers of F.1; `chain` are the layers of the longest saturating chain."""
+
+    depth: int
+    width: int
+    heavy_ops: int
+    heavy_float16: int
+    heavy_float32: int
+    activations: Mapping[str, int]
+    dropout_count: int
+    norm_count: int
+    residual_count: int
+    recurrent: bool
+    attention_count: int
+    chain: tuple[str, ...]
+    param_count: int
+    trainable_count: int
+    input_features: int
+    risky_float16: tuple[str, ...]
+    outputs: Sequence[Mapping[str, Any]] = ()
+    training_samples: int | None = None
+    device: str = ""
+
+    @property
+    def dropout_density(self) -> float:
+        """Dropout layers per heavy operator."""
+        return self.dropout_count / max(1, self.heavy_ops)
+
+    @property
+    def longest_saturating_chain(self) -> int:
+        """How many sigmoid and tanh layers follow each other at most."""
+        return len(self.chain)
+
+    @property
+    def samples_per_class(self) -> float | None:
+        """Training rows per class of the output with the most classes, None without classes."""
+        classes = max((output["classes"] for output in self.outputs), default=0)
+        known = classes and self.training_samples is not None
+        return (self.training_samples or 0) / classes if known else None
+
+    @property
+    def mostly_float16(self) -> bool:
+        """Whether more heavy operators compute in float16 than in float32."""
+        return self.heavy_float16 > self.heavy_float32
+
+    @property
+    def high_capacity(self) -> bool:
+        """Whether the network could learn its training rows by heart."""
+        rows = self.training_samples
+        return (
+            (rows is not None and self.param_count > HIGH["parameters_per_sample"] * rows)
+            or self.heavy_ops >= HIGH["heavy_ops"]
+            or self.depth > HIGH["depth"]
+            or self.width >= HIGH["width"]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON takes it."""
+        derived = "dropout_density longest_saturating_chain samples_per_class high_capacity"
+        names = [field.name for field in fields(self)] + derived.split()
+        return {
+            name: list(value) if isinstance(value := getattr(self, name), tuple) else value  # pyright: ignore[reportUnknownArgumentType]
+            for name in names
+            if name != "chain"
+        }
+
+
+def profile(
+    network: Network,
+    *,
+    outputs: Sequence[Mapping[str, Any]] = (),
+    training_samples: int | None = None,
+    device: str = "",
+) -> Profile:
+    """Return the profile of a network; what is not in the network is passed on as given.
+
+    >>> from webnnm.graph.elaborate import elaborate
+    >>> from webnnm.notation import parse
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
+    >>> found = profile(elaborate(parse(text)), training_samples=100)
+    >>> found.depth, found.width, found.heavy_ops, found.param_count, found.high_capacity
+    (4, 3, 1, 15, False)
+    """
+    layers = network.layers
+    words = Counter(layer.operator.name for layer in layers)
+    heavy = Counter[str]()
+    for layer in layers:
+        heavy[layer.dtype] += heavy_in(layer)
+    sizes = [(count(p.features[0].sizes()), p.trainable) for p in network.parameters]
+
+    def number(names: Iterable[str]) -> int:
+        return sum(words[name] for name in names)
+
+    return Profile(
+        depth=max((d.from_input + d.to_output for d in depths(network).values()), default=0),
+        width=max((_width(layer) for layer in layers if heavy_in(layer)), default=0),
+        heavy_ops=heavy.total(),
+        heavy_float16=heavy["float16"],
+        heavy_float32=heavy["float32"],
+        activations={name: n for name, n in words.items() if name in ACTIVATIONS},
+        dropout_count=words["dropout"],
+        norm_count=number(NORMALISATIONS),
+        residual_count=words["residual"],
+        recurrent=number(RECURRENT) > 0,
+        attention_count=words["attend"],
+        chain=_saturating_chain(network),
+        param_count=sum(size for size, _ in sizes),
+        trainable_count=sum(size for size, trainable in sizes if trainable),
+        input_features=max((count(v.features[0].sizes()) for v in network.inputs), default=0),
+        risky_float16=tuple(
+            layer.label
+            for layer in layers
+            if layer.dtype == "float16" and (layer.operator.hazards or layer.operator.name in RISKY)
+        ),
+        outputs=outputs,
+        training_samples=training_samples,
+        device=device,
+    )
+
+
+def heavy_in(layer: LayerVertex) -> int:
+    """Return how many heavy operators are in a layer: products, recurrences, projections."""
+    name = layer.operator.name
+    if name == "attend":
+        return len(layer.parameters & {"q", "k", "v"}) + ("o" in layer.tensors)
+    if name == "residual":
+        return int("projection" in layer.tensors)
+    return int(name in PRODUCTS or name in RECURRENT)
+
+
+def _width(layer: LayerVertex) -> int:
+    """Return the channels of a convolution's result, the last size of any other."""
+    features = layer.features[0]
+    if layer.operator.name.startswith("conv"):
+        if "channels" in features.names:
+            return features.sizes()[features.names.index("channels")]
+        return features.sizes()[-1 if layer.options.get("input_layout") == "nhwc" else 0]
+    return (features.sizes() or (1,))[-1]
+
+
+def _saturating_chain(network: Network) -> tuple[str, ...]:
+    """Return the longest run of sigmoid and tanh layers along one path.
+
+    Residuals, normalisations and other activations end a run: gradients recover there.
+    """
+    ends = ACTIVATIONS.union(NORMALISATIONS, RECURRENT, ("residual",)) - SATURATING
+    runs: dict[int, tuple[str, ...]] = {}
+    longest: tuple[str, ...] = ()
+    for layer in network.order:
+        name, run = layer.operator.name, tuple[str, ...]()
+        if name not in ends:
+            before = (runs.get(id(source.vertex), ()) for source in layer.operands)
+            run = max(before, key=len, default=())
+            if name in SATURATING:
+                run = (*run, layer.label)
+        runs[id(layer)] = run
+        longest = max(longest, run, key=len)
+    return longest

@@ -1,0 +1,198 @@
+"""The review: every rule applied to the facts, and the settings that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.errors import DataError, Span, suggestion
+from webnnm.expert.facts import Facts
+from webnnm.expert.finding import AREAS, SEVERITIES, Finding
+from webnnm.expert.rule import Hit, Rule
+from webnnm.expert.rules import RULES
+from webnnm.expert.rules_capacity import LAMBDA
+from webnnm.graph.vertices import Network
+from webnnm.training.optimizers import OPTIMIZERS
+
+AUTOMATIC = {
+    "loss_weights": "off",
+    "regularization": "off",
+    "gradient_scaling": "off",
+    "gradient_clipping": "off",
+    "compute_type": "float32",
+}
+"""Settings that may be "auto", and what they are if no rule turns them on (spec F)."""
+
+OPTIMIZERS_OWN = ("lr", "weight_decay", "momentum_factor", "beta1", "beta2", "alpha", "epsilon")
+"""Settings whose defaults come from the optimizer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Review:
+    """What the rules found, and every setting with its origin.
+
+    - `findings`: by id, each rule at most once.
+    - `settings`: name → value, nothing "auto" any more; losses are called "block:loss".
+    - `origins`: name → "given", "default", "default of rlion", or the rules, "E401".
+    """
+
+    findings: Sequence[Finding]
+    settings: Mapping[str, Any]
+    origins: Mapping[str, str]
+
+    def news(self, earlier: Review) -> list[Finding]:
+        """Return the findings of rules that an earlier review did not report."""
+        known = {finding.id for finding in earlier.findings}
+        return [finding for finding in self.findings if finding.id not in known]
+
+    def brief(self) -> list[str]:
+        """Return what to tell before a training: all that asks for something, and what was chosen.
+
+        Findings that only inform are named by their ids.
+        """
+        lines = self._grouped(SEVERITIES[:-1])
+        notes = [f.id for f in self.findings if f.severity == SEVERITIES[-1]]
+        if notes:
+            lines.append(f"notes {', '.join(notes)}: see review()")
+        chosen = [
+            f"{name} {self.settings[name]} ({origin})"
+            for name, origin in self.origins.items()
+            if origin not in ("given", "default") and _shown(self.settings[name])
+        ]
+        return [*lines, f"settings: {', '.join(chosen)}"] if chosen else lines
+
+    def __str__(self) -> str:
+        lines = self._grouped(SEVERITIES)
+        shown = {name: value for name, value in self.settings.items() if _shown(value)}
+        if shown:
+            lines.append("Settings")
+            lines += [f"  {name} {value} ({self.origins[name]})" for name, value in shown.items()]
+        return "\n".join(lines)
+
+    def _grouped(self, severities: Sequence[str]) -> list[str]:
+        lines: list[str] = []
+        for area in AREAS:
+            found = [f for f in self.findings if f.area == area and f.severity in severities]
+            found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+            if found:
+                lines += [area, *(f"  {line}" for f in found for line in str(f).split("\n"))]
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON takes it."""
+        return {
+            "findings": [finding.to_dict() for finding in self.findings],
+            "settings": {k: v for k, v in self.settings.items() if _shown(v)},
+            "origins": dict(self.origins),
+        }
+
+
+def _shown(value: Any) -> bool:
+    return value is not None and not callable(value)
+
+
+def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
+    """Apply all rules but those that are `off`; these neither report nor decide settings.
+
+    >>> from webnnm.graph.elaborate import elaborate
+    >>> from webnnm.notation import parse
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers dropout(0.8), matmul(w);"
+    >>> settings = {"optimizer": "rlion", "lr": 0.01, "gradient_clipping": "auto"}
+    >>> print(review(Facts(network=elaborate(parse(text)), settings=settings)))
+    Capacity
+      warning E404 line 1, column 49: dropout1 drops 80%
+        → Drop at most 70 %.
+    Settings
+      optimizer rlion (default)
+      lr 0.01 (default of rlion)
+      gradient_clipping off (default)
+
+    Raises `DataError` NNM703 for an unknown rule.
+    """
+    for id in off:
+        if id not in RULES:
+            raise DataError("NNM703", f'there is no rule "{id}"', hint=suggestion(id, RULES))
+    given = {name for name, value in facts.given.items() if value != "auto"}
+    given |= {f"{output.name}:loss" for output in facts.outputs if output.written}
+    settings = {
+        name: AUTOMATIC.get(name, v) if v == "auto" else v for name, v in facts.settings.items()
+    }
+    settings |= {f"{output.name}:loss": output.loss for output in facts.outputs}
+    origins = {name: _origin(name, given, facts) for name in settings}
+    if settings.get("batch_size", 0) is None and facts.data.sizes:
+        settings["batch_size"] = facts.data.batch_size
+        origins["batch_size"] = "default of the dataset"
+    findings: list[Finding] = []
+    place = _places(facts.network)
+    for rule in RULES.values():
+        hit = None if rule.id in off else rule.test(facts)
+        if hit is not None:
+            done = _decide(rule.id, hit.changes, given, settings, origins)
+            findings.append(_finding(rule, hit, done, place))
+    _strengths(settings, origins)
+    return Review(findings=findings, settings=settings, origins=origins)
+
+
+def _origin(name: str, given: Collection[str], facts: Facts) -> str:
+    if name in given:
+        return "given"
+    optimizer = facts.settings.get("optimizer")
+    own = name in OPTIMIZERS_OWN and optimizer in OPTIMIZERS
+    return f"default of {optimizer}" if own else "default"
+
+
+def _decide(
+    id: str,
+    changes: Mapping[str, Any],
+    given: Collection[str],
+    settings: dict[str, Any],
+    origins: dict[str, str],
+) -> list[str]:
+    """Apply what a rule decides to settings that nobody gave; return what was done."""
+    done: list[str] = []
+    for name, value in changes.items():
+        if name in given:
+            continue
+        earlier = origins.get(name, "")
+        if name == "regularization" and earlier in RULES and settings[name] != "off":
+            value, origins[name] = f"{value}+{settings[name]}", f"{earlier}, {id}"
+        else:
+            origins[name] = id
+        settings[name] = value
+        done.append(f"{name}={value!r}")
+    return done
+
+
+def _strengths(settings: dict[str, Any], origins: dict[str, str]) -> None:
+    """Give a regularization that is on its λ where that is 0 (spec E.1)."""
+    for kind, name in (("L1", "lambda1"), ("L2", "lambda2")):
+        if kind in str(settings.get("regularization")) and not settings.get(name):
+            settings[name] = LAMBDA[kind]
+            origins[name] = origins["regularization"].replace("given", "default")
+
+
+def _finding(rule: Rule, hit: Hit, done: Sequence[str], place: Callable[[str], Any]) -> Finding:
+    nodes = tuple(hit.nodes)
+    return Finding(
+        id=rule.id,
+        severity=rule.severity,
+        message=hit.message,
+        remedy=rule.remedy,
+        action=hit.action or ", ".join(done),
+        nodes=nodes,
+        evidence=dict(hit.evidence),
+        places=tuple(found for node in nodes if (found := place(node)) is not None),
+    )
+
+
+def _places(network: Network) -> Callable[[str], tuple[int, int] | None]:
+    """Return what finds the line and column of a node by its name."""
+    source = network.outline.document.source
+    spans: dict[str, Span] = {layer.label: layer.span for layer in network.layers}
+    spans |= {parameter.name: parameter.span for parameter in network.parameters}
+    for block in network.outline.blocks.values():
+        for name, port in (("input", block.input), ("output", block.output)):
+            if port is not None:
+                spans[f"{block.name}:{name}"] = port.property_span
+    return lambda node: spans[node].position(source) if node in spans else None

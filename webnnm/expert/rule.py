@@ -1,0 +1,89 @@
+"""A rule of the expert system, and the helpers that rules are written with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from webnnm.expert.facts import Facts
+from webnnm.expert.finding import AREAS, Severity
+
+NAMED = 5
+"""So many names a message has at most, then a count (spec F.3)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """That a rule holds.
+
+    `message` names nodes and numbers; `changes` are settings that the rule decides where they are
+    "auto", or losses, as "block:loss"; `action` what else is done.
+    """
+
+    message: str
+    nodes: Sequence[str] = ()
+    evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    action: str = ""
+
+
+Test = Callable[[Facts], Hit | None]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: `test(facts)` tells whether it holds, `remedy` is one imperative sentence.
+
+    `action` says for the documentation what the rule does by itself.
+    """
+
+    id: str
+    severity: Severity
+    remedy: str
+    action: str
+    test: Test
+
+    @property
+    def area(self) -> str:
+        """What it is about, one of `AREAS`."""
+        return AREAS[int(self.id[1]) - 1]
+
+    @property
+    def condition(self) -> str:
+        """When it holds, in words."""
+        return self.test.__doc__ or ""
+
+
+FOUND: dict[str, Rule] = {}
+"""The rules that were declared so far."""
+
+
+def rule(id: str, severity: Severity, remedy: str = "", action: str = "") -> Callable[[Test], Test]:
+    """Declare a rule; the function's docstring says when it holds."""
+
+    def declare(test: Test) -> Test:
+        assert id not in FOUND, id
+        FOUND[id] = Rule(id, severity, remedy, action, test)
+        return test
+
+    return declare
+
+
+def listed(names: Iterable[str], separator: str = ", ") -> str:
+    """Return names for a message: at most five, then a count.
+
+    >>> listed("abcdefg")
+    'a, b, c, d, e and 2 more'
+    """
+    every = list(names)
+    more = f" and {len(every) - NAMED} more" if len(every) > NAMED else ""
+    return separator.join(every[:NAMED]) + more
+
+
+def grouped(found: Mapping[str, str], lead: str = "", tail: str = "", **rest: Any) -> Hit | None:
+    """Return one hit for what was found, node → text, or None if that is nothing."""
+    if not found:
+        return None
+    message = f"{lead}{listed(found.values(), '; ')}{tail}"
+    return Hit(message=message, nodes=tuple(found), **rest)

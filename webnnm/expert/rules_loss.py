@@ -1,0 +1,215 @@
+"""Rules on losses: does the loss fit head and labels? (spec E101–E113)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from webnnm.expert.facts import Facts, OutputFacts
+from webnnm.expert.rule import Hit, grouped, rule
+from webnnm.shapes import count
+from webnnm.training.loss_choice import LARGE_SHARE, LabelFacts
+from webnnm.training.losses import LOSSES, is_fused
+
+SOFTMAX = ("softmax", "logSoftmax")
+UNFITTING = {
+    "BCE": ("linear", *SOFTMAX),
+    "CCE": ("linear", "sigmoid"),
+    "KLD": ("linear", "sigmoid"),
+    "MSE": SOFTMAX,
+    "MAE": SOFTMAX,
+    "HUL": SOFTMAX,
+    "HIL": ("sigmoid", *SOFTMAX),
+}
+"""Heads that a loss is not made for."""
+
+CONVERTED = {
+    "onehot": "class numbers become one-hot rows",
+    "classes": "one-hot rows become class numbers",
+    "signs": "0 and 1 become −1 and 1",
+}
+MANY_CLASSES = 1000
+SCALE = {"least": 0.1, "most": 10.0, "mean": 3.0}
+"""Targets are well scaled with a deviation between the first two and a mean within the third."""
+
+
+def _outputs(
+    facts: Facts, text: Callable[[OutputFacts, LabelFacts], str | None], loss: str = ""
+) -> dict[str, str]:
+    """Return what a rule says of outputs with this loss and known labels, by node."""
+    texts = {
+        output.node: text(output, output.labels)
+        for output in facts.outputs
+        if output.labels is not None and loss in ("", output.loss)
+    }
+    return {node: found for node, found in texts.items() if found}
+
+
+@rule("E101", "info", "Write the loss into the text to decide yourself.", "chooses by D.4")
+def chosen(facts: Facts) -> Hit | None:
+    """An output has no loss in the text."""
+    free = [o for o in facts.outputs if not (o.written or o.problem)]
+    return grouped(
+        {o.node: f"{o.loss} for {o.name}{o.reason and f' ({o.reason})'}" for o in free},
+        changes={f"{o.name}:loss": o.loss for o in free},
+    )
+
+
+@rule("E102", "warning", "Take the loss that fits the head, or end the model in the fitting head.")
+def unfitting_head(facts: Facts) -> Hit | None:
+    """A written loss is not made for the head: BCE without sigmoid, CCE or KLD without softmax,
+    MSE, MAE or HUL on softmax, HIL on softmax or sigmoid."""
+    return grouped(
+        {
+            o.node: f"{o.loss} on the {o.head} output {o.name}"
+            for o in facts.outputs
+            if o.written and o.head in UNFITTING.get(o.loss, ())
+        }
+    )
+
+
+@rule("E103", "error", "Change the loss, the head or the form of the labels.")
+def impossible(facts: Facts) -> Hit | None:
+    """Labels cannot fit the loss (NNM604, NNM706)."""
+    return grouped({o.node: o.problem for o in facts.outputs if o.problem})
+
+
+@rule("E104", "advice", "Give the labels in the form that the loss takes.", "converts")
+def converted(facts: Facts) -> Hit | None:
+    """Labels have another form than the loss takes, and mean the same in it."""
+    found = {
+        o.node: f"{o.loss} of {o.name}: {CONVERTED[o.conversion]}"
+        for o in facts.outputs
+        if o.conversion
+    }
+    return grouped(found, action="labels converted")
+
+
+@rule("E105", "warning", "Normalise the targets to rows that sum to 1.")
+def unnormalised(facts: Facts) -> Hit | None:
+    """KLD on targets whose rows do not sum to 1 ± 1e-3."""
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        exact = labels.sums_to_one or labels.kind in ("classes", "onehot")
+        return None if exact else f"KLD, and rows of {output.name} do not sum to 1"
+
+    return grouped(_outputs(facts, text, "KLD"))
+
+
+@rule("E106", "warning", "End the model in softmax() and take CCE.")
+def exclusive(facts: Facts) -> Hit | None:
+    """BCE over two outputs or more of which each row has exactly one 1."""
+    sizes = {o.name: count(o.source.features.sizes()) for o in facts.network.outputs}
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        width = sizes.get(output.name, 0)
+        alone = labels.single and width > 1
+        return f"BCE over {width} values of {output.name}, each row has one 1" if alone else None
+
+    return grouped(_outputs(facts, text, "BCE"))
+
+
+@rule("E107", "warning", "End the model in sigmoid() and take BCE.")
+def inclusive(facts: Facts) -> Hit | None:
+    """CCE on rows with several 1s."""
+    return grouped(
+        _outputs(
+            facts,
+            lambda o, labels: f"CCE, and {o.name} has several 1s in a row" * labels.several,
+            "CCE",
+        )
+    )
+
+
+@rule("E108", "warning", "Standardise the targets: standardize_targets=True.")
+def unscaled(facts: Facts) -> Hit | None:
+    """MSE on numbers with std > 10 or < 0.1, or |mean| > 3·max(std, 1)."""
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        mean, std = labels.mean, labels.std
+        scaled = SCALE["least"] <= std <= SCALE["most"]
+        scaled &= abs(mean) <= SCALE["mean"] * max(std, 1)
+        if scaled or labels.kind != "continuous" or labels.binary or labels.signs:
+            return None
+        return f"MSE, and targets of {output.name} have mean {mean:.3g}, std {std:.3g}"
+
+    return grouped(_outputs(facts, text, "MSE"))
+
+
+@rule("E109", "advice", "Take HUL, which outliers move less.", "HUL if no loss is written")
+def outliers(facts: Facts) -> Hit | None:
+    """MSE with outliers among the targets, or with gradients whose norms vary more than their mean
+    over the scouting batches."""
+    variation = facts.scouting.gradient_variation
+    found = [
+        o
+        for o in facts.outputs
+        if o.loss == "MSE"
+        and ((o.labels is not None and o.labels.outliers) or (variation > 1 and o.head == "linear"))
+    ]
+    why = f": gradient norms vary by {variation:.2f} of their mean" * (variation > 1)
+    return grouped(
+        {o.node: f"MSE on {o.name}{why or ', whose targets have outliers'}" for o in found},
+        evidence={"gradient_variation": variation},
+        changes={f"{o.name}:loss": "HUL" for o in found if not o.written},
+    )
+
+
+@rule("E110", "advice", "Take FOL, or gather rows of the rare classes.", "FOL if none is written")
+def unbalanced(facts: Facts) -> Hit | None:
+    """One class has more than 90 % of the labels."""
+    found = [
+        (o, o.labels.share)
+        for o in facts.outputs
+        if o.labels is not None
+        and o.labels.share > LARGE_SHARE
+        and not (o.written and o.loss == "FOL")
+    ]
+    free = [o.name for o, _ in found if not o.written and o.head != "linear"]
+    return grouped(
+        {o.node: f"{share:.1%} of the labels of {o.name} are one class" for o, share in found},
+        evidence={o.name: share for o, share in found},
+        changes={f"{name}:loss": "FOL" for name in free},
+    )
+
+
+@rule("E111", "info", action="computes head and loss together, from the logits")
+def fused(facts: Facts) -> Hit | None:
+    """Head and loss have a fused form (D.2)."""
+    return grouped(
+        {
+            o.node: f"{o.head} and {o.loss} of {o.name}"
+            + f", which means {o.loss[:-1]} here" * (o.loss in ("CCEL", "BCEL"))
+            for o in facts.outputs
+            if not o.problem and is_fused(LOSSES[o.loss], o.head)
+        },
+        action="head and loss computed together, from the logits",
+    )
+
+
+@rule("E112", "advice", "Give class numbers and take SCE.")
+def many_classes(facts: Facts) -> Hit | None:
+    """One-hot labels of 1000 classes or more."""
+    return grouped(
+        _outputs(
+            facts,
+            lambda o, labels: (
+                f"{o.name} has one-hot rows of {labels.classes:,} classes"
+                * (labels.kind == "onehot" and labels.classes >= MANY_CLASSES)
+            ),
+        )
+    )
+
+
+@rule("E113", "info", action="computes CCEL")
+def from_logits(facts: Facts) -> Hit | None:
+    """CCE where most heavy operators are float16, or on an NPU."""
+    if not (facts.profile.mostly_float16 or facts.npu):
+        return None
+    return grouped(
+        {
+            o.node: f"CCE of {o.name} would take logarithms of float16 probabilities"
+            for o in facts.outputs
+            if o.loss == "CCE" and o.head in SOFTMAX
+        },
+        action="computed from the logits, as CCEL",
+    )
