@@ -2,21 +2,80 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+from webnnm.errors import DataError
+
+Numbers = dict[str, float]
 
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """One epoch: losses as means over valid rows, the learning rate of its last step, seconds."""
+    """One epoch of a training (spec H).
+
+    >>> record = EpochRecord(3, 20, 0.5, {"model": 0.5}, 1e-3, 0.25, val_metrics={"accuracy": 0.9})
+    >>> print(record)
+    epoch 3/20: loss 0.5000, accuracy 0.9000, lr 1.00e-03
+
+    Attributes: `epoch` of `epochs`, from 1; `loss` of all outputs and `losses` per output, means
+    over the rows that count; `lr` of the last step; `seconds`; `val_loss`, `val_losses` and
+    `val_metrics` (name → number) on the validation subset, None and empty in epochs without one.
+    `scale` is the gradient scale S (None where scaling is off), `clip_rate` the share of steps
+    whose gradient was clipped, `clip_threshold` the last one, `grad_norm` the mean over the epoch
+    (None where nothing is measured), `overflows` the steps skipped for their gradient,
+    `penalty` that of the regularisation, which no loss includes, and `phases` seconds per phase
+    ("data", "steps", "validation", …).
+    """
 
     epoch: int
     epochs: int
     loss: float
-    losses: dict[str, float]
+    losses: Numbers
     lr: float
     seconds: float
     val_loss: float | None = None
+    _: KW_ONLY
+    val_losses: Numbers = field(default_factory=Numbers)
+    val_metrics: Numbers = field(default_factory=Numbers)
+    scale: float | None = None
+    clip_rate: float | None = None
+    clip_threshold: float | None = None
+    grad_norm: float | None = None
+    overflows: int = 0
+    penalty: float | None = None
+    phases: Numbers = field(default_factory=Numbers)
+
+    @property
+    def shown(self) -> str:
+        """The losses and metrics in a few words: "loss 0.5000, validation 0.6000"."""
+        val = {} if self.val_loss is None else {"validation": self.val_loss}
+        numbers = {"loss": self.loss, **val, **self.val_metrics}
+        return ", ".join(f"{name} {value:.4f}" for name, value in numbers.items())
+
+    def __str__(self) -> str:
+        return f"epoch {self.epoch}/{self.epochs}: {self.shown}, lr {self.lr:.2e}"
+
+
+@dataclass(frozen=True)
+class BatchRecord:
+    """One batch: its number in the epoch, from 1, the loss of all outputs, the learning rate."""
+
+    epoch: int
+    batch: int
+    loss: float
+    lr: float
+
+
+SINGLE: Mapping[str, Callable[[EpochRecord], Any]] = {
+    name: lambda record, name=name: getattr(record, name)
+    for name in ("scale", "clip_rate", "clip_threshold", "grad_norm", "overflows", "penalty")
+}
+"""Columns of the table between the learning rate and the times."""
 
 
 @dataclass
@@ -25,8 +84,11 @@ class History:
 
     Attributes: `epochs` (records), `best_epoch` and `best_loss` (by validation loss if there is
     one, else training loss; 0 and infinity before the first epoch), `stopped` ("epochs",
-    "patience", "callback", "stop" or "error"), `settings` (hyperparameters as resolved),
-    `backend`, `seconds`.
+    "patience", "callback", "stop" or "error"), `settings` (hyperparameters as resolved) and
+    `chosen` (setting → where its value came from), `findings` of the review, the `scouting` table,
+    `loss_settings` (output → its loss, the reason, δ, γ and α), `backend`, `seconds` in all and
+    `phases` (seconds of "review", "scouting", "build", "first step", "training", "restore").
+    In a notebook it shows itself as a plot.
     """
 
     settings: dict[str, Any]
@@ -36,24 +98,170 @@ class History:
     best_loss: float = float("inf")
     stopped: str = ""
     seconds: float = 0.0
+    findings: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    scouting: dict[str, Any] | None = None
+    chosen: dict[str, str] = field(default_factory=dict[str, str])
+    loss_settings: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    phases: Numbers = field(default_factory=Numbers)
 
     @property
     def losses(self) -> list[float]:
         """The training loss of every epoch."""
         return [record.loss for record in self.epochs]
 
+    @property
+    def best(self) -> EpochRecord | None:
+        """The record of the best epoch, or None before the first."""
+        return next((r for r in self.epochs if r.epoch == self.best_epoch), None)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the history as plain values, ready for JSON; no best loss before an epoch."""
-        settings = {k: v for k, v in self.settings.items() if not callable(v)}
-        best = self.best_loss if self.best_epoch else None
-        return {**asdict(self), "settings": settings, "best_loss": best}
+        """Return the history as plain values, ready for strict JSON (spec H).
+
+        >>> History({"lr": 0.1, "on_epoch": print}, "numpy").to_dict()["settings"]
+        {'lr': 0.1}
+
+        Callables are left out, tuples become lists, and numbers that JSON lacks become null, as
+        the best loss before the first epoch.
+        """
+        return plain(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> History:
+        """Return the history that `to_dict` wrote.
+
+        >>> History.from_dict(History({"lr": 0.1}, "numpy").to_dict()).best_loss
+        inf
+
+        What a later version added is left out. Raises `DataError` NNM702 where something is
+        missing.
+        """
+        found = _known(cls, values)
+        found["epochs"] = [EpochRecord(**_known(EpochRecord, r)) for r in found.get("epochs", ())]
+        if found.get("best_loss") is None:
+            found["best_loss"] = math.inf
+        return cls(**found)
+
+    def to_csv(self, path: str | PathLike[str] | None = None) -> str:
+        """Return a table with a row per epoch (RFC 4180), and write it where a path is given.
+
+        >>> record = EpochRecord(1, 20, 0.5, {"model": 0.5}, 1e-3, 0.25)
+        >>> History({}, "numpy", [record]).to_csv().splitlines()[0]
+        'epoch,loss,loss:model,val_loss,lr,scale,clip_rate,clip_threshold,grad_norm,overflows,...'
+
+        Columns: `loss:` with the name of every output, `val_loss:` likewise, `val_` with the name
+        of every metric, `seconds:` with that of every phase. A cell without a value is empty.
+        """
+        import csv
+        import io
+
+        table: dict[str, Callable[[EpochRecord], Any]] = {
+            "epoch": lambda record: record.epoch,
+            "loss": lambda record: record.loss,
+            **self._columns("losses", "loss:"),
+            "val_loss": lambda record: record.val_loss,
+            **self._columns("val_losses", "val_loss:"),
+            **self._columns("val_metrics", "val_"),
+            "lr": lambda record: record.lr,
+            **SINGLE,
+            "seconds": lambda record: record.seconds,
+            **self._columns("phases", "seconds:"),
+        }
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow(table)
+        writer.writerows([cell(record) for cell in table.values()] for record in self.epochs)
+        return _written(text.getvalue(), path)
+
+    def plot(self, path: str | PathLike[str] | None = None, *, width: int = 640) -> str:
+        """Return a plot as SVG text, and write it where a path is given.
+
+        >>> record = EpochRecord(1, 20, 0.5, {"model": 0.5}, 1e-3, 0.25)
+        >>> History({}, "numpy", [record]).plot()[:4]
+        '<svg'
+
+        It shows the losses (logarithmic where they span more than two decades), the best epoch and
+        the learning rate, and fits light and dark pages. `width` in CSS pixels, at least 240;
+        shown in less space it shrinks.
+        """
+        from webnnm.history_plot import svg
+
+        return _written(svg(self, max(int(width), 240)), path)
+
+    def figure(self) -> Any:
+        """Return the same plot as a figure of Matplotlib's pyplot.
+
+        Raises `DataError` NNM709 where Matplotlib is not installed.
+        """
+        from webnnm.history_plot import figure
+
+        return figure(self)
+
+    def _columns(self, name: str, prefix: str) -> dict[str, Callable[[EpochRecord], Any]]:
+        keys = dict.fromkeys(key for record in self.epochs for key in getattr(record, name))
+        return {prefix + k: lambda record, k=k: getattr(record, name).get(k) for k in keys}
+
+    def _repr_svg_(self) -> str:
+        return self.plot()
+
+    def _repr_html_(self) -> str:
+        return self.plot()
 
     def __str__(self) -> str:
         if not self.epochs:
             return "no epoch was trained"
-        last = self.epochs[-1]
+        best, last = self.best, self.epochs[-1]
+        metrics = {} if best is None else best.val_metrics
+        skipped = sum(record.overflows for record in self.epochs)
         return (
             f"{len(self.epochs)} epochs on {self.backend} in {self.seconds:.2f} s, "
             f"loss {self.epochs[0].loss:.4f} → {last.loss:.4f}, "
-            f"best {self.best_loss:.4f} in epoch {self.best_epoch}, ended by {self.stopped}"
+            f"best {self.best_loss:.4f} in epoch {self.best_epoch}"
+            + "".join(f" ({name} {value:.4f})" for name, value in metrics.items())
+            + (f", {skipped} steps skipped" if skipped else "")
+            + f", ended by {self.stopped}"
         )
+
+
+def plain(value: Any) -> Any:
+    """Return a value as strict JSON has it.
+
+    >>> plain({"betas": (0.9, 0.99), "limit": float("inf"), "on_epoch": print})
+    {'betas': [0.9, 0.99], 'limit': None}
+
+    Mappings and dataclasses become dicts, callables in them are left out; arrays become lists,
+    numbers that are not finite None, and what JSON knows nothing of its text.
+    """
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    thing: Any = value
+    if is_dataclass(thing) and not isinstance(thing, type):
+        thing = {entry.name: getattr(value, entry.name) for entry in fields(thing)}
+    if isinstance(thing, Mapping):
+        entries = cast("Mapping[Any, Any]", thing).items()
+        return {str(k): plain(v) for k, v in entries if not callable(v)}
+    if isinstance(value, list | tuple | set | frozenset | range):
+        items = cast("Iterable[Any]", value)
+        return [plain(item) for item in items if not callable(item)]
+    if tolist := getattr(value, "tolist", None):  # an array, or a number of NumPy's
+        return plain(tolist())
+    return str(value)
+
+
+def _known(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    entries = fields(cls)
+    needed = {f.name for f in entries if f.default is f.default_factory is MISSING}
+    if missing := sorted(needed - values.keys()):
+        raise DataError(
+            "NNM702",
+            f"this is no {cls.__name__}: {', '.join(missing)} is missing",
+            hint="give what History.to_dict returned",
+        )
+    return {f.name: values[f.name] for f in entries if f.name in values}
+
+
+def _written(text: str, path: str | PathLike[str] | None) -> str:
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8", newline="")
+    return text

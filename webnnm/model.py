@@ -2,53 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from webnnm.arrays import HostArray, joined
 from webnnm.backends.base import Backend, Ledger
 from webnnm.backends.selection import backend as open_backend
 from webnnm.binding import DataBinding, bind
 from webnnm.context import InferenceContext
-from webnnm.data.dataset import Dataset
-from webnnm.data.source import read_text
+from webnnm.creation import create_settings, model_text
 from webnnm.data.standardize import Standardization
-from webnnm.errors import DataError, suggestion
-from webnnm.evaluation import Report, TestResult, evaluate
+from webnnm.errors import DataError
+from webnnm.evaluation import TestResult
 from webnnm.evaluator import Evaluator
 from webnnm.graph.elaborate import elaborate
-from webnnm.graph.loss_words import loss_name
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.outline import Warning
 from webnnm.graph.vertices import Network
 from webnnm.notation import format_document, parse
-from webnnm.ops.naming import snake_case
+from webnnm.objectives import Objective, assess, objectives
 from webnnm.parameters import Parameter, ParameterStore
 from webnnm.report import graph_text, summary, view
+from webnnm.reviewing import Reviewer
 from webnnm.session import Training
+from webnnm.training.forward import OutputLoss, label_forms
+from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
-from webnnm.training.losses import LOSSES, Loss, default_loss, head_of
+from webnnm.training.losses import Labels
+
+if TYPE_CHECKING:
+    from webnnm.data.protocol import AnyDataset
+    from webnnm.expert.finding import Finding
+    from webnnm.expert.profile import Profile
+    from webnnm.scout import Scouting
 
 Log = Callable[[str], None]
+Arrays = Mapping[str, HostArray]
 
 PREDICTION_BATCH = 64
 """Rows of one dispatch of `predict` where nobody says otherwise."""
-
-SETTINGS = (
-    "source",
-    "url",
-    "path",
-    "dataset",
-    "backend",
-    "device_type",
-    "power_preference",
-    "seed",
-    "batch_size",
-    "sequence_length",
-    "log",
-    "strict",
-)
 
 
 class NNModel:
@@ -71,7 +64,8 @@ class NNModel:
     Made by `NNModel.create`. Use `async with`, or `close`, to free device memory early.
 
     Attributes: `network` (the elaborated document), `backend`, `parameters` (the store), `seed`,
-    `step` (training steps applied so far), `sequence` (lengths by sequence name).
+    `step` (training steps applied so far), `sequence` (lengths by sequence name), `trained`
+    (whether the parameters were trained or taken from elsewhere).
     """
 
     def __init__(self, network: Network, backend: Backend, *, seed: int, log: Log) -> None:
@@ -83,7 +77,12 @@ class NNModel:
         self.sequence: dict[str, int] = {}
         self.log = log
         self._batch_size: int | None = None
+        self.trained = False
+        self.device_type = ""
+        self.training_network = network
         self._binding: DataBinding | None = None
+        self._objectives: dict[str, Objective] | None = None
+        self._reviewer = Reviewer(self)
         self._predictor: InferenceContext | None = None
         self._busy = False
 
@@ -106,9 +105,9 @@ class NNModel:
         Raises `ModelError` for what is wrong with the text, `DataError` NNM703, NNM715 for the
         settings, NNM701, NNM702 where the dataset does not fit, `BackendError` NNM709.
         """
-        given = _settings({**(config or {}), **settings})
+        given = create_settings({**(config or {}), **settings})
         log: Log = given.get("log") or print
-        text = await _text(given)
+        text = await model_text(given)
         network = elaborate(parse(text))
         for warning in network.warnings:
             if given.get("strict"):
@@ -122,6 +121,7 @@ class NNModel:
         )
         model = cls(network, chosen, seed=given.get("seed") or 0, log=log)
         model._batch_size = given.get("batch_size")
+        model.device_type = given.get("device_type") or ""
         model._set_sequence_length(given.get("sequence_length"))
         if given.get("dataset") is not None:
             model.set_dataset(given["dataset"])
@@ -254,13 +254,15 @@ class NNModel:
 
     # Training and testing.
 
-    def set_dataset(self, dataset: Dataset, mapping: Mapping[str, str] | None = None) -> None:
+    def set_dataset(self, dataset: AnyDataset, mapping: Mapping[str, str] | None = None) -> None:
         """Bind a dataset, by `mapping` field → block, by name, or the only field to the only block.
 
         Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ.
         """
         self._binding = bind(self.network, dataset, mapping)
         self.sequence |= self._binding.sequence
+        self._objectives = None
+        self._reviewer = Reviewer(self)
 
     def train(self, hyperparameters: Mapping[str, Any] | None = None, **keywords: Any) -> Training:
         """Start a training; await the result for its `History`.
@@ -271,34 +273,90 @@ class NNModel:
         Raises `DataError` NNM703 for an unknown name, NNM704 for a value out of range, NNM714
         without a dataset; when awaited also NNM605, NNM606, NNM708, and `ContextLost`.
         """
-        settings = resolve({**(hyperparameters or {}), **keywords})
+        given = {**(hyperparameters or {}), **keywords}
+        return Training(self, written(given), self._resolved(given))
+
+    def review(
+        self, hyperparameters: Mapping[str, Any] | None = None, **keywords: Any
+    ) -> list[Finding]:
+        """Return what the expert system finds in model, data and hyperparameters (spec F).
+
+        `silence` names rules that shall not report. Raises `DataError` as `train` does.
+        """
+        given = {**(hyperparameters or {}), **keywords}
+        return list(self.reviewed(written(given), self._resolved(given)).findings)
+
+    def profile(self) -> Profile:
+        """Return the model in numbers: depth, width, heavy operators and more (spec F.1)."""
+        return self._reviewer.facts({}, resolve({})).profile
+
+    async def scout(self, seeds: int = 100, seed: int | None = None) -> Scouting:
+        """Try so many starts, leave the parameters at the best, and return the table (spec E.4)."""
+        from webnnm.scout import scout
+
+        self.binding()
+        with self.busy():
+            found = await scout(self, self.losses(), seeds, self.seed if seed is None else seed)
+        self.log(str(found))
+        return found
+
+    def _resolved(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        settings = resolve(given)
+        self.binding()
         if settings["batch_size"] is None:
             settings["batch_size"] = self._batch_size
-        self.binding()
-        return Training(self, settings)
+        if settings["seed"] is None:
+            settings["seed"] = self.seed
+        return settings
 
     async def test(self, subset: str = "testing") -> TestResult:
         """Evaluate the model on a subset: losses, and per output accuracy, confusion and more.
 
         Raises `DataError` NNM705 for an empty or unknown subset.
         """
+        binding, losses = self.binding(), self.losses()
         with self.busy():
-            dataset = self.binding().dataset
-            inputs, targets = self.binding().arrays(subset)
+            inputs, targets, masks = await self.subset(subset, label_forms(losses))
             rows = len(next(iter(targets.values())))
-            batch = min(rows, self._batch_size or dataset.batch_size)
-            evaluator = await self.evaluator(batch)
+            batch = min(rows, self._batch_size or max(PREDICTION_BATCH, binding.dataset.batch_size))
+            evaluator = await Evaluator.open(
+                self.network,
+                self.backend,
+                losses,
+                batch=batch,
+                sequence=self.sequence,
+                masks=masks,
+            )
             try:
                 tensors = self.parameters.tensors
-                found = await evaluator.run(inputs, targets, tensors, outputs=True)
+                found = await evaluator.run(inputs, targets, tensors, masks, outputs=True)
             finally:
                 evaluator.close()
-        binding = self.binding()
         reports = {
-            name: _report(dataset, bound.field, found.outputs[name], targets[name])
-            for name, bound in binding.outputs.items()
+            name: assess(
+                binding,
+                objective,
+                losses[name],
+                found.outputs[name],
+                targets[name],
+                masks.get(binding.sequence_of[1].get(name, "")),
+            )
+            for name, objective in self.objectives().items()
         }
         return TestResult(sum(found.losses.values()), found.losses, rows, subset, reports)
+
+    async def subset(
+        self, subset: str, labels: Mapping[str, Labels]
+    ) -> tuple[Arrays, Arrays, Arrays]:
+        """Return inputs, targets and masks of a whole subset, as the graphs take them."""
+        binding = self.binding()
+        if not binding.streams:
+            return *binding.arrays(subset, labels), binding.masks(subset)
+        size = binding.dataset.size(subset)
+        if not size:
+            raise DataError("NNM705", f'subset "{subset}" of {binding.dataset.name} has no rows')
+        blocks = [block async for block in binding.blocks(subset, 0, size, labels)]
+        return blocks[0]
 
     def binding(self) -> DataBinding:
         """Return how the dataset is bound. Raises `DataError` NNM714 if there is none."""
@@ -310,31 +368,27 @@ class NNModel:
             )
         return self._binding
 
-    def losses(self) -> dict[str, Loss]:
-        """Return the loss of every output: as written, else by its head.
+    @property
+    def has_dataset(self) -> bool:
+        """Whether a dataset is bound."""
+        return self._binding is not None
 
-        Raises `DataError` NNM604 for a loss that this version cannot compute.
+    def objectives(self) -> dict[str, Objective]:
+        """Return what every output is trained for.
+
+        Raises `DataError` or `ModelError` NNM604, NNM706 for a loss that is impossible.
         """
-        lowered = lower_network(self.network, sequence=self.sequence)
-        chosen: dict[str, Loss] = {}
-        for output in self.network.outputs:
-            word = output.block.loss
-            name = loss_name(word.loss) if word is not None else None
-            if name is not None and name not in LOSSES:
-                raise DataError(
-                    "NNM604",
-                    f'loss {name} of output "{output.name}" cannot be computed yet',
-                    hint=f"one of {', '.join(LOSSES)}",
-                )
-            head = head_of(lowered.outputs[output.name])
-            chosen[output.name] = LOSSES[name] if name is not None else default_loss(head)
-        return chosen
+        if self._objectives is None:
+            self._objectives = objectives(self.network, self.sequence, self._binding)
+        return self._objectives
 
-    async def evaluator(self, batch: int) -> Evaluator:
-        """Return an evaluator for batches of this size; its owner closes it."""
-        return await Evaluator.open(
-            self.network, self.backend, self.losses(), batch=batch, sequence=self.sequence
-        )
+    def losses(self) -> dict[str, OutputLoss]:
+        """Return the loss of every output: as written, else by head and labels (spec D.4)."""
+        return {name: objective.loss() for name, objective in self.objectives().items()}
+
+    def reviewed(self, given: Mapping[str, Any], settings: Mapping[str, Any], **more: Any) -> Any:
+        """Return the review of a training with these settings; see `Reviewer.review`."""
+        return self._reviewer.review(given, settings, **more)
 
     @contextmanager
     def busy(self) -> Generator[None]:
@@ -351,7 +405,7 @@ class NNModel:
         """Return how raw inputs are standardised, by block."""
         if self._binding is None:
             return {}
-        fitted = self._binding.dataset.standardization
+        fitted = self._binding.standardization
         bound = {block: binding.field for block, binding in self._binding.inputs.items()}
         return {block: fitted[field] for block, field in bound.items() if field in fitted}
 
@@ -364,37 +418,3 @@ class NNModel:
 
     createContext = create_context
     setDatasetToModel = set_dataset
-
-
-def _report(dataset: Dataset, field: str, outputs: HostArray, targets: HostArray) -> Report:
-    """Compare outputs with targets in the units of the data."""
-    kind = dataset.outputs[field].kind
-    if field in dataset.target_standardization:
-        undo = dataset.target_standardization[field].undo
-        outputs, targets = undo(outputs), undo(targets)
-    one_hot = kind == "classes" and outputs.shape[-1] > 1
-    return evaluate(outputs, targets, "onehot" if one_hot else kind, dataset.labels(field))
-
-
-def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings in snake_case. Raises NNM703 for unknown or doubled ones."""
-    found: dict[str, Any] = {}
-    for word, value in given.items():
-        name = snake_case(word)
-        if name not in SETTINGS:
-            hint = suggestion(word, SETTINGS)
-            raise DataError("NNM703", f'NNModel.create has no setting "{word}"', hint=hint)
-        if name in found:
-            raise DataError("NNM703", f'"{name}" is given in two spellings')
-        found[name] = value
-    return found
-
-
-async def _text(given: Mapping[str, Any]) -> str:
-    places: Sequence[str] = [n for n in ("source", "url", "path") if given.get(n) is not None]
-    if len(places) != 1:
-        listed = " and ".join(places) or "none of them"
-        raise DataError("NNM715", f"give exactly one of source, url and path; {listed} given")
-    if places[0] == "source":
-        return given["source"]
-    return await read_text(given[places[0]])

@@ -36,7 +36,7 @@ class ParameterStore:
     def __init__(self, network: Network, backend: Backend) -> None:
         self._network = network
         self._backend = backend
-        self._init = initialisers(network)
+        self.initialisers = initialisers(network)
         self.types = {
             vertex.name: TensorType(vertex.dtype, vertex.features[0].sizes())
             for vertex in network.parameters
@@ -57,8 +57,8 @@ class ParameterStore:
             if name not in self.tensors:
                 self.tensors[name] = await self._backend.tensor(type)
         await self._backend.fill(
-            initial_graph(self.types, self._init),
-            initial_bytes(seed, self.types, self._init, *purpose),
+            initial_graph(self.types, self.initialisers),
+            initial_bytes(seed, self.types, self.initialisers, *purpose),
             self.tensors,
         )
         await self.read_back()
@@ -86,6 +86,10 @@ class ParameterStore:
         self._backend.write(self.tensors[name], array)
         self._values[name] = array
 
+    def value(self, name: str) -> HostArray:
+        """Return the value of a parameter as of the last read-back."""
+        return self._values[name]
+
     def listed(self) -> list[Parameter]:
         """Return all parameters in elaboration order."""
         return [
@@ -95,7 +99,7 @@ class ParameterStore:
                 vertex.dtype,
                 vertex.trainable,
                 vertex.lrm,
-                str(self._init[vertex.name]),
+                str(self.initialisers[vertex.name]),
                 self._values[vertex.name].public(),
             )
             for vertex in self._network.parameters

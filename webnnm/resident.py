@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from webnnm.arrays import HostArray, zeros
@@ -13,19 +14,23 @@ from webnnm.evaluator import Evaluator
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph
+from webnnm.objectives import assess
 from webnnm.ops.operator import TensorType
+from webnnm.rows import Rows, epoch_rows
+from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.initialisation import generator_bytes, generator_graph
-from webnnm.training.losses import Loss
-from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.schedules import Schedule
 from webnnm.training.step import (
     COUNTS,
     CURSOR,
-    INPUT,
+    DUE,
     LOSS,
     ORDER,
     RATES,
-    TARGET,
+    ROWS,
+    TASK,
+    TOTALS,
+    WATCH,
     StepGraph,
     StepSettings,
     training_step,
@@ -42,11 +47,31 @@ class _Device:
     """What a training holds on the device: everything here is freed when it ends."""
 
     executable: Executable
-    resident: Bank
+    resident: list[Bank]
     banks: tuple[Bank, Bank]
     fixed: Bank
     best: Bank
-    copier: Executable
+    safe: Bank
+    keeper: Executable
+    saver: Executable
+    others: list[DeviceTensor | Executable]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What the device summed up over an epoch so far: name → number."""
+
+    values: Mapping[str, float]
+
+    def losses(self, names: Mapping[str, OutputLoss]) -> dict[str, float]:
+        """Return the mean loss of every output over the rows that counted."""
+        v = self.values
+        return {name: v[LOSS + name] / (v[ROWS + name] or 1.0) for name in names}
+
+    @property
+    def finite(self) -> bool:
+        """Whether all sums are finite."""
+        return all(math.isfinite(value) for value in self.values.values())
 
 
 class ResidentTraining:
@@ -57,76 +82,52 @@ class ResidentTraining:
         model: NNModel,
         settings: Mapping[str, Any],
         device: _Device,
-        losses: Mapping[str, Loss],
-        sizes: tuple[int, int, int],
+        step: StepGraph,
+        made: StepSettings,
+        rows: Rows,
     ) -> None:
         self._model = model
         self._backend: Backend = model.backend
         self._settings = settings
         self._device = device
-        self._losses = losses
-        self.rows, self.batch, self.steps = sizes
+        self._graph = step
+        self._made = made
+        self.data = rows
         self.schedule = Schedule(
             kind=settings["schedule"],
             rate=settings["lr"],
             epochs=settings["epochs"],
-            batches=self.steps,
+            batches=rows.steps,
             warmup_epochs=settings["warmup_epochs"],
             min_rate=settings["min_lr"],
+            step_epochs=settings["step_epochs"] or 0,
+            step_factor=settings["step_factor"],
         )
         a, b = device.banks
-        inputs = device.resident | device.fixed
-        # Step k reads bank k mod 2 and writes the other, over the whole training.
-        self._bindings = ((inputs | a, b), (inputs | b, a))
-        self._sums = [(b[LOSS + name], a[LOSS + name]) for name in losses]
+        self._totals = [(b[TOTALS], a[TOTALS])]
+        self._block = 0
         self._step = 0
+        self._chunk_start = 0
         self._has_best = False
         self._evaluator: Evaluator | None = None
 
     @classmethod
-    async def open(cls, model: NNModel, settings: Mapping[str, Any]) -> ResidentTraining:
+    async def open(
+        cls, model: NNModel, settings: Mapping[str, Any], made: StepSettings, rows: Rows
+    ) -> ResidentTraining:
         """Build the step graph, upload the data, allocate both banks."""
-        binding = model.binding()
-        rows = binding.dataset.size("training")
-        batch = settings["batch_size"] or binding.dataset.batch_size
-        steps = -(-rows // batch)
-        inputs, targets = model.binding().arrays("training")
-        losses = model.losses()
-        optimizer = OPTIMIZERS[settings["optimizer"]]
-        parameters = [vertex for vertex in model.network.parameters if vertex.trainable]
-        step = training_step(
-            model.network,
-            {name: TensorType(array.dtype, array.shape) for name, array in targets.items()},
-            StepSettings(
-                batch=batch,
-                rows=rows,
-                steps=steps,
-                sequence=model.sequence,
-                losses=losses,
-                optimizer=optimizer,
-                weight_decay=settings["weight_decay"],
-                numbers={name: settings[name] for name in optimizer.defaults},
-                multipliers={v.name: 1.0 if v.lrm is None else v.lrm for v in parameters},
-                decays={
-                    v.name: (v.features[0].rank or 0) >= 2 if v.decay is None else v.decay
-                    for v in parameters
-                },
-            ),
-        )
-        data = {INPUT + name: array for name, array in inputs.items()}
-        data |= {TARGET + name: array for name, array in targets.items()}
-        device = await cls._allocate(model, step, data)
+        step = training_step(model.training_network, rows.targets, made)
+        device = await cls._allocate(model, step, rows)
         await cls._seed(model, settings, step, device)
-        run = cls(model, settings, device, losses, (rows, batch, steps))
-        counts = [float(min(batch, rows - start)) for start in range(0, rows, batch)]
-        model.backend.write(device.resident[COUNTS], HostArray.of(counts, "float32"))
-        return run
+        for name, value in step.starts.items():
+            model.backend.write(device.banks[0][name], HostArray.of(value, "float32"))
+        return cls(model, settings, device, step, made, rows)
 
     @staticmethod
-    async def _allocate(model: NNModel, step: StepGraph, data: Mapping[str, HostArray]) -> _Device:
+    async def _allocate(model: NNModel, step: StepGraph, rows: Rows) -> _Device:
         backend = model.backend
         own = {PARAMETER_PREFIX + name: tensor for name, tensor in model.parameters.tensors.items()}
-        learning = [name for name in step.state if name in own]
+        kept = [name for name in step.state if name in own]
         made: list[DeviceTensor | Executable] = []
 
         async def compiled(graph: Graph) -> Executable:
@@ -141,20 +142,24 @@ class ResidentTraining:
 
         try:
             executable = await compiled(step.graph)
-            resident = {
-                name: await tensor(type, data.get(name))
-                for name, type in step.resident.items()
-                if name not in own and name in executable.inputs
-            }
+            sets: list[Bank] = []
+            for _ in range(2 if rows.streams else 1):
+                bank: Bank = {}
+                for name, type in step.resident.items():
+                    if name not in own and name in executable.inputs:
+                        bank[name] = await tensor(type, rows.data.get(name))
+                sets.append(bank)
             first = {n: own.get(n) or await tensor(type) for n, type in step.state.items()}
             second = {name: await tensor(type) for name, type in step.state.items()}
-            best = {name: await tensor(step.state[name]) for name in learning}
-            copier = await compiled(_copy_graph({n: step.state[n] for n in learning}))
+            safe = {name: await tensor(type) for name, type in step.state.items()}
+            best = {name: await tensor(step.state[name]) for name in kept}
+            keeper = await compiled(_copy_graph({n: step.state[n] for n in kept}))
+            saver = await compiled(_copy_graph(step.state))
         except BaseException:
             backend.release(*made)
             raise
         fixed = {n: t for n, t in own.items() if n not in step.state and n in executable.inputs}
-        return _Device(executable, resident, (first, second), fixed, best, copier)
+        return _Device(executable, sets, (first, second), fixed, best, safe, keeper, saver, [])
 
     @staticmethod
     async def _seed(
@@ -164,9 +169,8 @@ class ResidentTraining:
         if not step.generators:
             return
         shapes = {name: type.shape for name, type in step.state.items()}
-        seed = model.seed if settings["seed"] is None else settings["seed"]
         graph = generator_graph(step.generators, shapes)
-        given = generator_bytes(seed, step.generators, shapes)
+        given = generator_bytes(settings["seed"], step.generators, shapes)
         await model.backend.fill(graph, given, device.banks[0])
 
     @property
@@ -174,75 +178,171 @@ class ResidentTraining:
         """The bank that holds the latest parameters."""
         return self._device.banks[self._step % 2]
 
-    def begin_epoch(self, epoch: int) -> None:
-        """Write the tables of an epoch and reset its sums."""
-        settings, resident = self._settings, self._device.resident
-        dataset = self._model.binding().dataset
-        seed = self._model.seed if settings["seed"] is None else settings["seed"]
-        order = dataset.order("training", epoch, settings["shuffle"], seed)
-        order += [0] * (self.steps * self.batch - self.rows)
-        write = self._backend.write
-        write(resident[ORDER], HostArray.of(order, "int32", (self.steps, self.batch)))
-        first = (epoch - 1) * self.steps + 1
-        rates = [self.schedule.at(first + k) for k in range(self.steps)]
-        write(resident[RATES], HostArray.of(rates, "float32"))
-        write(self.current[CURSOR], zeros("int32", []))
-        for name in self._losses:
-            write(self.current[LOSS + name], zeros("float32", []))
+    @property
+    def steps_done(self) -> int:
+        """How many steps were run in this training."""
+        return self._step
 
-    async def chunk(self, count: int) -> dict[str, float]:
-        """Run some steps in one crossing and return the loss sums of the epoch so far."""
-        sums = await self._backend.run_steps(
-            self._device.executable, self._bindings, self._step, count, self._sums
+    @property
+    def decaying(self) -> list[str]:
+        """The parameters that learn and are regularised."""
+        update = self._made.update
+        return [name for name, m in update.multipliers.items() if m > 0 and update.decays[name]]
+
+    async def blocks(self, epoch: int) -> AsyncGenerator[int]:
+        """Bring the rows of an epoch to the device, block by block; yield the steps of each.
+
+        A dataset in memory is one block, which stays. Of a stream the next block is fetched and
+        uploaded while the present one is trained.
+        """
+        started = False
+        done = 0
+        sources = epoch_rows(self.data, epoch, self._settings)
+        waiting = asyncio.ensure_future(_next(sources))
+        try:
+            while (block := await waiting) is not None:
+                self._block = (self._block + 1) % len(self._device.resident)
+                tables = self._tables(block.order, (epoch - 1) * self.data.steps + done)
+                bank = self._device.resident[self._block]
+                for name, values in (*block.data.items(), *tables.items()):
+                    if name in bank:
+                        self._backend.write(bank[name], values)
+                self._backend.write(self.current[CURSOR], zeros("int32", []))
+                if not started:
+                    shape = self._graph.state[TOTALS].shape
+                    self._backend.write(self.current[TOTALS], zeros("float32", shape))
+                    started = True
+                waiting = asyncio.ensure_future(_next(sources))
+                steps = -(-len(block.order) // self._made.batch)
+                done += steps
+                yield steps
+        finally:
+            waiting.cancel()
+            await sources.aclose()
+
+    def _tables(self, order: list[int], first: int) -> dict[str, HostArray]:
+        """Return the tables of a block whose first step follows step `first` of the training."""
+        batch, steps = self._made.batch, self._made.steps
+        rows = len(order)
+        counts = [float(max(0, min(batch, rows - start * batch))) for start in range(steps)]
+        rates = [self.schedule.at(min(first + k + 1, self.schedule.total)) for k in range(steps)]
+        every, last = self._made.update.accumulate, -(-rows // batch)
+        due = [float((k + 1) % every == 0 or k + 1 == last) for k in range(steps)]
+        filled = order + [0] * (steps * batch - rows)
+        return {
+            ORDER: HostArray.of(filled, "int32", (steps, batch)),
+            RATES: HostArray.of(rates, "float32"),
+            COUNTS: HostArray.of(counts, "float32"),
+            DUE: HostArray.of(due, "float32"),
+        }
+
+    async def chunk(self, count: int) -> Totals:
+        """Run some steps in one crossing and return the totals of the epoch so far."""
+        device = self._device
+        self._backend.dispatch(device.saver, self.current, device.safe)
+        self._chunk_start = self._step
+        totals = await self._backend.run_steps(
+            device.executable, self._bindings(), self._step, count, self._totals
         )
         self._step += count
         self._model.step += count
-        return {name: array.values()[0] for name, array in zip(self._losses, sums, strict=True)}
+        return Totals(dict(zip(self._graph.totals, totals[0].values(), strict=True)))
 
-    @property
-    def validates(self) -> bool:
-        """Whether there is a validation subset, whose loss then decides on the best epoch."""
-        return self._model.binding().dataset.size("validation") > 0
+    def _bindings(self) -> tuple[tuple[Bank, Bank], tuple[Bank, Bank]]:
+        # Step k reads bank k mod 2 and writes the other, over the whole training.
+        a, b = self._device.banks
+        inputs = self._device.resident[self._block] | self._device.fixed
+        return (inputs | a, b), (inputs | b, a)
 
-    async def validate(self) -> float | None:
-        """Return the loss over the validation subset, None if there is none."""
-        model = self._model
-        if not self.validates:
-            return None
+    async def first_bad(self, *, replay: bool) -> tuple[int, str, float]:
+        """Find the step that went wrong, and in it the first value that is not finite.
+
+        With `replay` the last chunk is run again from its start, watched step by step, and the
+        training stands before the bad step afterwards; else the next step is watched. Returns
+        how many steps came before, what was not finite ("" if nothing was, now), and the largest
+        value that was.
+        """
+        device, backend = self._device, self._backend
+        made = replace(self._made, watch=True)
+        step = training_step(self._model.training_network, self.data.targets, made)
+        executable = await backend.compile(step.graph)
+        device.others.append(executable)
+        report = await backend.tensor(executable.outputs[WATCH])
+        device.others.append(report)
+        last = self._step
+        if replay:
+            self._model.step -= last - self._chunk_start
+            self._step = self._chunk_start
+            backend.dispatch(device.saver, device.safe, self.current)
+        while self._step <= last:
+            inputs, outputs = self._bindings()[self._step % 2]
+            backend.dispatch(executable, inputs, {**outputs, WATCH: report})
+            (found,) = await backend.read(report)
+            seen = found.values()
+            bad = next((k for k, value in enumerate(seen) if not math.isfinite(value)), None)
+            if bad is not None:
+                largest = max((seen[k] for k in range(bad)), default=0.0)
+                return self._step, step.watch[bad], largest
+            if not replay or self._step == last - 1:
+                break
+            self._step += 1
+            self._model.step += 1
+        return self._step, "", 0.0
+
+    async def task_weights(self) -> dict[str, float]:
+        """Return s of every output that is weighed by uncertainty."""
+        names = {name: self.current[TASK + name] for name in self._made.tasks}
+        arrays = await self._backend.read(*names.values()) if names else []
+        return {name: a.values()[0] for name, a in zip(names, arrays, strict=True)}
+
+    async def validate(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the losses and metrics over the validation subset."""
+        model, losses = self._model, self._made.losses
+        binding = model.binding()
+        inputs, targets, masks = await model.subset("validation", label_forms(losses))
         if self._evaluator is None:
-            self._evaluator = await model.evaluator(self.batch)
-        inputs, targets = model.binding().arrays("validation")
-        found = await self._evaluator.run(inputs, targets, self._parameters(self.current))
-        return math.fsum(found.losses.values())
+            rows = len(next(iter(targets.values())))
+            self._evaluator = await Evaluator.open(
+                model.network,
+                self._backend,
+                losses,
+                batch=min(rows, max(self._made.batch, 64)),
+                sequence=model.sequence,
+                masks=masks,
+            )
+        parameters = self._parameters(self.current)
+        found = await self._evaluator.run(inputs, targets, parameters, masks, outputs=True)
+        metrics: dict[str, float] = {}
+        for name, objective in model.objectives().items():
+            mask = masks.get(binding.sequence_of[1].get(name, ""))
+            outputs = found.outputs[name]
+            report = assess(binding, objective, losses[name], outputs, targets[name], mask)
+            word = "r2" if hasattr(report, "r2") else "accuracy"
+            value = getattr(report, word, None)
+            if value is not None:
+                metrics[word if len(losses) == 1 else f"{name} {word}"] = value
+        return found.losses, metrics
 
     def keep_best(self) -> None:
         """Copy the latest parameters on the device to the best snapshot."""
-        self._copy(self.current, self._device.best)
+        self._backend.dispatch(self._device.keeper, self.current, self._device.best)
         self._has_best = True
 
     async def finish(self, *, restore: bool) -> None:
         """Hand the parameters back to the model and free everything else."""
         device = self._device
         if restore and self._has_best:
-            self._copy(device.best, self.current)
+            self._backend.dispatch(device.keeper, device.best, self.current)
         kept = {name: self.current[name] for name in device.best}
         self._model.parameters.replace(self._parameters(kept))
         alive = {tensor.handle for tensor in kept.values()}
-        for bank in (*device.banks, device.resident, device.best):
+        for bank in (*device.banks, *device.resident, device.best, device.safe):
             others = [tensor for tensor in bank.values() if tensor.handle not in alive]
             self._backend.release(*others)
-        self._backend.release(device.executable, device.copier)
+        self._backend.release(device.executable, device.keeper, device.saver, *device.others)
         if self._evaluator is not None:
             self._evaluator.close()
         await self._model.parameters.read_back()
-
-    def _copy(self, source: Bank, target: Bank) -> None:
-        names = self._device.best
-        self._backend.dispatch(
-            self._device.copier,
-            {name: source[name] for name in names},
-            {name: target[name] for name in names},
-        )
 
     def _parameters(self, bank: Bank) -> Bank:
         """Return the parameter tensors of a bank by their names, and the frozen ones."""
@@ -252,6 +352,13 @@ class ResidentTraining:
             if name.startswith(PARAMETER_PREFIX)
         }
         return {**self._model.parameters.tensors, **found}
+
+
+async def _next(source: AsyncIterator[Any]) -> Any:
+    """Return the next element of a source, None at its end."""
+    async for element in source:
+        return element
+    return None
 
 
 def _copy_graph(types: Mapping[str, TensorType]) -> Graph:

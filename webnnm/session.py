@@ -1,16 +1,20 @@
-"""The running of a training: epochs in chunks of steps, with pause and stop (spec E.10)."""
+"""The running of a training: review, scouting, epochs in chunks of steps (spec E.10)."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 import time
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.errors import ContextLost, DataError
-from webnnm.history import EpochRecord, History
-from webnnm.resident import ResidentTraining
+from webnnm.history import BatchRecord, EpochRecord, History, plain
+from webnnm.preparation import finished_weights, prepare
+from webnnm.progress import Reporter, display
+from webnnm.resident import ResidentTraining, Totals
+from webnnm.training.scaling import MOST_OVERFLOWS
 
 if TYPE_CHECKING:
     from webnnm.model import NNModel
@@ -25,20 +29,38 @@ class Training:
     """A training under way; awaiting it gives the `History`.
 
     Made by `NNModel.train`. `pause`, `resume` and `stop` take effect after the present chunk of
-    steps. A stopped training keeps its best parameters.
+    steps. A stopped training keeps its best parameters. `async for record in training` yields the
+    record of every epoch as it ends.
     """
 
-    def __init__(self, model: NNModel, settings: dict[str, Any]) -> None:
+    def __init__(self, model: NNModel, given: Mapping[str, Any], settings: dict[str, Any]) -> None:
         self._model = model
+        self._given = given
         self._settings = settings
         self._may_run = asyncio.Event()
         self._may_run.set()
         self._stop = ""
+        self._news = asyncio.Event()
+        self._reporter = Reporter(display(settings["progress"]), model.log)
         self.history = History(settings, model.backend.name)
         self._task = asyncio.ensure_future(self._run())
 
     def __await__(self) -> Generator[Any, None, History]:
         return self._task.__await__()
+
+    async def __aiter__(self) -> AsyncIterator[EpochRecord]:
+        seen = 0
+        while True:
+            while seen < len(self.history.epochs):
+                seen += 1
+                yield self.history.epochs[seen - 1]
+            if self._task.done():
+                break
+            self._news.clear()
+            waiting = asyncio.ensure_future(self._news.wait())
+            await asyncio.wait({self._task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+        await self
 
     def pause(self) -> None:
         """Hold the training after the present chunk."""
@@ -54,84 +76,197 @@ class Training:
         self._may_run.set()
         return await self
 
+    @contextmanager
+    def _timed(self, phases: dict[str, float], name: str) -> Generator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            phases[name] = phases.get(name, 0.0) + time.perf_counter() - began
+
     async def _run(self) -> History:
-        model = self._model
+        model, history = self._model, self.history
+        began = time.perf_counter()
         with model.busy():
-            run = await ResidentTraining.open(model, self._settings)
-            began = time.perf_counter()
+            self._reporter.begin(
+                self._settings["epochs"], f"training on {model.backend.description}"
+            )
             try:
-                await self._epochs(run)
-            except ContextLost:  # nothing is left to hand back or to free
-                self.history.stopped = "error"
-                raise
+                await self._train()
             except BaseException:
-                self.history.stopped = "error"
-                # The parameters are those of the last step (spec E.10).
-                await run.finish(restore=False)
+                history.stopped = "error"
                 raise
+            finally:
+                history.seconds = time.perf_counter() - began
+                self._reporter.end(history)
+            model.log(f"training ended: {history}")
+        return history
+
+    async def _train(self) -> None:
+        model, history = self._model, self.history
+        self._losses, made, rows = await prepare(
+            model, self._given, self._settings, history, self._reporter.note
+        )
+        with self._timed(history.phases, "build"):
+            run = await ResidentTraining.open(model, self._settings, made, rows)
+        model.trained = True
+        self._reporter.note(
+            f"training {rows.count} rows in {rows.steps} batches of {rows.batch} with "
+            f"{self._settings['optimizer']}, lr {self._settings['lr']:g}, "
+            f"on {model.backend.description}"
+        )
+        try:
+            with self._timed(history.phases, "training"):
+                await self._epochs(run)
+            task = await run.task_weights()
+        except ContextLost:  # nothing is left to hand back or to free
+            raise
+        except BaseException:
+            # The parameters are those of the last step (spec E.10).
+            await run.finish(restore=False)
+            raise
+        for name, value in task.items():
+            history.loss_settings[name]["s"] = value
+        with self._timed(history.phases, "restore"):
             await run.finish(restore=self._settings["restore_best"])
-            self.history.seconds = time.perf_counter() - began
-            model.log(f"training ended: {self.history}")
-        return self.history
+        finished_weights(model, self._settings, run, self._reporter.note)
 
     async def _epochs(self, run: ResidentTraining) -> None:
         history, settings = self.history, self._settings
-        model = self._model
-        model.log(
-            f"training {run.rows} rows in {run.steps} batches of {run.batch} with "
-            f"{settings['optimizer']}, lr {settings['lr']:g}, on {model.backend.description}"
-        )
-        waited = 0
         for epoch in range(1, settings["epochs"] + 1):
             record = await self._epoch(run, epoch)
             if record is None:
                 break
             history.epochs.append(record)
-            waited += 1
-            criterion = record.val_loss if run.validates else record.loss
-            if criterion is not None and (
-                criterion < history.best_loss * (1 - IMPROVEMENT) or history.best_epoch == 0
-            ):
-                history.best_loss, history.best_epoch, waited = criterion, epoch, 0
+            criterion = self._criterion(record)
+            if criterion is not None and self._improves(criterion):
+                history.best_loss, history.best_epoch = criterion, epoch
                 run.keep_best()
-            self._report(record)
-            if waited >= settings["patience"]:
-                self._stop = "patience"
+            self._reporter.update(record)
+            self._news.set()
+            on_epoch = settings["on_epoch"]
+            if on_epoch is not None and on_epoch(record) is False:
+                self._stop = "callback"
+            if epoch - history.best_epoch >= settings["patience"]:
+                self._stop = self._stop or "patience"
             if self._stop:
                 break
         history.stopped = self._stop or "epochs"
 
+    def _improves(self, criterion: float) -> bool:
+        best = self.history.best_loss
+        return not self.history.best_epoch or criterion < best - IMPROVEMENT * abs(best)
+
+    def _criterion(self, record: EpochRecord) -> float | None:
+        """Return what decides on the best epoch: validation loss if there is one, else training.
+
+        Several outputs count by their weights, or by the losses of knowing nothing (spec E.8).
+        """
+        validates = self._model.binding().dataset.size("validation") > 0
+        losses = record.val_losses if validates else record.losses
+        if not losses:
+            return None
+        weights = self._settings["loss_weights"]
+        if isinstance(weights, Mapping):
+            weights = cast("Mapping[str, float]", weights)
+            return math.fsum(weights.get(name, 1.0) * loss for name, loss in losses.items())
+        if weights == "uncertainty":
+            return math.fsum(loss / self._losses[n].reference for n, loss in losses.items())
+        return math.fsum(losses.values())
+
     async def _epoch(self, run: ResidentTraining, epoch: int) -> EpochRecord | None:
         """Train one epoch; None if it was stopped before its end."""
         began = time.perf_counter()
-        run.begin_epoch(epoch)
-        sums: dict[str, float] = {}
-        for start in range(0, run.steps, CHUNK):
-            await self._may_run.wait()
-            if self._stop:
-                return None
-            sums = await run.chunk(min(CHUNK, run.steps - start))
-        losses = {name: total / run.rows for name, total in sums.items()}
-        loss = math.fsum(losses.values())
-        rate = run.schedule.at(epoch * run.steps)
-        if not math.isfinite(loss):
-            raise DataError(
-                "NNM708",
-                f"the loss of epoch {epoch} is {loss} at learning rate {rate:g}",
-                hint="a smaller lr, or standardised data",
-            )
+        phases: dict[str, float] = {}
+        totals = Totals({})
+        chunk = 1 if self._settings["on_batch"] is not None else CHUNK
+        first = run.steps_done
+        blocks = run.blocks(epoch)
+        try:
+            while True:
+                with self._timed(phases, "data"):
+                    steps = await anext(blocks, 0)
+                if not steps:
+                    break
+                for start in range(0, steps, chunk):
+                    await self._may_run.wait()
+                    if self._stop:
+                        return None
+                    with self._timed(phases, "steps"):
+                        totals = await run.chunk(min(chunk, steps - start))
+                    await self._check(run, totals, epoch, first)
+                    self._tell_batch(run, totals, epoch, first)
+        finally:
+            await blocks.aclose()
+        losses = totals.losses(self._losses)
+        val_losses: dict[str, float] = {}
+        metrics: dict[str, float] = {}
         due = epoch % self._settings["validate_every"] == 0
-        val_loss = await run.validate() if due else None
-        seconds = time.perf_counter() - began
-        epochs = self._settings["epochs"]
-        return EpochRecord(epoch, epochs, loss, losses, rate, seconds, val_loss)
+        if due and self._model.binding().dataset.size("validation"):
+            with self._timed(phases, "validation"):
+                val_losses, metrics = await run.validate()
+        v, steps = totals.values, run.data.steps
+        updates = -(-steps // self._settings["accumulate"])
+        overflows = int(v.get("overflows", 0))
+        clipped = v.get("clipped")
+        return EpochRecord(
+            epoch,
+            self._settings["epochs"],
+            math.fsum(losses.values()),
+            losses,
+            run.schedule.at(epoch * steps),
+            time.perf_counter() - began,
+            math.fsum(val_losses.values()) if val_losses else None,
+            val_losses=val_losses,
+            val_metrics=metrics,
+            scale=v.get("scale"),
+            clip_rate=None if clipped is None else clipped / max(1, updates - overflows),
+            clip_threshold=v.get("threshold"),
+            grad_norm=v["norm"] / max(1, steps - overflows),
+            overflows=overflows,
+            penalty=v.get("penalty"),
+            phases=phases,
+        )
 
-    def _report(self, record: EpochRecord) -> None:
-        epochs = record.epochs
-        if epochs < 100 or record.epoch in (1, epochs) or record.epoch % 50 == 0:
-            val = "" if record.val_loss is None else f", validation {record.val_loss:.4f}"
-            text = f"epoch {record.epoch}/{epochs}: loss {record.loss:.4f}{val}, lr {record.lr:.2e}"
-            self._model.log(text)
-        on_epoch = self._settings["on_epoch"]
-        if on_epoch is not None and on_epoch(record) is False:
+    def _tell_batch(self, run: ResidentTraining, totals: Totals, epoch: int, first: int) -> None:
+        on_batch = self._settings["on_batch"]
+        if on_batch is None:
+            return
+        batch = run.steps_done - first
+        rate = run.schedule.at(run.steps_done)
+        if on_batch(BatchRecord(epoch, batch, totals.values["loss"], rate)) is False:
             self._stop = "callback"
+
+    async def _check(self, run: ResidentTraining, totals: Totals, epoch: int, first: int) -> None:
+        """Stop a training that diverged, naming the first value that is not finite (NNM708)."""
+        overflowing = totals.values.get("streak", 0) >= MOST_OVERFLOWS
+        scaled = "streak" in totals.values
+        if not overflowing and (scaled or totals.finite):
+            return
+        step, where, largest = await run.first_bad(replay=not scaled)
+        batch = step - first + (not scaled)
+        rate = run.schedule.at(min(step + 1, run.schedule.total))
+        found = (
+            f"the first value that is not finite is in {where}"
+            if where
+            else ("no layer shows it when the step is repeated")
+        )
+        begun = f"; the largest value before it is {largest:.3g}" if where else ""
+        what = (
+            f"{MOST_OVERFLOWS} batches one after the other overflowed"
+            if scaled
+            else "loss or gradient are not finite"
+        )
+        self.history.findings.append(
+            {
+                "id": "E311",
+                "severity": "error",
+                "message": f"{what} in epoch {epoch}, batch {batch}",
+                "evidence": plain({"layer": where, "largest": largest, "lr": rate}),
+            }
+        )
+        raise DataError(
+            "NNM708",
+            f"{what} in epoch {epoch}, batch {batch}, at learning rate {rate:.3g}: {found}{begun}",
+            hint="a smaller lr, standardised data, or clamp what goes into log, exp and pow",
+        )

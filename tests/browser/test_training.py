@@ -1,0 +1,146 @@
+"""Training on WebNN against NumPy: every optimizer, every way to treat gradients, every loss."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from tests.browser.harness import PyodidePage
+
+ROWS, FEATURES = 50, 4
+
+CLASSES = """
+model:input shape=[4]; model:output shape=[3];
+model:layers matmul(w, shape=[6]), add(b), tanh(), matmul(w), add(b), softmax();
+"""
+TWO_HEADS = """
+trunk:input shape=[4]; trunk:layers matmul(w, shape=[6]), add(b), tanh();
+kind:output shape=[3]; kind:layers matmul(w, node=trunk), add(b), softmax();
+size:output shape=[1]; size:layers matmul(w, node=trunk), add(b);
+"""
+
+PROGRAM = """
+from webnnm import Dataset, NNModel
+
+found = []
+for backend in ("numpy", "webnn", "webnn"):
+    dataset = Dataset({inputs: x}, targets, split=(0.6, 0.2, 0.2), batch_size=12)
+    model = await NNModel.create(
+        source=source, backend=backend, dataset=dataset, log=lambda _: None, seed=3
+    )
+    history = await model.train(epochs=8, **settings)
+    last = history.to_dict()["epochs"][-1]
+    found.append({
+        "losses": history.losses,
+        "validation": [record.val_loss for record in history.epochs],
+        "best": (history.scouting or {}).get("best"),
+        "last": {name: last[name] for name in ("scale", "clip_rate", "grad_norm", "penalty")},
+        "seconds": history.phases.get("scouting"),
+        "weights": [p.value.tolist() for p in model.params()],
+    })
+    model.close()
+found
+"""
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    **{name: {"optimizer": name} for name in ("rlion", "nesterov", "sgdm", "adam", "adamw")},
+    "scaling": {"gradient_scaling": "on", "growth_interval": 5, "optimizer": "adam"},
+    "global clipping": {"gradient_clipping": "global", "optimizer": "sgdm", "lr": 0.1},
+    "adaptive clipping": {"gradient_clipping": "agc", "optimizer": "sgdm", "lr": 0.1},
+    "regularisation": {"regularization": "L1+L2", "lambda1": 1e-3, "lambda2": 1e-2},
+    "accumulation": {"accumulate": 2, "optimizer": "adam"},
+    "freezing": {"freeze": 0.3, "seeds": 0},
+    "one cycle": {"schedule": "onecycle", "optimizer": "adam"},
+}
+LOSSES = ("MSE", "MAE", "HUL", "BCE", "CCE", "SCE", "KLD", "FOL")
+
+
+def data() -> dict[str, Any]:
+    draw = random.Random(0)
+    x = [[draw.gauss(0, 1) for _ in range(FEATURES)] for _ in range(ROWS)]
+    y = [[float(k == (row[0] > 0) + (row[1] > 0)) for k in range(3)] for row in x]
+    return {"x": x, "y": y}
+
+
+async def trained(page: PyodidePage, source: str, **settings: Any) -> Any:
+    rows = data()
+    targets: Any = {"model": rows["y"]}
+    inputs = "model"
+    if source == TWO_HEADS:
+        inputs = "trunk"
+        targets = {"kind": rows["y"], "size": [[40 * row[2]] for row in rows["x"]]}
+    given = {"x": rows["x"], "targets": targets, "inputs": inputs, "settings": settings}
+    return await page.run_python(PROGRAM, source=source, **given)
+
+
+def agree(found: Any, tolerance: float = 1e-3) -> None:
+    numpy, first, second = found
+    assert first["losses"] == pytest.approx(numpy["losses"], rel=tolerance)
+    assert first["validation"] == pytest.approx(numpy["validation"], rel=tolerance)
+    assert first["best"] == numpy["best"]
+    assert first["losses"] == second["losses"]
+    assert first["weights"] == second["weights"]
+
+
+@pytest.mark.usefixtures("numpy_in_pages")
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+async def test_backends_agree_and_runs_repeat(
+    pyodide_page: PyodidePage, settings: dict[str, Any]
+) -> None:
+    found = await trained(pyodide_page, CLASSES, **({"seeds": 0} | settings))
+    agree(found)
+    numpy, webnn, _ = found
+    assert webnn["last"] == pytest.approx(numpy["last"], rel=1e-2, nan_ok=True)
+
+
+@pytest.mark.usefixtures("numpy_in_pages")
+@pytest.mark.parametrize("loss", LOSSES)
+async def test_losses_agree(pyodide_page: PyodidePage, loss: str) -> None:
+    head = "sigmoid" if loss == "BCE" else "softmax"
+    text = CLASSES.replace("softmax", head) + f"model:loss {loss};"
+    agree(await trained(pyodide_page, text, seeds=0))
+
+
+@pytest.mark.usefixtures("numpy_in_pages")
+async def test_uncertainty_weighs_two_heads_alike(pyodide_page: PyodidePage) -> None:
+    agree(await trained(pyodide_page, TWO_HEADS, seeds=0, optimizer="adam"))
+
+
+@pytest.mark.usefixtures("numpy_in_pages")
+async def test_scouting_chooses_the_same_start(pyodide_page: PyodidePage) -> None:
+    found = await trained(pyodide_page, CLASSES, seeds=30)
+    agree(found)
+    assert found[0]["best"] > 0
+
+
+@pytest.mark.usefixtures("numpy_in_pages")
+async def test_float16_trains_with_scaling(pyodide_page: PyodidePage) -> None:
+    numpy, first, second = await trained(
+        pyodide_page, CLASSES, compute_type="float16", seeds=0, optimizer="adam", lr=0.01
+    )
+    assert first["last"]["scale"] is not None
+    assert first["losses"] == pytest.approx(numpy["losses"], rel=2e-2)
+    assert first["losses"] == second["losses"]
+    assert first["losses"][-1] < first["losses"][0]
+
+
+async def test_divergence_names_the_layer(pyodide_page: PyodidePage) -> None:
+    program = """
+from webnnm import Dataset, NNModel, WebNNMError
+source = '''model:input shape=[1]; model:output shape=[1]; model:loss MSE;
+model:layers mul(a), exp(), exp();'''
+dataset = Dataset([[1.0], [2.0]], [[1e6], [2e6]], split=(1, 0, 0))
+model = await NNModel.create(source=source, dataset=dataset, log=lambda _: None)
+message = ""
+try:
+    await model.train(epochs=50, optimizer="sgdm", lr=1.0, seeds=0)
+except WebNNMError as error:
+    message = str(error)
+[message, model.params()[0].value.tolist()]
+"""
+    message, value = await pyodide_page.run_python(program)
+    assert message.startswith("NNM708")
+    assert 'layer "exp1" (line 2, column 22)' in message
+    assert all(abs(v) < float("inf") for v in value)

@@ -1,0 +1,139 @@
+"""The training rows as a step graph takes them: all on the device, or block by block."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.arrays import HostArray
+from webnnm.binding import DataBinding
+from webnnm.data.augment import epoch_arrays
+from webnnm.data.batch import take
+from webnnm.data.dataset import Dataset
+from webnnm.dtypes import DataType
+from webnnm.ops.operator import TensorType
+from webnnm.training.losses import Labels
+from webnnm.training.step import INPUT, MASK, TARGET
+
+STREAM_STEPS = 32
+"""Steps of one block of a stream: so many batches are uploaded at a time."""
+
+Arrays = Mapping[str, HostArray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """What is known of the training rows before the first epoch.
+
+    `count` rows in all; `held` on the device at a time; `steps` of an epoch; `table` the steps of
+    one block; `data` the arrays that are uploaded once, by the names of the step's inputs;
+    `targets` and `masks` the types of all rows on the device.
+    """
+
+    binding: DataBinding
+    labels: Mapping[str, Labels]
+    dtypes: Mapping[str, DataType]
+    batch: int
+    count: int
+    held: int
+    steps: int
+    table: int
+    data: Arrays
+    targets: Mapping[str, TensorType]
+    masks: Mapping[str, TensorType]
+
+    @property
+    def streams(self) -> bool:
+        """Whether rows come block by block."""
+        return self.binding.streams
+
+    @property
+    def short(self) -> bool:
+        """Whether some batch is not full."""
+        return self.count % self.batch > 0
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows to train on: `data` to be uploaded, `order` the rows on the device, batch by batch."""
+
+    data: Arrays
+    order: list[int]
+
+
+async def training_rows(
+    binding: DataBinding,
+    labels: Mapping[str, Labels],
+    batch: int,
+    dtypes: Mapping[str, DataType],
+) -> Rows:
+    """Return the training rows for batches of this size, inputs in these types.
+
+    Raises `DataError` NNM705 where there are none.
+    """
+    count = binding.dataset.size("training")
+    steps = -(-count // batch)
+    if not binding.streams:
+        inputs, targets = binding.arrays("training", labels)
+        data = _named(inputs, targets, binding.masks("training"), dtypes)
+        held, table = count, steps
+    else:
+        held, table = STREAM_STEPS * batch, STREAM_STEPS
+        source = binding.blocks("training", 0, min(count, batch), labels)
+        try:
+            first = await anext(source)
+        finally:
+            await source.aclose()  # type: ignore[attr-defined]
+        data = _named(*first, dtypes)
+
+    def types(prefix: str) -> dict[str, TensorType]:
+        return {
+            name.removeprefix(prefix): TensorType(array.dtype, (held, *array.shape[1:]))
+            for name, array in data.items()
+            if name.startswith(prefix)
+        }
+
+    return Rows(
+        binding=binding,
+        labels=labels,
+        dtypes=dtypes,
+        batch=batch,
+        count=count,
+        held=held,
+        steps=steps,
+        table=table,
+        data={} if binding.streams else data,
+        targets=types(TARGET),
+        masks=types(MASK),
+    )
+
+
+async def epoch_rows(rows: Rows, epoch: int, settings: Mapping[str, Any]) -> AsyncGenerator[Block]:
+    """Yield the blocks of an epoch."""
+    binding, seed = rows.binding, settings["seed"]
+    if not rows.streams:
+        dataset = binding.dataset
+        data: Arrays = {}
+        if isinstance(dataset, Dataset) and dataset.augmentation is not None:
+            changed = epoch_arrays(dataset, epoch, settings["shuffle"], seed)
+            data = _named(*binding.bound(*changed, rows.labels), {}, rows.dtypes)
+        yield Block(data, list(binding.order("training", epoch, settings["shuffle"], seed)))
+        return
+    async for inputs, targets, masks in binding.blocks("training", epoch, rows.held, rows.labels):
+        data = _named(inputs, targets, masks, rows.dtypes)
+        count = len(next(iter(targets.values())))
+        filled = {name: take(array, range(count), rows.held) for name, array in data.items()}
+        yield Block(filled, list(range(count)))
+
+
+def _named(
+    inputs: Arrays, targets: Arrays, masks: Arrays, dtypes: Mapping[str, DataType]
+) -> dict[str, HostArray]:
+    """Return arrays by the names of the step's inputs."""
+    found = {
+        INPUT + name: HostArray.of(array, dtypes[name], array.shape)
+        for name, array in inputs.items()
+    }
+    found |= {TARGET + name: array for name, array in targets.items()}
+    return found | {MASK + name: array for name, array in masks.items()}
