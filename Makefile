@@ -27,7 +27,7 @@ operators: ## record the conformance of both backends, write docs/operators.md a
 	@$(SETUP) site
 	@$(VENV)/python -m tools.operators --record
 
-parity: ## compare operators and gradients with PyTorch, which it installs into .cache
+parity: ## compare operators, gradients and training with PyTorch, which it installs into .cache
 	@$(PYTHON) -m tools.parity live $(ARGS)
 
 .PHONY: parity-fixtures

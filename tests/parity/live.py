@@ -1,4 +1,4 @@
-"""Compares webnnm with PyTorch on numbers drawn anew: `make parity`.
+"""Compares operators and trainings with PyTorch on numbers drawn anew: `make parity`.
 
 A seed as argument repeats a run: `make parity ARGS=12345`.
 """
@@ -14,6 +14,7 @@ from tests.parity import fixtures
 from tests.parity.cases import CASES, Case
 from tests.parity.outcome import LIMIT, Outcome, compute, difference
 from tests.parity.torch_reference import expected
+from tests.parity.training.live import report
 
 ROUNDS = 5
 
@@ -66,7 +67,7 @@ def main() -> None:
     print(f"\n{len(CASES) - len(wrong)} of {len(CASES)} cases agree with PyTorch.")
     if stale:
         print(f"Fixtures of no case: {', '.join(stale)}; `make parity-fixtures` writes them anew.")
-    if wrong or stale:
+    if not report(seed) or wrong or stale:
         raise SystemExit(1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.parity import fixtures
 from tests.parity.cases import CASES
 from tests.parity.torch_reference import expected
+from tests.parity.training.live import record
 
 
 def main() -> None:
@@ -12,6 +13,7 @@ def main() -> None:
     fixtures.write({str(case): fixtures.Fixture(*expected(case, fixtures.SEED)) for case in CASES})
     size = fixtures.FILE.stat().st_size / 1000
     print(f"{fixtures.FILE.name}: {len(CASES)} cases, {size:.0f} kB")
+    record()
 
 
 if __name__ == "__main__":

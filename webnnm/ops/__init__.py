@@ -16,7 +16,8 @@ from webnnm.ops.naming import snake_case
 from webnnm.ops.operator import AnyOperator, Composite, Operator
 
 RESERVED = {
-    *("adopt", "apply", "build", "build_async", "constant", "context", "input", "nodes", "place"),
+    *("adopt", "apply", "build", "build_async", "constant", "context", "input", "inputs"),
+    *("nodes", "place"),
     *("builder", "dtype", "index", "node", "number", "rank", "shape", "type"),
 }
 """Names that graph builders and their tensors have already."""

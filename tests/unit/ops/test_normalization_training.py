@@ -149,7 +149,7 @@ async def test_prediction_uses_the_running_statistics() -> None:
 
 
 async def test_the_best_snapshot_has_the_statistics_of_its_epoch() -> None:
-    settings: Any = {"optimizer": "sgdm", "lr": 2.0, "schedule": "constant"}
+    settings: Any = {"optimizer": "sgdm", "lr": 2.0, "schedule": "constant", "seeds": 0}
     model = await create(INSIDE)
     history = await model.train(epochs=12, **settings)
     best = history.best_epoch
