@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
@@ -86,15 +86,35 @@ class DataBinding:
 
     async def blocks(
         self, subset: str, epoch: int, rows: int, labels: Mapping[str, Labels] | None = None
-    ) -> AsyncIterator[tuple[Arrays, Arrays, Arrays]]:
+    ) -> AsyncGenerator[tuple[Arrays, Arrays, Arrays]]:
         """Yield inputs, targets and masks of so many rows of a stream at a time, as `arrays` does.
 
         The last block may have fewer rows.
         """
         source = cast(StreamedDataset, self.dataset)
-        async for inputs, outputs in source.blocks(subset, epoch, rows):
-            masks = self._by_sequence(masks_of((inputs, outputs)))
-            yield *self.bound(inputs, outputs, labels), masks
+        blocks = source.blocks(subset, epoch, rows)
+        try:
+            async for inputs, outputs in blocks:
+                masks = self._by_sequence(masks_of((inputs, outputs)))
+                yield *self.bound(inputs, outputs, labels), masks
+        finally:
+            if isinstance(blocks, AsyncGenerator):
+                await blocks.aclose()
+
+    async def whole(
+        self, subset: str, labels: Mapping[str, Labels] | None = None
+    ) -> tuple[Arrays, Arrays, Arrays]:
+        """Return inputs, targets and masks of a whole subset, of a stream too.
+
+        Raises `DataError` NNM705 for a subset without rows.
+        """
+        if not self.streams:
+            return *self.arrays(subset, labels), self.masks(subset)
+        size = self.dataset.size(subset)
+        if not size:
+            raise DataError("NNM705", f'subset "{subset}" of {self.dataset.name} has no rows')
+        (block,) = [block async for block in self.blocks(subset, 0, size, labels)]
+        return block
 
     def bound(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from webnnm.arrays import HostArray
@@ -10,14 +10,20 @@ from webnnm.backends.base import Backend, DeviceTensor, Executable
 from webnnm.data.standardize import Standardization
 from webnnm.dtypes import is_float
 from webnnm.errors import DataError, suggestion
+from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.node import Graph, Operand
 from webnnm.graph.vertices import Network
 from webnnm.ops.operator import TensorType
+from webnnm.ops.padding import below
 from webnnm.random import Purpose, Stream
-from webnnm.shapes import count
+from webnnm.shapes import count, is_integer
 
 Parameters = Callable[[], Mapping[str, DeviceTensor]]
 Standardizations = Callable[[], Mapping[str, Standardization]]
+
+LENGTH = "length/"
+"""Lengths of padded rows are graph inputs under this prefix, those of outputs are its results."""
 
 
 class InferenceContext:
@@ -55,6 +61,7 @@ class InferenceContext:
         self._sequence = dict(sequence)
         self._seed = seed
         self._data: dict[str, HostArray] = {}
+        self._lengths: dict[str, HostArray] = {}
         self._executable: Executable | None = None
         self._tensors: dict[str, DeviceTensor] = {}
         self._results: dict[str, DeviceTensor] = {}
@@ -70,8 +77,13 @@ class InferenceContext:
         self._batch = _positive("batch_size", batch_size)
         self._forget()
 
+    @property
+    def sequence(self) -> Mapping[str, int]:
+        """The lengths of sequences by name."""
+        return self._sequence
+
     def set_sequence_length(self, length: int | Mapping[str, int]) -> None:
-        """Set the length of all sequences, or of sequences by name."""
+        """Set the length of all sequences, or of sequences by name; data must be set again."""
         if isinstance(length, Mapping):
             self._sequence |= {n: _positive(n, size) for n, size in length.items()}
         else:
@@ -79,6 +91,53 @@ class InferenceContext:
             length = _positive("sequence_length", length)
             self._sequence |= {name: length for name in names if name is not None}
         self._forget()
+
+    def set_lengths(self, lengths: Mapping[str, Sequence[int]] | None) -> None:
+        """Say how many positions of every row count: sequence name → one number per row.
+
+        >>> import asyncio
+        >>> from webnnm import NNModel
+        >>> async def means():
+        ...     source = '''m:input shape=[] sequence=words; m:output shape=[];
+        ...         m:layers reduceMean(axes=[words]);'''
+        ...     model = await NNModel.create(source=source, log=lambda line: None)
+        ...     context = await model.create_context(2, sequence_length=3)
+        ...     context.set_lengths({"words": [3, 1]})
+        ...     _ = context.set_data([[1, 2, 6], [5, 0, 0]])
+        ...     await model.run(context)
+        ...     return (await context.output()).tolist()
+        >>> asyncio.run(means())
+        [3.0, 5.0]
+
+        The positions behind are padding: the results of a row are those of the row without it. A
+        sequence that is not named, all of them for None, is full. The numbers hold until they are
+        set anew; the first ones, and taking them away, compile another graph.
+
+        Raises `DataError` NNM710 for an unknown sequence, NNM702 for another number of rows,
+        NNM711 for a length that is not from 1 to the length of the sequence.
+        """
+        known = {v.features[0].sequence: v for v in self._network.inputs if v.features[0].sequence}
+        found: dict[str, HostArray] = {}
+        for name, given in (lengths or {}).items():
+            if name not in known:
+                hint = suggestion(name, [n for n in known if n]) or "inputs name their sequence"
+                raise DataError("NNM710", f'there is no sequence "{name}"', hint=hint)
+            most = self._type(known[name].block).shape[1]
+            if len(given) != self._batch:
+                raise DataError(
+                    "NNM702", f'"{name}": {len(given)} lengths for a batch of {self._batch} rows'
+                )
+            for row, length in enumerate(given):
+                if not is_integer(length) or not 1 <= length <= most:
+                    raise DataError(
+                        "NNM711",
+                        f'"{name}": the length of row {row} is {length!r}',
+                        hint=f"whole, from 1 to {most}",
+                    )
+            found[name] = HostArray.of([float(length) for length in given])
+        if found.keys() != self._lengths.keys():
+            self._drop()
+        self._lengths = found
 
     def set_data(self, *name_and_data: Any, raw: bool = False) -> Any:
         """Set an input and return it as an array: `set_data(data)` or `set_data(name, data)`.
@@ -147,9 +206,25 @@ class InferenceContext:
         """Return outputs of the last run as host arrays, all of them if none is named."""
         if not self._ran:
             raise DataError("NNM702", "there is no output before a run", hint="await model.run(…)")
-        names = names or tuple(self._results)
+        names = names or tuple(output.name for output in self._network.outputs)
         arrays = await self._backend.read(*(self._results[name] for name in names))
         return dict(zip(names, arrays, strict=True))
+
+    async def read_lengths(self) -> dict[str, list[int]]:
+        """Return of every output with padded positions how many count in each row of the last run.
+
+        Only where `set_lengths` said which inputs have some.
+        """
+        names = [name for name in self._results if name.startswith(LENGTH)]
+        arrays = await self.read_outputs(*names) if names else {}
+        return {
+            name.removeprefix(LENGTH): [int(n) for n in array.values()]
+            for name, array in arrays.items()
+        }
+
+    def clear_data(self) -> None:
+        """Forget the data of all inputs."""
+        self._data = {}
 
     async def run(self) -> None:
         """Compute the outputs with the present parameters, compiled on first use."""
@@ -161,8 +236,9 @@ class InferenceContext:
                 "NNM702", f'input "{used[0]}" has no data', hint="set_data or randomize"
             )
         bound = {PARAMETER_PREFIX + name: tensor for name, tensor in self._parameters().items()}
-        for name in self._data.keys() & executable.inputs.keys():
-            self._backend.write(self._tensors[name], self._data[name])
+        data = self._data | {LENGTH + name: lengths for name, lengths in self._lengths.items()}
+        for name in data.keys() & executable.inputs.keys():
+            self._backend.write(self._tensors[name], data[name])
             bound[name] = self._tensors[name]
         inputs = {name: bound[name] for name in executable.inputs}
         self._backend.dispatch(executable, inputs, self._results)
@@ -174,8 +250,7 @@ class InferenceContext:
 
     async def _compiled(self) -> Executable:
         if self._executable is None:
-            lowered = lower_network(self._network, batch=self._batch, sequence=self._sequence)
-            self._executable = await self._backend.compile(lowered.graph())
+            self._executable = await self._backend.compile(self._graph())
             for name, type in self._executable.inputs.items():
                 if not name.startswith(PARAMETER_PREFIX):
                     self._tensors[name] = await self._backend.tensor(type)
@@ -183,15 +258,34 @@ class InferenceContext:
                 self._results[name] = await self._backend.tensor(type)
         return self._executable
 
+    def _graph(self) -> Graph:
+        b = GraphBuilder()
+        masks: dict[str, Operand] = {}
+        for vertex in self._network.inputs:
+            name = vertex.features[0].sequence
+            if name in self._lengths and name not in masks:
+                lengths = b.input(LENGTH + name, "float32", [self._batch])
+                valid = below(b, lengths, self._type(vertex.block).shape[1])
+                masks[name] = b.cast(valid, type="float32")
+        lowered = lower_network(
+            self._network, batch=self._batch, sequence=self._sequence, builder=b, masks=masks
+        )
+        counts = {LENGTH + n: b.reduce_sum(m, axes=[1]) for n, m in lowered.masks.items()}
+        return b.build(lowered.outputs | counts)
+
     def _standardized(self, name: str, data: HostArray) -> HostArray:
         standardization = self._standardizations().get(name)
         return data if standardization is None else standardization.apply(data)
 
     def _forget(self) -> None:
+        self._drop()
+        self._data, self._lengths = {}, {}
+
+    def _drop(self) -> None:
         self._backend.release(*self._tensors.values(), *self._results.values())
         if self._executable is not None:
             self._backend.release(self._executable)
-        self._tensors, self._results, self._data = {}, {}, {}
+        self._tensors, self._results = {}, {}
         self._executable = None
         self._ran = False
 
@@ -232,6 +326,8 @@ class InferenceContext:
 
     setBatchSize = set_batch_size
     setData = set_data
+    setLengths = set_lengths
+    setSequenceLength = set_sequence_length
 
 
 def _positive(name: str, value: int) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self, cast
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, Self
 
-from webnnm.arrays import HostArray, joined
 from webnnm.backends.base import Backend, Ledger
 from webnnm.backends.selection import backend as open_backend
 from webnnm.binding import DataBinding, bind
@@ -21,15 +20,15 @@ from webnnm.graph.lowering import lower_network
 from webnnm.graph.outline import Warning
 from webnnm.graph.vertices import Network
 from webnnm.notation import format_document, parse
-from webnnm.objectives import Objective, assess, objectives
+from webnnm.objectives import Objective, assess_all, objectives
 from webnnm.parameters import Parameter, ParameterStore
+from webnnm.prediction import PREDICTION_BATCH, Predictor
 from webnnm.report import graph_text, summary, view
 from webnnm.reviewing import Reviewer
 from webnnm.session import Training
 from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
-from webnnm.training.losses import Labels
 
 if TYPE_CHECKING:
     from webnnm.data.protocol import AnyDataset
@@ -38,10 +37,6 @@ if TYPE_CHECKING:
     from webnnm.scout import Scouting
 
 Log = Callable[[str], None]
-Arrays = Mapping[str, HostArray]
-
-PREDICTION_BATCH = 64
-"""Rows of one dispatch of `predict` where nobody says otherwise."""
 
 
 class NNModel:
@@ -64,8 +59,9 @@ class NNModel:
     Made by `NNModel.create`. Use `async with`, or `close`, to free device memory early.
 
     Attributes: `network` (the elaborated document), `backend`, `parameters` (the store), `seed`,
-    `step` (training steps applied so far), `sequence` (lengths by sequence name), `trained`
-    (whether the parameters were trained or taken from elsewhere).
+    `batch_size` (None for the dataset's), `step` (training steps applied so far), `sequence`
+    (lengths by sequence name), `trained` (whether the parameters were trained or taken from
+    elsewhere).
     """
 
     def __init__(self, network: Network, backend: Backend, *, seed: int, log: Log) -> None:
@@ -76,14 +72,14 @@ class NNModel:
         self.step = 0
         self.sequence: dict[str, int] = {}
         self.log = log
-        self._batch_size: int | None = None
+        self.batch_size: int | None = None
         self.trained = False
         self.device_type = ""
         self.training_network = network
         self._binding: DataBinding | None = None
         self._objectives: dict[str, Objective] | None = None
         self._reviewer = Reviewer(self)
-        self._predictor: InferenceContext | None = None
+        self._predictor = Predictor(network, self.create_context)
         self._busy = False
 
     @classmethod
@@ -120,7 +116,7 @@ class NNModel:
             log=log,
         )
         model = cls(network, chosen, seed=given.get("seed") or 0, log=log)
-        model._batch_size = given.get("batch_size")
+        model.batch_size = given.get("batch_size")
         model.device_type = given.get("device_type") or ""
         model._set_sequence_length(given.get("sequence_length"))
         if given.get("dataset") is not None:
@@ -140,7 +136,6 @@ class NNModel:
 
     def close(self) -> None:
         """Free everything that the model holds on the device."""
-        self._predictor = None
         self.parameters.tensors = {}
         self.backend.close()
 
@@ -172,6 +167,29 @@ class NNModel:
     def params(self) -> list[Parameter]:
         """Return the parameters in elaboration order, with their values."""
         return self.parameters.listed()
+
+    def take_parameters(
+        self,
+        other: NNModel | Mapping[str, Any],
+        names: Iterable[str] | None = None,
+        mapping: Mapping[str, str] | None = None,
+    ) -> list[str]:
+        """Take parameters from another model, or name → array; return the names of those taken.
+
+        Taken is what has the name and the shape of a parameter here; or `names`, and `mapping`,
+        name there → name here. A model that took parameters is trained from there: `train` tries
+        no other starts unless `seeds` asks for them. `docs/transfer-learning.md` has an example.
+
+        Raises `DataError` NNM710 for unknown names and where nothing fits, NNM702 for other
+        shapes; then nothing is taken. NNM712 while either model is being trained.
+        """
+        with self.busy(), other.busy() if isinstance(other, NNModel) else nullcontext():
+            given = other.parameters.values() if isinstance(other, NNModel) else other
+            taken = self.parameters.take(given, names, mapping)
+        self.trained = True
+        left = [name for name in self.parameters.types if name not in taken]
+        self.log(f"took {len(taken)} parameters" + (f", not {', '.join(left)}" if left else ""))
+        return list(taken)
 
     def serialize(self) -> str:
         """Return the text of the model in canonical form."""
@@ -229,28 +247,12 @@ class NNModel:
 
         `data` is `[rows, features…]`, or block → such an array; the result has the same form.
         `raw` data are in the units of the dataset and are standardised as its training rows were.
+        Sequences may be lists of arrays of different lengths; what has their lengths is a list too.
+
+        Raises `DataError` NNM702, NNM710, NNM711 for data that do not fit.
         """
-        several = isinstance(data, Mapping)
-        given = cast("Mapping[str, Any]", data) if several else {self.inputs()[0]: data}
-        arrays = {name: HostArray.of(values) for name, values in given.items()}
-        rows = len(next(iter(arrays.values())))
-        size = min(batch_size or self._batch_size or PREDICTION_BATCH, rows)
-        if self._predictor is None:
-            self._predictor = await self.create_context(size)
-        elif self._predictor.batch_size != size:
-            self._predictor.set_batch_size(size)
-        parts: dict[str, list[HostArray]] = {name: [] for name in self.outputs()}
-        for start in range(0, rows, size):
-            # The last batch starts earlier, so that every batch is full.
-            first = min(start, rows - size)
-            for name, values in arrays.items():
-                rows_now = values.rows(range(first, first + size))
-                self._predictor.set_data(name, rows_now, raw=raw)
-            await self._predictor.run()
-            for name, fresh in (await self._predictor.read_outputs()).items():
-                parts[name].append(fresh.rows(range(start - first, size)))
-        results = {name: joined(found).public() for name, found in parts.items()}
-        return results if several else results[self.outputs()[0]]
+        size = batch_size or self.batch_size or PREDICTION_BATCH
+        return await self._predictor.predict(data, size, raw=raw)
 
     # Training and testing.
 
@@ -304,7 +306,7 @@ class NNModel:
         settings = resolve(given)
         self.binding()
         if settings["batch_size"] is None:
-            settings["batch_size"] = self._batch_size
+            settings["batch_size"] = self.batch_size
         if settings["seed"] is None:
             settings["seed"] = self.seed
         return settings
@@ -316,9 +318,9 @@ class NNModel:
         """
         binding, losses = self.binding(), self.losses()
         with self.busy():
-            inputs, targets, masks = await self.subset(subset, label_forms(losses))
+            inputs, targets, masks = await binding.whole(subset, label_forms(losses))
             rows = len(next(iter(targets.values())))
-            batch = min(rows, self._batch_size or max(PREDICTION_BATCH, binding.dataset.batch_size))
+            batch = min(rows, self.batch_size or max(PREDICTION_BATCH, binding.dataset.batch_size))
             evaluator = await Evaluator.open(
                 self.network,
                 self.backend,
@@ -332,31 +334,9 @@ class NNModel:
                 found = await evaluator.run(inputs, targets, tensors, masks, outputs=True)
             finally:
                 evaluator.close()
-        reports = {
-            name: assess(
-                binding,
-                objective,
-                losses[name],
-                found.outputs[name],
-                targets[name],
-                masks.get(binding.sequence_of[1].get(name, "")),
-            )
-            for name, objective in self.objectives().items()
-        }
+        found_in = found.outputs, targets, masks
+        reports = assess_all(binding, self.objectives(), losses, *found_in)
         return TestResult(sum(found.losses.values()), found.losses, rows, subset, reports)
-
-    async def subset(
-        self, subset: str, labels: Mapping[str, Labels]
-    ) -> tuple[Arrays, Arrays, Arrays]:
-        """Return inputs, targets and masks of a whole subset, as the graphs take them."""
-        binding = self.binding()
-        if not binding.streams:
-            return *binding.arrays(subset, labels), binding.masks(subset)
-        size = binding.dataset.size(subset)
-        if not size:
-            raise DataError("NNM705", f'subset "{subset}" of {binding.dataset.name} has no rows')
-        blocks = [block async for block in binding.blocks(subset, 0, size, labels)]
-        return blocks[0]
 
     def binding(self) -> DataBinding:
         """Return how the dataset is bound. Raises `DataError` NNM714 if there is none."""

@@ -117,9 +117,34 @@ def _labels(binding: DataBinding | None) -> dict[str, LabelFacts]:
         return {}
     _, outputs, masks = whole_subset(binding.dataset, "training")
     fields = binding.dataset.outputs
+
+    def facts(name: str) -> LabelFacts:
+        # The mask of a name may be that of the input of this name.
+        mask = masks.get(name) if fields[name].sequence else None
+        return label_facts(outputs[name], fields[name], mask)
+
+    return {block: facts(bound.field) for block, bound in binding.outputs.items()}
+
+
+def assess_all(
+    binding: DataBinding,
+    objectives: Mapping[str, Objective],
+    losses: Mapping[str, OutputLoss],
+    outputs: Mapping[str, HostArray],
+    targets: Mapping[str, HostArray],
+    masks: Mapping[str, HostArray],
+) -> dict[str, Report]:
+    """Compare what all outputs deliver with their targets; `masks` are by name of sequence."""
     return {
-        block: label_facts(outputs[bound.field], fields[bound.field], masks.get(bound.field))
-        for block, bound in binding.outputs.items()
+        name: assess(
+            binding,
+            objective,
+            losses[name],
+            outputs[name],
+            targets[name],
+            masks.get(binding.sequence_of[1].get(name, "")),
+        )
+        for name, objective in objectives.items()
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from webnnm.errors import DataError, suggestion
 from webnnm.graph.initialise import initialisers
 from webnnm.graph.vertices import Network
 from webnnm.ops.operator import TensorType
-from webnnm.shapes import Shape, count
+from webnnm.shapes import Shape, count, show
 from webnnm.training.initialisation import initial_bytes, initial_graph
 
 
@@ -79,12 +79,65 @@ class ParameterStore:
 
         Raises `DataError` NNM710 for an unknown name, NNM702 for a wrong size.
         """
+        array = HostArray.of(value, *self.types[self._known(name)])
+        self._backend.write(self.tensors[name], array)
+        self._values[name] = array
+
+    def take(
+        self,
+        given: Mapping[str, Any],
+        names: Iterable[str] | None = None,
+        mapping: Mapping[str, str] | None = None,
+    ) -> dict[str, str]:
+        """Set parameters from others, name → value, and return which: name → name there.
+
+        Of `names` and `mapping` (name there → name here) all are set; without both whatever has
+        the name and the shape of a parameter. Either all of it is set or nothing.
+
+        Raises `DataError` NNM710 for a name that one side lacks, for two values of one parameter
+        and where nothing fits, NNM702 for another shape.
+        """
+        asked = names is not None or mapping is not None
+        wanted = {name: name for name in (names if asked else given) or ()} | dict(mapping or {})
+        found: dict[str, HostArray] = {}
+        origins: dict[str, str] = {}
+        for there, here in wanted.items():
+            if not asked and here not in self.types:
+                continue
+            if there not in given:
+                hint = suggestion(there, given)
+                raise DataError("NNM710", f'no parameter "{there}" is given', hint=hint)
+            type, array = self.types[self._known(here)], HostArray.of(given[there])
+            if array.shape != type.shape:
+                if not asked:
+                    continue
+                raise DataError(
+                    "NNM702",
+                    f'parameter "{here}" is {show(type.shape)}, "{there}" is {show(array.shape)}',
+                    hint="name only those that fit",
+                )
+            if here in found:
+                raise DataError("NNM710", f'"{origins[here]}" and "{there}" both go to "{here}"')
+            found[here], origins[here] = HostArray.of(array, type.dtype), there
+        if not found:
+            raise DataError(
+                "NNM710",
+                f"none of the {len(given)} parameters given has name and shape of one here",
+                hint="mapping={name there: name here}",
+            )
+        for name, array in found.items():
+            self.set(name, array)
+        return origins
+
+    def _known(self, name: str) -> str:
         if name not in self.types:
             hint = suggestion(name, self.types)
             raise DataError("NNM710", f'there is no parameter "{name}"', hint=hint)
-        array = HostArray.of(value, *self.types[name])
-        self._backend.write(self.tensors[name], array)
-        self._values[name] = array
+        return name
+
+    def values(self) -> dict[str, HostArray]:
+        """Return the values of all parameters as of the last read-back."""
+        return dict(self._values)
 
     def value(self, name: str) -> HostArray:
         """Return the value of a parameter as of the last read-back."""

@@ -14,7 +14,7 @@ from webnnm.evaluator import Evaluator
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph
-from webnnm.objectives import assess
+from webnnm.objectives import assess_all
 from webnnm.ops.operator import TensorType
 from webnnm.rows import Rows, epoch_rows
 from webnnm.training.forward import OutputLoss, label_forms
@@ -217,7 +217,9 @@ class ResidentTraining:
                 done += steps
                 yield steps
         finally:
+            # What is being fetched has to end before its source can be closed.
             waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
             await sources.aclose()
 
     def _tables(self, order: list[int], first: int) -> dict[str, HostArray]:
@@ -299,7 +301,7 @@ class ResidentTraining:
         """Return the losses and metrics over the validation subset."""
         model, losses = self._model, self._made.losses
         binding = model.binding()
-        inputs, targets, masks = await model.subset("validation", label_forms(losses))
+        inputs, targets, masks = await binding.whole("validation", label_forms(losses))
         if self._evaluator is None:
             rows = len(next(iter(targets.values())))
             self._evaluator = await Evaluator.open(
@@ -313,10 +315,9 @@ class ResidentTraining:
         parameters = self._parameters(self.current)
         found = await self._evaluator.run(inputs, targets, parameters, masks, outputs=True)
         metrics: dict[str, float] = {}
-        for name, objective in model.objectives().items():
-            mask = masks.get(binding.sequence_of[1].get(name, ""))
-            outputs = found.outputs[name]
-            report = assess(binding, objective, losses[name], outputs, targets[name], mask)
+        found_in = found.outputs, targets, masks
+        reports = assess_all(binding, model.objectives(), losses, *found_in)
+        for name, report in reports.items():
             word = "r2" if hasattr(report, "r2") else "accuracy"
             value = getattr(report, word, None)
             if value is not None:

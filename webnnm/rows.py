@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,11 +81,8 @@ async def training_rows(
         held, table = count, steps
     else:
         held, table = STREAM_STEPS * batch, STREAM_STEPS
-        source = binding.blocks("training", 0, min(count, batch), labels)
-        try:
+        async with aclosing(binding.blocks("training", 0, min(count, batch), labels)) as source:
             first = await anext(source)
-        finally:
-            await source.aclose()  # type: ignore[attr-defined]
         data = _named(*first, dtypes)
 
     def types(prefix: str) -> dict[str, TensorType]:
@@ -120,11 +118,12 @@ async def epoch_rows(rows: Rows, epoch: int, settings: Mapping[str, Any]) -> Asy
             data = _named(*binding.bound(*changed, rows.labels), {}, rows.dtypes)
         yield Block(data, list(binding.order("training", epoch, settings["shuffle"], seed)))
         return
-    async for inputs, targets, masks in binding.blocks("training", epoch, rows.held, rows.labels):
-        data = _named(inputs, targets, masks, rows.dtypes)
-        count = len(next(iter(targets.values())))
-        filled = {name: take(array, range(count), rows.held) for name, array in data.items()}
-        yield Block(filled, list(range(count)))
+    async with aclosing(binding.blocks("training", epoch, rows.held, rows.labels)) as blocks:
+        async for inputs, targets, masks in blocks:
+            data = _named(inputs, targets, masks, rows.dtypes)
+            count = len(next(iter(targets.values())))
+            filled = {name: take(array, range(count), rows.held) for name, array in data.items()}
+            yield Block(filled, list(range(count)))
 
 
 def _named(

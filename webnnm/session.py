@@ -139,7 +139,8 @@ class Training:
                 break
             history.epochs.append(record)
             criterion = self._criterion(record)
-            if criterion is not None and self._improves(criterion):
+            # Without a number, as where every batch overflowed, an epoch cannot be the best one.
+            if criterion is not None and math.isfinite(criterion) and self._improves(criterion):
                 history.best_loss, history.best_epoch = criterion, epoch
                 run.keep_best()
             self._reporter.update(record)
@@ -209,6 +210,8 @@ class Training:
         updates = -(-steps // self._settings["accumulate"])
         overflows = int(v.get("overflows", 0))
         clipped = v.get("clipped")
+        if overflows >= updates:  # no batch counted
+            losses = dict.fromkeys(losses, math.nan)
         return EpochRecord(
             epoch,
             self._settings["epochs"],
@@ -245,6 +248,9 @@ class Training:
             return
         step, where, largest = await run.first_bad(replay=not scaled)
         batch = step - first + (not scaled)
+        if scaled:  # the streak has gone on since, to the end of the chunk
+            since = int(totals.values["streak"]) - MOST_OVERFLOWS
+            batch = max(1, batch - since * self._settings["accumulate"])
         rate = run.schedule.at(min(step + 1, run.schedule.total))
         found = (
             f"the first value that is not finite is in {where}"

@@ -14,16 +14,25 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 PUBLIC = [
     "BackendError",
+    "CSVDataset",
     "ContextLost",
     "DataError",
     "Dataset",
+    "EpochRecord",
+    "Finding",
     "GraphBuilder",
     "History",
+    "ImageDataset",
     "IrisDataset",
     "ModelError",
     "NNModel",
     "NotationError",
+    "Review",
+    "StreamDataset",
+    "TableDataset",
     "TestResult",
+    "TextDataset",
+    "Training",
     "WebNNMError",
     "__version__",
     "backend",
@@ -33,6 +42,7 @@ PUBLIC = [
     "gradients",
     "parse",
     "probe",
+    "review",
 ]
 
 

@@ -32,7 +32,7 @@ LAYERS = (
         "texts",
     ),
     ("eager", "evaluation", "tracing", "progress"),
-    ("creation", "objectives", "rows"),
+    ("creation", "objectives", "prediction", "rows"),
     ("facts", "resident"),
     ("reviewing", "scout"),
     ("preparation",),
