@@ -20,6 +20,8 @@ from tools.common import ROOT, fail, fingerprint, step
 FOLDER = ROOT / "dist" / "page"
 INIT = "webnnm/__init__.py"
 ARCHIVE = "webnnm/modules.zip"
+DESKTOP = ("webnnm/__main__.py", "webnnm/cli.py")
+"""The command line, which no page has."""
 SEARCH = '\n__path__.append(__path__[0]+"/modules.zip/webnnm")\n'
 
 
@@ -58,13 +60,14 @@ def _write(source: Path, target: Path) -> None:
                 slim.writestr(entry, lines, ZIP_DEFLATED)
             elif entry.filename == INIT:
                 add(entry, (slimmed(whole.read(entry).decode()) + SEARCH).encode())
-            elif not _is_archived(entry.filename):
+            elif not _is_archived(entry.filename) and entry.filename not in DESKTOP:
                 add(entry, whole.read(entry))
 
 
 def _is_archived(name: str) -> bool:
     """Tell whether a file goes into the archive; the bridge stays out, for the browser loads it."""
-    return name.startswith("webnnm/") and name != INIT and "/_bridge/" not in name
+    own = name.startswith("webnnm/") and name not in (INIT, *DESKTOP)
+    return own and "/_bridge/" not in name
 
 
 def _archive(whole: ZipFile) -> bytes:

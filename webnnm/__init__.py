@@ -9,8 +9,13 @@ if TYPE_CHECKING:
     from webnnm.autodiff import gradients as gradients
     from webnnm.backends.probe import probe as probe
     from webnnm.backends.selection import backend as backend
+    from webnnm.data.csv_dataset import CSVDataset as CSVDataset
     from webnnm.data.dataset import Dataset as Dataset
+    from webnnm.data.images import ImageDataset as ImageDataset
     from webnnm.data.iris import IrisDataset as IrisDataset
+    from webnnm.data.stream import StreamDataset as StreamDataset
+    from webnnm.data.table_dataset import TableDataset as TableDataset
+    from webnnm.data.text import TextDataset as TextDataset
     from webnnm.errors import BackendError as BackendError
     from webnnm.errors import ContextLost as ContextLost
     from webnnm.errors import DataError as DataError
@@ -18,11 +23,16 @@ if TYPE_CHECKING:
     from webnnm.errors import NotationError as NotationError
     from webnnm.errors import WebNNMError as WebNNMError
     from webnnm.evaluation import TestResult as TestResult
+    from webnnm.expert.finding import Finding as Finding
+    from webnnm.expert.review import Review as Review
     from webnnm.graph.builder import GraphBuilder as GraphBuilder
+    from webnnm.history import EpochRecord as EpochRecord
     from webnnm.history import History as History
     from webnnm.model import NNModel as NNModel
     from webnnm.notation import parse as parse
     from webnnm.ops.composite import composite as composite
+    from webnnm.reviewing import review as review
+    from webnnm.session import Training as Training
     from webnnm.texts import check as check
     from webnnm.texts import format_model as format_model
 
@@ -30,16 +40,25 @@ __version__ = "0.1.0"
 
 _HOME = {
     "BackendError": "errors",
+    "CSVDataset": "data.csv_dataset",
     "ContextLost": "errors",
     "DataError": "errors",
     "Dataset": "data.dataset",
+    "EpochRecord": "history",
+    "Finding": "expert.finding",
     "GraphBuilder": "graph.builder",
     "History": "history",
+    "ImageDataset": "data.images",
     "IrisDataset": "data.iris",
     "ModelError": "errors",
     "NNModel": "model",
     "NotationError": "errors",
+    "Review": "expert.review",
+    "StreamDataset": "data.stream",
+    "TableDataset": "data.table_dataset",
     "TestResult": "evaluation",
+    "TextDataset": "data.text",
+    "Training": "session",
     "WebNNMError": "errors",
     "backend": "backends.selection",
     "check": "texts",
@@ -48,6 +67,7 @@ _HOME = {
     "gradients": "autodiff",
     "parse": "notation",
     "probe": "backends.probe",
+    "review": "reviewing",
 }
 """Public name → module. Names are imported on first use: a page pays only for what it touches."""
 

@@ -25,7 +25,7 @@ from webnnm.training.freezing import multipliers
 
 def gather_facts(
     network: Network,
-    backend: Backend,
+    backend: Backend | None,
     binding: DataBinding | None,
     outputs: Mapping[str, Objective],
     *,
@@ -38,7 +38,8 @@ def gather_facts(
 ) -> Facts:
     """Return what is known of a model before it is trained.
 
-    `data` are the facts of the dataset if they were gathered before, as they take a while.
+    `backend` is None where nothing runs the model yet; `data` are the facts of the dataset if they
+    were gathered before, as they take a while.
     """
     learning = multipliers(network, settings.get("freeze", 0.0))
     return Facts(
@@ -59,7 +60,9 @@ def gather_facts(
         ],
         data=data or data_facts(binding),
         device=DeviceFacts(
-            backend=backend.name, device_type=device_type, rewrites=backend.rewrites
+            backend=backend.name if backend else "",
+            device_type=device_type,
+            rewrites=backend.rewrites if backend else (),
         ),
         scouting=scouting or ScoutingFacts(),
         learning=sum(

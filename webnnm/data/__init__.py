@@ -1,9 +1,42 @@
-"""Datasets: arrays in memory divided into subsets, delivered in batches."""
+"""Datasets: arrays in memory divided into subsets, tables, images, texts, streams."""
 
-from webnnm.data.batch import Batch
-from webnnm.data.dataset import Dataset
-from webnnm.data.field import Field
-from webnnm.data.iris import IrisDataset
-from webnnm.data.standardize import Standardization
+from __future__ import annotations
 
-__all__ = ["Batch", "Dataset", "Field", "IrisDataset", "Standardization"]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from webnnm.data.batch import Batch as Batch
+    from webnnm.data.csv_dataset import CSVDataset as CSVDataset
+    from webnnm.data.dataset import Dataset as Dataset
+    from webnnm.data.field import Field as Field
+    from webnnm.data.images import ImageDataset as ImageDataset
+    from webnnm.data.iris import IrisDataset as IrisDataset
+    from webnnm.data.standardize import Standardization as Standardization
+    from webnnm.data.stream import StreamDataset as StreamDataset
+    from webnnm.data.table_dataset import TableDataset as TableDataset
+    from webnnm.data.text import TextDataset as TextDataset
+
+_HOME = {
+    "Batch": "batch",
+    "CSVDataset": "csv_dataset",
+    "Dataset": "dataset",
+    "Field": "field",
+    "ImageDataset": "images",
+    "IrisDataset": "iris",
+    "Standardization": "standardize",
+    "StreamDataset": "stream",
+    "TableDataset": "table_dataset",
+    "TextDataset": "text",
+}
+"""Public name → module. Names are imported on first use: a page pays only for what it touches."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'webnnm.data' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"webnnm.data.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOME)

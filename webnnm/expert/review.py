@@ -55,20 +55,25 @@ class Review:
         notes = [f.id for f in self.findings if f.severity == SEVERITIES[-1]]
         if notes:
             lines.append(f"notes {', '.join(notes)}: see review()")
-        chosen = [
-            f"{name} {self.settings[name]} ({origin})"
-            for name, origin in self.origins.items()
-            if origin not in ("given", "default") and _shown(self.settings[name])
-        ]
+        chosen = [text for text in self._decided() if not text.endswith("(given)")]
         return [*lines, f"settings: {', '.join(chosen)}"] if chosen else lines
 
     def __str__(self) -> str:
         lines = self._grouped(SEVERITIES)
         shown = {name: value for name, value in self.settings.items() if _shown(value)}
         if shown:
-            lines.append("Settings")
-            lines += [f"  {name} {value} ({self.origins[name]})" for name, value in shown.items()]
+            usual = [f"{n} {value}" for n, value in shown.items() if self.origins[n] == "default"]
+            lines += ["Settings", *(f"  {text}" for text in self._decided())]
+            lines += [f"  default: {', '.join(usual)}"] * bool(usual)
         return "\n".join(lines)
+
+    def _decided(self) -> list[str]:
+        """Return the settings that somebody decided, with who did."""
+        return [
+            f"{name} {self.settings[name]} ({origin})"
+            for name, origin in self.origins.items()
+            if origin != "default" and _shown(self.settings[name])
+        ]
 
     def _grouped(self, severities: Sequence[str]) -> list[str]:
         lines: list[str] = []
@@ -89,7 +94,7 @@ class Review:
 
 
 def _shown(value: Any) -> bool:
-    return value is not None and not callable(value)
+    return value is not None and value != () and not callable(value)
 
 
 def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
@@ -104,9 +109,8 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
       warning E404 line 1, column 49: dropout1 drops 80%
         → Drop at most 70 %.
     Settings
-      optimizer rlion (default)
       lr 0.01 (default of rlion)
-      gradient_clipping off (default)
+      default: optimizer rlion, gradient_clipping off
 
     Raises `DataError` NNM703 for an unknown rule.
     """

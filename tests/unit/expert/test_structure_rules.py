@@ -110,9 +110,9 @@ CASES = [
     Case("E304", facts(DEEP), "depth 20", facts(RESIDUAL)),
     Case(
         "E305",
-        facts(IRIS, {"lr": 0.1}),
-        "lr 0.1 is 20 times the default 0.005 of sgdm",
-        facts(IRIS, {"lr": 0.05}),
+        facts(IRIS, {"lr": 0.5}),
+        "lr 0.5 is 25 times the default 0.02 of sgdm",
+        facts(IRIS, {"lr": 0.2}),
     ),
     Case(
         "E306",
