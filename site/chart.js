@@ -18,7 +18,7 @@ const WHOLE = [1, 10, 100, 1000, 10000].flatMap((unit) => [unit, 2 * unit, 5 * u
 const holder = document.querySelector("#chart");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let epochs = 200;
-let data = [[], []];
+let data = [[], [], []];
 let plot = null;
 let timer = 0;
 
@@ -36,6 +36,7 @@ function make() {
     ticks: { show: false },
   };
   const line = { label: "loss", stroke: colour("--chart-line"), width: 2, points: { show: false } };
+  const dashed = { label: "validation", stroke: colour("--chart-text"), dash: [6, 4] };
   plot = new uPlot(
     {
       width: holder.clientWidth,
@@ -48,7 +49,7 @@ function make() {
         y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] },
       },
       axes: [{ ...axis, size: 28, incrs: WHOLE }, { ...axis, size: 44 }],
-      series: [{ label: "epoch" }, line],
+      series: [{ label: "epoch" }, line, { ...line, ...dashed, spanGaps: true }],
     },
     data,
     holder,
@@ -63,16 +64,18 @@ function draw() {
 /** Empty the chart for a training of so many epochs. @param {number} count */
 export function reset(count) {
   epochs = count;
-  data = [[], []];
+  data = [[], [], []];
   draw();
 }
 
-/** Add epochs: a JSON list of [epoch, loss]; those already there are left out. @param {string} text */
+/**
+ * Add epochs: a JSON list of [epoch, loss, validation loss or null]; those already there are left
+ * out. @param {string} text
+ */
 export function add(text) {
-  for (const [epoch, loss] of JSON.parse(text)) {
-    if (epoch <= (data[0].at(-1) ?? 0)) continue;
-    data[0].push(epoch);
-    data[1].push(loss);
+  for (const record of JSON.parse(text)) {
+    if (record[0] <= (data[0].at(-1) ?? 0)) continue;
+    record.forEach((number, column) => data[column].push(number));
   }
   timer ||= setTimeout(draw, PAUSE);
 }

@@ -1,9 +1,9 @@
 """The Iris page: reads the form, shows progress and result. trainer.py does the work."""
 
 import json
-import time
 from uuid import uuid4
 
+import findings
 import page
 from page import element, make, table
 from pyscript import create_named_worker, ffi, when, window
@@ -40,6 +40,7 @@ async def train(event):
             source=editor.text,
             seed=int(element("seed").value or 0),
             standardize=element("standardize").checked,
+            validate=element("validate").checked,
             hyperparameters=hyperparameters,
             channel=CHANNEL,
         )
@@ -55,15 +56,15 @@ async def train(event):
 
 def begin():
     """Set the page up for a training."""
-    global began, training
-    began, training = time.monotonic(), True
+    global training
+    training = True
     page.clear_error()
     page.log(f"training {'in a worker' if in_worker else 'in the page'}")
     chart.reset(epochs)
     element("progress").max, element("progress").value = epochs, 0
-    element("progress-text").textContent = "Compiling the model …"
+    element("progress-text").textContent = "Reviewing the model, looking for a good start …"
     element("result").removeAttribute("data-done")
-    element("result").hidden = element("try").disabled = True
+    element("result").hidden = element("review").hidden = element("try").disabled = True
     announce("Training has begun.")
 
 
@@ -96,21 +97,27 @@ def hear(event):
     message = json.loads(event.data)
     if "log" in message:
         page.log(message["log"])
-    elif training:
+    elif not training:
+        return
+    elif "review" in message:
+        findings.show(message["review"], editor)
+        announce(f"The review found: {element('review-summary').textContent}")
+    else:
         if element("stop").disabled:
             allow_stop()
         chart.add(json.dumps(message["epochs"]))
-        progress(*message["epochs"][-1])
+        progress(*message["epochs"][-1], message["metrics"], message["left"])
 
 
-def progress(epoch, loss):
-    """Show how far the training is, and how long it will take at this pace."""
+def progress(epoch, loss, val_loss, metrics, left):
+    """Show how far the training is, and how many seconds it is expected to take yet."""
     bar = element("progress")
     quarters_before, bar.value = 4 * int(bar.value) // epochs, epoch
-    left = (time.monotonic() - began) / epoch * (epochs - epoch)
-    text = f"Epoch {epoch} of {epochs} · loss {loss:.4f}"
-    element("progress-text").textContent = f"{text} · {left:.0f} s left" if epoch < epochs else text
-    state = json.dumps({"epoch": epoch, "epochs": epochs, "loss": loss})
+    numbers = {"loss": loss} | ({} if val_loss is None else {"validation": val_loss}) | metrics
+    told = [f"{name} {value:.4f}" for name, value in numbers.items()]
+    told += [f"{left:.0f} s left"] if left is not None and epoch < epochs else []
+    element("progress-text").textContent = " · ".join([f"Epoch {epoch} of {epochs}", *told])
+    state = json.dumps({"epoch": epoch, "epochs": epochs, "loss": loss, "val_loss": val_loss})
     window.console.log(f"webnnm:progress {state}")
     if 4 * epoch // epochs > quarters_before:
         announce(f"Epoch {epoch} of {epochs}, loss {loss:.3f}.")
@@ -119,14 +126,19 @@ def progress(epoch, loss):
 def show(result):
     """Show the test result, and open the form that asks the trained model."""
     backend = page.where(result["backend"], result["device"])
-    done, labels = len(result["losses"]), result["labels"]
-    chart.add(json.dumps(list(enumerate(result["losses"], 1))))
+    records, labels = result["epochs"], result["labels"]
+    done = len(records)
+    chart.add(json.dumps(records))
+    findings.show(result["review"], editor)
     if done:
         element("progress").value = done
-        first, last = result["losses"][0], result["losses"][-1]
+        _, last, val_loss = records[-1]
         how = ENDINGS.get(result["stopped"], result["stopped"])
-        element("progress-text").textContent = f"Epoch {done} of {epochs} · loss {last:.4f} · {how}"
-        chart.describe(f"Training loss from {first:.3f} to {last:.3f} in {done} epochs")
+        told = f"loss {last:.4f}" + ("" if val_loss is None else f" · validation {val_loss:.4f}")
+        element("progress-text").textContent = f"Epoch {done} of {epochs} · {told} · {how}"
+        words = f"Training loss from {records[0][1]:.3f} to {last:.3f} in {done} epochs"
+        words += "" if val_loss is None else f", validation loss {val_loss:.3f} at the end"
+        chart.describe(words)
     accuracy = f"{100 * result['accuracy']:.1f} %"
     element("accuracy").textContent = accuracy
     element("samples").textContent = f"of {result['samples']} flowers that training never saw"

@@ -129,19 +129,27 @@ class Editor:
         """Return an error with its place, its excerpt, and its hint."""
         box = make("div", class_="problem")
         excerpt = [line[4:] for line in str(error).split("\n") if line.startswith("    ")]
-        place = make("button", f"Line {error.line}:{error.column}", type="button")
-        when("click", place)(lambda event: self.go_to(error))
         head = make("p")
-        head.append(place, f" {error.message} ", make("small", error.code))
+        head.append(
+            self.place(error.line, error.column), f" {error.message} ", make("small", error.code)
+        )
         box.append(head, make("pre", "\n".join(excerpt), aria_hidden="true"))
         if error.hint:
             box.append(make("p", f"Hint: {error.hint}"))
         return box
 
-    def go_to(self, error):
-        """Put the cursor at an error."""
+    def place(self, line, column):
+        """Return a button that leads to a place of the text."""
+        button = make("button", f"Line {line}:{column}", type="button", class_="place")
+        when("click", button)(lambda event: self.go_to(line, column))
+        return button
+
+    def go_to(self, line, column):
+        """Put the cursor at a line and column, both from 1."""
+        before = "".join(self.text.splitlines(keepends=True)[: line - 1])
+        before += self.text[len(before) :][: column - 1]
         # Browsers count UTF-16 units, Python code points.
-        start = len(self.text[: error.span.start].encode("utf-16-le")) // 2
+        start = len(before.encode("utf-16-le")) // 2
         self.area.focus()
         self.area.setSelectionRange(start, start + 1)
 

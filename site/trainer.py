@@ -4,18 +4,21 @@ Requests and answers are JSON, which crosses to a worker and back unchanged.
 """
 
 import json
-import time
 
 from webnnm import IrisDataset, NNModel, WebNNMError
 
 __export__ = ["classify", "pause", "resume", "stop", "train"]
 
-SECONDS_BETWEEN_MESSAGES = 0.1
+SPLITS = {False: (0.7, 0, 0.3), True: (0.7, 0.15, 0.15)}
 model = dataset = training = None
 
 
 class Messages:
-    """Pushes log lines and epochs to whoever listens on a channel; without a name, to nobody."""
+    """Pushes what a training tells to whoever listens on a channel; without a name, to nobody.
+
+    It shows the progress of the training as `webnnm.progress` has it: `update` is called every 0.1
+    seconds at most. Notes reach the log anyway, and the answer of `train` tells how it ended.
+    """
 
     def __init__(self, name):
         self.channel = None
@@ -24,7 +27,7 @@ class Messages:
 
             self.channel = BroadcastChannel.new(name)
         self.epochs = []
-        self.sent = time.monotonic()
+        self.reviewed = False
 
     def send(self, **message):
         """Send a message."""
@@ -36,17 +39,48 @@ class Messages:
         self.send(log=text)
 
     def epoch(self, record):
-        """Send an epoch, together with others if they follow quickly."""
-        self.epochs.append([record.epoch, record.loss])
-        now = time.monotonic()
-        if now - self.sent >= SECONDS_BETWEEN_MESSAGES or record.epoch == record.epochs:
-            self.send(epochs=self.epochs)
-            self.epochs, self.sent = [], now
+        """Keep an epoch for the next message."""
+        self.epochs.append([record.epoch, record.loss, record.val_loss])
+
+    def begin(self, *_):
+        """Nothing yet."""
+
+    note = end = begin
+
+    def update(self, record, eta_seconds):
+        """Send the epochs since the last message; with the first ones, what the review found."""
+        if not self.reviewed:
+            self.reviewed = True
+            self.send(review=review_of(training.history))
+        self.epoch(record)
+        self.send(epochs=self.epochs, left=eta_seconds, metrics=record.val_metrics)
+        self.epochs = []
 
     def close(self):
         """Close the channel; what was sent still arrives."""
         if self.channel:
             self.channel.close()
+
+
+def review_of(history):
+    """Return findings, scouting, and every setting with its value and origin."""
+    told = history.to_dict()
+    settings = dict(told["settings"])
+    settings |= {f"{name}:loss": loss["loss"] for name, loss in told["loss_settings"].items()}
+    origins = told["chosen"]
+    scouting = told["scouting"]
+    if scouting:
+        tried = scouting["candidates"]
+        scouting = {"starts": len(tried), **tried[scouting["best"]]}
+    return {
+        "findings": told["findings"],
+        "scouting": scouting,
+        "settings": [
+            [name, value, origins[name]]
+            for name, value in settings.items()
+            if value not in (None, []) and name in origins and name != "progress"
+        ],
+    }
 
 
 async def train(request):
@@ -58,11 +92,14 @@ async def train(request):
         model.close()
         model = None
     try:
-        dataset = await IrisDataset.create(standardize=wanted["standardize"])
+        split = SPLITS[wanted.get("validate", False)]
+        dataset = await IrisDataset.create(standardize=wanted["standardize"], split=split)
         model = await NNModel.create(
             source=wanted["source"], dataset=dataset, seed=wanted["seed"], log=messages.log
         )
-        training = model.train(wanted["hyperparameters"], on_epoch=messages.epoch)
+        training = model.train(
+            wanted["hyperparameters"], on_epoch=messages.epoch, progress=messages
+        )
         history = await training
         result = await model.test()
     except WebNNMError as error:
@@ -81,7 +118,8 @@ async def train(request):
             "recall": result.recall,
             "f1": result.f1,
             "support": result.support,
-            "losses": history.losses,
+            "epochs": [[r.epoch, r.loss, r.val_loss] for r in history.epochs],
+            "review": review_of(history),
             "best_epoch": history.best_epoch,
             "seconds": history.seconds,
             "stopped": history.stopped,

@@ -15,8 +15,9 @@ def hear(event):
     message = json.loads(event.data)
     if "log" in message:
         log(message["log"])
+    if "epochs" not in message:
         return
-    epoch, loss = message["epochs"][-1]
+    epoch, loss, _ = message["epochs"][-1]
     element("progress").value = epoch
     element("progress-text").textContent = f"Epoch {epoch} of {EPOCHS} · loss {loss:.4f}"
 

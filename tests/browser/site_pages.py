@@ -28,7 +28,11 @@ async def train_iris(page: Any, *, epochs: int = 60, **fields: str) -> Any:
             await field.select_option(value)
         else:
             await field.fill(value)
-    await page.locator("#train:enabled").click()
+    train = page.locator("#train:enabled")
+    await train.wait_for()
+    # What an earlier training showed is not the result of this one.
+    await page.locator("#result").evaluate("result => delete result.dataset.done")
+    await train.click()
     return await result_of(page)
 
 

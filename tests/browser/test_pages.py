@@ -142,6 +142,55 @@ async def test_iris_answers_with_the_parameters_of_the_last_training(
 
 
 @in_one_browser
+async def test_findings_settings_and_validation_are_shown(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_site_page(page, site_url, "iris.html")
+    assert await page.locator("#review").is_hidden()
+    await page.locator("#standardize").uncheck()
+    await train_iris(page, epochs=100, lr="0.3")
+    summary = await page.locator("#review-summary").text_content()
+    assert "3 warnings, 1 advice" in summary
+    findings = page.locator("#findings .finding")
+    told = {(await f.locator("small").text_content()): f for f in await findings.all()}
+    assert {"E111", "E305", "E603", "E606", "E607"} <= set(told)
+    far = await told["E603"].text_content()
+    assert far.startswith("Warning: 3 of 4 features")
+    assert "To do: Standardise the inputs" in far
+    assert await told["E603"].get_attribute("class") == "finding warning"
+    area = page.locator("#findings .area", has_text="Stability")
+    assert "E305" in await area.text_content() and "E603" not in await area.text_content()
+    await told["E603"].get_by_role("button", name="Line 3:7").click()
+    selected = "area => area.value.slice(area.selectionStart).split('\\n')[0]"
+    source = page.locator("#source")
+    assert await source.evaluate(selected) == "input shape=[4];"
+    assert "Scouting tried 100 starts" in await page.locator("#scouting").text_content()
+    await page.locator("#review summary").click()
+    rows = await page.locator("#settings tbody tr").all_inner_texts()
+    settings = {name: (value, origin) for name, value, origin in (r.split("\t") for r in rows)}
+    assert settings["epochs"] == ("100", "given")
+    assert settings["lr"] == ("0.3", "given")
+    assert settings["beta1"] == ("0.9", "default of rlion")
+    assert settings["shuffle"] == ("true", "default")
+    assert settings["model:loss"] == ("CCE", "given")
+    assert await page.evaluate(ACCESSIBILITY) == []
+    await page.set_viewport_size({"width": 360, "height": 740})
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+    await page.emulate_media(reduced_motion="reduce")
+    for scheme in ("light", "dark"):
+        await page.emulate_media(color_scheme=scheme)
+        assert await page.evaluate(CONTRAST) == []
+    await page.locator("#standardize").check()
+    await page.locator("#validate").check()
+    await train_iris(page, epochs=100)
+    left = await page.locator("#findings small").all_text_contents()
+    assert not {"E603", "E607"} & set(left), "the remedies were applied"
+    assert "validation" in await page.locator("#progress-text").text_content()
+    assert "validation loss" in await page.locator("#chart").get_attribute("aria-label")
+    assert "of 21 flowers" in await page.locator("#samples").text_content()
+
+
+@in_one_browser
 async def test_diagnostics_come_and_go(page: Any, site_url: str, project: Any) -> None:
     await open_site_page(page, site_url, "iris.html")
     source, diagnostics = page.locator("#source"), page.locator("#diagnostics")
@@ -217,7 +266,7 @@ async def test_keyboard_alone_is_enough(page: Any, site_url: str, project: Any) 
             await page.keyboard.type("20")
         if order[-1] == "train":
             break
-    fields = ["source", "epochs", "optimizer", "lr", "seed", "standardize", "train"]
+    fields = ["source", "epochs", "optimizer", "lr", "seed", "standardize", "validate", "train"]
     assert [name for name in order if name in fields] == fields
     outline = "getComputedStyle(document.activeElement).outlineStyle"
     assert await page.evaluate(outline) == "solid"
