@@ -6,7 +6,7 @@ SETUP := $(PYTHON) -m tools.setup
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test operators parity serve wheel release-wheel lint bench clean
+.PHONY: help setup demo test operators parity quality serve wheel release-wheel lint bench clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -29,6 +29,9 @@ operators: ## record the conformance of both backends, write docs/operators.md a
 
 parity: ## compare operators, gradients and training with PyTorch, which it installs into .cache
 	@$(PYTHON) -m tools.parity live $(ARGS)
+
+quality: ## accuracy with default settings, beside scikit-learn, which it installs into .cache
+	@$(PYTHON) -m tools.quality quality $(ARGS)
 
 .PHONY: parity-fixtures
 parity-fixtures: ## write the fixtures of tests/parity anew from PyTorch

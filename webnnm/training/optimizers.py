@@ -118,7 +118,7 @@ _ALL = (
     Optimizer(
         name="rlion",
         slots=("v",),
-        rate=1e-2,
+        rate=5e-2,
         weight_decay=0.01,
         update=_lion(_softsign),
         defaults={**_LION, "alpha": 10.0},
@@ -127,7 +127,7 @@ _ALL = (
     Optimizer(
         name="lion",
         slots=("v",),
-        rate=1e-3,
+        rate=1e-2,
         weight_decay=0.01,
         update=_lion(lambda b, c, _: b.sign(c)),
         defaults=_LION,
@@ -136,7 +136,7 @@ _ALL = (
     Optimizer(
         name="nesterov",
         slots=("v",),
-        rate=1e-2,
+        rate=2e-2,
         weight_decay=1e-4,
         update=_momentum(nesterov=True),
         defaults={"momentum_factor": 0.9},
@@ -145,7 +145,7 @@ _ALL = (
     Optimizer(
         name="sgdm",
         slots=("v",),
-        rate=5e-3,
+        rate=2e-2,
         weight_decay=1e-4,
         update=_momentum(nesterov=False),
         defaults={"momentum_factor": 0.9},
@@ -153,7 +153,7 @@ _ALL = (
     Optimizer(
         name="adam",
         slots=("m", "v"),
-        rate=1e-3,
+        rate=1e-2,
         weight_decay=0.0,
         update=_adam(decoupled=False),
         defaults=_ADAM,
@@ -162,7 +162,7 @@ _ALL = (
     Optimizer(
         name="adamw",
         slots=("m", "v"),
-        rate=1e-3,
+        rate=1e-2,
         weight_decay=0.01,
         update=_adam(decoupled=True),
         defaults=_ADAM,
