@@ -136,7 +136,7 @@ class History:
         missing.
         """
         found = _known(cls, values)
-        found["epochs"] = [EpochRecord(**_known(EpochRecord, r)) for r in found.get("epochs", ())]
+        found["epochs"] = [_record(r) for r in found.get("epochs", ())]
         if found.get("best_loss") is None:
             found["best_loss"] = math.inf
         return cls(**found)
@@ -259,6 +259,17 @@ def _known(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
             hint="give what History.to_dict returned",
         )
     return {f.name: values[f.name] for f in entries if f.name in values}
+
+
+def _record(values: Mapping[str, Any]) -> EpochRecord:
+    """Return a record again; JSON has null for a loss that was no number."""
+    found = _known(EpochRecord, values)
+    for name in ("losses", "val_losses", "val_metrics"):
+        numbers: dict[str, float | None] = found.get(name) or {}
+        found[name] = {key: math.nan if n is None else n for key, n in numbers.items()}
+    if found["loss"] is None:
+        found["loss"] = math.nan
+    return EpochRecord(**found)
 
 
 def _written(text: str, path: str | PathLike[str] | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from webnnm.arrays import HostArray
+from webnnm.dtypes import DataType
 from webnnm.errors import DataError, suggestion
 from webnnm.history import History, plain
 from webnnm.reviewing import half_network
@@ -67,7 +68,7 @@ async def prepare(
         name: plain({"loss": o.loss.name, "reason": o.reason, **asdict(o.settings)})
         for name, o in losses.items()
     }
-    dtypes = {vertex.block: vertex.dtype for vertex in model.training_network.inputs}
+    dtypes: dict[str, DataType] = {v.block: v.dtype for v in model.training_network.inputs}
     rows = await training_rows(model.binding(), label_forms(losses), settings["batch_size"], dtypes)
     return losses, _step_settings(model, settings, losses, rows), rows
 

@@ -232,7 +232,7 @@ class _Trial:
         for step in range(trials + 1):
             results = {**self._banks[step % 2], FIGURES: self._figures[min(step, 1)]}
             backend.dispatch(self._probe, self._data | given, results)
-            given = self._fixed | self._banks[step % 2]
+            given |= self._banks[step % 2]
         before, after = await backend.read(self._figures[0], self._figures[min(trials, 1)])
         names = self._step.names
         figures = dict(zip(names, before.values(), strict=True))

@@ -68,7 +68,7 @@ def _number(
 
 def _word(default: str, words: Iterable[str], *aliases: str, **others: str) -> Hyperparameter:
     """One of some words in any case, with further words for some of them; flags are on and off."""
-    words = tuple(words)
+    words = tuple(dict.fromkeys(words))
     known = {word.lower(): word for word in words} | others
 
     def read(value: Any) -> str:
@@ -179,7 +179,7 @@ def given(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
         hyperparameter = HYPERPARAMETERS[name]
         try:
             found[name] = hyperparameter.read(value)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             hint = f"give {hyperparameter.range}"
             raise DataError("NNM704", f"{word} is {value!r}", hint=hint) from error
     return found

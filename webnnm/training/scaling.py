@@ -30,14 +30,18 @@ def next_scale(
     """Return the next state: S doubles after so many clean batches, an overflow halves it.
 
     Micikevicius et al. 2018, "Mixed Precision Training", section 3.2. S stays within 1 … 2²⁴.
+    Once it has reached `MOST_OVERFLOWS` the streak counts on whatever comes, so that the host,
+    which looks at the end of a chunk, finds it and when it was.
     """
     scale = state[SCALE]
     zero, one = b.constant(0, "float32"), b.constant(1, "float32")
     count = state[CLEAN] + 1
     due = b.greater_or_equal(count, b.constant(growth_interval, "float32"))
     grown = b.where(due, b.min(scale * 2, b.constant(LARGEST_SCALE, "float32")), scale)
+    short = b.lesser(state[STREAK], b.constant(MOST_OVERFLOWS, "float32"))
+    ends = b.logical_and(clean, short)
     return {
         SCALE: b.where(clean, grown, b.max(scale * 0.5, one)),
         CLEAN: b.where(b.logical_and(clean, b.logical_not(due)), count, zero),
-        STREAK: b.where(clean, zero, state[STREAK] + 1),
+        STREAK: b.where(ends, zero, state[STREAK] + 1),
     }

@@ -148,9 +148,14 @@ def apply_update(
             state[_state_name(name)] = new
             state |= dict(zip(slots, moved, strict=True))
     state = _when(lowered, state, clean, due)
+    if due is not None and "clipped" in sums:
+        sums["clipped"] = sums["clipped"] * due
     if clean is not None:
         state |= _next_scaling(lowered, scaling, clean, due, s.growth_interval)
-        skipped = one - b.cast(clean, type="float32")
+        kept = b.cast(clean, type="float32")
+        if "clipped" in sums:
+            sums["clipped"] = sums["clipped"] * kept
+        skipped = one - kept
         sums["overflows"] = skipped if due is None else skipped * due
         latest |= {"scale": state[SCALE], "streak": state[STREAK]}
     return Applied(state, clean, norm, raw, sums, latest)

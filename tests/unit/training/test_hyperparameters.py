@@ -7,107 +7,286 @@ from typing import Any
 import pytest
 
 from webnnm.errors import DataError
-from webnnm.training.hyperparameters import HYPERPARAMETERS, resolve
+from webnnm.training.hyperparameters import HYPERPARAMETERS, given, resolve
+
+NAN, INF = float("nan"), float("inf")
+
+DEFAULTS: dict[str, Any] = {
+    "epochs": 20,
+    "optimizer": "rlion",
+    "epsilon": None,  # of adam and adamw
+    "alpha": 10,
+    "schedule": "cosine",
+    "warmup_epochs": 0,
+    "step_factor": 0.1,
+    "min_lr": 0,
+    "seeds": 100,
+    "patience": 500,
+    "validate_every": 1,
+    "restore_best": True,
+    "loss_weights": "auto",
+    "freeze": 0,
+    "regularization": "auto",
+    "lambda1": 0,
+    "lambda2": 0,
+    "optimize_for": "size",
+    "gradient_scaling": "auto",
+    "scale": 1000,
+    "growth_interval": 1000,
+    "gradient_clipping": "auto",
+    "clip_alpha": 0.95,
+    "clip_epsilon": 1e-6,
+    "agc_lambda": 0.01,
+    "compute_type": "auto",
+    "shuffle": True,
+    "on_epoch": None,
+    "on_batch": None,
+    "beta1": 0.9,
+    "beta2": 0.99,
+    "weight_decay": 0.01,
+}
+ALIASES = {
+    "batchSize": "batch_size",
+    "weightDecay": "weight_decay",
+    "momentumFactor": "momentum_factor",
+    "mu": "momentum_factor",
+    "momentum": "momentum_factor",
+    "warmupEpochs": "warmup_epochs",
+    "minLr": "min_lr",
+    "validateEvery": "validate_every",
+    "restoreBest": "restore_best",
+    "lossWeights": "loss_weights",
+    "regularisation": "regularization",
+    "optimizeFor": "optimize_for",
+    "gradientScaling": "gradient_scaling",
+    "scaling": "gradient_scaling",
+    "growthInterval": "growth_interval",
+    "gradientClipping": "gradient_clipping",
+    "clipping": "gradient_clipping",
+    "computeType": "compute_type",
+}
+VALUES: dict[str, Any] = {
+    "batch_size": 7,
+    "weight_decay": 0.5,
+    "momentum_factor": 0.5,
+    "warmup_epochs": 3,
+    "step_epochs": 4,
+    "step_factor": 0.25,
+    "min_lr": 1e-5,
+    "validate_every": 2,
+    "restore_best": False,
+    "loss_weights": {"a": 2.0},
+    "label_smoothing": 0.1,
+    "regularization": "L1+L2",
+    "optimize_for": "edge",
+    "gradient_scaling": "on",
+    "growth_interval": 10,
+    "gradient_clipping": "agc",
+    "clip_alpha": 0.5,
+    "clip_epsilon": 1e-3,
+    "agc_lambda": 0.1,
+    "compute_type": "float16",
+    "on_epoch": print,
+    "on_batch": print,
+}
 
 
-def test_defaults() -> None:
-    found = resolve({})
-    assert found["epochs"] == 20
-    assert found["optimizer"] == "rlion"
-    assert found["schedule"] == "cosine"
-    assert (found["patience"], found["validate_every"]) == (500, 1)
-    assert found["restore_best"] is True
-    assert (found["beta1"], found["beta2"], found["alpha"]) == (0.9, 0.99, 10)
-    assert found["weight_decay"] == 0.01
-    assert found["lr"] > 0
+def refused(code: str, **settings: Any) -> DataError:
+    with pytest.raises(DataError) as caught:
+        resolve(settings)
+    assert caught.value.code == code
+    return caught.value
 
 
-def test_defaults_of_another_optimizer() -> None:
+@pytest.mark.parametrize(("name", "value"), DEFAULTS.items())
+def test_defaults(name: str, value: Any) -> None:
+    assert resolve({})[name] == value
+
+
+def test_defaults_of_other_optimizers() -> None:
+    assert resolve({})["lr"] > 0
     found = resolve({"optimizer": "sgdm"})
     assert (found["weight_decay"], found["momentum_factor"]) == (1e-4, 0.9)
     assert found["beta1"] is None
+    found = resolve({"optimizer": "adamw"})
+    assert (found["weight_decay"], found["beta1"], found["beta2"]) == (0.01, 0.9, 0.999)
+    assert found["epsilon"] == 1e-8
+    assert resolve({"optimizer": "adam"})["weight_decay"] == 0
+    assert resolve({"optimizer": "lion"})["weight_decay"] == 0.01
 
 
 def test_given_values_win_over_the_optimizers() -> None:
     found = resolve({"optimizer": "sgdm", "lr": 0.5, "weight_decay": 0, "momentum_factor": 0})
     assert (found["lr"], found["weight_decay"], found["momentum_factor"]) == (0.5, 0, 0)
+    assert resolve({"optimizer": "adam", "beta1": 0})["beta1"] == 0
 
 
-ALIASES = [(word, name) for name, h in HYPERPARAMETERS.items() for word in h.aliases]
-VALUES: dict[str, Any] = {"restore_best": False, "on_epoch": print, "momentum_factor": 0.5}
-
-
-@pytest.mark.parametrize(("word", "name"), ALIASES)
-def test_aliases(word: str, name: str) -> None:
-    value = VALUES.get(name, 7)
-    assert resolve({word: value})[name] == value
-    with pytest.raises(DataError, match="two spellings") as caught:
-        resolve({word: value, name: value})
-    assert caught.value.code == "NNM703"
+def test_every_alias_of_the_specification() -> None:
+    known = {word: name for name, h in HYPERPARAMETERS.items() for word in h.aliases}
+    assert ALIASES.items() <= known.items()
 
 
 @pytest.mark.parametrize(
-    ("word", "hint"), [("epoch", '"epochs"'), ("optimiser", '"optimizer"'), ("foo", "")]
+    ("word", "name"), [(w, n) for n, h in HYPERPARAMETERS.items() for w in h.aliases]
 )
-def test_unknown_names(word: str, hint: str) -> None:
-    with pytest.raises(DataError) as caught:
-        resolve({word: 1})
-    assert caught.value.code == "NNM703"
-    assert hint in caught.value.hint
+def test_aliases(word: str, name: str) -> None:
+    value = VALUES[name]
+    assert resolve({word: value})[name] == value
+    error = refused("NNM703", **{word: value, name: value})
+    assert "two spellings" in error.message
+    assert name in error.message
+
+
+def test_two_aliases_of_one_name() -> None:
+    refused("NNM703", mu=0.5, momentum=0.5)
 
 
 @pytest.mark.parametrize(
-    ("word", "value"),
+    ("word", "hint"),
     [
-        ("epochs", 0),
-        ("epochs", 1.5),
-        ("epochs", True),
-        ("epochs", "ten"),
-        ("batch_size", 0),
-        ("lr", 0),
-        ("lr", -1),
-        ("lr", "high"),
-        ("lr", float("nan")),
-        ("lr", float("inf")),
-        ("weight_decay", -0.1),
-        ("weight_decay", float("nan")),
-        ("momentum_factor", 1),
-        ("beta1", 1.0),
-        ("beta2", -0.1),
-        ("alpha", 0),
-        ("optimizer", "adm"),
-        ("optimizer", 3),
-        ("schedule", "cosin"),
-        ("warmup_epochs", -1),
-        ("min_lr", -1),
-        ("min_lr", float("nan")),
-        ("patience", 0),
-        ("validate_every", 0),
-        ("restore_best", 1),
-        ("shuffle", "yes"),
-        ("seed", 0.5),
-        ("on_epoch", 3),
+        ("epoch", '"epochs"'),
+        ("optimiser", '"optimizer"'),
+        ("learningrate", ""),
+        ("weight_decai", '"weight_decay"'),
+        ("batchsize", '"batch'),
+        ("gradient_cliping", '"gradient_clipping"'),
+        ("foo", ""),
     ],
 )
-def test_out_of_range(word: str, value: Any) -> None:
-    with pytest.raises(DataError) as caught:
-        resolve({word: value})
-    assert caught.value.code == "NNM704"
-    assert word in caught.value.message
-    assert caught.value.hint
+def test_unknown_names(word: str, hint: str) -> None:
+    error = refused("NNM703", **{word: 1})
+    assert f'"{word}"' in error.message
+    assert hint in error.hint
+
+
+@pytest.mark.parametrize(
+    ("word", "bad"),
+    [
+        ("epochs", [0, -1, 1.5, True, "ten", NAN]),
+        ("batch_size", [0, -3, 2.0, "all"]),
+        ("accumulate", [0, 1.5, True]),
+        ("optimizer", ["adm", 3, ""]),
+        ("lr", [0, -1, "high", NAN, INF, True, 10**400]),
+        ("weight_decay", [-0.1, NAN, INF, "off"]),
+        ("momentum_factor", [1, -0.1, 2, NAN]),
+        ("beta1", [1.0, -0.1, "x"]),
+        ("beta2", [1, -0.1, NAN]),
+        ("alpha", [0, -1, INF]),
+        ("epsilon", [0, -1e-8]),
+        ("schedule", ["cosin", 1, True]),
+        ("warmup_epochs", [-1, 0.5, True]),
+        ("step_epochs", [0, 1.5]),
+        ("step_factor", [0, 1.1, -0.5, NAN]),
+        ("min_lr", [-1, NAN]),
+        ("seeds", [-1, 1.5, True, "many"]),
+        ("patience", [0, 1.5]),
+        ("validate_every", [0, "often"]),
+        ("restore_best", [1, "yes"]),
+        ("loss_weights", [3, "none", {"a": 0}, {"a": -1}, {"a": INF}, {"a": NAN}, {"a": "b"}]),
+        ("label_smoothing", [1, -0.1]),
+        ("freeze", [-0.1, 1.1, "all", NAN]),
+        ("regularization", ["L3", 2, "L2+L2", True]),
+        ("lambda1", [-1e-9, NAN]),
+        ("lambda2", [-1, INF]),
+        ("optimize_for", ["speed", 1]),
+        ("gradient_scaling", ["maybe", 1, 1000]),
+        ("scale", [0.5, 0, NAN, INF, "big"]),
+        ("growth_interval", [0, 2.5]),
+        ("gradient_clipping", ["norm", 5, 0.5]),
+        ("clip_alpha", [1, -0.1]),
+        ("clip_epsilon", [0, -1]),
+        ("agc_lambda", [0, -0.01]),
+        ("compute_type", ["float64", 16]),
+        ("shuffle", ["yes", 0]),
+        ("seed", [0.5, "a", True]),
+        ("on_epoch", [3, "print"]),
+        ("on_batch", [[], 0]),
+    ],
+)
+def test_out_of_range(word: str, bad: list[Any]) -> None:
+    for value in bad:
+        error = refused("NNM704", **{word: value})
+        assert word in error.message
+        assert error.hint
+
+
+@pytest.mark.parametrize("word", ["epochs", "optimizer", "seeds", "restore_best", "freeze"])
+def test_none_is_no_value_where_there_is_a_default(word: str) -> None:
+    refused("NNM704", **{word: None})
+
+
+@pytest.mark.parametrize(
+    ("word", "edge"),
+    [
+        ("epochs", [1]),
+        ("batch_size", [1]),
+        ("lr", [1e-30, 1e30, 1]),
+        ("weight_decay", [0]),
+        ("momentum_factor", [0, 0.999]),
+        ("beta2", [0]),
+        ("step_factor", [1, 1e-6]),
+        ("min_lr", [0]),
+        ("seeds", [0]),
+        ("freeze", [0, 1, 0.5]),
+        ("scale", [1]),
+        ("growth_interval", [1]),
+        ("clip_alpha", [0]),
+        ("seed", [-5, 0]),
+        ("patience", [1]),
+    ],
+)
+def test_edges_of_the_ranges(word: str, edge: list[Any]) -> None:
+    assert [resolve({word: value})[word] for value in edge] == edge
+
+
+@pytest.mark.parametrize(
+    ("word", "flag", "expected"),
+    [
+        ("gradient_scaling", True, "on"),
+        ("gradient_scaling", False, "off"),
+        ("gradient_scaling", "ON", "on"),
+        ("gradient_clipping", True, "global"),
+        ("gradient_clipping", "on", "global"),
+        ("gradient_clipping", False, "off"),
+        ("gradient_clipping", "Off", "off"),
+        ("regularization", False, "off"),
+    ],
+)
+def test_on_and_off(word: str, flag: Any, expected: str) -> None:
+    assert resolve({word: flag})[word] == expected
 
 
 def test_words_are_case_insensitive() -> None:
-    found = resolve({"optimizer": "SGDM", "schedule": "Constant"})
+    found = resolve(
+        {
+            "optimizer": "SGDM",
+            "schedule": "Constant",
+            "regularization": "l1+l2",
+            "gradient_clipping": "AGC",
+            "compute_type": "FLOAT16",
+            "loss_weights": "AUTO",
+            "optimize_for": "Edge",
+        }
+    )
     assert (found["optimizer"], found["schedule"]) == ("sgdm", "constant")
+    assert (found["regularization"], found["gradient_clipping"]) == ("L1+L2", "agc")
+    assert (found["compute_type"], found["loss_weights"]) == ("float16", "auto")
+    assert found["optimize_for"] == "edge"
+    assert resolve({"optimizer": "Nag"})["optimizer"] == "nesterov"
 
 
 @pytest.mark.parametrize(("warmup", "epochs"), [(5, 5), (6, 5), (1, 1)])
 def test_warm_up_is_shorter_than_the_training(warmup: int, epochs: int) -> None:
-    with pytest.raises(DataError) as caught:
-        resolve({"warmup_epochs": warmup, "epochs": epochs})
-    assert caught.value.code == "NNM704"
+    error = refused("NNM704", warmup_epochs=warmup, epochs=epochs)
+    assert str(warmup) in error.message
+    assert str(epochs) in error.message
 
 
 def test_automatic_warm_up_is_always_allowed() -> None:
     assert resolve({"epochs": 1})["warmup_epochs"] == 0
+    assert resolve({"epochs": 2, "warmup_epochs": 1})["warmup_epochs"] == 1
+
+
+def test_given_holds_what_was_written_and_no_more() -> None:
+    assert given({}) == {}
+    assert given({"mu": 0.5, "lr": 1}) == {"momentum_factor": 0.5, "lr": 1}

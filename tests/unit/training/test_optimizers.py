@@ -1,71 +1,165 @@
-"""Optimizers against plain Python over several steps (spec E.2)."""
+"""Optimizers against their formulas in float64 over several steps (spec E.2)."""
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from tests.unit.training.trained import PLAIN, SLOPE, built, create, points, run, values
 from webnnm.graph.builder import GraphBuilder
-from webnnm.training.optimizers import OPTIMIZERS, RLION, SGDM, Optimizer
+from webnnm.graph.node import Graph
+from webnnm.training.optimizers import OPTIMIZERS, Numbers
+from webnnm.training.schedules import Schedule
 
-pytest.importorskip("numpy")
+STEPS, SIZE = 8, 6
+NAMES = ("lion", "rlion", "nesterov", "sgdm", "adam", "adamw")
+DEFAULTS: dict[str, dict[str, float]] = {
+    "lion": {"beta1": 0.9, "beta2": 0.99},
+    "rlion": {"beta1": 0.9, "beta2": 0.99, "alpha": 10},
+    "nesterov": {"momentum_factor": 0.9},
+    "sgdm": {"momentum_factor": 0.9},
+    "adam": {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8},
+    "adamw": {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8},
+}
+OTHERS: dict[str, dict[str, float]] = {
+    "lion": {"beta1": 0.5, "beta2": 0.8},
+    "rlion": {"beta1": 0.6, "beta2": 0.7, "alpha": 2.5},
+    "nesterov": {"momentum_factor": 0.5},
+    "sgdm": {"momentum_factor": 0.0},
+    "adam": {"beta1": 0.5, "beta2": 0.75, "epsilon": 0.1},
+    "adamw": {"beta1": 0.0, "beta2": 0.9, "epsilon": 1e-3},
+}
+SLOTS = {name: 2 if name.startswith("adam") else 1 for name in NAMES}
 
-STEPS, SIZE = 6, 5
-Step = Callable[[float, float, float, float, float], tuple[float, float]]
+
+def step(
+    name: str,
+    w: float,
+    g: float,
+    state: tuple[float, ...],
+    t: int,
+    rate: float,
+    decay: float,
+    n: dict[str, float],
+) -> tuple[float, tuple[float, ...]]:
+    """One row of the table of E.2 for one number."""
+    if name in ("lion", "rlion"):
+        (v,) = state
+        c = n["beta1"] * v + (1 - n["beta1"]) * g
+        if name == "lion":
+            u = math.copysign(1, c) if c else 0.0
+        else:
+            u = n["alpha"] * c / (1 + abs(n["alpha"] * c))
+        return w - rate * (u + decay * w), (n["beta2"] * v + (1 - n["beta2"]) * g,)
+    if name in ("nesterov", "sgdm"):
+        mu = n["momentum_factor"]
+        slope = g + decay * w
+        v = mu * state[0] + slope
+        return w - rate * (slope + mu * v if name == "nesterov" else v), (v,)
+    slope = g + decay * w if name == "adam" else g
+    m = n["beta1"] * state[0] + (1 - n["beta1"]) * slope
+    v = n["beta2"] * state[1] + (1 - n["beta2"]) * slope**2
+    change = m / (1 - n["beta1"] ** t) / (math.sqrt(v / (1 - n["beta2"] ** t)) + n["epsilon"])
+    if name == "adamw":
+        change += decay * w
+    return w - rate * change, (m, v)
 
 
-def rlion(w: float, g: float, v: float, rate: float, decay: float) -> tuple[float, float]:
-    steep = 10 * (0.9 * v + 0.1 * g)
-    u = steep / (1 + abs(steep))
-    return w - rate * (u + decay * w), 0.99 * v + 0.01 * g
+def graph_of(name: str, decay: float, settings: dict[str, float], size: int = SIZE) -> Graph:
+    optimizer = OPTIMIZERS[name]
+
+    def make(b: GraphBuilder) -> dict[str, Any]:
+        w, g = b.input("w", "float32", [size]), b.input("g", "float32", [size])
+        state = [b.input(f"s{k}", "float32", [size]) for k in range(len(optimizer.slots))]
+        numbers = Numbers(
+            rate=b.input("rate", "float32", []),
+            decay=decay,
+            settings=settings,
+            corrections={beta: b.input(beta, "float32", []) for beta in optimizer.corrected},
+        )
+        new, moved = optimizer.update(b, w, g, state, numbers)
+        return {"w": new} | {f"s{k}": value for k, value in enumerate(moved)}
+
+    return built(make)
 
 
-def sgdm(w: float, g: float, v: float, rate: float, decay: float) -> tuple[float, float]:
-    v = 0.9 * v + (g + decay * w)
-    return w - rate * v, v
-
-
-@pytest.mark.parametrize("decay", [0.0, 0.05])
-@pytest.mark.parametrize(
-    ("optimizer", "step"), [(RLION, rlion), (SGDM, sgdm)], ids=["rlion", "sgdm"]
-)
-def test_several_steps(optimizer: Optimizer, step: Step, decay: float) -> None:
-    from webnnm.backends.reference import evaluate
-
-    b = GraphBuilder()
-    w, g, v = (b.input(name, "float32", [SIZE]) for name in "wgv")
-    new, (moved,) = optimizer.update(
-        b, w, g, [v], b.input("rate", "float32", []), decay, optimizer.defaults
-    )
-    graph = b.build({"w": new, "v": moved})
-    draw = random.Random(0)
+@pytest.mark.parametrize("decay", [0.0, 0.05], ids=["no decay", "decay"])
+@pytest.mark.parametrize("settings", [DEFAULTS, OTHERS], ids=["defaults", "others"])
+@pytest.mark.parametrize("name", NAMES)
+def test_several_steps(name: str, settings: dict[str, dict[str, float]], decay: float) -> None:
+    numbers = settings[name]
+    graph = graph_of(name, decay, numbers)
+    draw = random.Random(name)
     weights = [draw.uniform(-1, 1) for _ in range(SIZE)]
-    state = [0.0] * SIZE
-    found: dict[str, object] = {"w": weights, "v": state}
-    for t in range(STEPS):
-        rate = 0.1 / (t + 1)
-        slope = [draw.uniform(-1, 1) for _ in range(SIZE)]
-        found = evaluate(graph, {**found, "g": slope, "rate": rate})
-        pairs = [step(*values, rate, decay) for values in zip(weights, slope, state, strict=True)]
-        weights, state = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    assert found["w"].tolist() == pytest.approx(weights, abs=1e-6)  # type: ignore[attr-defined]
-    assert found["v"].tolist() == pytest.approx(state, abs=1e-6)  # type: ignore[attr-defined]
+    states: list[tuple[float, ...]] = [(0.0,) * SLOTS[name]] * SIZE
+    found: dict[str, Any] = {"w": weights} | {f"s{k}": [0.0] * SIZE for k in range(SLOTS[name])}
+    for t in range(1, STEPS + 1):
+        rate = 0.1 / t
+        # The last element has no gradient at all.
+        slopes = [draw.uniform(-1, 1) for _ in range(SIZE - 1)] + [0.0]
+        betas = {k: 1 - v**t for k, v in numbers.items() if k.startswith("beta")}
+        found = run(graph, {**found, "g": slopes, "rate": rate, **betas})
+        pairs = [
+            step(name, w, g, state, t, rate, decay, numbers)
+            for w, g, state in zip(weights, slopes, states, strict=True)
+        ]
+        weights, states = [w for w, _ in pairs], [state for _, state in pairs]
+        assert found["w"] == pytest.approx(weights, abs=2e-6)
+        for k in range(SLOTS[name]):
+            assert found[f"s{k}"] == pytest.approx([s[k] for s in states], abs=2e-6)
 
 
-def test_steps_of_rlion_are_bounded() -> None:
-    from webnnm.backends.reference import evaluate
+@pytest.mark.parametrize("name", NAMES)
+async def test_training_takes_the_steps_of_the_formula(name: str) -> None:
+    """The step counts t over epochs, and decays and rates reach the update, times lrm."""
+    xs, ys = [0.5, -1.0, 1.5, 0.25, -0.75], [1.0, -1.5, 2.5, 0.75, -1.0]
+    model = await create(SLOPE.format(", init=constant(0.25), lrm=0.5"), points(xs, ys))
+    numbers = OTHERS[name]
+    settings = {**PLAIN, **numbers, "schedule": "linear", "optimizer": name}
+    await model.train(settings, epochs=4, batch_size=2, lr=0.1, weight_decay=0.05)
+    schedule = Schedule(kind="linear", rate=0.1, epochs=4, batches=3)
+    w, state, t = 0.25, (0.0,) * SLOTS[name], 0
+    for _ in range(4):
+        for first in (0, 2, 4):
+            t += 1
+            rows = list(zip(xs, ys, strict=True))[first : first + 2]
+            g = sum(2 * x * (w * x - y) for x, y in rows) / len(rows)
+            w, state = step(name, w, g, state, t, schedule.at(t) * 0.5, 0.05, numbers)
+    assert values(model)["w1"].item() == pytest.approx(w, abs=1e-5)
+    model.close()
 
-    b = GraphBuilder()
-    w, g, v = (b.input(name, "float32", [2]) for name in "wgv")
-    new, _ = RLION.update(b, w, g, [v], b.constant(0.1, "float32"), 0.0, RLION.defaults)
-    found = evaluate(b.build({"w": new}), {"w": [0, 0], "g": [1e6, -1e6], "v": [0, 0]})["w"]
-    assert found.tolist() == pytest.approx([-0.1, 0.1], abs=1e-5)
+
+@pytest.mark.parametrize("name", ["lion", "rlion"])
+def test_steps_are_bounded_whatever_the_gradient(name: str) -> None:
+    graph = graph_of(name, 0.0, DEFAULTS[name], size=3)
+    zeros = [0.0] * 3
+    found = run(graph, {"w": zeros, "g": [1e6, -1e6, 0.0], "s0": zeros, "rate": 0.1})
+    assert found["w"] == pytest.approx([-0.1, 0.1, 0.0], abs=1e-5)
+
+
+def test_first_step_of_adam_has_the_length_of_the_rate() -> None:
+    """The corrections undo that the moments start at 0 (Kingma & Ba 2015, section 3)."""
+    graph = graph_of("adam", 0.0, DEFAULTS["adam"], size=3)
+    zeros = [0.0] * 3
+    feeds = {"w": zeros, "g": [1e-3, -5.0, 40.0], "s0": zeros, "s1": zeros, "rate": 0.01}
+    found = run(graph, {**feeds, "beta1": 0.1, "beta2": 0.001})
+    assert found["w"] == pytest.approx([-0.01, 0.01, -0.01], rel=1e-3)
 
 
 def test_defaults_of_the_specification() -> None:
-    assert RLION.defaults == {"beta1": 0.9, "beta2": 0.99, "alpha": 10}
-    assert (RLION.weight_decay, SGDM.weight_decay) == (0.01, 1e-4)
-    assert SGDM.defaults == {"momentum_factor": 0.9}
-    assert set(OPTIMIZERS) >= {"rlion", "sgdm"}
+    assert {o.name for o in OPTIMIZERS.values()} == set(NAMES)
+    assert {name: dict(OPTIMIZERS[name].defaults) for name in NAMES} == DEFAULTS
+    decays = {"lion": 0.01, "rlion": 0.01, "nesterov": 1e-4, "sgdm": 1e-4, "adam": 0, "adamw": 0.01}
+    assert {name: OPTIMIZERS[name].weight_decay for name in NAMES} == decays
+    assert all(OPTIMIZERS[name].rate > 0 for name in NAMES)
+    assert OPTIMIZERS["nag"] is OPTIMIZERS["nesterov"]
+
+
+def test_what_optimizers_tell_of_themselves() -> None:
+    """E.7 leaves automatic L2 out where the decay is no part of the gradient."""
+    assert {n for n in NAMES if OPTIMIZERS[n].decoupled} == {"lion", "rlion", "adamw"}
+    assert {n for n in NAMES if OPTIMIZERS[n].corrected} == {"adam", "adamw"}
+    assert {n: len(OPTIMIZERS[n].slots) for n in NAMES} == SLOTS

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
-from webnnm.training.schedules import Schedule
+from webnnm.training.schedules import SCHEDULES, Schedule
+
+KINDS = ("cosine", "constant", "linear", "step")
+
+
+def made(kind: str, **settings: Any) -> Schedule:
+    return Schedule(**{"kind": kind, "rate": 1.0, "epochs": 4, "batches": 5, **settings})
 
 
 @pytest.mark.parametrize(
@@ -33,25 +40,75 @@ from webnnm.training.schedules import Schedule
         # Automatic warm-up: 5 % of the epochs, at least one.
         ({"kind": "constant"}, {1: 0.2, 5: 1.0, 6: 1.0}),
         ({"kind": "constant", "epochs": 60}, {1: 1 / 15, 14: 14 / 15, 15: 1.0, 16: 1.0}),
+        ({"kind": "constant", "epochs": 59}, {1: 1 / 10, 9: 0.9, 10: 1.0, 11: 1.0}),
         # No warm-up in a single epoch.
         ({"kind": "constant", "epochs": 1}, {1: 1.0, 5: 1.0}),
         ({"kind": "cosine", "epochs": 1}, {1: 0.5 * (1 + math.cos(math.pi / 5)), 5: 0.0}),
+        # Linear: 15 steps down after 5 up.
+        (
+            {"kind": "linear"},
+            {1: 0.2, 5: 1.0, 6: 14 / 15, 8: 0.8, 11: 0.6, 17: 0.2, 20: 0.0},
+        ),
+        ({"kind": "linear", "min_rate": 0.25}, {5: 1.0, 8: 0.85, 20: 0.25}),
+        ({"kind": "linear", "epochs": 1}, {1: 0.8, 3: 0.4, 5: 0.0}),
+        # A step every ⌈4/3⌉ = 2 epochs, whose first steps warm up.
+        ({"kind": "step"}, {1: 0.2, 5: 1.0, 10: 1.0, 11: 0.1, 20: 0.1}),
+        (
+            {"kind": "step", "step_epochs": 1, "step_factor": 0.5},
+            {5: 1.0, 6: 0.5, 10: 0.5, 11: 0.25, 15: 0.25, 16: 0.125, 20: 0.125},
+        ),
+        (
+            {"kind": "step", "step_epochs": 1, "step_factor": 0.5, "min_rate": 0.2},
+            {10: 0.5, 11: 0.25, 16: 0.2, 20: 0.2},
+        ),
+        # While it warms up nothing drops; afterwards the number of the epoch decides.
+        (
+            {"kind": "step", "warmup_epochs": 2, "step_epochs": 1},
+            {6: 0.6, 10: 1.0, 11: 0.01, 16: 0.001},
+        ),
+        ({"kind": "step", "epochs": 9, "batches": 1}, {1: 1, 3: 1, 4: 0.1, 6: 0.1, 7: 0.01}),
+        ({"kind": "step", "epochs": 10, "batches": 1}, {4: 1, 5: 0.1, 8: 0.1, 9: 0.01}),
+        ({"kind": "step", "step_factor": 1.0}, {5: 1.0, 20: 1.0}),
+        # One cycle: from a 25th up over 30 % of the steps, then down to the floor.
+        (
+            {"kind": "onecycle"},
+            {3: 0.52, 6: 1.0, 13: 0.5, 20: 0.0},
+        ),
+        ({"kind": "onecycle", "min_rate": 0.2}, {6: 1.0, 13: 0.6, 20: 0.2}),
     ],
     ids=str,
 )
-def test_rates(settings: dict[str, object], expected: dict[int, float]) -> None:
-    schedule = Schedule(**{"rate": 1.0, "epochs": 4, "batches": 5, **settings})  # type: ignore[arg-type]
+def test_rates(settings: dict[str, Any], expected: dict[int, float]) -> None:
+    schedule = made(**settings)
     found = {step: schedule.at(step) for step in expected}
     assert found == pytest.approx(expected, abs=1e-12)
 
 
-def test_rate_scales_the_curve() -> None:
-    one = Schedule(kind="cosine", rate=1.0, epochs=6, batches=3)
-    many = Schedule(kind="cosine", rate=0.02, epochs=6, batches=3)
+def test_names() -> None:
+    assert set(KINDS) <= set(SCHEDULES)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "onecycle"])
+def test_rate_scales_the_curve(kind: str) -> None:
+    one = made(kind, epochs=6, batches=3)
+    many = made(kind, epochs=6, batches=3, rate=0.02)
     rates = [one.at(t) for t in range(1, 19)]
     assert [many.at(t) for t in range(1, 19)] == pytest.approx([0.02 * r for r in rates])
 
 
+@pytest.mark.parametrize("kind", [*KINDS, "onecycle"])
+@pytest.mark.parametrize("epochs", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize("batches", [1, 2, 13])
+def test_every_step_has_a_rate_up_to_the_highest(kind: str, epochs: int, batches: int) -> None:
+    schedule = made(kind, epochs=epochs, batches=batches, min_rate=0.01)
+    rates = [schedule.at(t) for t in range(1, epochs * batches + 1)]
+    assert all(0.0 < rate <= 1.0 for rate in rates)
+    if kind != "step":
+        highest = rates.index(max(rates))
+        assert rates[:highest] == sorted(rates[:highest])
+        assert rates[highest:] == sorted(rates[highest:], reverse=True)
+
+
 def test_one_batch_per_epoch() -> None:
-    schedule = Schedule(kind="cosine", rate=1.0, epochs=3, batches=1)
+    schedule = made("cosine", epochs=3, batches=1)
     assert [schedule.at(t) for t in (1, 2, 3)] == pytest.approx([1.0, 0.5, 0.0])
