@@ -148,7 +148,7 @@ async def test_findings_settings_and_validation_are_shown(
     await open_site_page(page, site_url, "iris.html")
     assert await page.locator("#review").is_hidden()
     await page.locator("#standardize").uncheck()
-    await train_iris(page, epochs=100, lr="0.3")
+    await train_iris(page, epochs=100, lr="0.6")
     summary = await page.locator("#review-summary").text_content()
     assert "3 warnings, 1 advice" in summary
     findings = page.locator("#findings .finding")
@@ -169,7 +169,7 @@ async def test_findings_settings_and_validation_are_shown(
     rows = await page.locator("#settings tbody tr").all_inner_texts()
     settings = {name: (value, origin) for name, value, origin in (r.split("\t") for r in rows)}
     assert settings["epochs"] == ("100", "given")
-    assert settings["lr"] == ("0.3", "given")
+    assert settings["lr"] == ("0.6", "given")
     assert settings["beta1"] == ("0.9", "default of rlion")
     assert settings["shuffle"] == ("true", "default")
     assert settings["model:loss"] == ("CCE", "given")

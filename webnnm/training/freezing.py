@@ -12,7 +12,10 @@ BUCKETS = (0.0, 0.1, 0.5, 0.9, 1.0)
 
 
 def bucket(path_ratio: float, freeze: float) -> float:
-    """Return the bucket nearest to max(0, sin(½π·(r − f)/(1 − f))), ties to the lower one.
+    """Return the bucket nearest to sin(½π·max(0, r − f)/(1 − f)), ties to the lower one.
+
+    Parameters nearer to the input than f are frozen. (The sine of a negative angle would rise
+    again below −π, and train the first layers of a model that is almost frozen.)
 
     >>> [bucket(r, 0.2) for r in (0.143, 0.286, 0.571, 0.714)]
     [0.0, 0.1, 0.5, 0.9]
@@ -21,7 +24,7 @@ def bucket(path_ratio: float, freeze: float) -> float:
         return 1.0
     if freeze == 1:
         return 0.0
-    ideal = max(0.0, math.sin(math.pi / 2 * (path_ratio - freeze) / (1 - freeze)))
+    ideal = math.sin(math.pi / 2 * max(0.0, path_ratio - freeze) / (1 - freeze))
     return min(BUCKETS, key=lambda candidate: (abs(candidate - ideal), candidate))
 
 

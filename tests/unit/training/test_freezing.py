@@ -190,3 +190,11 @@ async def test_frozen_parameters_stay_and_others_move_by_their_share() -> None:
         assert abs(moved[0.0][name]).max() > 1e-4
         assert moved[0.2][name] == pytest.approx(share * moved[0.0][name], abs=1e-7)
     assert (moved[0.2]["w1"] == 0).all()
+
+
+@pytest.mark.parametrize("freeze", [0.05, 0.2, 0.5, 0.8, 0.95])
+def test_multipliers_never_fall_towards_the_output(freeze: float) -> None:
+    found = [bucket(r / 20, freeze) for r in range(21)]
+    assert found == sorted(found)
+    assert found[0] == 0
+    assert found[-1] == 1

@@ -99,9 +99,7 @@ async def test_a_batch_that_overflows_changes_nothing(
 ) -> None:
     """Neither parameters, moments, t, statistics of clipping nor running statistics move."""
     text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE;"
-    text += (
-        "m:layers matmul(w, shape=[3]), batchNormalization(mean, var), tanh(), matmul(w), add(b);"
-    )
+    text += "m:layers matmul(w, shape=[3]), batchNormalization(mean, var), tanh(), matmul(w);"
     draw = np.random.default_rng(1)
     xs = draw.normal(size=24).tolist()
     ys = [2 * x + 1 for x in xs]
@@ -201,4 +199,14 @@ async def test_the_scale_of_every_epoch_is_recorded() -> None:
     assert [record.scale for record in history.epochs] == [8, 16, 32, 32]
     history = await model.train({**SETTINGS, "gradient_scaling": "off"})
     assert history.epochs[0].scale is None
+    model.close()
+
+
+async def test_batches_that_overflow_are_not_counted_as_clipped() -> None:
+    text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE;"
+    text += "m:layers matmul(w, shape=[2], init=ones), matmul(w, init=ones);"
+    model = await create(text, points([1.0, 1.0, 1.0], [9.0, BIG, 9.0], batch_size=1))
+    history = await model.train({**SETTINGS, "gradient_clipping": "agc"})
+    assert history.epochs[0].overflows == 1
+    assert history.epochs[0].clip_rate == 1
     model.close()
