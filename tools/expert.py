@@ -5,6 +5,7 @@ from __future__ import annotations
 from tools.common import ROOT, say
 from tools.operators import table
 from webnnm.expert.finding import AREAS
+from webnnm.expert.rule import Rule
 from webnnm.expert.rules import MODULES, RULES
 
 PAGE = ROOT / "docs" / "expert.md"
@@ -40,7 +41,7 @@ def page() -> str:
         name = module.__name__.rpartition(".")[2]
         rules = [rule for rule in RULES.values() if rule.area == area]
         rows = [
-            [rule.id, rule.severity, words(rule.condition), rule.action or "–", rule.remedy or "–"]
+            [rule.id, rule.severity, condition(rule), rule.action or "–", rule.remedy or "–"]
             for rule in rules
         ]
         head = ["Id", "Severity", "When", 'On "auto"', "Remedy"]
@@ -49,13 +50,9 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def words(text: str) -> str:
-    """Return a text on one line.
-
-    >>> words("two" + chr(10) + "    lines")
-    'two lines'
-    """
-    return " ".join(text.split())
+def condition(rule: Rule) -> str:
+    """Return when a rule holds, in words and on one line: its docstring."""
+    return " ".join((rule.test.__doc__ or "").split())
 
 
 if __name__ == "__main__":

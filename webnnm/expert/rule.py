@@ -49,11 +49,6 @@ class Rule:
         """What it is about, one of `AREAS`."""
         return AREAS[int(self.id[1]) - 1]
 
-    @property
-    def condition(self) -> str:
-        """When it holds, in words."""
-        return self.test.__doc__ or ""
-
 
 FOUND: dict[str, Rule] = {}
 """The rules that were declared so far."""
