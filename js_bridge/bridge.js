@@ -236,7 +236,23 @@ function assemble(context, plan, bytes) {
       operands.set(id, builder.constant({ dataType, shape }, data));
     });
   }
-  for (const { op, label, results, ...call } of plan.operators) {
+  const given = new Map(plan.outputs.map(({ name, id }) => [name, id]));
+  for (let run = 0; run < (plan.times ?? 1); run += 1) {
+    if (run > 0) carry();
+    plan.operators.forEach(add);
+  }
+  return builder.build(Object.fromEntries(plan.outputs.map(({ name, id }) => [name, operand(id)])));
+
+  function carry() {
+    const next = plan.inputs.flatMap(({ name, id }) => {
+      const output = given.get(name);
+      return output === undefined ? [] : [/** @type {const} */ ([id, operand(output)])];
+    });
+    for (const [id, value] of next) operands.set(id, value);
+  }
+
+  /** @param {PlanOperator} planned */
+  function add({ op, label, results, ...call }) {
     part({ operator: op, label }, () => {
       const method = /** @type {any} */ (builder)[op];
       if (!method) throw new Error("this browser's WebNN has no such operator");
@@ -250,7 +266,6 @@ function assemble(context, plan, bytes) {
       [made].flat().forEach((result, index) => operands.set(results[index] ?? -1, result));
     });
   }
-  return builder.build(Object.fromEntries(plan.outputs.map(({ name, id }) => [name, operand(id)])));
 }
 
 /** @param {[Names, Names]} binding @returns {Bank} */

@@ -64,6 +64,8 @@ interface Plan {
   constants: (PlanTensor & { offset: number; length: number })[];
   operators: PlanOperator[];
   outputs: PlanTensor[];
+  /** Runs per dispatch; an input takes what the output of its name gave in the run before. */
+  times?: number;
 }
 
 /** A context, the handles of what was made in it, and why it is lost (null: it is not). */

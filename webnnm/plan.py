@@ -5,12 +5,14 @@ A plan numbers every tensor. Its JSON is
     {"inputs":    [{"name", "dtype", "shape", "id"}],
      "constants": [{"dtype", "shape", "id", "offset", "length"}],
      "operators": [{"op", "operands", "arguments", "options", "references", "label", "results"}],
-     "outputs":   [{"name", "dtype", "shape", "id"}]}
+     "outputs":   [{"name", "dtype", "shape", "id"}],
+     "times":     how often one dispatch runs it, 1 where it is missing}
 
 where an operator is the WebNN call `builder[op](...operands, ...arguments, {...options})`:
 `operands` are tensor numbers (a list of numbers for a list operand), `arguments` plain values,
 `references` the members of the options dictionary that are tensors. The constants' bytes lie in
-one buffer beside the JSON, each at its offset, aligned to eight bytes.
+one buffer beside the JSON, each at its offset, aligned to eight bytes. Between the runs of one
+dispatch an input takes what the output of its name gave.
 """
 
 from __future__ import annotations
@@ -51,6 +53,10 @@ class Plan:
         ]
         text = json.dumps({**self.content, "operators": operators}, sort_keys=True)
         return hashlib.sha256(text.encode() + b"\0" + self.constants).hexdigest()
+
+    def repeated(self, times: int) -> Plan:
+        """Return the plan that runs so often in one dispatch."""
+        return self if times == 1 else Plan({**self.content, "times": times}, self.constants)
 
     @property
     def inputs(self) -> dict[str, TensorType]:

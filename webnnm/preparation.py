@@ -69,7 +69,16 @@ async def prepare(
         for name, o in losses.items()
     }
     dtypes: dict[str, DataType] = {v.block: v.dtype for v in model.training_network.inputs}
-    rows = await training_rows(model.binding(), label_forms(losses), settings["batch_size"], dtypes)
+    # Callbacks and validation want to be asked after every epoch.
+    asked = settings["on_epoch"] or settings["on_batch"]
+    alone = not asked and not model.binding().dataset.size("validation")
+    rows = await training_rows(
+        model.binding(),
+        label_forms(losses),
+        settings["batch_size"],
+        dtypes,
+        settings["epochs"] if alone else 1,
+    )
     return losses, _step_settings(model, settings, losses, rows), rows
 
 
@@ -127,6 +136,7 @@ def _step_settings(
         batch=rows.batch,
         rows=rows.held,
         steps=rows.table,
+        epochs=rows.epochs,
         sequence=model.sequence,
         losses=losses,
         optimizer=optimizer,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random as _random
+import sys
 from array import array
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
+from itertools import chain
 
 
 class Purpose(IntEnum):
@@ -51,7 +54,7 @@ class Stream:
         """Return an integer 0 … k−1 from 4-byte little-endian words, by rejection."""
         limit = 2**32 - 2**32 % k
         while True:
-            word = int.from_bytes(self.bytes(4), "little")
+            (word,) = self._words(1)
             if word < limit:
                 return word % k
 
@@ -62,7 +65,24 @@ class Stream:
         [0, 1, 2, 3]
         """
         order = list(range(n))
-        for last in range(n - 1, 0, -1):
-            other = self.below(last + 1)
+        words = self._words(max(0, n - 1))
+        # Fewer than one in a million is rejected below 4000: mostly there is nothing to look at.
+        fair = words if not words or max(words) < 2**32 - n else self._accepted(n, words)
+        for last, word in zip(range(n - 1, 0, -1), fair, strict=True):
+            other = word % (last + 1)
             order[last], order[other] = order[other], order[last]
         return order
+
+    def _words(self, n: int) -> array[int]:
+        """Return the next `n` 4-byte little-endian words."""
+        words = array("I", self.bytes(4 * n))
+        if sys.byteorder == "big":
+            words.byteswap()
+        return words
+
+    def _accepted(self, n: int, words: Iterable[int]) -> Iterator[int]:
+        """Yield a word for each k from n down to 2, passing over those that `below(k)` rejects."""
+        drawn = chain(words, iter(lambda: self._words(1)[0], None))
+        for k in range(n, 1, -1):
+            limit = 2**32 - 2**32 % k
+            yield next(word for word in drawn if word < limit)

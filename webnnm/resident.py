@@ -1,32 +1,26 @@
-"""The device side of a training: data, tables and two banks of state that stay there (spec E.9)."""
+"""The device side of a training: steps over data, tables and banks that stay there (spec E.9)."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from webnnm.arrays import HostArray, zeros
-from webnnm.backends.base import Backend, DeviceTensor, Executable
-from webnnm.evaluator import Evaluator
-from webnnm.graph.builder import GraphBuilder
+from webnnm.backends.base import Backend, Executable
+from webnnm.banks import Bank, Device, allocate, start
+from webnnm.errors import ContextLost
 from webnnm.graph.lowering import PARAMETER_PREFIX
-from webnnm.graph.node import Graph
-from webnnm.objectives import assess_all
-from webnnm.ops.operator import TensorType
-from webnnm.rows import Rows, epoch_rows
-from webnnm.training.forward import OutputLoss, label_forms
-from webnnm.training.initialisation import generator_bytes, generator_graph
+from webnnm.pace import Pace
+from webnnm.rows import Rows, epoch_rows, step_tables
+from webnnm.training.forward import OutputLoss
 from webnnm.training.schedules import Schedule
 from webnnm.training.step import (
-    COUNTS,
     CURSOR,
-    DUE,
     LOSS,
-    ORDER,
-    RATES,
     ROWS,
     TASK,
     TOTALS,
@@ -35,26 +29,13 @@ from webnnm.training.step import (
     StepSettings,
     training_step,
 )
+from webnnm.validation import Validation
 
 if TYPE_CHECKING:
     from webnnm.model import NNModel
 
-Bank = dict[str, DeviceTensor]
-
-
-@dataclass
-class _Device:
-    """What a training holds on the device: everything here is freed when it ends."""
-
-    executable: Executable
-    resident: list[Bank]
-    banks: tuple[Bank, Bank]
-    fixed: Bank
-    best: Bank
-    safe: Bank
-    keeper: Executable
-    saver: Executable
-    others: list[DeviceTensor | Executable]
+WORTH = 0.95
+"""Several steps per dispatch stay where each takes at most this share of the time before."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +55,15 @@ class Totals:
         return all(math.isfinite(value) for value in self.values.values())
 
 
+@dataclass(frozen=True)
+class _Start:
+    """From where steps can be repeated: the tables, the state before them, how many they were."""
+
+    tables: Mapping[str, HostArray]
+    state: Bank
+    steps: int
+
+
 class ResidentTraining:
     """The device side of one training, begun by `open` and ended by `finish`."""
 
@@ -81,7 +71,7 @@ class ResidentTraining:
         self,
         model: NNModel,
         settings: Mapping[str, Any],
-        device: _Device,
+        device: Device,
         step: StepGraph,
         made: StepSettings,
         rows: Rows,
@@ -105,11 +95,18 @@ class ResidentTraining:
         )
         a, b = device.banks
         self._totals = [(b[TOTALS], a[TOTALS])]
+        self._pace = Pace(every=1 if settings["on_batch"] is not None else 0)
+        self._fast: Executable | None = None
+        self.micro_steps = 1
+        self._settled = False
+        self._single_seconds = math.inf
         self._block = 0
-        self._step = 0
-        self._chunk_start = 0
+        self._dispatches = 0
+        self._step: int = 0
+        self._last: _Start | None = None
+        self._best: _Start | None = None
         self._has_best = False
-        self._evaluator: Evaluator | None = None
+        self._validation = Validation(model, made.losses, made.batch)
 
     @classmethod
     async def open(
@@ -117,66 +114,18 @@ class ResidentTraining:
     ) -> ResidentTraining:
         """Build the step graph, upload the data, allocate both banks."""
         step = training_step(model.training_network, rows.targets, made)
-        device = await cls._allocate(model, step, rows)
-        await cls._seed(model, settings, step, device)
-        for name, value in step.starts.items():
-            model.backend.write(device.banks[0][name], HostArray.of(value, "float32"))
-        return cls(model, settings, device, step, made, rows)
-
-    @staticmethod
-    async def _allocate(model: NNModel, step: StepGraph, rows: Rows) -> _Device:
-        backend = model.backend
-        own = {PARAMETER_PREFIX + name: tensor for name, tensor in model.parameters.tensors.items()}
-        kept = [name for name in step.state if name in own]
-        made: list[DeviceTensor | Executable] = []
-
-        async def compiled(graph: Graph) -> Executable:
-            executable = await backend.compile(graph)
-            made.append(executable)
-            return executable
-
-        async def tensor(type: TensorType, values: HostArray | None = None) -> DeviceTensor:
-            found = await backend.tensor(type, values)
-            made.append(found)
-            return found
-
-        try:
-            executable = await compiled(step.graph)
-            sets: list[Bank] = []
-            for _ in range(2 if rows.streams else 1):
-                bank: Bank = {}
-                for name, type in step.resident.items():
-                    if name not in own and name in executable.inputs:
-                        bank[name] = await tensor(type, rows.data.get(name))
-                sets.append(bank)
-            first = {n: own.get(n) or await tensor(type) for n, type in step.state.items()}
-            second = {name: await tensor(type) for name, type in step.state.items()}
-            safe = {name: await tensor(type) for name, type in step.state.items()}
-            best = {name: await tensor(step.state[name]) for name in kept}
-            keeper = await compiled(_copy_graph({n: step.state[n] for n in kept}))
-            saver = await compiled(_copy_graph(step.state))
-        except BaseException:
-            backend.release(*made)
-            raise
-        fixed = {n: t for n, t in own.items() if n not in step.state and n in executable.inputs}
-        return _Device(executable, sets, (first, second), fixed, best, safe, keeper, saver, [])
-
-    @staticmethod
-    async def _seed(
-        model: NNModel, settings: Mapping[str, Any], step: StepGraph, device: _Device
-    ) -> None:
-        """Give the random generators of a step their first states (spec C.1, dropout)."""
-        if not step.generators:
-            return
-        shapes = {name: type.shape for name, type in step.state.items()}
-        graph = generator_graph(step.generators, shapes)
-        given = generator_bytes(settings["seed"], step.generators, shapes)
-        await model.backend.fill(graph, given, device.banks[0])
+        device = await allocate(model.backend, model.parameters.tensors, step, rows)
+        await start(device, step, settings["seed"])
+        training = cls(model, settings, device, step, made, rows)
+        if settings["micro_steps"] != "auto":
+            training._settled = True
+            await training._unroll(settings["micro_steps"])
+        return training
 
     @property
     def current(self) -> Bank:
         """The bank that holds the latest parameters."""
-        return self._device.banks[self._step % 2]
+        return self._device.banks[self._dispatches % 2]
 
     @property
     def steps_done(self) -> int:
@@ -189,32 +138,43 @@ class ResidentTraining:
         update = self._made.update
         return [name for name, m in update.multipliers.items() if m > 0 and update.decays[name]]
 
-    async def blocks(self, epoch: int) -> AsyncGenerator[int]:
-        """Bring the rows of an epoch to the device, block by block; yield the steps of each.
+    def together(self, left: int) -> int:
+        """Return how many of the epochs that are left to train before the host looks at them."""
+        return self._pace.epochs(self.data.steps, min(left, self.data.epochs))
+
+    def ahead(self, left: int, together: int) -> int:
+        """Return how many of the steps that are left in a block to run in one crossing."""
+        if together > 1:  # from the start of which any epoch can be repeated
+            return left
+        count = self._pace.steps(left)
+        return count - count % self.micro_steps or count
+
+    async def blocks(self, epoch: int, together: int = 1) -> AsyncGenerator[int]:
+        """Bring the rows of epochs to the device, block by block; yield the steps of each.
 
         A dataset in memory is one block, which stays. Of a stream the next block is fetched and
         uploaded while the present one is trained.
         """
         started = False
         done = 0
-        sources = epoch_rows(self.data, epoch, self._settings)
+        sources = epoch_rows(self.data, epoch, self._settings, together)
         waiting = asyncio.ensure_future(_next(sources))
         try:
             while (block := await waiting) is not None:
                 self._block = (self._block + 1) % len(self._device.resident)
-                tables = self._tables(block.order, (epoch - 1) * self.data.steps + done)
-                bank = self._device.resident[self._block]
-                for name, values in (*block.data.items(), *tables.items()):
-                    if name in bank:
-                        self._backend.write(bank[name], values)
+                first = (epoch - 1) * self.data.steps + done + 1
+                tables = step_tables(self._made, self.schedule, block.orders, first)
+                self._write(block.data)
+                self._write(tables)
                 self._backend.write(self.current[CURSOR], zeros("int32", []))
                 if not started:
                     shape = self._graph.state[TOTALS].shape
                     self._backend.write(self.current[TOTALS], zeros("float32", shape))
                     started = True
                 waiting = asyncio.ensure_future(_next(sources))
-                steps = -(-len(block.order) // self._made.batch)
+                steps = sum(-(-len(order) // self._made.batch) for order in block.orders)
                 done += steps
+                self._last = _Start(tables, self._device.spares[0], 0)
                 yield steps
         finally:
             # What is being fetched has to end before its source can be closed.
@@ -222,36 +182,89 @@ class ResidentTraining:
             await asyncio.gather(waiting, return_exceptions=True)
             await sources.aclose()
 
-    def _tables(self, order: list[int], first: int) -> dict[str, HostArray]:
-        """Return the tables of a block whose first step follows step `first` of the training."""
-        batch, steps = self._made.batch, self._made.steps
-        rows = len(order)
-        counts = [float(max(0, min(batch, rows - start * batch))) for start in range(steps)]
-        rates = [self.schedule.at(min(first + k + 1, self.schedule.total)) for k in range(steps)]
-        every, last = self._made.update.accumulate, -(-rows // batch)
-        due = [float((k + 1) % every == 0 or k + 1 == last) for k in range(steps)]
-        filled = order + [0] * (steps * batch - rows)
-        return {
-            ORDER: HostArray.of(filled, "int32", (steps, batch)),
-            RATES: HostArray.of(rates, "float32"),
-            COUNTS: HostArray.of(counts, "float32"),
-            DUE: HostArray.of(due, "float32"),
-        }
+    def _write(self, arrays: Mapping[str, HostArray]) -> None:
+        """Upload what the step graph takes of these arrays."""
+        bank = self._device.resident[self._block]
+        for name, values in arrays.items():
+            if name in bank:  # a graph has just the tables that it looks at
+                self._backend.write(bank[name], values)
 
-    async def chunk(self, count: int) -> Totals:
-        """Run some steps in one crossing and return the totals of the epoch so far."""
-        device = self._device
-        self._backend.dispatch(device.saver, self.current, device.safe)
-        self._chunk_start = self._step
-        totals = await self._backend.run_steps(
-            device.executable, self._bindings(), self._step, count, self._totals
+    async def chunk(self, count: int) -> list[Totals]:
+        """Run some steps in one crossing and return the totals of the epochs so far."""
+        assert self._last is not None
+        taken = None if self._best is None else self._best.state
+        spare = next(state for state in self._device.spares if state is not taken)
+        self._backend.dispatch(self._device.saver, self.current, spare)
+        self._last = _Start(self._last.tables, spare, count)
+        began = time.perf_counter()
+        totals = await self._run(count)
+        seconds = time.perf_counter() - began
+        self._pace.note(count, seconds)
+        await self._adapt()
+        names = self._graph.totals
+        values = totals.values()
+        rows = range(0, len(values), len(names))
+        return [Totals(dict(zip(names, values[k : k + len(names)], strict=True))) for k in rows]
+
+    async def _run(self, count: int) -> HostArray:
+        """Run steps, several per dispatch as far as that is known to pay, and return the totals."""
+        single = self._device.executable
+        many, rest = divmod(count, self.micro_steps)
+        found: list[HostArray] = []
+        for executable, dispatches, times in (
+            (self._fast or single, many, self.micro_steps),
+            (single, rest, 1),
+        ):
+            if not dispatches:
+                continue
+            try:
+                found = await self._backend.run_steps(
+                    executable, self._bindings(), self._dispatches, dispatches, self._totals
+                )
+            except ContextLost as lost:
+                if lost.step is None:
+                    raise
+                good = self._step + (lost.step - self._dispatches + 1) * times - 1
+                raise ContextLost(f"after step {good}: {lost.message}", step=good) from lost
+            self._dispatches += dispatches
+            self._step += dispatches * times
+            self._model.step += dispatches * times
+        return found[0]
+
+    async def _adapt(self) -> None:
+        """Put several steps into a dispatch where the measured times say that it pays."""
+        pace, device = self._pace, self._device
+        if self._settled or not pace.trusted:
+            return
+        if self._fast is not None:  # was tried
+            self._settled = True
+            if pace.step_seconds > WORTH * self._single_seconds:
+                await self._unroll(1)
+            return
+        wanted = pace.micro_steps(
+            epoch=self.data.steps,
+            left=self.schedule.total - self._step,
+            dispatch=self._backend.dispatch_seconds,
+            device_build=device.executable.build_seconds,
+            build=device.build_seconds,
         )
-        self._step += count
-        self._model.step += count
-        return Totals(dict(zip(self._graph.totals, totals[0].values(), strict=True)))
+        self._settled = wanted < 2
+        if wanted > 1:
+            self._single_seconds = pace.step_seconds
+            await self._unroll(wanted)
+            pace.restart()
+
+    async def _unroll(self, times: int) -> None:
+        """Give a dispatch so many steps."""
+        if self._fast is not None:
+            self._backend.release(self._fast)
+            self._fast = None
+        if times > 1:
+            self._fast = await self._backend.compile(self._graph.graph, times=times)
+        self.micro_steps = times
 
     def _bindings(self) -> tuple[tuple[Bank, Bank], tuple[Bank, Bank]]:
-        # Step k reads bank k mod 2 and writes the other, over the whole training.
+        # Dispatch k reads bank k mod 2 and writes the other, over the whole training.
         a, b = self._device.banks
         inputs = self._device.resident[self._block] | self._device.fixed
         return (inputs | a, b), (inputs | b, a)
@@ -273,11 +286,10 @@ class ResidentTraining:
         device.others.append(report)
         last = self._step
         if replay:
-            self._model.step -= last - self._chunk_start
-            self._step = self._chunk_start
-            backend.dispatch(device.saver, device.safe, self.current)
+            assert self._last is not None
+            self._go_back(self._last)
         while self._step <= last:
-            inputs, outputs = self._bindings()[self._step % 2]
+            inputs, outputs = self._bindings()[self._dispatches % 2]
             backend.dispatch(executable, inputs, {**outputs, WATCH: report})
             (found,) = await backend.read(report)
             seen = found.values()
@@ -287,9 +299,22 @@ class ResidentTraining:
                 return self._step, step.watch[bad], largest
             if not replay or self._step == last - 1:
                 break
+            self._dispatches += 1
             self._step += 1
             self._model.step += 1
         return self._step, "", 0.0
+
+    def _go_back(self, start: _Start) -> None:
+        """Stand where the steps of `start` began, which were the last ones."""
+        self._backend.dispatch(self._device.saver, start.state, self.current)
+        self._step -= start.steps
+        self._model.step -= start.steps
+
+    async def rewind(self, epochs: int) -> None:
+        """Stand at the end of an epoch of the last crossing, by repeating its steps up to there."""
+        assert self._last is not None
+        self._go_back(self._last)
+        await self._run(epochs * self.data.steps)
 
     async def task_weights(self) -> dict[str, float]:
         """Return s of every output that is weighed by uncertainty."""
@@ -299,50 +324,37 @@ class ResidentTraining:
 
     async def validate(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return the losses and metrics over the validation subset."""
-        model, losses = self._model, self._made.losses
-        binding = model.binding()
-        inputs, targets, masks = await binding.whole("validation", label_forms(losses))
-        if self._evaluator is None:
-            rows = len(next(iter(targets.values())))
-            self._evaluator = await Evaluator.open(
-                model.network,
-                self._backend,
-                losses,
-                batch=min(rows, max(self._made.batch, 64)),
-                sequence=model.sequence,
-                masks=masks,
-            )
-        parameters = self._parameters(self.current)
-        found = await self._evaluator.run(inputs, targets, parameters, masks, outputs=True)
-        metrics: dict[str, float] = {}
-        found_in = found.outputs, targets, masks
-        reports = assess_all(binding, model.objectives(), losses, *found_in)
-        for name, report in reports.items():
-            word = "r2" if hasattr(report, "r2") else "accuracy"
-            value = getattr(report, word, None)
-            if value is not None:
-                metrics[word if len(losses) == 1 else f"{name} {word}"] = value
-        return found.losses, metrics
+        return await self._validation.run(self._parameters(self.current))
 
-    def keep_best(self) -> None:
-        """Copy the latest parameters on the device to the best snapshot."""
-        self._backend.dispatch(self._device.keeper, self.current, self._device.best)
+    def keep_best(self, epochs: int, together: int) -> None:
+        """Keep the parameters at the end of one of the epochs of the last crossing as the best.
+
+        Those of the last of them are copied on the device; to those of an earlier one leads the
+        state before the crossing.
+        """
+        assert self._last is not None
+        if epochs == together:
+            self._best = None
+            self._backend.dispatch(self._device.keeper, self.current, self._device.best)
+        else:
+            self._best = replace(self._last, steps=epochs * self.data.steps)
         self._has_best = True
 
     async def finish(self, *, restore: bool) -> None:
         """Hand the parameters back to the model and free everything else."""
-        device = self._device
-        if restore and self._has_best:
+        device, step = self._device, self._model.step
+        if restore and self._best is not None:
+            self._backend.dispatch(device.saver, self._best.state, self.current)
+            self._write(self._best.tables)
+            await self._run(self._best.steps)
+            self._model.step = step
+        elif restore and self._has_best:
             self._backend.dispatch(device.keeper, device.best, self.current)
         kept = {name: self.current[name] for name in device.best}
         self._model.parameters.replace(self._parameters(kept))
-        alive = {tensor.handle for tensor in kept.values()}
-        for bank in (*device.banks, *device.resident, device.best, device.safe):
-            others = [tensor for tensor in bank.values() if tensor.handle not in alive]
-            self._backend.release(*others)
-        self._backend.release(device.executable, device.keeper, device.saver, *device.others)
-        if self._evaluator is not None:
-            self._evaluator.close()
+        await self._unroll(1)
+        device.free(kept)
+        self._validation.close()
         await self._model.parameters.read_back()
 
     def _parameters(self, bank: Bank) -> Bank:
@@ -360,9 +372,3 @@ async def _next(source: AsyncIterator[Any]) -> Any:
     async for element in source:
         return element
     return None
-
-
-def _copy_graph(types: Mapping[str, TensorType]) -> Graph:
-    """Return the graph that copies tensors on the device."""
-    b = GraphBuilder()
-    return b.build({name: b.identity(b.input(name, *type)) for name, type in types.items()})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from array import array
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +16,25 @@ from webnnm.data.dataset import Dataset
 from webnnm.dtypes import DataType
 from webnnm.ops.operator import TensorType
 from webnnm.training.losses import Labels
-from webnnm.training.step import INPUT, MASK, TARGET
+from webnnm.training.schedules import Schedule
+from webnnm.training.step import (
+    COUNTS,
+    DUE,
+    EPOCH,
+    INPUT,
+    MASK,
+    ORDER,
+    RATES,
+    TARGET,
+    StepSettings,
+)
 
 STREAM_STEPS = 32
 """Steps of one block of a stream: so many batches are uploaded at a time."""
+TABLE_STEPS = 4096
+"""Steps of the tables at most, where they have several epochs."""
+MOST_EPOCHS = 64
+"""Epochs at most whose tables are uploaded at a time."""
 
 Arrays = Mapping[str, HostArray]
 
@@ -27,9 +43,10 @@ Arrays = Mapping[str, HostArray]
 class Rows:
     """What is known of the training rows before the first epoch.
 
-    `count` rows in all; `held` on the device at a time; `steps` of an epoch; `table` the steps of
-    one block; `data` the arrays that are uploaded once, by the names of the step's inputs;
-    `targets` and `masks` the types of all rows on the device.
+    `count` rows in all; `held` on the device at a time; `steps` of an epoch; `epochs` at most that
+    are trained between two looks of the host; `table` the steps of one block; `data` the arrays
+    that are uploaded once, by the names of the step's inputs; `targets` and `masks` the types of
+    all rows on the device.
     """
 
     binding: DataBinding
@@ -39,6 +56,7 @@ class Rows:
     count: int
     held: int
     steps: int
+    epochs: int
     table: int
     data: Arrays
     targets: Mapping[str, TensorType]
@@ -57,10 +75,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows to train on: `data` to be uploaded, `order` the rows on the device, batch by batch."""
+    """Rows to train on: `data` to be uploaded, `orders` of the rows on the device, by epoch."""
 
     data: Arrays
-    order: list[int]
+    orders: list[list[int]]
 
 
 async def training_rows(
@@ -68,8 +86,11 @@ async def training_rows(
     labels: Mapping[str, Labels],
     batch: int,
     dtypes: Mapping[str, DataType],
+    epochs: int = 1,
 ) -> Rows:
     """Return the training rows for batches of this size, inputs in these types.
+
+    `epochs`: how many of them may pass before the host wants to look at one.
 
     Raises `DataError` NNM705 where there are none.
     """
@@ -78,8 +99,11 @@ async def training_rows(
     if not binding.streams:
         inputs, targets = binding.arrays("training", labels)
         data = _named(inputs, targets, binding.masks("training"), dtypes)
-        held, table = count, steps
+        changing = isinstance(binding.dataset, Dataset) and binding.dataset.augmentation
+        epochs = 1 if changing else max(1, min(epochs, MOST_EPOCHS, TABLE_STEPS // steps))
+        held, table = count, epochs * steps
     else:
+        epochs = 1
         held, table = STREAM_STEPS * batch, STREAM_STEPS
         async with aclosing(binding.blocks("training", 0, min(count, batch), labels)) as source:
             first = await anext(source)
@@ -100,6 +124,7 @@ async def training_rows(
         count=count,
         held=held,
         steps=steps,
+        epochs=epochs,
         table=table,
         data={} if binding.streams else data,
         targets=types(TARGET),
@@ -107,8 +132,10 @@ async def training_rows(
     )
 
 
-async def epoch_rows(rows: Rows, epoch: int, settings: Mapping[str, Any]) -> AsyncGenerator[Block]:
-    """Yield the blocks of an epoch."""
+async def epoch_rows(
+    rows: Rows, epoch: int, settings: Mapping[str, Any], together: int = 1
+) -> AsyncGenerator[Block]:
+    """Yield the blocks of an epoch, or the one block of several `together`."""
     binding, seed = rows.binding, settings["seed"]
     if not rows.streams:
         dataset = binding.dataset
@@ -116,14 +143,48 @@ async def epoch_rows(rows: Rows, epoch: int, settings: Mapping[str, Any]) -> Asy
         if isinstance(dataset, Dataset) and dataset.augmentation is not None:
             changed = epoch_arrays(dataset, epoch, settings["shuffle"], seed)
             data = _named(*binding.bound(*changed, rows.labels), {}, rows.dtypes)
-        yield Block(data, list(binding.order("training", epoch, settings["shuffle"], seed)))
+        orders = [
+            list(binding.order("training", epoch + k, settings["shuffle"], seed))
+            for k in range(together)
+        ]
+        yield Block(data, orders)
         return
     async with aclosing(binding.blocks("training", epoch, rows.held, rows.labels)) as blocks:
         async for inputs, targets, masks in blocks:
             data = _named(inputs, targets, masks, rows.dtypes)
             count = len(next(iter(targets.values())))
             filled = {name: take(array, range(count), rows.held) for name, array in data.items()}
-            yield Block(filled, list(range(count)))
+            yield Block(filled, [list(range(count))])
+
+
+def step_tables(
+    made: StepSettings, schedule: Schedule, orders: Sequence[list[int]], first: int
+) -> dict[str, HostArray]:
+    """Return the tables of a block whose first step is step `first` of the training, from 1."""
+    batch, size, every = made.batch, made.steps, made.update.accumulate
+    rows: list[int] = []
+    counts: list[float] = []
+    due: list[float] = []
+    epochs: list[float] = []
+    for epoch, order in enumerate(orders):
+        steps = -(-len(order) // batch)
+        rows += order
+        rows += [0] * (steps * batch - len(order))
+        counts += [float(batch)] * (steps - 1)
+        counts.append(float(len(order) - (steps - 1) * batch))
+        due += [float(k % every == 0 or k == steps) for k in range(1, steps + 1)]
+        epochs += [float(epoch)] * steps
+    tables = {
+        RATES: array("f", schedule.rates(first, len(counts))),
+        COUNTS: array("f", counts),
+        DUE: array("f", due),
+        EPOCH: array("f", epochs),
+    }
+    for values in tables.values():
+        values.extend([0.0] * (size - len(values)))
+    rows += [0] * (size * batch - len(rows))
+    found = {name: HostArray.of(values, "float32") for name, values in tables.items()}
+    return {ORDER: HostArray.of(array("i", rows), "int32", (size, batch)), **found}
 
 
 def _named(

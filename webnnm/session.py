@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Generator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,8 +19,6 @@ from webnnm.training.scaling import MOST_OVERFLOWS
 if TYPE_CHECKING:
     from webnnm.model import NNModel
 
-CHUNK = 256
-"""Steps per crossing at most; `pause` and `stop` wait for the end of a chunk."""
 IMPROVEMENT = 1e-9
 """A new best loss is smaller by more than this share (spec E.10)."""
 
@@ -132,27 +130,33 @@ class Training:
         finished_weights(model, self._settings, run, self._reporter.note)
 
     async def _epochs(self, run: ResidentTraining) -> None:
-        history, settings = self.history, self._settings
-        for epoch in range(1, settings["epochs"] + 1):
-            record = await self._epoch(run, epoch)
-            if record is None:
-                break
-            history.epochs.append(record)
-            criterion = self._criterion(record)
-            # Without a number, as where every batch overflowed, an epoch cannot be the best one.
-            if criterion is not None and math.isfinite(criterion) and self._improves(criterion):
-                history.best_loss, history.best_epoch = criterion, epoch
-                run.keep_best()
-            self._reporter.update(record)
-            self._news.set()
-            on_epoch = settings["on_epoch"]
-            if on_epoch is not None and on_epoch(record) is False:
-                self._stop = "callback"
-            if epoch - history.best_epoch >= settings["patience"]:
-                self._stop = self._stop or "patience"
-            if self._stop:
-                break
-        history.stopped = self._stop or "epochs"
+        total = self._settings["epochs"]
+        while len(self.history.epochs) < total and not self._stop:
+            done = len(self.history.epochs)
+            records = await self._train_epochs(run, done + 1, run.together(total - done))
+            for place, record in enumerate(records, 1):
+                self._ended(run, record, place, len(records))
+                if self._stop and place < len(records):
+                    await run.rewind(place)
+                    break
+        self.history.stopped = self._stop or "epochs"
+
+    def _ended(self, run: ResidentTraining, record: EpochRecord, place: int, together: int) -> None:
+        """Take in the record of an epoch, one of those that were trained together."""
+        history, settings, epoch = self.history, self._settings, record.epoch
+        history.epochs.append(record)
+        criterion = self._criterion(record)
+        # Without a number, as where every batch overflowed, an epoch cannot be the best one.
+        if criterion is not None and math.isfinite(criterion) and self._improves(criterion):
+            history.best_loss, history.best_epoch = criterion, epoch
+            run.keep_best(place, together)
+        self._reporter.update(record)
+        self._news.set()
+        on_epoch = settings["on_epoch"]
+        if on_epoch is not None and on_epoch(record) is False:
+            self._stop = "callback"
+        if epoch - history.best_epoch >= settings["patience"]:
+            self._stop = self._stop or "patience"
 
     def _improves(self, criterion: float) -> bool:
         best = self.history.best_loss
@@ -175,37 +179,58 @@ class Training:
             return math.fsum(loss / self._losses[n].reference for n, loss in losses.items())
         return math.fsum(losses.values())
 
-    async def _epoch(self, run: ResidentTraining, epoch: int) -> EpochRecord | None:
-        """Train one epoch; None if it was stopped before its end."""
+    async def _train_epochs(
+        self, run: ResidentTraining, epoch: int, together: int
+    ) -> list[EpochRecord]:
+        """Train epochs between two looks of the host; none if stopped before their end."""
         began = time.perf_counter()
         phases: dict[str, float] = {}
-        totals = Totals({})
-        chunk = 1 if self._settings["on_batch"] is not None else CHUNK
-        first = run.steps_done
-        blocks = run.blocks(epoch)
+        totals: list[Totals] = []
+        val_losses: dict[str, float] = {}
+        metrics: dict[str, float] = {}
+
+        def record(k: int) -> EpochRecord:
+            seconds = (time.perf_counter() - began) / together
+            shares = {name: seconds / together for name, seconds in phases.items()}
+            return self._record(run, epoch + k, totals[k], seconds, val_losses, metrics, shares)
+
+        blocks = run.blocks(epoch, together)
         try:
             while True:
                 with self._timed(phases, "data"):
                     steps = await anext(blocks, 0)
-                if not steps:
-                    break
-                for start in range(0, steps, chunk):
+                left = steps
+                while left:
                     await self._may_run.wait()
                     if self._stop:
-                        return None
+                        return []
+                    count = run.ahead(left, together)
                     with self._timed(phases, "steps"):
-                        totals = await run.chunk(min(chunk, steps - start))
-                    await self._check(run, totals, epoch, first)
-                    self._tell_batch(run, totals, epoch, first)
+                        totals = await run.chunk(count)
+                    left -= count
+                    await self._check(run, totals[:together], record)
+                    self._tell_batch(run, totals[0])
+                if not steps:
+                    break
         finally:
             await blocks.aclose()
-        losses = totals.losses(self._losses)
-        val_losses: dict[str, float] = {}
-        metrics: dict[str, float] = {}
         due = epoch % self._settings["validate_every"] == 0
         if due and self._model.binding().dataset.size("validation"):
             with self._timed(phases, "validation"):
                 val_losses, metrics = await run.validate()
+        return [record(k) for k in range(together)]
+
+    def _record(
+        self,
+        run: ResidentTraining,
+        epoch: int,
+        totals: Totals,
+        seconds: float,
+        val_losses: dict[str, float],
+        metrics: dict[str, float],
+        phases: dict[str, float],
+    ) -> EpochRecord:
+        losses = totals.losses(self._losses)
         v, steps = totals.values, run.data.steps
         updates = -(-steps // self._settings["accumulate"])
         overflows = int(v.get("overflows", 0))
@@ -218,7 +243,7 @@ class Training:
             math.fsum(losses.values()),
             losses,
             run.schedule.at(epoch * steps),
-            time.perf_counter() - began,
+            seconds,
             math.fsum(val_losses.values()) if val_losses else None,
             val_losses=val_losses,
             val_metrics=metrics,
@@ -231,26 +256,32 @@ class Training:
             phases=phases,
         )
 
-    def _tell_batch(self, run: ResidentTraining, totals: Totals, epoch: int, first: int) -> None:
+    def _tell_batch(self, run: ResidentTraining, totals: Totals) -> None:
         on_batch = self._settings["on_batch"]
         if on_batch is None:
             return
-        batch = run.steps_done - first
+        epochs, batch = divmod(run.steps_done - 1, run.data.steps)
         rate = run.schedule.at(run.steps_done)
-        if on_batch(BatchRecord(epoch, batch, totals.values["loss"], rate)) is False:
+        if on_batch(BatchRecord(epochs + 1, batch + 1, totals.values["loss"], rate)) is False:
             self._stop = "callback"
 
-    async def _check(self, run: ResidentTraining, totals: Totals, epoch: int, first: int) -> None:
+    async def _check(
+        self,
+        run: ResidentTraining,
+        totals: Sequence[Totals],
+        record: Callable[[int], EpochRecord],
+    ) -> None:
         """Stop a training that diverged, naming the first value that is not finite (NNM708)."""
-        overflowing = totals.values.get("streak", 0) >= MOST_OVERFLOWS
-        scaled = "streak" in totals.values
-        if not overflowing and (scaled or totals.finite):
+        streak = totals[-1].values.get("streak")
+        scaled = streak is not None
+        if streak < MOST_OVERFLOWS if scaled else all(t.finite for t in totals):
             return
         step, where, largest = await run.first_bad(replay=not scaled)
-        batch = step - first + (not scaled)
         if scaled:  # the streak has gone on since, to the end of the chunk
-            since = int(totals.values["streak"]) - MOST_OVERFLOWS
-            batch = max(1, batch - since * self._settings["accumulate"])
+            step = max(0, step - 1 - int(streak - MOST_OVERFLOWS) * self._settings["accumulate"])
+        epoch, batch = (number + 1 for number in divmod(step, run.data.steps))
+        for k in range(epoch - 1 - len(self.history.epochs)):  # these went well
+            self._ended(run, record(k), k + 1, len(totals))
         rate = run.schedule.at(min(step + 1, run.schedule.total))
         found = (
             f"the first value that is not finite is in {where}"

@@ -113,19 +113,19 @@ def test_standardize_and_silence_take_their_findings_away(
 
 
 def test_json_is_strict_and_complete(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--set", "lr=0.5", "--set", "weightDecay=1e-3", "--shuffle", "false"]
+    given = ["--set", "lr=0.6", "--set", "weightDecay=1e-3", "--shuffle", "false"]
     assert main(["review", model, "--data", IRIS, "--json", *given]) == 0
     result = strict(capsys.readouterr().out)
     assert result["model"] == model and result["warnings"] == []
     settings, origins = result["settings"], result["origins"]
-    assert (settings["lr"], origins["lr"]) == (0.5, "given")
+    assert (settings["lr"], origins["lr"]) == (0.6, "given")
     assert (settings["weight_decay"], origins["weight_decay"]) == (1e-3, "given")
     assert settings["shuffle"] is False
     assert origins["epochs"] == "default"
     for finding in result["findings"]:
         assert finding["area"] in AREAS and finding["severity"] in SEVERITIES
     fast = next(f for f in result["findings"] if f["id"] == "E305")
-    assert fast["evidence"] == {"lr": 0.5, "default": pytest.approx(0.01)}
+    assert fast["evidence"] == {"lr": 0.6, "default": pytest.approx(0.05)}
 
 
 def test_a_finding_of_severity_error_is_1(

@@ -38,7 +38,7 @@ def values(model: NNModel) -> dict[str, Any]:
 async def test_size_of_a_chunk_does_not_matter(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = await create()
     history = await expected.train(epochs=3, batch_size=3, optimizer="sgdm")
-    monkeypatch.setattr("webnnm.session.CHUNK", chunk)
+    monkeypatch.setattr("webnnm.pace.MOST_STEPS", chunk)
     model = await create()
     assert (await model.train(epochs=3, batch_size=3, optimizer="sgdm")).losses == history.losses
     assert values(model) == values(expected)
@@ -67,7 +67,7 @@ async def test_records_of_the_epochs() -> None:
 
 
 async def test_stop_within_an_epoch_ends_after_the_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webnnm.session.CHUNK", 2)
+    monkeypatch.setattr("webnnm.pace.MOST_STEPS", 2)
     model = await create()
     training = model.train(epochs=1000, batch_size=1)
     while model.step < 10:
@@ -142,14 +142,14 @@ async def test_lost_device_ends_the_training_as_an_error(monkeypatch: pytest.Mon
     run_steps = model.backend.run_steps
 
     async def lose(*arguments: Any) -> Any:
-        if model.step >= 4:
+        if model.step >= 8:
             raise ContextLost("the device is gone", step=model.step)
         return await run_steps(*arguments)
 
     read = model.backend.read
 
     async def lost_too(*tensors: Any) -> Any:
-        if model.step >= 4:
+        if model.step >= 8:
             raise ContextLost("the device is gone")
         return await read(*tensors)
 
@@ -158,9 +158,9 @@ async def test_lost_device_ends_the_training_as_an_error(monkeypatch: pytest.Mon
     training = model.train(epochs=10, batch_size=20)
     with pytest.raises(ContextLost) as caught:
         await training
-    assert (caught.value.code, caught.value.step) == ("NNM716", 4)
+    assert (caught.value.code, caught.value.step) == ("NNM716", 8)
     assert training.history.stopped == "error"
-    assert len(training.history.epochs) == 2
+    assert len(training.history.epochs) == 4
 
 
 async def test_refused_allocation_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

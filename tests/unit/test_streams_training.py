@@ -111,7 +111,7 @@ async def test_next_block_is_fetched_while_the_present_one_is_trained(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("webnnm.rows.STREAM_STEPS", 2)
-    monkeypatch.setattr("webnnm.session.CHUNK", 1)
+    monkeypatch.setattr("webnnm.pace.MOST_STEPS", 1)
     given = rows(24)
     events: list[str] = []
 
@@ -225,7 +225,7 @@ async def test_a_source_is_closed_when_a_training_ends_early(
     way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("webnnm.rows.STREAM_STEPS", 2)
-    monkeypatch.setattr("webnnm.session.CHUNK", 1)
+    monkeypatch.setattr("webnnm.pace.MOST_STEPS", 1)
     given = rows(40)
     still_open = 0
 

@@ -37,6 +37,8 @@ class DeviceTensor:
 class Executable:
     """A compiled graph: what it takes and gives, and the rewrites that made it fit the backend.
 
+    `build_seconds` is what the device took to build it, 0 where it was there already.
+
     >>> import asyncio
     >>> from webnnm import GraphBuilder, backend
     >>> async def double(values):
@@ -53,6 +55,7 @@ class Executable:
     outputs: Mapping[str, TensorType]
     handle: Any = field(repr=False)
     rewrites: tuple[str, ...] = ()
+    build_seconds: float = 0.0
 
     async def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Run once with host arrays in and out; device tensors live for this call alone.
@@ -88,10 +91,12 @@ class Backend(ABC):
     """Compiles graphs, holds tensors, dispatches.
 
     `name` is "webnn", "numpy", …; `device` says in words what it runs on; `rewrites` tells, once
-    each, what compiled graphs were changed in to fit the backend.
+    each, what compiled graphs were changed in to fit the backend. `dispatch_seconds` is what a
+    dispatch takes beside the work of its graph.
     """
 
     name: str
+    dispatch_seconds: float = 0.0
     device: str
     rewrites: list[str]
 
@@ -101,10 +106,11 @@ class Backend(ABC):
         return self.device
 
     @abstractmethod
-    async def compile(self, graph: Graph) -> Executable:
-        """Compile a graph.
+    async def compile(self, graph: Graph, *, times: int = 1) -> Executable:
+        """Compile a graph, to be run so many times in one dispatch.
 
-        Raises `BackendError` where the backend cannot run it.
+        Between these runs an input takes what the output of its name gave; outputs are those of
+        the last run. Raises `BackendError` where the backend cannot run it.
         """
 
     @abstractmethod

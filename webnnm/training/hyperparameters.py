@@ -99,6 +99,12 @@ def _weights(value: Any) -> Any:
     raise ValueError
 
 
+def _number_of_steps(value: Any) -> Any:
+    if value == "auto" or (isinstance(value, int) and value >= 1 and not isinstance(value, bool)):
+        return value
+    raise ValueError
+
+
 def _rules(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         value = (value,)
@@ -109,6 +115,9 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
     "epochs": _integer(20, 1),
     "batch_size": _integer(None, 1, "batchSize"),
     "accumulate": _integer(1, 1),
+    "micro_steps": Hyperparameter(
+        "auto", "auto, or an integer from 1", _number_of_steps, ("microSteps",)
+    ),
     "optimizer": _word("rlion", (o.name for o in OPTIMIZERS.values()), nag="nesterov"),
     "lr": _number(None, 0, above=True),
     "weight_decay": _number(None, 0, "weightDecay"),

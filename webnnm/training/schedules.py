@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 ONE_CYCLE_RISE = 0.3
 """The share of a one-cycle schedule in which the rate rises (Smith & Topin 2018)."""
@@ -38,7 +39,7 @@ class Schedule:
         """T, the number of steps."""
         return self.epochs * self.batches
 
-    @property
+    @cached_property
     def warmup(self) -> int:
         """W, the number of warm-up steps; none for a single epoch."""
         if self.warmup_epochs:
@@ -46,6 +47,11 @@ class Schedule:
         if self.kind == "onecycle":
             return int(ONE_CYCLE_RISE * self.total)
         return self.batches * max(1, int(0.05 * self.epochs)) if self.epochs > 1 else 0
+
+    def rates(self, first: int, count: int) -> list[float]:
+        """Return the learning rates of steps, the last one's after the end."""
+        last = self.total
+        return [self.at(min(step, last)) for step in range(first, first + count)]
 
     def at(self, step: int) -> float:
         """Return the learning rate of step t, counted from 1."""

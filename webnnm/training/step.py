@@ -17,7 +17,7 @@ from webnnm.training.update import TASK_WEIGHT, Applied, UpdateSettings, apply_u
 from webnnm.training.watch import Watch, watched
 
 INPUT, TARGET, MASK = "data/", "target/", "mask/"
-ORDER, RATES, COUNTS, DUE = "order", "rates", "counts", "due"
+ORDER, RATES, COUNTS, DUE, EPOCH = "order", "rates", "counts", "due", "epoch"
 CURSOR, TOTALS, WATCH = "cursor", "totals", "watch"
 LOSS, ROWS = "loss/", "rows/"
 TASK = TASK_WEIGHT
@@ -27,7 +27,8 @@ TASK = TASK_WEIGHT
 class StepSettings:
     """What a step graph is made for: everything that is compiled in.
 
-    - `batch`: rows of a step; `rows`: of the data on the device; `steps`: of the epoch's tables.
+    - `batch`: rows of a step; `rows`: of the data on the device; `steps`: of the tables.
+    - `epochs`: whose totals are kept apart.
     - `short`: whether some batch has fewer valid rows than `batch`.
     - `weights`: output → weight of its loss; None weighs by uncertainty (spec E.8).
     - `scaling`: whether the gradient is that of S·L (spec E.5).
@@ -43,6 +44,7 @@ class StepSettings:
     update: UpdateSettings
     masks: Mapping[str, TensorType] = field(default_factory=dict[str, TensorType])
     weights: Mapping[str, float] | None = field(default_factory=dict[str, float])
+    epochs: int = 1
     short: bool = True
     watch: bool = False
 
@@ -81,7 +83,8 @@ def training_step(
     The batch is row `cursor` of the table `order`: indices into the resident data. The learning
     rate and the number of valid rows come from tables in the same way, so that nothing is written
     between steps; short batches are filled with any rows and masked. `targets` gives the type of
-    each output's target for all resident rows. Loss sums Σ m·ℓ accumulate over the epoch.
+    each output's target for all resident rows. Loss sums Σ m·ℓ accumulate over an epoch, in the
+    row of the totals that the table `epoch` tells.
 
     Raises `DataError` NNM605 if nothing is trainable, `ModelError` NNM606 for a parameter that no
     loss reaches.
@@ -125,7 +128,8 @@ def training_step(
     for name, value in lowered.updates.items():
         same = applied.clean is None or not name.startswith(PARAMETER_PREFIX)
         outputs[name] = value if same else b.where(applied.clean, value, b.inputs[name])
-    names, outputs[TOTALS] = _totals(b, losses, total, applied)
+    mine = b.equal(table(EPOCH), _numbers(b, s.epochs)) if s.epochs > 1 else None
+    names, outputs[TOTALS] = _totals(b, losses, total, applied, s.epochs, mine)
     state_names = list(outputs)
     seen: list[Watch] = []
     if s.watch:
@@ -213,9 +217,17 @@ def _total(
 
 
 def _totals(
-    b: GraphBuilder, losses: Losses, loss: Operand, applied: Applied
+    b: GraphBuilder,
+    losses: Losses,
+    loss: Operand,
+    applied: Applied,
+    epochs: int,
+    mine: Operand | None,
 ) -> tuple[tuple[str, ...], Operand]:
-    """Return the names and the next values of the vector that the host reads."""
+    """Return the names and the next values of the table that the host reads, a row per epoch.
+
+    `mine` is the condition that is true in the row of the present epoch; None where there is one.
+    """
     sums = {LOSS + name: value for name, value in losses.sums.items()}
     sums |= {ROWS + name: value for name, value in losses.counts.items()}
     sums["norm"] = applied.norm
@@ -227,8 +239,15 @@ def _totals(
     names = (*sums, *latest)
 
     def row(values: Mapping[str, Operand]) -> Operand:
-        return b.concat([b.reshape(value, new_shape=[1]) for value in values.values()], 0)
+        return b.concat([b.reshape(value, new_shape=[1, 1]) for value in values.values()], 1)
 
-    before = b.input(TOTALS, "float32", [len(names)])
-    kept = b.slice(before, starts=[0], sizes=[len(sums)])
-    return names, b.concat([kept + row(sums), row(latest)], 0)
+    before = b.input(TOTALS, "float32", [epochs, len(names)])
+    kept = b.slice(before, starts=[0, 0], sizes=[epochs, len(sums)])
+    now = b.expand(row(latest), new_shape=[epochs, len(latest)]) if epochs > 1 else row(latest)
+    after = b.concat([kept + row(sums), now], 1)
+    return names, after if mine is None else b.where(mine, after, before)
+
+
+def _numbers(b: GraphBuilder, count: int) -> Operand:
+    """Return 0 … count − 1 as a column."""
+    return b.constant([[float(k)] for k in range(count)], "float32")

@@ -64,7 +64,7 @@ async def diverged(model: NNModel, **settings: Any) -> tuple[DataError, History]
 async def test_it_stops_where_it_diverged(
     lr: float, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webnnm.session.CHUNK", chunk)
+    monkeypatch.setattr("webnnm.pace.MOST_STEPS", chunk)
     steps, w = log_course(lr, 3)
     model = await create(LOG, rows())
     error, history = await diverged(model, epochs=3, lr=lr)

@@ -86,6 +86,7 @@ VALUES: dict[str, Any] = {
     "clip_epsilon": 1e-3,
     "agc_lambda": 0.1,
     "compute_type": "float16",
+    "micro_steps": 4,
     "on_epoch": print,
     "on_batch": print,
 }

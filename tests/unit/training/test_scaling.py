@@ -161,7 +161,7 @@ def spoilt(count: int, good: int = 5, first: int = 3) -> Any:
 async def test_fifty_overflows_in_a_row_end_the_training(
     good: int, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webnnm.session.CHUNK", chunk)
+    monkeypatch.setattr("webnnm.pace.MOST_STEPS", chunk)
     model = await create(SLOPE.format(", init=zeros"), spoilt(50, good))
     with pytest.raises(DataError) as caught:
         await model.train(SETTINGS)

@@ -1,0 +1,205 @@
+"""Epochs per crossing and steps per dispatch change when things happen, not what happens."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from webnnm import Dataset, NNModel
+from webnnm.errors import ContextLost
+from webnnm.history import EpochRecord, History
+from webnnm.pace import Pace
+
+np = pytest.importorskip("numpy")
+
+SOURCE = """
+m:input shape=[2]; m:output shape=[1]; m:loss MSE;
+m:layers matmul(w, shape=[5]), add(b), tanh(), matmul(w), add(b);
+"""
+DROPPING = SOURCE.replace("tanh()", "tanh(), dropout(0.3)")
+ROUGH: dict[str, Any] = {
+    "lr": 0.15,
+    "optimizer": "nesterov",
+    "schedule": "constant",
+    "seeds": 0,
+    "batch_size": 4,
+}
+"""The loss goes up and down, so that the best epoch lies anywhere."""
+
+
+def rows(**settings: Any) -> Dataset:
+    draw = np.random.default_rng(3)
+    x = draw.normal(size=(22, 2))
+    y = np.sin(2 * x[:, :1]) * x[:, 1:]
+    return Dataset(x.tolist(), y.tolist(), **{"split": (1, 0, 0), **settings})
+
+
+async def trained(
+    together: int, source: str = SOURCE, dataset: Dataset | None = None, **settings: Any
+) -> tuple[NNModel, History]:
+    """Train with so many epochs per crossing; 0 leaves it to the pace."""
+    with pytest.MonkeyPatch.context() as patch:
+        if together:
+            patch.setattr(Pace, "epochs", lambda _pace, _steps, most: min(together, most))
+        model = await NNModel.create(
+            source=source, dataset=dataset or rows(), backend="numpy", log=lambda _: None
+        )
+        return model, await model.train(**{**ROUGH, **settings})
+
+
+def values(model: NNModel) -> dict[str, Any]:
+    return {p.name: p.value.tolist() for p in model.params()}
+
+
+def told(history: History) -> list[Any]:
+    """Return what the records say, but for times."""
+    names = ("epoch", "loss", "losses", "lr", "scale", "clip_rate", "grad_norm", "overflows")
+    return [[getattr(record, name) for name in names] for record in history.epochs]
+
+
+@pytest.mark.parametrize("source", [SOURCE, DROPPING], ids=["plain", "dropout"])
+@pytest.mark.parametrize("together", [0, 2, 3, 7, 64])
+@pytest.mark.parametrize("restore", [True, False])
+async def test_epochs_of_one_crossing_are_those_of_many(
+    source: str, together: int, restore: bool
+) -> None:
+    settings: dict[str, Any] = {
+        "epochs": 17,
+        "restore_best": restore,
+        "gradient_clipping": "global",
+    }
+    expected, history = await trained(1, source, **settings)
+    model, found = await trained(together, source, **settings)
+    assert told(found) == told(history)
+    assert (found.best_epoch, found.best_loss) == (history.best_epoch, history.best_loss)
+    assert values(model) == values(expected)
+    assert model.step == expected.step == 17 * 6
+
+
+async def test_the_best_epoch_lies_within_a_crossing() -> None:
+    model, history = await trained(6, epochs=18)
+    assert history.best_epoch % 6, "this is what the test is about"
+    expected, _ = await trained(1, epochs=18)
+    assert values(model) == values(expected)
+
+
+@pytest.mark.parametrize("restore", [True, False])
+@pytest.mark.parametrize("together", [7, 64])
+async def test_patience_ends_within_a_crossing(together: int, restore: bool) -> None:
+    settings: dict[str, Any] = {"epochs": 40, "patience": 3, "restore_best": restore}
+    expected, history = await trained(1, **settings)
+    assert history.stopped == "patience" and len(history.epochs) % together
+    model, found = await trained(together, **settings)
+    assert told(found) == told(history)
+    assert values(model) == values(expected)
+    assert model.step == 6 * len(history.epochs)
+
+
+async def test_epochs_before_a_divergence_are_recorded() -> None:
+    async def diverged(together: int) -> History:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Pace, "epochs", lambda _pace, _steps, most: min(together, most))
+            model = await NNModel.create(
+                source=SOURCE,
+                dataset=rows(),
+                backend="numpy",
+                log=lambda _: None,
+            )
+            training = model.train(**{**ROUGH, "lr": 0.5, "epochs": 30})
+            with pytest.raises(Exception, match="NNM708") as caught:
+                await training
+            assert f"epoch {len(training.history.epochs) + 1}, " in str(caught.value)
+            return training.history
+
+    one, many = await diverged(1), await diverged(64)
+    assert one.epochs and told(many) == told(one)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"on_epoch": lambda _record: None},
+        {"on_batch": lambda _record: None},
+        {"validation": True},
+    ],
+    ids=["on_epoch", "on_batch", "validation"],
+)
+async def test_who_wants_to_look_at_every_epoch_can(settings: dict[str, Any]) -> None:
+    data = rows(split=(12, 10, 0)) if settings.pop("validation", False) else rows()
+    seen: list[int] = []
+    model = await NNModel.create(source=SOURCE, dataset=data, backend="numpy", log=lambda _: None)
+    write = model.backend.write
+
+    def count(tensor: Any, array: Any) -> None:
+        if tensor.type.dtype == "int32" and len(tensor.type.shape) == 2:
+            seen.append(tensor.type.shape[0])
+        write(tensor, array)
+
+    model.backend.write = count  # type: ignore[method-assign]
+    await model.train(**{**ROUGH, "epochs": 5, **settings})
+    steps = -(-data.size("training") // 4)
+    assert seen == [steps] * 5, "one table of one epoch each"
+
+
+@pytest.mark.parametrize("source", [SOURCE, DROPPING], ids=["plain", "dropout"])
+@pytest.mark.parametrize("times", [2, 3, 6, 7, 50])
+async def test_steps_of_one_dispatch_are_those_of_many(source: str, times: int) -> None:
+    settings: dict[str, Any] = {"epochs": 9, "gradient_clipping": "global", "accumulate": 2}
+    expected, history = await trained(4, source, micro_steps=1, **settings)
+    model, found = await trained(4, source, micro_steps=times, **settings)
+    assert told(found) == told(history)
+    assert values(model) == values(expected)
+
+
+async def test_micro_steps_go_with_validation_and_streams_end_exactly() -> None:
+    data = rows(split=(15, 7, 0))
+    expected, history = await trained(1, dataset=data, epochs=5, micro_steps=1)
+    model, found = await trained(1, dataset=data, epochs=5, micro_steps=3)
+    assert found.losses == history.losses and values(model) == values(expected)
+
+
+async def test_the_pace_chooses_micro_steps_where_dispatches_cost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected, history = await trained(0, epochs=60, micro_steps=1)
+    chosen: list[int] = []
+    decide = Pace.micro_steps
+
+    def noted(pace: Pace, **costs: Any) -> int:
+        chosen.append(decide(pace, **{**costs, "dispatch": 1.0}))
+        return chosen[-1]
+
+    monkeypatch.setattr(Pace, "micro_steps", noted)
+    monkeypatch.setattr("webnnm.pace.ENOUGH", 0.0)
+    model, found = await trained(0, epochs=60)
+    assert chosen and chosen[0] > 1
+    assert found.losses == history.losses and values(model) == values(expected)
+
+
+async def test_a_lost_device_tells_steps_not_dispatches() -> None:
+    model = await NNModel.create(source=SOURCE, dataset=rows(), backend="numpy", log=lambda _: None)
+    run_steps = model.backend.run_steps
+
+    async def lose(executable: Any, banks: Any, first: int, *more: Any) -> Any:
+        if first >= 2:
+            raise ContextLost("the device is gone", step=first)
+        return await run_steps(executable, banks, first, *more)
+
+    model.backend.run_steps = lose  # type: ignore[method-assign]
+    with pytest.raises(ContextLost, match="after step 8") as caught:
+        await model.train(**ROUGH, epochs=9, micro_steps=3)
+    # Two dispatches of three steps, and a third one that is known to be good.
+    assert caught.value.step == 8
+
+
+async def test_records_come_one_by_one_whatever_the_crossing() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Pace, "epochs", lambda _pace, _steps, most: min(4, most))
+        model = await NNModel.create(
+            source=SOURCE, dataset=rows(), backend="numpy", log=lambda _: None
+        )
+        seen: list[EpochRecord] = [record async for record in model.train(**ROUGH, epochs=10)]
+    assert [record.epoch for record in seen] == list(range(1, 11))
+    assert all(math.isfinite(record.loss) for record in seen)

@@ -1,0 +1,89 @@
+"""How many steps go into a crossing and a dispatch."""
+
+from __future__ import annotations
+
+import pytest
+
+from webnnm.pace import FIRST_STEPS, GROWTH, MOST_MICRO_STEPS, MOST_STEPS, SLICE, Pace
+
+COSTS = {"dispatch": 8e-5, "device_build": 0.003, "build": 0.03}
+
+
+def paced(step_seconds: float) -> Pace:
+    """Return a pace that has run long enough to be trusted."""
+    pace = Pace()
+    for _ in range(8):
+        steps = pace.steps(10**9)
+        pace.note(steps, steps * step_seconds)
+    return pace
+
+
+def test_the_first_crossing_is_short_and_the_next_ones_grow() -> None:
+    pace = Pace()
+    assert pace.steps(10**9) == FIRST_STEPS
+    pace.note(FIRST_STEPS, FIRST_STEPS * 1e-5)
+    assert pace.steps(10**9) == GROWTH * FIRST_STEPS
+
+
+@pytest.mark.parametrize("seconds", [1e-4, 1e-3, 0.02])
+def test_a_crossing_takes_its_slice_of_time(seconds: float) -> None:
+    assert paced(seconds).steps(10**9) == pytest.approx(SLICE / seconds, rel=0.01)
+
+
+def test_a_crossing_has_a_step_at_least_and_what_is_left_at_most() -> None:
+    assert paced(10.0).steps(10**9) == 1
+    assert paced(1e-9).steps(10**9) == MOST_STEPS
+    assert paced(1e-3).steps(5) == 5
+
+
+def test_who_waits_for_every_step_gets_every_step() -> None:
+    pace = Pace(every=1)
+    for _ in range(5):
+        assert pace.steps(100) == 1
+        pace.note(1, 1e-5)
+
+
+def test_epochs_fill_the_slice() -> None:
+    pace = paced(1e-3)
+    assert pace.epochs(7, 64) == int(SLICE / 1e-3) // 7
+    assert pace.epochs(1000, 64) == 1
+    assert pace.epochs(1, 3) == 3
+
+
+@pytest.mark.parametrize(
+    ("step_seconds", "least", "most"),
+    [
+        (0.9e-4, 20, MOST_MICRO_STEPS),
+        (2e-4, 5, 10),
+        (5e-4, 1, 2),
+        (1.3e-3, 1, 1),
+    ],
+)
+def test_short_steps_share_a_dispatch(step_seconds: float, least: int, most: int) -> None:
+    found = paced(step_seconds).micro_steps(epoch=1000, left=10**6, **COSTS)
+    assert least <= found <= most
+
+
+def test_a_short_training_does_not_pay_for_another_graph() -> None:
+    pace = paced(1e-4)
+    assert pace.micro_steps(epoch=7, left=140, **COSTS) == 1
+    few = pace.micro_steps(epoch=7, left=2_000, **COSTS)
+    many = pace.micro_steps(epoch=7, left=200_000, **COSTS)
+    assert 1 < few < many
+
+
+def test_a_backend_without_overhead_has_nothing_to_share() -> None:
+    costs = {**COSTS, "dispatch": 0.0, "device_build": 0.0}
+    assert paced(1e-5).micro_steps(epoch=7, left=10**9, **costs) == 1
+
+
+def test_only_a_long_crossing_is_trusted_and_never_the_first() -> None:
+    pace = Pace()
+    pace.note(8, 5.0)
+    assert not pace.trusted
+    pace.note(8, 1e-4)
+    assert not pace.trusted
+    pace.note(800, 0.08)
+    assert pace.trusted
+    pace.restart()
+    assert not pace.trusted

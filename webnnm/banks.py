@@ -1,0 +1,131 @@
+"""What a training holds on the device: its graphs, the data, and banks of its state (spec E.9)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from webnnm.arrays import HostArray
+from webnnm.backends.base import Backend, DeviceTensor, Executable
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.graph.node import Graph
+from webnnm.ops.operator import TensorType
+from webnnm.rows import Rows
+from webnnm.training.initialisation import generator_bytes, generator_graph
+from webnnm.training.step import StepGraph
+
+Bank = dict[str, DeviceTensor]
+
+
+@dataclass(kw_only=True)
+class Device:
+    """Everything here is freed when the training ends, but the bank of the latest parameters.
+
+    - `executable` runs a step; `resident` the data and tables, twice of a stream; `fixed` the
+      parameters that no step changes.
+    - `banks`: the state; each step reads one and writes the other.
+    - `spares`: states of earlier steps, from which steps can be repeated; `saver` copies a state.
+    - `best`: the parameters of the best epoch; `keeper` copies parameters.
+    - `build_seconds`: what making the executable took; `others`: what was made later.
+    """
+
+    backend: Backend
+    executable: Executable
+    resident: list[Bank]
+    banks: tuple[Bank, Bank]
+    fixed: Bank
+    spares: list[Bank]
+    best: Bank
+    keeper: Executable
+    saver: Executable
+    build_seconds: float
+    others: list[DeviceTensor | Executable] = field(
+        default_factory=list["DeviceTensor | Executable"]
+    )
+
+    def free(self, kept: Mapping[str, DeviceTensor]) -> None:
+        """Free everything but some tensors."""
+        alive = {tensor.handle for tensor in kept.values()}
+        for bank in (*self.banks, *self.resident, *self.spares, self.best):
+            self.backend.release(*(t for t in bank.values() if t.handle not in alive))
+        self.backend.release(self.executable, self.keeper, self.saver, *self.others)
+
+
+async def allocate(
+    backend: Backend, parameters: Mapping[str, DeviceTensor], step: StepGraph, rows: Rows
+) -> Device:
+    """Build the step graph, upload the data, allocate the banks.
+
+    `parameters` are the model's: they become part of the first bank.
+    """
+    own = {PARAMETER_PREFIX + name: tensor for name, tensor in parameters.items()}
+    kept = [name for name in step.state if name in own]
+    made: list[DeviceTensor | Executable] = []
+
+    async def compiled(graph: Graph) -> Executable:
+        executable = await backend.compile(graph)
+        made.append(executable)
+        return executable
+
+    async def tensor(type: TensorType, values: HostArray | None = None) -> DeviceTensor:
+        found = await backend.tensor(type, values)
+        made.append(found)
+        return found
+
+    try:
+        began = time.perf_counter()
+        executable = await compiled(step.graph)
+        build_seconds = time.perf_counter() - began
+        sets: list[Bank] = []
+        for _ in range(2 if rows.streams else 1):
+            bank: Bank = {}
+            for name, type in step.resident.items():
+                if name not in own and name in executable.inputs:
+                    bank[name] = await tensor(type, rows.data.get(name))
+            sets.append(bank)
+        first = {n: own.get(n) or await tensor(type) for n, type in step.state.items()}
+        second = {name: await tensor(type) for name, type in step.state.items()}
+        # A second spare state is for a best epoch within a crossing.
+        spares = [
+            {name: await tensor(type) for name, type in step.state.items()}
+            for _ in range(2 if rows.epochs > 1 else 1)
+        ]
+        best = {name: await tensor(step.state[name]) for name in kept}
+        keeper = await compiled(_copy_graph({n: step.state[n] for n in kept}))
+        saver = await compiled(_copy_graph(step.state))
+    except BaseException:
+        backend.release(*made)
+        raise
+    fixed = {n: t for n, t in own.items() if n not in step.state and n in executable.inputs}
+    return Device(
+        backend=backend,
+        executable=executable,
+        resident=sets,
+        banks=(first, second),
+        fixed=fixed,
+        spares=spares,
+        best=best,
+        keeper=keeper,
+        saver=saver,
+        build_seconds=build_seconds,
+    )
+
+
+async def start(device: Device, step: StepGraph, seed: int) -> None:
+    """Give the states of a step that do not begin with 0 their first values (spec C.1, dropout)."""
+    backend = device.backend
+    if step.generators:
+        shapes = {name: type.shape for name, type in step.state.items()}
+        graph = generator_graph(step.generators, shapes)
+        given = generator_bytes(seed, step.generators, shapes)
+        await backend.fill(graph, given, device.banks[0])
+    for name, value in step.starts.items():
+        backend.write(device.banks[0][name], HostArray.of(value, "float32"))
+
+
+def _copy_graph(types: Mapping[str, TensorType]) -> Graph:
+    """Return the graph that copies tensors on the device."""
+    b = GraphBuilder()
+    return b.build({name: b.identity(b.input(name, *type)) for name, type in types.items()})

@@ -1,0 +1,104 @@
+"""How many steps go into one dispatch, and into one crossing, from measured times."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+SLICE = 0.1
+"""Seconds of a crossing: `pause` and `stop` wait so long, and progress is told so often."""
+FIRST_STEPS = 8
+"""Steps of the first crossing, whose time has the device's warming-up in it."""
+GROWTH = 4
+"""A crossing has at most so many times the steps of the one before."""
+MOST_STEPS = 4096
+"""Steps of a crossing at most."""
+MOST_MICRO_STEPS = 32
+"""Steps of a dispatch at most: graphs of more are slow to build."""
+OVERHEAD = 0.1
+"""The share of a step's own work that dispatching it may cost."""
+ENOUGH = 0.01
+"""Seconds that a crossing takes at least for its pace to be trusted."""
+
+
+@dataclass
+class Pace:
+    """Chooses how much work goes out at a time.
+
+    >>> pace = Pace()
+    >>> pace.steps(1000)
+    8
+    >>> pace.note(8, 0.004)
+    >>> pace.steps(1000)
+    32
+
+    `every`: the steps between two crossings where something waits for each of them, else 0.
+    `step_seconds`: the time of a step in the last crossing; `trusted`: it was long enough, and not
+    the first one.
+    """
+
+    every: int = 0
+    step_seconds: float = math.inf
+    trusted: bool = False
+    _last: int = 0
+    _crossings: int = 0
+
+    def restart(self) -> None:
+        """Forget the pace, for steps are about to be run in another way."""
+        self._crossings, self.trusted = 0, False
+
+    def note(self, steps: int, seconds: float) -> None:
+        """Take in how long a crossing of so many steps took."""
+        self._crossings += 1
+        self._last = steps
+        self.trusted = self._crossings > 1 and seconds >= ENOUGH
+        self.step_seconds = seconds / steps
+
+    def steps(self, left: int) -> int:
+        """Return how many of the steps that are left go into the next crossing."""
+        if self.every or not self._crossings:
+            wanted = self.every or FIRST_STEPS
+        else:
+            wanted = min(int(SLICE / self.step_seconds), GROWTH * self._last)
+        return max(1, min(left, wanted, MOST_STEPS))
+
+    def epochs(self, steps: int, most: int) -> int:
+        """Return how many epochs of so many steps go into the next crossing."""
+        return max(1, self.steps(most * steps) // steps) if most > 1 else 1
+
+    def micro_steps(
+        self, *, epoch: int, left: int, dispatch: float, device_build: float, build: float
+    ) -> int:
+        """Return how many steps one dispatch should have, by the time of a step so far.
+
+        `epoch` and `left` count steps: of an epoch, and of the rest of the training. A dispatch
+        costs `dispatch` seconds beside its work; the graph of one step took `build` seconds in
+        all, `device_build` of them on the device, where n steps take n times as long.
+
+        >>> pace = Pace(step_seconds=1e-4, trusted=True)
+        >>> costs = dict(dispatch=8e-5, device_build=0.003, build=0.03)
+        >>> pace.micro_steps(epoch=100, left=100_000, **costs)
+        25
+        >>> pace.micro_steps(epoch=100, left=200, **costs)
+        1
+        """
+        work = max(self.step_seconds - dispatch, OVERHEAD * dispatch)
+        saved = min(dispatch, self.step_seconds) * left
+        best = math.sqrt(saved / device_build) if device_build > 0 else math.inf
+        wanted = _fitting(int(min(dispatch / (OVERHEAD * work), best, MOST_MICRO_STEPS)), epoch)
+        if wanted < 2:
+            return 1
+        cost = build + (wanted - 1) * device_build
+        return wanted if saved * (1 - 1 / wanted) > cost else 1
+
+
+def _fitting(wanted: int, epoch: int) -> int:
+    """Return a number near the wanted one of which epochs are made without a rest, if there is one.
+
+    >>> _fitting(16, 7), _fitting(16, 30), _fitting(16, 31)
+    (14, 15, 16)
+    """
+    for number in range(wanted, wanted // 2, -1):
+        if number % epoch == 0 or epoch % number == 0:
+            return number
+    return wanted
