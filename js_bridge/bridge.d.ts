@@ -34,7 +34,10 @@ export function open(optionsJson: string): Promise<number>;
 /** Return `opSupportLimits()` as JSON. */
 export function limits(context: number): string;
 
-/** Build the graph of a plan (see webnnm/plan.py); the constants' bytes lie in one buffer. */
+/**
+ * Build the graph of a plan (see webnnm/plan.py); the constants' bytes lie in one buffer, or in
+ * tensors, which are copied one by one.
+ */
 export function build(context: number, planJson: string, constants: Bytes): Promise<number>;
 
 /** Return the devices that a graph runs on as JSON, `[]` where the browser does not tell. */

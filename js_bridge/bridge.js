@@ -60,8 +60,16 @@ export async function build(handle, planJson, constants) {
   const plan = JSON.parse(planJson);
   let ml;
   try {
-    // The constants are copied before the first await, so Python's memory cannot move meanwhile.
-    ml = await borrow(constants, (bytes) => assemble(context, plan, bytes));
+    const builder = new MLGraphBuilder(context.ml);
+    /** @type {Map<number, MLOperand>} */
+    const operands = new Map();
+    for (const { dtype: dataType, shape, id, tensor: held } of plan.constants) {
+      if (held === undefined) continue;
+      const data = await context.ml.readTensor(known(held, "tensor").ml);
+      operands.set(id, builder.constant({ dataType, shape }, new Uint8Array(data)));
+    }
+    // The buffer is copied before anything is awaited, so Python's memory cannot move meanwhile.
+    ml = await borrow(constants, (bytes) => assemble(builder, operands, plan, bytes));
   } catch (error) {
     throw await failure(context, "BuildError", error);
   }
@@ -211,12 +219,10 @@ export function close(handle) {
 /**
  * Call the builder for every part of a plan; a failure names the operator.
  *
- * @param {BridgeContext} context @param {Plan} plan @param {Uint8Array<ArrayBuffer>} bytes
+ * @param {MLGraphBuilder} builder @param {Map<number, MLOperand>} operands
+ * @param {Plan} plan @param {Uint8Array<ArrayBuffer>} bytes
  */
-function assemble(context, plan, bytes) {
-  const builder = new MLGraphBuilder(context.ml);
-  /** @type {Map<number, MLOperand>} */
-  const operands = new Map();
+function assemble(builder, operands, plan, bytes) {
   const operand = (/** @type {number} */ id) => /** @type {MLOperand} */ (operands.get(id));
   const part = (/** @type {object} */ place, /** @type {() => void} */ call) => {
     try {
@@ -230,7 +236,8 @@ function assemble(context, plan, bytes) {
       operands.set(id, builder.input(name, { dataType, shape }));
     });
   }
-  for (const { dtype: dataType, shape, id, offset, length } of plan.constants) {
+  for (const { dtype: dataType, shape, id, offset, length, tensor: held } of plan.constants) {
+    if (held !== undefined) continue;
     part({ operator: "constant", label: `${dataType}[${shape}]` }, () => {
       const data = bytes.subarray(offset, offset + length);
       operands.set(id, builder.constant({ dataType, shape }, data));

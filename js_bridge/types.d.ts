@@ -61,7 +61,8 @@ interface PlanOperator {
 }
 interface Plan {
   inputs: PlanTensor[];
-  constants: (PlanTensor & { offset: number; length: number })[];
+  /** The bytes lie at an offset of the buffer beside the plan, or in a tensor, by its handle. */
+  constants: (PlanTensor & { length: number; offset: number; tensor?: number })[];
   operators: PlanOperator[];
   outputs: PlanTensor[];
   /** Runs per dispatch; an input takes what the output of its name gave in the run before. */

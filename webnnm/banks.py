@@ -23,8 +23,8 @@ Bank = dict[str, DeviceTensor]
 class Device:
     """Everything here is freed when the training ends, but the bank of the latest parameters.
 
-    - `executable` runs a step; `resident` the data and tables, twice of a stream; `fixed` the
-      parameters that no step changes.
+    - `executable` runs a step; `resident` the data and tables, twice of a stream; `frozen` the
+      parameters that no step changes: constants of the graph, or `fixed` inputs.
     - `banks`: the state; each step reads one and writes the other.
     - `spares`: states of earlier steps, from which steps can be repeated; `saver` copies a state.
     - `best`: the parameters of the best epoch; `keeper` copies parameters.
@@ -35,6 +35,7 @@ class Device:
     executable: Executable
     resident: list[Bank]
     banks: tuple[Bank, Bank]
+    frozen: Bank
     fixed: Bank
     spares: list[Bank]
     best: Bank
@@ -62,10 +63,11 @@ async def allocate(
     """
     own = {PARAMETER_PREFIX + name: tensor for name, tensor in parameters.items()}
     kept = [name for name in step.state if name in own]
+    frozen = {n: t for n, t in own.items() if n not in step.state and n in step.graph.inputs}
     made: list[DeviceTensor | Executable] = []
 
-    async def compiled(graph: Graph) -> Executable:
-        executable = await backend.compile(graph)
+    async def compiled(graph: Graph, constants: Bank | None = None) -> Executable:
+        executable = await backend.compile(graph, constants=constants)
         made.append(executable)
         return executable
 
@@ -76,7 +78,7 @@ async def allocate(
 
     try:
         began = time.perf_counter()
-        executable = await compiled(step.graph)
+        executable = await compiled(step.graph, frozen)
         build_seconds = time.perf_counter() - began
         sets: list[Bank] = []
         for _ in range(2 if rows.streams else 1):
@@ -98,13 +100,16 @@ async def allocate(
     except BaseException:
         backend.release(*made)
         raise
-    fixed = {n: t for n, t in own.items() if n not in step.state and n in executable.inputs}
+    backend.claim("training data", *(tensor for bank in sets for tensor in bank.values()))
+    state = [t for bank in (first, second, *spares, best) for t in bank.values()]
+    backend.claim("training state", *(t for t in state if t not in own.values()))
     return Device(
         backend=backend,
         executable=executable,
         resident=sets,
         banks=(first, second),
-        fixed=fixed,
+        frozen=frozen,
+        fixed={name: t for name, t in frozen.items() if name in executable.inputs},
         spares=spares,
         best=best,
         keeper=keeper,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.arrays import HostArray
-from webnnm.backends.base import Backend, DeviceTensor, Executable
+from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable
+from webnnm.compilation import Compilation, run_times
 from webnnm.data.standardize import Standardization
-from webnnm.dtypes import is_float
+from webnnm.dtypes import byte_length, is_float
 from webnnm.errors import DataError, suggestion
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
@@ -19,7 +21,9 @@ from webnnm.ops.padding import below
 from webnnm.random import Purpose, Stream
 from webnnm.shapes import count, is_integer
 
-Parameters = Callable[[], Mapping[str, DeviceTensor]]
+if TYPE_CHECKING:
+    from webnnm.parameters import ParameterStore
+
 Standardizations = Callable[[], Mapping[str, Standardization]]
 
 LENGTH = "length/"
@@ -46,7 +50,7 @@ class InferenceContext:
         self,
         network: Network,
         backend: Backend,
-        parameters: Parameters,
+        parameters: ParameterStore,
         standardizations: Standardizations,
         *,
         batch_size: int,
@@ -63,6 +67,7 @@ class InferenceContext:
         self._data: dict[str, HostArray] = {}
         self._lengths: dict[str, HostArray] = {}
         self._executable: Executable | None = None
+        self._version: int | None = None
         self._tensors: dict[str, DeviceTensor] = {}
         self._results: dict[str, DeviceTensor] = {}
         self._ran = False
@@ -235,7 +240,7 @@ class InferenceContext:
             raise DataError(
                 "NNM702", f'input "{used[0]}" has no data', hint="set_data or randomize"
             )
-        bound = {PARAMETER_PREFIX + name: tensor for name, tensor in self._parameters().items()}
+        bound = self._parameter_tensors()
         data = self._data | {LENGTH + name: lengths for name, lengths in self._lengths.items()}
         for name in data.keys() & executable.inputs.keys():
             self._backend.write(self._tensors[name], data[name])
@@ -248,14 +253,49 @@ class InferenceContext:
         """Free the tensors of this context."""
         self._forget()
 
-    async def _compiled(self) -> Executable:
+    async def compile(self) -> Compilation:
+        """Build the graph with the present parameters as constants, and tell its times.
+
+        That makes it about twice as fast. When parameters change, the next run goes back to the
+        graph that takes them as they are.
+        """
+        began = time.perf_counter()
+        self._drop()
+        executable = await self._compiled(self._parameter_tensors())
+        self._version = self._parameters.version
+        build = time.perf_counter() - began
+        left = {n: t for n, t in self._parameter_tensors().items() if n in executable.inputs}
+        first, steady = await run_times(
+            self._backend, executable, self._tensors | left, self._results
+        )
+        sizes = [
+            byte_length(type.dtype, count(type.shape))
+            for name, type in self._parameters.types.items()
+            if PARAMETER_PREFIX + name not in left
+        ]
+        return Compilation(
+            batch_size=self._batch, constants=sum(sizes), build=build, first=first, steady=steady
+        )
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the present parameters are built into the graph."""
+        return self._version == self._parameters.version
+
+    def _parameter_tensors(self) -> dict[str, DeviceTensor]:
+        return {PARAMETER_PREFIX + name: t for name, t in self._parameters.tensors.items()}
+
+    async def _compiled(self, constants: Binding | None = None) -> Executable:
+        if self._version is not None and not self.compiled:
+            self._drop()
         if self._executable is None:
-            self._executable = await self._backend.compile(self._graph())
+            self._executable = await self._backend.compile(self._graph(), constants=constants)
             for name, type in self._executable.inputs.items():
                 if not name.startswith(PARAMETER_PREFIX):
                     self._tensors[name] = await self._backend.tensor(type)
             for name, type in self._executable.outputs.items():
                 self._results[name] = await self._backend.tensor(type)
+            self._backend.claim("inference", *self._tensors.values(), *self._results.values())
         return self._executable
 
     def _graph(self) -> Graph:
@@ -287,6 +327,7 @@ class InferenceContext:
             self._backend.release(self._executable)
         self._tensors, self._results = {}, {}
         self._executable = None
+        self._version = None
         self._ran = False
 
     def _type(self, name: str) -> TensorType:

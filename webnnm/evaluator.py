@@ -62,6 +62,7 @@ class Evaluator:
         except BaseException:
             self.close()
             raise
+        backend.claim("evaluation", *self._given.values(), *self._results.values())
         return self
 
     async def run(

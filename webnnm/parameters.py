@@ -16,6 +16,9 @@ from webnnm.ops.operator import TensorType
 from webnnm.shapes import Shape, count, show
 from webnnm.training.initialisation import initial_bytes, initial_graph
 
+KIND = "parameters"
+"""What the ledger calls their tensors."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -31,7 +34,10 @@ class Parameter:
 
 
 class ParameterStore:
-    """Holds one device tensor per parameter, and the host values of the last read-back."""
+    """Holds one device tensor per parameter, and the host values of the last read-back.
+
+    `version` changes whenever values do.
+    """
 
     def __init__(self, network: Network, backend: Backend) -> None:
         self._network = network
@@ -43,6 +49,7 @@ class ParameterStore:
         }
         self.tensors: dict[str, DeviceTensor] = {}
         self._values: dict[str, HostArray] = {}
+        self.version = 0
 
     @property
     def count(self) -> int:
@@ -56,6 +63,8 @@ class ParameterStore:
         for name, type in self.types.items():
             if name not in self.tensors:
                 self.tensors[name] = await self._backend.tensor(type)
+        self._backend.claim(KIND, *self.tensors.values())
+        self.version += 1
         await self._backend.fill(
             initial_graph(self.types, self.initialisers),
             initial_bytes(seed, self.types, self.initialisers, *purpose),
@@ -71,7 +80,9 @@ class ParameterStore:
     def replace(self, tensors: Mapping[str, DeviceTensor]) -> None:
         """Take other device tensors for some parameters and free the ones they replace."""
         old = [self.tensors[name] for name in tensors if self.tensors[name] is not tensors[name]]
+        self.version += 1
         self.tensors |= tensors
+        self._backend.claim(KIND, *tensors.values())
         self._backend.release(*old)
 
     def set(self, name: str, value: Any) -> None:
@@ -80,6 +91,7 @@ class ParameterStore:
         Raises `DataError` NNM710 for an unknown name, NNM702 for a wrong size.
         """
         array = HostArray.of(value, *self.types[self._known(name)])
+        self.version += 1
         self._backend.write(self.tensors[name], array)
         self._values[name] = array
 

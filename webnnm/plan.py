@@ -3,7 +3,7 @@
 A plan numbers every tensor. Its JSON is
 
     {"inputs":    [{"name", "dtype", "shape", "id"}],
-     "constants": [{"dtype", "shape", "id", "offset", "length"}],
+     "constants": [{"dtype", "shape", "id", "length", "offset" or "tensor"}],
      "operators": [{"op", "operands", "arguments", "options", "references", "label", "results"}],
      "outputs":   [{"name", "dtype", "shape", "id"}],
      "times":     how often one dispatch runs it, 1 where it is missing}
@@ -11,7 +11,8 @@ A plan numbers every tensor. Its JSON is
 where an operator is the WebNN call `builder[op](...operands, ...arguments, {...options})`:
 `operands` are tensor numbers (a list of numbers for a list operand), `arguments` plain values,
 `references` the members of the options dictionary that are tensors. The constants' bytes lie in
-one buffer beside the JSON, each at its offset, aligned to eight bytes. Between the runs of one
+one buffer beside the JSON, each at its offset, aligned to eight bytes, or in a tensor on the
+device, of which the handle is given. Between the runs of one
 dispatch an input takes what the output of its name gave.
 """
 
@@ -25,9 +26,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
+from webnnm.dtypes import byte_length
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.ops.naming import camel_case
 from webnnm.ops.operator import TensorType
+from webnnm.shapes import count
 
 ALIGNMENT = 8
 
@@ -57,6 +60,18 @@ class Plan:
     def repeated(self, times: int) -> Plan:
         """Return the plan that runs so often in one dispatch."""
         return self if times == 1 else Plan({**self.content, "times": times}, self.constants)
+
+    def embedding(self, tensors: Mapping[str, int]) -> Plan:
+        """Return the plan in which some inputs are constants: name → handle of a tensor."""
+        inputs: list[dict[str, Any]] = []
+        constants = list(self.content["constants"])
+        for given in self.content["inputs"]:
+            if given["name"] not in tensors:
+                inputs.append(given)
+                continue
+            length = byte_length(given["dtype"], count(given["shape"]))
+            constants.append({**given, "length": length, "tensor": tensors[given["name"]]})
+        return Plan({**self.content, "inputs": inputs, "constants": constants}, self.constants)
 
     @property
     def inputs(self) -> dict[str, TensorType]:

@@ -28,7 +28,15 @@ class Predictor:
         self._network = network
         self._create = create
         self._context: InferenceContext | None = None
+        self._kept: dict[int, InferenceContext] = {}
         self._turn = asyncio.Lock()
+
+    def keep(self, context: InferenceContext) -> None:
+        """Use a context for as many rows as it was compiled for."""
+        old = self._kept.pop(context.batch_size, None)
+        if old is not None:
+            old.close()
+        self._kept[context.batch_size] = context
 
     async def predict(self, data: Any, batch_size: int, *, raw: bool = False) -> Any:
         """Return the outputs: array in, array out; dict in, dict out.
@@ -53,11 +61,7 @@ class Predictor:
         return results if several else results[self._network.outputs[0].name]
 
     async def _computed(self, rows: _Rows, size: int, raw: bool) -> dict[str, Any]:
-        context = self._context
-        if context is None:
-            context = self._context = await self._create(size)
-        elif context.batch_size != size:
-            context.set_batch_size(size)
+        context = await self._context_of(size)
         rows.fit(context)
         context.clear_data()
         parts: dict[str, list[HostArray]] = {output.name: [] for output in self._network.outputs}
@@ -78,6 +82,18 @@ class Predictor:
             name: _cut(joined(found), lengths[name]) if name in lengths else joined(found).public()
             for name, found in parts.items()
         }
+
+    async def _context_of(self, size: int) -> InferenceContext:
+        kept = self._kept.get(size)
+        if kept is not None and kept.compiled:
+            return kept
+        if kept is not None:  # for parameters of the past
+            self._kept.pop(size).close()
+        if self._context is None:
+            self._context = await self._create(size)
+        elif self._context.batch_size != size:
+            self._context.set_batch_size(size)
+        return self._context
 
 
 class _Rows:

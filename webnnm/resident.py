@@ -260,7 +260,9 @@ class ResidentTraining:
             self._backend.release(self._fast)
             self._fast = None
         if times > 1:
-            self._fast = await self._backend.compile(self._graph.graph, times=times)
+            self._fast = await self._backend.compile(
+                self._graph.graph, times=times, constants=self._device.frozen
+            )
         self.micro_steps = times
 
     def _bindings(self) -> tuple[tuple[Bank, Bank], tuple[Bank, Bank]]:
@@ -280,7 +282,7 @@ class ResidentTraining:
         device, backend = self._device, self._backend
         made = replace(self._made, watch=True)
         step = training_step(self._model.training_network, self.data.targets, made)
-        executable = await backend.compile(step.graph)
+        executable = await backend.compile(step.graph, constants=device.frozen)
         device.others.append(executable)
         report = await backend.tensor(executable.outputs[WATCH])
         device.others.append(report)

@@ -20,7 +20,7 @@ LAYERS = (
     ("training",),
     ("expert", "plan", "formats"),
     ("backends",),
-    ("data", "history_plot"),
+    ("compilation", "data", "history_plot"),
     (
         "binding",
         "context",
@@ -33,7 +33,7 @@ LAYERS = (
     ),
     ("eager", "evaluation", "tracing", "progress"),
     ("creation", "objectives", "prediction", "rows", "pace"),
-    ("banks", "facts", "validation"),
+    ("banks", "facts", "testing", "validation"),
     ("resident",),
     ("reviewing", "scout"),
     ("preparation",),

@@ -11,18 +11,32 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webnnm.arrays import HostArray
+from webnnm.dtypes import byte_length
 from webnnm.errors import BackendError, DataError
 from webnnm.graph.node import Graph
 from webnnm.ops.operator import TensorType
+from webnnm.shapes import count
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What a backend holds at the moment; leak tests compare two of these."""
+    """What a backend holds at the moment; leak tests compare two of these.
+
+    >>> print(Ledger(2, 3, 1500, {"parameters": 900, "training data": 500}))
+    1,500 bytes: parameters 900, training data 500, 100 in 2 graphs and other of 3 tensors
+
+    `bytes` are those of tensors and of the constants in graphs; `kinds`: how many belong to what.
+    """
 
     graphs: int
     tensors: int
     bytes: int
+    kinds: Mapping[str, int] = field(default_factory=dict[str, int], compare=False)
+
+    def __str__(self) -> str:
+        kinds = "".join(f"{kind} {size:,}, " for kind, size in self.kinds.items())
+        rest = f"{self.bytes - sum(self.kinds.values()):,} in {self.graphs} graphs and other"
+        return f"{self.bytes:,} bytes: {kinds}{rest} of {self.tensors} tensors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +111,24 @@ class Backend(ABC):
 
     name: str
     dispatch_seconds: float = 0.0
+
+    def __init__(self) -> None:
+        self.rewrites = []
+        self._owners: dict[Any, tuple[str, int]] = {}
+
+    def claim(self, kind: str, *tensors: DeviceTensor) -> None:
+        """Say what tensors are for, which the ledger tells; "parameters", "training data", …"""
+        for tensor in tensors:
+            size = byte_length(tensor.type.dtype, count(tensor.type.shape))
+            self._owners[tensor.handle] = kind, size
+
+    def _kinds(self) -> dict[str, int]:
+        """Return the bytes of each kind of tensors."""
+        found: dict[str, int] = {}
+        for kind, size in self._owners.values():
+            found[kind] = found.get(kind, 0) + size
+        return found
+
     device: str
     rewrites: list[str]
 
@@ -106,11 +138,16 @@ class Backend(ABC):
         return self.device
 
     @abstractmethod
-    async def compile(self, graph: Graph, *, times: int = 1) -> Executable:
+    async def compile(
+        self, graph: Graph, *, times: int = 1, constants: Binding | None = None
+    ) -> Executable:
         """Compile a graph, to be run so many times in one dispatch.
 
         Between these runs an input takes what the output of its name gave; outputs are those of
-        the last run. Raises `BackendError` where the backend cannot run it.
+        the last run. Inputs among `constants` become constants of the values that the tensors
+        have now, which makes graphs faster; inputs that are too large for that stay inputs.
+
+        Raises `BackendError` where the backend cannot run it.
         """
 
     @abstractmethod

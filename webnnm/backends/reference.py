@@ -115,22 +115,27 @@ class ReferenceBackend(Backend):
     name = "numpy"
 
     def __init__(self) -> None:
+        super().__init__()
         self._numpy = Namespace()
         self.device = f"NumPy {self._numpy.__version__} on the CPU"
-        self.rewrites = []
         self._tensors: dict[_Held, int] = {}
         self._graphs: set[_Held] = set()
         self._closed = False
 
-    async def compile(self, graph: Graph, *, times: int = 1) -> Executable:
+    async def compile(
+        self, graph: Graph, *, times: int = 1, constants: Binding | None = None
+    ) -> Executable:
         """Compile a graph: there is nothing to do but to note it."""
         self._check_open()
         used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
-        held = _Held((computable(graph), times))
+        fixed = {name: tensor.handle.value for name, tensor in (constants or {}).items()}
+        held = _Held((computable(graph), times, fixed))
         self._graphs.add(held)
         return Executable(
             self,
-            inputs={name: o.type for name, o in graph.inputs.items() if name in used},
+            inputs={
+                name: o.type for name, o in graph.inputs.items() if name in used - fixed.keys()
+            },
             outputs={name: o.type for name, o in graph.outputs.items()},
             handle=held,
         )
@@ -161,8 +166,8 @@ class ReferenceBackend(Backend):
         """Run a graph at once."""
         self._check_open()
         check_binding(executable, inputs, outputs)
-        given = {name: inputs[name].handle.value for name in executable.inputs}
-        graph, times = executable.handle.value
+        graph, times, fixed = executable.handle.value
+        given = fixed | {name: inputs[name].handle.value for name in executable.inputs}
         found: dict[str, Any] = {}
         for _ in range(times):
             found = _computed(graph, given, self._numpy)
@@ -192,14 +197,17 @@ class ReferenceBackend(Backend):
                 self._graphs.discard(thing.handle)
             else:
                 self._tensors.pop(thing.handle, None)
+                self._owners.pop(thing.handle, None)
 
     def ledger(self) -> Ledger:
         """Return what is held at the moment."""
-        return Ledger(len(self._graphs), len(self._tensors), sum(self._tensors.values()))
+        size = sum(self._tensors.values())
+        return Ledger(len(self._graphs), len(self._tensors), size, self._kinds())
 
     def close(self) -> None:
         """Forget everything."""
         self._tensors.clear()
+        self._owners.clear()
         self._graphs.clear()
         self._closed = True
 

@@ -20,6 +20,7 @@ from webnnm.backends.base import (
 )
 from webnnm.backends.legalise import legalise
 from webnnm.backends.pyodide_host import Bridge
+from webnnm.backends.traps.constants import MAX_CONSTANT_BYTES, MAX_GRAPH_CONSTANT_BYTES
 from webnnm.dtypes import byte_length
 from webnnm.errors import BackendError, suggestion
 from webnnm.graph.node import Graph
@@ -81,13 +82,14 @@ class WebNNBackend(Backend):
     dispatch_seconds = 80e-6
 
     def __init__(self, bridge: Bridge, context: int, asked: str = "") -> None:
+        super().__init__()
         self._bridge = bridge
         self._context = context
         self._asked = asked
         self.device = asked or "not tried yet"
-        self.rewrites = []
         self.limits: Mapping[str, Any] = bridge.limits(context)
         self._built: dict[str, _Built] = {}
+        self._variants = 0
 
     @classmethod
     async def open(
@@ -141,7 +143,9 @@ class WebNNBackend(Backend):
         """What runs graphs, in words, for logs and tables."""
         return f"WebNN ({self.device})"
 
-    async def compile(self, graph: Graph, *, times: int = 1) -> Executable:
+    async def compile(
+        self, graph: Graph, *, times: int = 1, constants: Binding | None = None
+    ) -> Executable:
         """Rewrite a graph for what this browser can do, then build it; equal plans share a graph.
 
         Raises `BackendError` NNM505 or NNM409 with the operator and the label of the layer.
@@ -149,15 +153,20 @@ class WebNNBackend(Backend):
         fitting, rewrites = legalise(graph, self.limits)
         self.rewrites += [text for text in rewrites if text not in self.rewrites]
         plan = lower(fitting).repeated(times)
+        key = plan.hash
+        if constants:
+            plan = plan.embedding(_embeddable(plan, constants))
+            self._variants += 1  # the tensors may have other values the next time
+            key = f"{key} {self._variants}"
         seconds = 0.0
-        if plan.hash not in self._built:
+        if key not in self._built:
             began = time.perf_counter()
             built = _Built(await self._bridge.build(self._context, plan))
             # Another task may have built the same graph in the meantime: the first one stays.
-            if self._built.setdefault(plan.hash, built) is not built:
+            if self._built.setdefault(key, built) is not built:
                 self._bridge.release([built.graph])
             seconds = time.perf_counter() - began
-        lease = _Lease(self._built[plan.hash], plan.hash)
+        lease = _Lease(self._built[key], key)
         lease.built.users.add(lease)
         return Executable(self, plan.inputs, plan.outputs, lease, tuple(rewrites), seconds)
 
@@ -216,6 +225,7 @@ class WebNNBackend(Backend):
         for thing in things:
             if isinstance(thing, DeviceTensor):
                 handles.append(thing.handle)
+                self._owners.pop(thing.handle, None)
                 continue
             lease: _Lease = thing.handle
             lease.built.users.discard(lease)
@@ -227,11 +237,12 @@ class WebNNBackend(Backend):
 
     def ledger(self) -> Ledger:
         """Return what the context holds at the moment; all zero once it is closed."""
-        return Ledger(**self._bridge.ledger(self._context))
+        return Ledger(**self._bridge.ledger(self._context), kinds=self._kinds())
 
     def close(self) -> None:
         """Destroy the context with everything in it; closing twice is allowed."""
         self._built.clear()
+        self._owners.clear()
         self._bridge.close(self._context)
 
 
@@ -250,6 +261,18 @@ def _bound(
         {name: inputs[name].handle for name in executable.inputs},
         {name: outputs[name].handle for name in executable.outputs},
     )
+
+
+def _embeddable(plan: Plan, tensors: Binding) -> dict[str, int]:
+    """Return the handles of the tensors that the browser takes as constants of a graph."""
+    left = MAX_GRAPH_CONSTANT_BYTES - len(plan.constants)
+    found: dict[str, int] = {}
+    for name, type in plan.inputs.items():
+        size = byte_length(type.dtype, count(type.shape))
+        if name in tensors and size <= min(left, MAX_CONSTANT_BYTES):
+            found[name] = tensors[name].handle
+            left -= size
+    return found
 
 
 def _cut(data: memoryview[int], types: Sequence[TensorType]) -> list[HostArray]:
