@@ -75,6 +75,9 @@ export function steps(
   readsJson: string,
 ): Promise<Uint8Array>;
 
+/** Return 0 … n as int32 in the order that n words draw (Fisher–Yates); Python is slow at it. */
+export function permutation(words: Bytes): Uint8Array;
+
 /** Destroy tensors and graphs; unknown handles are passed over. */
 export function release(...handles: number[]): void;
 

@@ -183,6 +183,22 @@ export async function steps(handle, banksJson, first, count, readsJson) {
   return wanted.length > 0 ? result : new Uint8Array();
 }
 
+/** @type {Bridge["permutation"]} */
+export function permutation(data) {
+  return borrow(data, (bytes) => {
+    const words = new Uint32Array(bytes.slice().buffer);
+    const order = Int32Array.from({ length: words.length + 1 }, (_, index) => index);
+    words.forEach((word, index) => {
+      const last = words.length - index;
+      const other = word % (last + 1);
+      const taken = /** @type {number} */ (order[last]);
+      order[last] = /** @type {number} */ (order[other]);
+      order[other] = taken;
+    });
+    return new Uint8Array(order.buffer);
+  });
+}
+
 /** @type {Bridge["release"]} */
 export function release(...handles) {
   for (const handle of handles) {

@@ -282,7 +282,7 @@ class Training:
         epoch, batch = (number + 1 for number in divmod(step, run.data.steps))
         for k in range(epoch - 1 - len(self.history.epochs)):  # these went well
             self._ended(run, record(k), k + 1, len(totals))
-        rate = run.schedule.at(min(step + 1, run.schedule.total))
+        rate = run.schedule.at(step + 1)
         found = (
             f"the first value that is not finite is in {where}"
             if where

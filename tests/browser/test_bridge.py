@@ -380,3 +380,19 @@ result = json.dumps([hasattr(js, "document"), step.tolist(), backend.device])
     await page.goto(f"{site_url}/tests/empty.html")
     given = {"index": f"{site_url}/vendor/pyodide", "code": START + program + END}
     assert json.loads(await page.evaluate(WORKER, given)) == [False, 100, "cpu"]
+
+
+async def test_the_browser_shuffles_as_python_does(pyodide_page: PyodidePage) -> None:
+    program = """
+from webnnm import random
+
+by_browser = list(random._faster)
+assert by_browser, "loading the bridge says so"
+result = []
+for n in (0, 1, 2, 3, 10, 257, 5000):
+    one = random.Stream(4, 2, n).permutation(n)
+    random._faster.clear()
+    result.append(one == random.Stream(4, 2, n).permutation(n))
+    random._faster.extend(by_browser)
+"""
+    assert await run(pyodide_page, program) == [True] * 7

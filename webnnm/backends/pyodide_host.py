@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from array import array
 from collections.abc import Awaitable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module, invalidate_caches, resources
@@ -17,6 +18,7 @@ from typing import Any, Protocol, cast
 
 from webnnm.errors import BackendError, ContextLost, DataError
 from webnnm.plan import Plan
+from webnnm.random import shuffle_by
 
 MODULE = "webnnm_bridge"
 """The name under which a page may register the bridge itself (PyScript's `js_modules`)."""
@@ -48,6 +50,7 @@ class BridgeModule(Protocol):
     def steps(  # noqa: D102
         self, graph: int, banks: str, first: int, count: int, reads: str, /
     ) -> Awaitable[JsBuffer]: ...
+    def permutation(self, words: Any, /) -> JsBuffer: ...  # noqa: D102
     def release(self, *handles: int) -> None: ...  # noqa: D102
     def ledger(self, context: int, /) -> str: ...  # noqa: D102
     def close(self, context: int, /) -> None: ...  # noqa: D102
@@ -119,6 +122,11 @@ class Bridge:
         with _translated():
             result = await self._module.steps(graph, texts[0], first, count, texts[1])
             return result.to_py()
+
+    def permutation(self, words: array[int]) -> list[int]:
+        """Return 0 … n in the order that n words draw, as `Stream.permutation` does."""
+        with _translated():
+            return self._module.permutation(words).to_py().cast("i").tolist()
 
     def release(self, handles: Sequence[int]) -> None:
         """Destroy tensors and graphs."""
@@ -210,6 +218,7 @@ async def load_bridge() -> Bridge:
         )
     if not _loaded:
         _loaded.append(Bridge(_registered() or await _imported()))
+        shuffle_by(_loaded[0].permutation)
     return _loaded[0]
 
 

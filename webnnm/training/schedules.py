@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 
 ONE_CYCLE_RISE = 0.3
 """The share of a one-cycle schedule in which the rate rises (Smith & Topin 2018)."""
@@ -48,20 +49,24 @@ class Schedule:
             return int(ONE_CYCLE_RISE * self.total)
         return self.batches * max(1, int(0.05 * self.epochs)) if self.epochs > 1 else 0
 
-    def rates(self, first: int, count: int) -> list[float]:
-        """Return the learning rates of steps, the last one's after the end."""
-        last = self.total
-        return [self.at(min(step, last)) for step in range(first, first + count)]
-
     def at(self, step: int) -> float:
-        """Return the learning rate of step t, counted from 1."""
-        if step <= self.warmup:
-            share = step / self.warmup
-            if self.kind == "onecycle":
-                return self.rate * (1 - (1 - ONE_CYCLE_START) * _half_cosine(share))
-            return self.rate * share
-        rest = self.total - self.warmup
-        return SCHEDULES[self.kind](self, (step - self.warmup) / rest, step)
+        """Return the learning rate of step t, counted from 1; after the end that of the last."""
+        return self.rates(step, 1)[0]
+
+    def rates(self, first: int, count: int) -> list[float]:
+        """Return the learning rates of so many steps."""
+        curve, total, risen = SCHEDULES[self.kind], self.total, self.warmup
+        rest = max(1, total - risen)
+        return [
+            curve(self, (step - risen) / rest, step) if step > risen else self._rising(step)
+            for step in map(min, range(first, first + count), repeat(total))
+        ]
+
+    def _rising(self, step: int) -> float:
+        share = step / self.warmup
+        if self.kind == "onecycle":
+            return self.rate * (1 - (1 - ONE_CYCLE_START) * _half_cosine(share))
+        return self.rate * share
 
 
 def _half_cosine(progress: float) -> float:
