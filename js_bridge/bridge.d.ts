@@ -75,7 +75,10 @@ export function steps(
   readsJson: string,
 ): Promise<Uint8Array>;
 
-/** Return 0 … n as int32 in the order that n words draw (Fisher–Yates); Python is slow at it. */
+/**
+ * Return 0 … n as int32 in the order that n words draw (Fisher–Yates), which Python is slow at.
+ * Nothing is returned where a word has to be rejected for fairness.
+ */
 export function permutation(words: Bytes): Uint8Array;
 
 /** Destroy tensors and graphs; unknown handles are passed over. */

@@ -188,14 +188,15 @@ export function permutation(data) {
   return borrow(data, (bytes) => {
     const words = new Uint32Array(bytes.slice().buffer);
     const order = Int32Array.from({ length: words.length + 1 }, (_, index) => index);
-    words.forEach((word, index) => {
+    const fair = words.every((word, index) => {
       const last = words.length - index;
       const other = word % (last + 1);
       const taken = /** @type {number} */ (order[last]);
       order[last] = /** @type {number} */ (order[other]);
       order[other] = taken;
+      return word < 2 ** 32 - (2 ** 32 % (last + 1));
     });
-    return new Uint8Array(order.buffer);
+    return fair ? new Uint8Array(order.buffer) : new Uint8Array();
   });
 }
 

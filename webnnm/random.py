@@ -13,7 +13,10 @@ Shuffle = Callable[["array[int]"], list[int]]
 
 
 def shuffle_by(shuffle: Shuffle) -> None:
-    """Let the host permute where it is faster than Python: n words → 0 … n in drawn order."""
+    """Let the host permute where it is faster than Python: n words → 0 … n in drawn order.
+
+    It gives nothing where a word has to be rejected for fairness.
+    """
     _faster.append(shuffle)
 
 
@@ -74,13 +77,12 @@ class Stream:
         >>> sorted(Stream(0, Purpose.SHUFFLING, 1).permutation(4))
         [0, 1, 2, 3]
         """
-        order = list(range(n))
         words = self._words(max(0, n - 1))
+        if words and _faster and (found := _faster[-1](words)):
+            return found
+        order = list(range(n))
         # Fewer than one in a million is rejected below 4000: mostly there is nothing to look at.
-        certain = not words or max(words) < 2**32 - n
-        if words and certain and _faster:
-            return _faster[-1](words)
-        fair = words if certain else self._accepted(n, words)
+        fair = words if not words or max(words) < 2**32 - n else self._accepted(n, words)
         for last, word in zip(range(n - 1, 0, -1), fair, strict=True):
             other = word % (last + 1)
             order[last], order[other] = order[other], order[last]

@@ -394,5 +394,8 @@ for n in (0, 1, 2, 3, 10, 257, 5000):
     random._faster.clear()
     result.append(one == random.Stream(4, 2, n).permutation(n))
     random._faster.extend(by_browser)
+from array import array
+result.append(by_browser[-1](array("I", [2**32 - 1, 0])) == [])
+result.append(by_browser[-1](array("I", [2**32 - 2, 0])) != [])
 """
-    assert await run(pyodide_page, program) == [True] * 7
+    assert await run(pyodide_page, program) == [True] * 9
