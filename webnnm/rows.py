@@ -30,7 +30,9 @@ from webnnm.training.step import (
 )
 
 STREAM_STEPS = 32
-"""Steps of one block of a stream: so many batches are uploaded at a time."""
+"""Steps of one block where rows come block by block: so many batches are uploaded at a time."""
+RESIDENT_BYTES = 2**29
+"""Training rows of more bytes stay on the host, and go to the device block by block."""
 TABLE_STEPS = 4096
 """Steps of the tables at most, where they have several epochs."""
 MOST_EPOCHS = 64
@@ -45,8 +47,8 @@ class Rows:
 
     `count` rows in all; `held` on the device at a time; `steps` of an epoch; `epochs` at most that
     are trained between two looks of the host; `table` the steps of one block; `data` the arrays
-    that are uploaded once, by the names of the step's inputs; `targets` and `masks` the types of
-    all rows on the device.
+    that are uploaded once, by the names of the step's inputs, `aside` those that are too large for
+    that; `targets` and `masks` the types of all rows on the device.
     """
 
     binding: DataBinding
@@ -59,13 +61,14 @@ class Rows:
     epochs: int
     table: int
     data: Arrays
+    aside: Arrays
     targets: Mapping[str, TensorType]
     masks: Mapping[str, TensorType]
 
     @property
     def streams(self) -> bool:
         """Whether rows come block by block."""
-        return self.binding.streams
+        return self.binding.streams or bool(self.aside)
 
     @property
     def short(self) -> bool:
@@ -96,18 +99,22 @@ async def training_rows(
     """
     count = binding.dataset.size("training")
     steps = -(-count // batch)
-    if not binding.streams:
-        inputs, targets = binding.arrays("training", labels)
-        data = _named(inputs, targets, binding.masks("training"), dtypes)
-        changing = isinstance(binding.dataset, Dataset) and binding.dataset.augmentation
-        epochs = 1 if changing else max(1, min(epochs, MOST_EPOCHS, TABLE_STEPS // steps))
-        held, table = count, epochs * steps
-    else:
+    held, table = STREAM_STEPS * batch, STREAM_STEPS
+    large = False
+    if binding.streams:
         epochs = 1
-        held, table = STREAM_STEPS * batch, STREAM_STEPS
         async with aclosing(binding.blocks("training", 0, min(count, batch), labels)) as source:
             first = await anext(source)
         data = _named(*first, dtypes)
+    else:
+        inputs, targets = binding.arrays("training", labels)
+        data = _named(inputs, targets, binding.masks("training"), dtypes)
+        large = sum(array.data.nbytes for array in data.values()) > RESIDENT_BYTES
+        changing = isinstance(binding.dataset, Dataset) and binding.dataset.augmentation
+        most = 1 if changing or large else min(epochs, MOST_EPOCHS, TABLE_STEPS // steps)
+        epochs = max(1, most)
+        if not large:
+            held, table = count, epochs * steps
 
     def types(prefix: str) -> dict[str, TensorType]:
         return {
@@ -126,7 +133,8 @@ async def training_rows(
         steps=steps,
         epochs=epochs,
         table=table,
-        data={} if binding.streams else data,
+        data={} if binding.streams or large else data,
+        aside=data if large else {},
         targets=types(TARGET),
         masks=types(MASK),
     )
@@ -137,7 +145,7 @@ async def epoch_rows(
 ) -> AsyncGenerator[Block]:
     """Yield the blocks of an epoch, or the one block of several `together`."""
     binding, seed = rows.binding, settings["seed"]
-    if not rows.streams:
+    if not binding.streams:
         dataset = binding.dataset
         data: Arrays = {}
         if isinstance(dataset, Dataset) and dataset.augmentation is not None:
@@ -147,7 +155,14 @@ async def epoch_rows(
             list(binding.order("training", epoch + k, settings["shuffle"], seed))
             for k in range(together)
         ]
-        yield Block(data, orders)
+        if not rows.aside:
+            yield Block(data, orders)
+            return
+        data = {**rows.aside, **data}
+        for start in range(0, rows.count, rows.held):
+            chosen = orders[0][start : start + rows.held]
+            filled = {name: take(array, chosen, rows.held) for name, array in data.items()}
+            yield Block(filled, [list(range(len(chosen)))])
         return
     async with aclosing(binding.blocks("training", epoch, rows.held, rows.labels)) as blocks:
         async for inputs, targets, masks in blocks:

@@ -238,13 +238,10 @@ def _totals(
     latest = {"loss": loss, **applied.latest}
     names = (*sums, *latest)
 
-    def row(values: Mapping[str, Operand]) -> Operand:
-        return b.concat([b.reshape(value, new_shape=[1, 1]) for value in values.values()], 1)
-
+    cells = [b.reshape(value, new_shape=[1, 1]) for value in (*sums.values(), *latest.values())]
     before = b.input(TOTALS, "float32", [epochs, len(names)])
-    kept = b.slice(before, starts=[0, 0], sizes=[epochs, len(sums)])
-    now = b.expand(row(latest), new_shape=[epochs, len(latest)]) if epochs > 1 else row(latest)
-    after = b.concat([kept + row(sums), now], 1)
+    running = b.constant([[int(name in sums) for name in names]], "uint8")
+    after = b.where(running, before, b.constant(0, "float32")) + b.concat(cells, 1)
     return names, after if mine is None else b.where(mine, after, before)
 
 
