@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Self
 
-from webnnm.backends.base import Backend, Ledger
+from webnnm.backends.base import Backend
 from webnnm.backends.selection import backend as open_backend
 from webnnm.binding import DataBinding, bind
 from webnnm.compilation import Compilation
 from webnnm.context import InferenceContext
 from webnnm.creation import create_settings, model_text
 from webnnm.data.standardize import Standardization
+from webnnm.description import Described
+from webnnm.dtypes import DataType
 from webnnm.errors import DataError
 from webnnm.evaluation import TestResult
+from webnnm.formats.atomic import write_atomically
 from webnnm.graph.elaborate import elaborate
-from webnnm.graph.lowering import lower_network
-from webnnm.graph.outline import Warning
 from webnnm.graph.vertices import Network
-from webnnm.notation import format_document, parse
+from webnnm.notation import parse
 from webnnm.objectives import Objective, objectives
-from webnnm.parameters import Parameter, ParameterStore
+from webnnm.parameters import ParameterStore
 from webnnm.prediction import PREDICTION_BATCH, Predictor
-from webnnm.report import graph_text, summary, view
 from webnnm.reviewing import Reviewer
 from webnnm.session import Training
+from webnnm.snapshot import (
+    MODEL,
+    check,
+    is_snapshot,
+    opened,
+    parameters,
+    restore,
+    snapshot,
+    verified,
+)
 from webnnm.testing import tested
 from webnnm.training.forward import OutputLoss
 from webnnm.training.hyperparameters import given as written
@@ -40,7 +51,7 @@ if TYPE_CHECKING:
 Log = Callable[[str], None]
 
 
-class NNModel:
+class NNModel(Described):
     """A neural network that runs, learns and is tested.
 
     >>> import asyncio
@@ -76,7 +87,9 @@ class NNModel:
         self.batch_size: int | None = None
         self.trained = False
         self.device_type = ""
+        self.optimize_for = "size"
         self.training_network = network
+        self.restored: Mapping[str, Standardization] = {}
         self._binding: DataBinding | None = None
         self._objectives: dict[str, Objective] | None = None
         self._reviewer = Reviewer(self)
@@ -90,7 +103,7 @@ class NNModel:
         - `source`, `url` or `path`: exactly one of them, the text or where it is.
         - `dataset`: a `Dataset`, needed for `train` and `test`.
         - `backend`: "auto" (WebNN where the browser has it, else NumPy), "webnn" or "numpy".
-        - `device_type`, `power_preference`: wishes to WebNN.
+        - `device_type`, `power_preference`: wishes to WebNN; `optimize_for="edge"`: for the NPU.
         - `seed`: of initialisation and shuffling.
         - `batch_size`: in place of the dataset's.
         - `sequence_length`: a number, or sequence name → number.
@@ -119,6 +132,7 @@ class NNModel:
         model = cls(network, chosen, seed=given.get("seed") or 0, log=log)
         model.batch_size = given.get("batch_size")
         model.device_type = given.get("device_type") or ""
+        model.optimize_for = given.get("optimize_for") or "size"
         model._set_sequence_length(given.get("sequence_length"))
         if given.get("dataset") is not None:
             model.set_dataset(given["dataset"])
@@ -127,6 +141,7 @@ class NNModel:
             f"{model.name or 'model'}: {model.parameters.count:,} parameters, "
             f"{len(network.layers)} layers, on {chosen.description}"
         )
+        model._reviewer.structure(log)
         return model
 
     async def __aenter__(self) -> Self:
@@ -140,34 +155,7 @@ class NNModel:
         self.parameters.tensors = {}
         self.backend.close()
 
-    # What the model is.
-
-    @property
-    def name(self) -> str:
-        """The document's name."""
-        return self.network.name
-
-    @property
-    def source(self) -> str:
-        """The text that the model was made from."""
-        return self.network.outline.document.source
-
-    @property
-    def warnings(self) -> list[Warning]:
-        """The warnings of the notation."""
-        return self.network.warnings
-
-    def inputs(self) -> list[str]:
-        """Return the names of the inputs."""
-        return [vertex.block for vertex in self.network.inputs]
-
-    def outputs(self) -> list[str]:
-        """Return the names of the outputs."""
-        return [output.name for output in self.network.outputs]
-
-    def params(self) -> list[Parameter]:
-        """Return the parameters in elaboration order, with their values."""
-        return self.parameters.listed()
+    # Parameters.
 
     def take_parameters(
         self,
@@ -192,32 +180,47 @@ class NNModel:
         self.log(f"took {len(taken)} parameters" + (f", not {', '.join(left)}" if left else ""))
         return list(taken)
 
-    def serialize(self) -> str:
-        """Return the text of the model in canonical form."""
-        return format_document(self.network.outline.document)
+    async def save(
+        self, path: str | os.PathLike[str] | None = None, *, dtype: DataType | None = None
+    ) -> Any:
+        """Write text, parameters and standardisation as one safetensors file (spec I).
 
-    def summary(self) -> str:
-        """Return a table of layers, shapes and parameters."""
-        return summary(self.network, self.backend.description)
+        Returns the path, or without one bytes. An older file is replaced as a whole.
+        `dtype="float16"` stores float32 parameters in half of the bytes. Raises `DataError` NNM704 for another type, NNM807 where writing fails.
+        """
+        with self.busy():
+            parts = snapshot(self, dtype)
+            return b"".join(parts) if path is None else write_atomically(path, parts)
 
-    def graph_text(self) -> str:
-        """Return the tensor graph for one sample as text, with every cast and transpose in it."""
-        graph = lower_network(self.network, sequence=self.sequence).graph()
-        return graph_text(graph, of_model=True)
+    @classmethod
+    async def load(cls, source: Any, **settings: Any) -> Self:
+        """Create a model from a snapshot, a path or bytes; `settings` are those of `create`.
 
-    def report(self) -> str:
-        """Return what runs the model, and what its graphs were changed in to run there."""
-        lines = [f"runs on {self.backend.description}"]
-        lines += [f"- {text}" for text in self.backend.rewrites] or ["- no rewrites"]
-        return "\n".join(lines)
+        Raises `DataError` NNM801 … NNM806 for a file that is damaged or no snapshot, NNM715.
+        """
+        file = verified(opened(source))
+        model = await cls.create(source=file.metadata[MODEL], **settings)
+        try:
+            restore(model, file)
+        except BaseException:
+            model.close()
+            raise
+        return model
 
-    def view(self, data: Any, limit: int = 11) -> str:
-        """Return values as text, at most `limit` of them."""
-        return view(data, limit)
+    async def load_params(self, source: Any, *, strict: bool = True) -> list[str]:
+        """Take parameters from a snapshot or another safetensors file; return their names.
 
-    def memory(self) -> Ledger:
-        """Return what the model's backend holds: graphs, tensors, bytes, and for what."""
-        return self.backend.ledger()
+        Unless `strict`, what has the name and the shape of a parameter here is taken. Raises
+        `DataError` NNM801 … NNM803 for a damaged file, NNM805, NNM806 for parameters that
+        do not fit; then nothing is taken.
+        """
+        file = opened(source)
+        if is_snapshot(file):
+            verified(file)
+        given = parameters(file)
+        if strict:
+            check(given, self)
+        return self.take_parameters(given)
 
     # Inference.
 
@@ -229,7 +232,7 @@ class NNModel:
             self.network,
             self.backend,
             self.parameters,
-            self._standardizations,
+            self.standardizations,
             batch_size=batch_size,
             sequence=self.sequence,
             seed=self.seed,
@@ -278,7 +281,7 @@ class NNModel:
         self._binding = bind(self.network, dataset, mapping)
         self.sequence |= self._binding.sequence
         self._objectives = None
-        self._reviewer = Reviewer(self)
+        self._reviewer.forget()
 
     def train(self, hyperparameters: Mapping[str, Any] | None = None, **keywords: Any) -> Training:
         """Start a training; await the result for its `History`.
@@ -317,7 +320,7 @@ class NNModel:
         return found
 
     def _resolved(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        settings = resolve(given)
+        settings = resolve({"optimize_for": self.optimize_for} | written(given))
         self.binding()
         if settings["batch_size"] is None:
             settings["batch_size"] = self.batch_size
@@ -377,10 +380,10 @@ class NNModel:
         finally:
             self._busy = False
 
-    def _standardizations(self) -> Mapping[str, Standardization]:
-        """Return how raw inputs are standardised, by block."""
+    def standardizations(self) -> Mapping[str, Standardization]:
+        """Return how raw inputs are standardised, by block: as the dataset says, or a snapshot."""
         if self._binding is None:
-            return {}
+            return self.restored
         fitted = self._binding.standardization
         bound = {block: binding.field for block, binding in self._binding.inputs.items()}
         return {block: fitted[field] for block, field in bound.items() if field in fitted}

@@ -1,0 +1,148 @@
+"""The safetensors format: what is written comes back, and what is broken is refused by name."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+from typing import Any
+
+import pytest
+
+from webnnm import DataError
+from webnnm.arrays import HostArray
+from webnnm.formats.safetensors import CODES, SIZES, chunks, read
+
+TENSORS = {
+    "w": HostArray.of([[1.5, -2.0, 0.25], [3.0, 4.0, 5.0]]),
+    "half": HostArray.of([0.5, 65504.0], "float16"),
+    "numbers": HostArray.of([[-1], [2**40]], "int64"),
+    "bytes": HostArray.of([0, 255], "uint8"),
+    "one": HostArray.of(7.0),
+    "none": HostArray("float32", [0, 3], b""),
+}
+METADATA = {"name": "sämtliche", "numbers": "[1, 2]"}
+WHOLE = b"".join(chunks(TENSORS, METADATA))
+
+
+def made(header: Any, data: bytes = b"") -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def entry(code: str = "F32", shape: Any = (1,), offsets: Any = (0, 4)) -> dict[str, Any]:
+    return {"dtype": code, "shape": list(shape), "data_offsets": list(offsets)}
+
+
+def test_what_is_written_comes_back() -> None:
+    found = read(WHOLE)
+    assert found.metadata == METADATA
+    assert list(found.tensors) == list(TENSORS)
+    for name, array in TENSORS.items():
+        back = found.tensors[name].array()
+        assert (back.dtype, back.shape, bytes(back.data)) == (
+            array.dtype,
+            array.shape,
+            bytes(array.data),
+        )
+
+
+def test_data_begin_at_a_multiple_of_eight() -> None:
+    assert struct.unpack("<Q", WHOLE[:8])[0] % 8 == 0
+    assert len(b"".join(chunks({}, {}))) % 8 == 0
+
+
+def test_nothing_is_copied_in_reading() -> None:
+    data = bytearray(WHOLE)
+    tensor = read(data).tensors["w"]
+    data[len(data) - sum(a.data.nbytes for a in TENSORS.values())] ^= 1
+    assert tensor.array().values()[0] != 1.5
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+def test_four_bit_tensors_are_bytes(dtype: Any) -> None:
+    array = HostArray.of([1, 2, 3], dtype)
+    (found,) = read(b"".join(chunks({"q": array}, {}))).tensors.values()
+    assert (found.code, found.shape, bytes(found.data)) == ("U8", (2,), bytes(array.data))
+
+
+@pytest.mark.parametrize(
+    ("code", "data", "dtype", "expected"),
+    [
+        ("BF16", b"\x80\x3f\x00\xc0", "float32", [1.0, -2.0]),
+        ("F64", struct.pack("<2d", 0.1, -3.0), "float32", [0.10000000149011612, -3.0]),
+        ("I16", struct.pack("<2h", -5, 300), "int32", [-5, 300]),
+        ("U16", struct.pack("<2H", 5, 65535), "uint32", [5, 65535]),
+        ("BOOL", b"\x01\x00", "uint8", [1, 0]),
+    ],
+)
+def test_types_of_others(code: str, data: bytes, dtype: str, expected: list[Any]) -> None:
+    found = read(made({"x": entry(code, [2], [0, len(data)])}, data)).tensors["x"].array()
+    assert (found.dtype, found.tolist()) == (dtype, expected)
+
+
+def test_a_type_without_counterpart_is_refused_when_it_is_used() -> None:
+    found = read(made({"x": entry("F8_E4M3", [1], [0, 1])}, b"\0"))
+    with pytest.raises(DataError, match="F8_E4M3") as caught:
+        found.tensors["x"].array()
+    assert caught.value.code == "NNM806"
+
+
+def test_every_length_of_a_file_that_was_cut_off_is_refused() -> None:
+    for length in range(len(WHOLE)):
+        with pytest.raises(DataError) as caught:
+            read(WHOLE[:length])
+        assert caught.value.code == "NNM801", length
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (made(b"{"), "no JSON"),
+        (made(b"[]"), "no JSON object"),
+        (made(b"\xff\xfe"), "no JSON"),
+        (made(b'{"a": 1, "a": 2}'), "twice"),
+        (made(b"[" * 100_000), "no JSON"),
+        (struct.pack("<Q", 2**40) + b"{}", "1099511627776 bytes"),
+        (made({"x": 3}), "needs dtype"),
+        (made({"x": {**entry(), "more": 1}}, bytes(4)), "nothing else"),
+        (made({"x": entry("F31")}, bytes(4)), "type 'F31'"),
+        (made({"x": entry(shape=[-1])}, bytes(4)), "shape"),
+        (made({"x": entry(shape=[1.0])}, bytes(4)), "shape"),
+        (made({"x": entry(shape=[True])}, bytes(4)), "shape"),
+        (made({"x": entry(shape=[1] * 65)}, bytes(4)), "shape"),
+        (made({"x": entry(shape=[2**62, 2**62])}, bytes(4)), "its shape takes"),
+        (made({"x": entry(offsets=[4, 0])}, bytes(4)), "lies at"),
+        (made({"x": entry(offsets=[0, 2**70])}, bytes(4)), "lies at"),
+        (made({"x": entry(offsets=[0])}, bytes(4)), "lies at"),
+        (made({"x": entry(shape=[2])}, bytes(4)), "its shape takes 8"),
+        (made({"x": entry(), "y": entry()}, bytes(4)), "overlaps"),
+        (made({"x": entry(), "y": entry(offsets=[8, 12])}, bytes(12)), "gap"),
+        (made({"x": entry(offsets=[4, 8])}, bytes(8)), "gap"),
+        (made({"x": entry()}, bytes(5)), "1 bytes follow"),
+        (made({"__metadata__": {"a": 1}}), "metadata"),
+        (made({"__metadata__": []}), "metadata"),
+    ],
+)
+def test_broken_headers_are_refused(data: bytes, words: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read(data)
+    assert caught.value.code == "NNM802"
+    assert words in caught.value.message
+
+
+def test_bytes_that_were_flipped_never_raise_anything_else() -> None:
+    draw = random.Random(1)
+    for _ in range(2000):
+        data = bytearray(WHOLE)
+        for _ in range(draw.randint(1, 4)):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        try:
+            for tensor in read(data).tensors.values():
+                tensor.array()
+        except DataError as error:
+            assert error.code in ("NNM801", "NNM802", "NNM806")
+
+
+def test_every_type_has_a_size() -> None:
+    assert set(CODES.values()) <= SIZES.keys()

@@ -1,0 +1,76 @@
+"""What a model is: its text, its parts, what runs it and what it holds (spec H)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.backends.base import Backend, Ledger
+from webnnm.graph.lowering import lower_network
+from webnnm.graph.outline import Warning
+from webnnm.graph.vertices import Network
+from webnnm.notation import format_document
+from webnnm.parameters import Parameter, ParameterStore
+from webnnm.report import graph_text, summary, view
+
+
+class Described:
+    """The part of a model that tells of it and changes nothing."""
+
+    network: Network
+    backend: Backend
+    parameters: ParameterStore
+    sequence: dict[str, int]
+
+    @property
+    def name(self) -> str:
+        """The document's name."""
+        return self.network.name
+
+    @property
+    def source(self) -> str:
+        """The text that the model was made from."""
+        return self.network.outline.document.source
+
+    @property
+    def warnings(self) -> list[Warning]:
+        """The warnings of the notation."""
+        return self.network.warnings
+
+    def inputs(self) -> list[str]:
+        """Return the names of the inputs."""
+        return [vertex.block for vertex in self.network.inputs]
+
+    def outputs(self) -> list[str]:
+        """Return the names of the outputs."""
+        return [output.name for output in self.network.outputs]
+
+    def params(self) -> list[Parameter]:
+        """Return the parameters in elaboration order, with their values."""
+        return self.parameters.listed()
+
+    def serialize(self) -> str:
+        """Return the text of the model in canonical form."""
+        return format_document(self.network.outline.document)
+
+    def summary(self) -> str:
+        """Return a table of layers, shapes and parameters."""
+        return summary(self.network, self.backend.description)
+
+    def graph_text(self) -> str:
+        """Return the tensor graph for one sample as text, with every cast and transpose in it."""
+        graph = lower_network(self.network, sequence=self.sequence).graph()
+        return graph_text(graph, of_model=True)
+
+    def report(self) -> str:
+        """Return what runs the model, and what its graphs were changed in to run there."""
+        lines = [f"runs on {self.backend.description}"]
+        lines += [f"- {text}" for text in self.backend.rewrites] or ["- no rewrites"]
+        return "\n".join(lines)
+
+    def view(self, data: Any, limit: int = 11) -> str:
+        """Return values as text, at most `limit` of them."""
+        return view(data, limit)
+
+    def memory(self) -> Ledger:
+        """Return what the model's backend holds: graphs, tensors, bytes, and for what."""
+        return self.backend.ledger()

@@ -1,0 +1,236 @@
+"""The safetensors format: named tensors and text metadata, nothing that could be executed.
+
+A file is 8 bytes with the little-endian length of the header, the header as JSON, then the data of
+the tensors without gaps (https://huggingface.co/docs/safetensors).
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from webnnm.arrays import HostArray
+from webnnm.dtypes import DataType
+from webnnm.errors import DataError
+from webnnm.shapes import Shape, count
+
+MOST_HEADER_BYTES = 100_000_000
+"""Longer headers are refused (spec I)."""
+MOST_DIMENSIONS = 64
+"""More dimensions than any tensor has: such a header is nonsense."""
+
+CODES: Mapping[DataType, str] = {
+    "float32": "F32",
+    "float16": "F16",
+    "int64": "I64",
+    "uint64": "U64",
+    "int32": "I32",
+    "uint32": "U32",
+    "int8": "I8",
+    "uint8": "U8",
+    "int4": "U8",
+    "uint4": "U8",
+}
+"""What a data type is called; the 4-bit ones are packed into bytes, two in each."""
+
+SIZES: Mapping[str, int] = {
+    **dict.fromkeys(("F64", "I64", "U64"), 8),
+    **dict.fromkeys(("F32", "I32", "U32"), 4),
+    **dict.fromkeys(("F16", "BF16", "I16", "U16"), 2),
+    **dict.fromkeys(("I8", "U8", "BOOL", "F8_E4M3", "F8_E5M2"), 1),
+}
+"""Bytes per element of every type that a file may hold."""
+
+_DTYPES: Mapping[str, DataType] = {
+    "F32": "float32",
+    "F16": "float16",
+    "I64": "int64",
+    "U64": "uint64",
+    "I32": "int32",
+    "U32": "uint32",
+    "I8": "int8",
+    "U8": "uint8",
+    "BOOL": "uint8",
+}
+_WIDER: Mapping[str, tuple[DataType, str, str]] = {
+    "F64": ("float32", "d", "f"),
+    "I16": ("int32", "h", "i"),
+    "U16": ("uint32", "H", "I"),
+}
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor as it lies in a file: the type's name there, its shape, its bytes."""
+
+    code: str
+    shape: Shape
+    data: memoryview[int] = field(repr=False)
+
+    def array(self) -> HostArray:
+        """Return the tensor in a type of WebNN: bfloat16 and float64 as float32.
+
+        Raises `DataError` NNM806 for a type that has no counterpart.
+        """
+        if self.code in _DTYPES:
+            return HostArray(_DTYPES[self.code], self.shape, self.data)
+        if self.code == "BF16":  # the upper halves of float32
+            whole = bytearray(2 * len(self.data))
+            whole[2::4], whole[3::4] = self.data[0::2], self.data[1::2]
+            return HostArray("float32", self.shape, whole)
+        if self.code in _WIDER:
+            dtype, narrow, wide = _WIDER[self.code]
+            values: array[Any] = array(narrow)
+            values.frombytes(self.data)
+            return HostArray(dtype, self.shape, array(wide, values))
+        raise DataError("NNM806", f"tensors of type {self.code} have no counterpart in WebNN")
+
+
+@dataclass(frozen=True)
+class File:
+    """What a safetensors file holds; `header` and `body` are what a checksum is taken of."""
+
+    tensors: Mapping[str, StoredTensor]
+    metadata: Mapping[str, str]
+    header: Mapping[str, Any] = field(repr=False)
+    body: memoryview[int] = field(repr=False)
+
+
+def chunks(tensors: Mapping[str, HostArray], metadata: Mapping[str, str]) -> Iterator[bytes]:
+    """Yield a file part by part, so that it need not be in memory as a whole.
+
+    >>> from webnnm.arrays import HostArray
+    >>> data = b"".join(chunks({"w": HostArray.of([1.0, 2.0])}, {"made by": "hand"}))
+    >>> found = read(data)
+    >>> found.tensors["w"].array().tolist(), found.metadata
+    ([1.0, 2.0], {'made by': 'hand'})
+
+    4-bit tensors are written as bytes: `[n, …]` becomes `[bytes]`.
+    """
+    text = json.dumps(header(tensors, metadata), ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    for tensor in tensors.values():
+        yield bytes(tensor.data)
+
+
+def header(tensors: Mapping[str, HostArray], metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return the header of a file as JSON data."""
+    found: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    start = 0
+    for name, tensor in tensors.items():
+        end = start + tensor.data.nbytes
+        packed = tensor.dtype in ("int4", "uint4")
+        shape = [tensor.data.nbytes] if packed else list(tensor.shape)
+        code = CODES[tensor.dtype]
+        found[name] = {"dtype": code, "shape": shape, "data_offsets": [start, end]}
+        start = end
+    return found
+
+
+def read(data: Any) -> File:
+    """Return what a file holds, from anything with the buffer protocol; no data is copied.
+
+    Raises `DataError` NNM801 for a file that is shorter than its header says, NNM802 for what is
+    no safetensors file: a header that is no JSON of the right form, tensors that overlap, leave
+    gaps or do not have the size of their shape.
+    """
+    view = memoryview(data).cast("B")
+    content, start = _header(view)
+    body = view[start:]
+    metadata = content.get("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(
+        isinstance(value, str) for value in cast("dict[str, Any]", metadata).values()
+    ):
+        raise invalid("its metadata are not texts by name")
+    places = sorted(
+        ((*_place(name, entry), name) for name, entry in content.items() if name != "__metadata__"),
+        key=lambda place: (place[0], place[1]),
+    )
+    tensors: dict[str, StoredTensor] = {}
+    expected = 0
+    for first, end, code, shape, name in places:
+        if first != expected:
+            what = "overlaps the one before" if first < expected else "leaves a gap before it"
+            raise invalid(f'tensor "{name}" {what} (byte {first}, expected {expected})')
+        if end > len(body):
+            raise DataError(
+                "NNM801",
+                f'the file ends within tensor "{name}": {end} bytes of data are announced, '
+                f"{len(body)} are there",
+                hint="it was cut off: get it again",
+            )
+        tensors[name] = StoredTensor(code, shape, body[first:end])
+        expected = end
+    if expected != len(body):
+        raise invalid(f"{len(body) - expected} bytes follow the last tensor")
+    named = {name: tensors[name] for name in content if name in tensors}
+    return File(named, cast("dict[str, str]", metadata), content, body)
+
+
+def _header(view: memoryview[int]) -> tuple[dict[str, Any], int]:
+    """Return the header and where the data start."""
+    if len(view) < 8:
+        raise DataError("NNM801", f"the file has {len(view)} bytes, fewer than any", hint=_AGAIN)
+    length = int.from_bytes(view[:8], "little")
+    if length > MOST_HEADER_BYTES:
+        raise invalid(f"its header would have {length} bytes")
+    if length > len(view) - 8:
+        raise DataError(
+            "NNM801",
+            f"the file ends within its header: {length} bytes are announced, "
+            f"{len(view) - 8} are there",
+            hint=_AGAIN,
+        )
+    try:
+        content = json.loads(bytes(view[8 : 8 + length]), object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:
+        raise invalid(f"its header is no JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise invalid("its header is no JSON object")
+    return cast("dict[str, Any]", content), 8 + length
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands in it twice")
+    return found
+
+
+def _place(name: str, entry: Any) -> tuple[int, int, str, Shape]:
+    """Return where a tensor begins and ends, its type and its shape."""
+    where = f'tensor "{name}"'
+    given = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+    if given.keys() != {"dtype", "shape", "data_offsets"}:
+        raise invalid(f"{where} needs dtype, shape and data_offsets, and nothing else")
+    code, shape, offsets = given["dtype"], given["shape"], given["data_offsets"]
+    if not isinstance(code, str) or code not in SIZES:
+        raise invalid(f"{where} is of type {code!r}")
+    if not _are_sizes(shape) or len(shape) > MOST_DIMENSIONS:
+        raise invalid(f"{where} has the shape {str(shape)[:80]}")
+    if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
+        raise invalid(f"{where} lies at {str(offsets)[:80]}")
+    size = count(shape) * SIZES[code]
+    if size != offsets[1] - offsets[0]:
+        raise invalid(f"{where} has {offsets[1] - offsets[0]} bytes, its shape takes {size}")
+    return offsets[0], offsets[1], code, tuple(shape)
+
+
+def _are_sizes(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        type(size) is int and 0 <= size < 2**63 for size in cast("list[Any]", value)
+    )
+
+
+_AGAIN = "it was cut off: get it again"
+
+
+def invalid(reason: str) -> DataError:
+    """Return the error of a file that is none, or whose contents make no sense (NNM802)."""
+    return DataError(
+        "NNM802", f"this is no safetensors file: {reason}", hint="check what the path leads to"
+    )

@@ -1,0 +1,241 @@
+"""Snapshots: a model with its parameters as one safetensors file (spec I)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from webnnm.arrays import HostArray
+from webnnm.data.standardize import SCALES, Standardization
+from webnnm.dtypes import DataType
+from webnnm.errors import DataError, suggestion
+from webnnm.formats.safetensors import File, StoredTensor, chunks, header, invalid, read
+from webnnm.shapes import show
+
+if TYPE_CHECKING:
+    from webnnm.model import NNModel
+
+FORMAT = 1
+"""The version of the format."""
+NOTATION = "1.0"
+KEY = "webnnm."
+PARAMETER, STATE, NORM = "param/", "state/", "norm/"
+MODEL, CHECKSUM = KEY + "model", KEY + "checksum"
+STORED = (None, "float32", "float16")
+
+
+def snapshot(model: NNModel, dtype: DataType | None = None) -> Iterator[bytes]:
+    """Yield the snapshot of a model for inference, part by part.
+
+    With `dtype` "float16" float32 parameters are stored in half of the bytes. Raises `DataError`
+    NNM704 for another type.
+    """
+    if dtype not in STORED:
+        raise DataError("NNM704", f"dtype is {dtype!r}", hint='None, "float32" or "float16"')
+    tensors: dict[str, HostArray] = {}
+    packed: dict[str, Any] = {}
+    for parameter in model.params():
+        value = model.parameters.value(parameter.name)
+        name = (PARAMETER if parameter.trainable else STATE) + parameter.name
+        if dtype == "float16" and value.dtype == "float32":
+            value = HostArray.of(value, "float16")
+        if value.dtype in ("int4", "uint4"):
+            packed[name] = [value.dtype, list(value.shape)]
+        tensors[name] = value
+    for block, fitted in model.standardizations().items():
+        for word, numbers in (("mean", fitted.mean), ("std", fitted.std)):
+            tensors[f"{NORM}{block}/{word}"] = HostArray.of(array("f", numbers))
+    metadata = {
+        KEY + "format": str(FORMAT),
+        MODEL: model.serialize(),
+        KEY + "name": model.name,
+        KEY + "notation": NOTATION,
+        KEY + "package": _version(),
+        KEY + "step": str(model.step),
+        KEY + "normalisation": _json(_normalisation(model)),
+    }
+    if packed:
+        metadata[KEY + "packed"] = _json(packed)
+    body = (tensor.data for tensor in tensors.values())
+    metadata[CHECKSUM] = _checksum(body, header(tensors, metadata))
+    return chunks(tensors, metadata)
+
+
+def is_snapshot(file: File) -> bool:
+    """Tell whether a file is a snapshot, perhaps a damaged one."""
+    return any(name.startswith(KEY) for name in file.metadata)
+
+
+def verified(file: File) -> File:
+    """Return a file that is a snapshot and is as it was written.
+
+    Raises `DataError` NNM804 for another file or a newer format, NNM803 where bytes changed.
+    """
+    given = file.metadata
+    if KEY + "format" not in given or MODEL not in given:
+        raise DataError(
+            "NNM804",
+            "the file holds no snapshot of a model",
+            hint="parameters alone are loaded into a model that exists: model.load_params",
+        )
+    found = given[KEY + "format"]
+    if found != str(FORMAT):
+        raise DataError(
+            "NNM804",
+            f"the snapshot has format {found[:20]!r}, this package knows {FORMAT}",
+            hint="use a newer webnnm",
+        )
+    signed = {name: text for name, text in given.items() if name != CHECKSUM}
+    if _checksum([file.body], {**file.header, "__metadata__": signed}) != given.get(CHECKSUM):
+        raise DataError(
+            "NNM803",
+            "the checksum of the snapshot does not fit its contents",
+            hint="it was damaged or changed: get it again",
+        )
+    return file
+
+
+def parameters(file: File) -> dict[str, HostArray]:
+    """Return the parameters of a snapshot by their names in the model; of other files, all."""
+    packed = _metadata(file, "packed")
+    found: dict[str, HostArray] = {}
+    for name, tensor in file.tensors.items():
+        prefix, _, rest = name.partition("/")
+        if f"{prefix}/" in (PARAMETER, STATE):
+            found[rest] = _unpacked(name, tensor, packed)
+    return found or {name: tensor.array() for name, tensor in file.tensors.items()}
+
+
+def opened(source: Any) -> File:
+    """Return a safetensors file from a path or from bytes.
+
+    Raises `DataError` NNM715 where there is no such file, NNM801, NNM802 for a broken one.
+    """
+    if not isinstance(source, str | os.PathLike):
+        return read(source)
+    try:
+        return read(Path(cast("str", source)).read_bytes())
+    except OSError as error:
+        raise DataError(
+            "NNM715", f"{source} cannot be read: {error.strerror or error}", hint="check the path"
+        ) from error
+
+
+def restore(model: NNModel, file: File) -> None:
+    """Give a model the parameters of its snapshot; all of them or, where one is wrong, none."""
+    given = parameters(file)
+    check(given, model)
+    fitted = standardizations(file)
+    model.parameters.take(given)
+    model.step = _step(file)
+    model.restored = fitted
+    model.trained = True
+
+
+def check(given: Mapping[str, HostArray], model: NNModel) -> None:
+    """Refuse parameters that are not just those of a model.
+
+    Raises `DataError` NNM805 for names that are missing or too many, NNM806 for shapes and types.
+    """
+    types = model.parameters.types
+    missing = [name for name in types if name not in given]
+    extra = [name for name in given if name not in types]
+    if missing or extra:
+        parts = [f"{', '.join(missing)} missing"] if missing else []
+        parts += [f"{', '.join(extra)} unknown to the model"] if extra else []
+        raise DataError(
+            "NNM805",
+            f"the parameters are not those of the model: {'; '.join(parts)}",
+            hint=suggestion(extra[0], missing) if extra else "strict=False takes what fits",
+        )
+    for name, value in given.items():
+        type = types[name]
+        halved = (value.dtype, type.dtype) == ("float16", "float32")
+        if value.shape != type.shape or (value.dtype != type.dtype and not halved):
+            raise DataError(
+                "NNM806",
+                f'parameter "{name}" is {type} in the model, '
+                f"{value.dtype}{show(value.shape)} in the file",
+            )
+
+
+def standardizations(file: File) -> dict[str, Standardization]:
+    """Return how raw inputs of the model of a snapshot are standardised, by block.
+
+    Raises `DataError` NNM802 where it says so in a form that makes no sense.
+    """
+    found: dict[str, Standardization] = {}
+    try:
+        for block, entry in _metadata(file, "normalisation")["inputs"].items():
+            mean, std = (
+                tuple(file.tensors[f"{NORM}{block}/{word}"].array().values())
+                for word in ("mean", "std")
+            )
+            if entry["scale"] not in SCALES or len(mean) != len(std) or not mean:
+                raise ValueError(block)
+            found[block] = Standardization(mean, std, int(entry["repeat"]), entry["scale"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise invalid(f"its normalisation makes no sense: {error!r}") from error
+    return found
+
+
+def _normalisation(model: NNModel) -> dict[str, Any]:
+    return {
+        "inputs": {
+            block: {"repeat": fitted.repeat, "scale": fitted.scale}
+            for block, fitted in model.standardizations().items()
+        },
+    }
+
+
+def _unpacked(name: str, tensor: StoredTensor, packed: Mapping[str, Any]) -> HostArray:
+    if name not in packed:
+        return tensor.array()
+    try:
+        dtype, shape = packed[name]
+        return HostArray(dtype, shape, tensor.data)
+    except (KeyError, TypeError, ValueError, DataError) as error:
+        raise invalid(f'tensor "{name}" is no packed one: {error}') from error
+
+
+def _step(file: File) -> int:
+    text = file.metadata.get(KEY + "step", "0")
+    if not text.isdecimal() or len(text) > 18:
+        raise invalid(f"its step is {text[:20]!r}")
+    return int(text)
+
+
+def _metadata(file: File, key: str) -> dict[str, Any]:
+    """Return structured metadata; empty where there are none."""
+    try:
+        found = json.loads(file.metadata.get(KEY + key, "{}"))
+    except (ValueError, RecursionError) as error:
+        raise invalid(f"its metadata {key} are no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise invalid(f"its metadata {key} are no JSON object")
+    return cast("dict[str, Any]", found)
+
+
+def _checksum(body: Iterable[memoryview[int]], content: Mapping[str, Any]) -> str:
+    found = hashlib.sha256()
+    for part in body:
+        found.update(part)
+    found.update(_json(content).encode())
+    return f"sha256:{found.hexdigest()}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _version() -> str:
+    try:
+        return version("webnnm")
+    except PackageNotFoundError:  # run from a checkout
+        return "unknown"
