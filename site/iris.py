@@ -19,6 +19,8 @@ async def call(function, **request):
     """Call a function of trainer.py, in the page or in the worker, and return its answer."""
     answer = json.loads(await function(json.dumps(request)))
     if "error" in answer:
+        if answer.get("review"):
+            findings.show(answer["review"], editor)
         raise RuntimeError(answer["error"])
     return answer
 

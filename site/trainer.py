@@ -103,7 +103,9 @@ async def train(request):
         history = await training
         result = await model.test()
     except WebNNMError as error:
-        return json.dumps({"error": str(error)})
+        # What stopped a training is a finding, too.
+        review = review_of(training.history) if training else None
+        return json.dumps({"error": str(error), "review": review})
     finally:
         training = None
         messages.close()

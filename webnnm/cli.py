@@ -13,13 +13,13 @@ from typing import Any, cast
 
 from webnnm.data.csv_dataset import CSVDataset
 from webnnm.data.source import read_text
-from webnnm.errors import ModelError, WebNNMError
+from webnnm.errors import DataError, ModelError, WebNNMError
 from webnnm.expert.finding import SEVERITIES, Finding
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.outline import Warning
 from webnnm.history import plain
 from webnnm.notation import parse
-from webnnm.reviewing import review
+from webnnm.reviewing import NON_FINITE, Draft, review
 from webnnm.texts import check, format_model
 from webnnm.training.hyperparameters import HYPERPARAMETERS
 
@@ -139,9 +139,15 @@ def _text(place: str) -> str:
 
 def _review(given: argparse.Namespace) -> int:
     network = elaborate(parse(_text(given.model)))
+    try:
+        draft = Draft(network, _table(given) if given.data else None)
+    except DataError as error:
+        if error.code != NON_FINITE:
+            raise
+        draft = Draft(network, wrong=error)
     found = review(
-        network.outline.document,
-        _table(given) if given.data else None,
+        draft,
+        None,
         _hyperparameters(given),
         silence=[rule for words in given.silence for rule in words.split(",")],
     )

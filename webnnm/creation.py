@@ -8,6 +8,7 @@ from typing import Any
 from webnnm.data.source import read_text
 from webnnm.errors import DataError, suggestion
 from webnnm.ops.naming import snake_case
+from webnnm.training.hyperparameters import given as written
 
 SETTINGS = (
     "source",
@@ -16,6 +17,7 @@ SETTINGS = (
     "dataset",
     "backend",
     "device_type",
+    "optimize_for",
     "power_preference",
     "seed",
     "batch_size",
@@ -26,12 +28,12 @@ SETTINGS = (
 
 
 def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings in snake_case.
+    """Return settings in snake_case; what is made for the edge asks for the NPU (spec F.4).
 
-    >>> create_settings({"deviceType": "npu"})
-    {'device_type': 'npu'}
+    >>> create_settings({"optimizeFor": "edge"})
+    {'optimize_for': 'edge', 'device_type': 'npu'}
 
-    Raises `DataError` NNM703 for unknown or doubled ones.
+    Raises `DataError` NNM703 for unknown or doubled ones, NNM704 for another `optimize_for`.
     """
     found: dict[str, Any] = {}
     for word, value in given.items():
@@ -42,6 +44,10 @@ def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         if name in found:
             raise DataError("NNM703", f'"{name}" is given in two spellings')
         found[name] = value
+    if found.get("optimize_for") is not None:
+        found |= written({"optimize_for": found["optimize_for"]})
+        if found["optimize_for"] == "edge" and not found.get("device_type"):
+            found["device_type"] = "npu"
     return found
 
 

@@ -6,8 +6,6 @@ import importlib
 import shutil
 from typing import TYPE_CHECKING, Any, TextIO
 
-from webnnm.history_plot import escaped
-
 if TYPE_CHECKING:
     from webnnm.history import EpochRecord, History
 
@@ -179,6 +177,8 @@ class Notebook(Screen):
         self._handle.update(self._bar(str(history)))
 
     def _bar(self, text: str) -> Any:
+        from webnnm.history_plot import escaped
+
         value, most = self._place
         return self._html(
             f'<progress aria-label="training" value="{value}" max="{most}"></progress> '

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from webnnm.binding import DataBinding, bind
-from webnnm.expert.facts import DataFacts, Facts, ScoutingFacts
+from webnnm.data.dataset import Dataset
+from webnnm.data.intake import finite
+from webnnm.data.protocol import whole_subset
+from webnnm.errors import DataError, WebNNMError
+from webnnm.expert.facts import DataFacts, Facts, OutputFacts, ScoutingFacts
 from webnnm.expert.review import Review
 from webnnm.expert.review import review as apply_rules
 from webnnm.facts import data_facts, gather_facts
 from webnnm.graph.elaborate import elaborate
+from webnnm.graph.lowering import lower_network
 from webnnm.graph.vertices import LayerVertex, Network
 from webnnm.notation import parse
 from webnnm.notation.syntax import Document
 from webnnm.objectives import Objective, objectives
+from webnnm.training.heads import head_of
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
+from webnnm.training.loss_choice import loss_name
 
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
@@ -25,6 +33,15 @@ if TYPE_CHECKING:
 
 INDEXED = ("embedding", "gather", "gatherElements", "gatherND")
 """Operators whose operands may be numbers of rows, which float16 cannot count."""
+
+IMPOSSIBLE = ("NNM604", "NNM706")
+"""Errors that a review reports as E103."""
+
+NON_FINITE = "NNM707"
+"""The error that a review reports as E605."""
+
+Aims = tuple[dict[str, Objective], dict[str, WebNNMError]]
+"""By output what it is trained for, or why it cannot be trained."""
 
 
 class Reviewed(Protocol):
@@ -46,6 +63,11 @@ class Reviewed(Protocol):
         ...
 
     @property
+    def optimize_for(self) -> str:
+        """What a training is for where a hyperparameter does not say."""
+        ...
+
+    @property
     def trained(self) -> bool:
         """Whether the parameters were trained or taken from elsewhere."""
         ...
@@ -53,6 +75,11 @@ class Reviewed(Protocol):
     @property
     def batch_size(self) -> int | None:
         """The rows of a batch where a hyperparameter does not say, None for the dataset's."""
+        ...
+
+    @property
+    def sequence(self) -> Mapping[str, int]:
+        """Lengths by sequence name."""
         ...
 
     @property
@@ -70,11 +97,34 @@ class Reviewed(Protocol):
 
 
 class Reviewer:
-    """Reviews one model with one dataset."""
+    """Reviews one model; `refused` are errors met before, by output, "" for those of the data."""
 
-    def __init__(self, model: Reviewed) -> None:
+    def __init__(self, model: Reviewed, refused: Mapping[str, WebNNMError] | None = None) -> None:
         self._model = model
+        self._refused = refused or {}
         self._data: DataFacts | None = None
+        self._told: list[str] = []
+
+    def forget(self) -> None:
+        """Forget what was measured of the dataset, as another one takes its place."""
+        self._data = None
+
+    def structure(self, log: Callable[[str], None]) -> None:
+        """Log what is wrong with the network alone, whatever data and hyperparameters (spec F).
+
+        Trainings do not repeat it. The warnings that E206 gathers are taken as logged before.
+        """
+        network, sequence = self._model.network, self._model.sequence
+        aims: Aims = ({}, {})
+        # What is said of an output at this point concerns written losses only.
+        if any(output.block.loss for output in network.outputs):
+            aims = _aims(network, sequence, None, lambda: objectives(network, sequence, None))
+        known = gather_facts(network, None, None, aims[0], given={}, settings={})
+        for finding in apply_rules(_with_refused(known, sequence, aims[1])).findings:
+            if finding.severity in ("error", "warning"):
+                self._told.append(str(finding))
+                if finding.id != "E206":
+                    log(str(finding))
 
     def facts(
         self,
@@ -87,12 +137,16 @@ class Reviewer:
         model = self._model
         binding = model.binding() if model.has_dataset else None
         if self._data is None:
-            self._data = data_facts(binding)
-        return gather_facts(
+            refused = self._refused.get("")
+            wrong = refused.message if refused else _non_finite(binding)
+            self._data = replace(data_facts(binding), non_finite=wrong)
+        possible, problems = _aims(model.network, model.sequence, binding, model.objectives)
+        problems |= {name: error for name, error in self._refused.items() if name}
+        known = gather_facts(
             network or model.network,
             model.backend,
             binding,
-            model.objectives(),
+            {name: aim for name, aim in possible.items() if name not in problems},
             given=given,
             settings=settings,
             data=self._data,
@@ -100,6 +154,7 @@ class Reviewer:
             device_type=model.device_type,
             trained=model.trained,
         )
+        return _with_refused(known, model.sequence, problems)
 
     def review(
         self,
@@ -112,23 +167,50 @@ class Reviewer:
         Where the inputs become float16, the model is looked at once more with such inputs.
         """
         off = settings.get("silence", ())
+        if settings["optimize_for"] == "edge":  # somebody asked for it, perhaps as it was created
+            given = {"optimize_for": "edge", **given}
         found = apply_rules(self.facts(given, settings, scouting), off=off)
         if found.settings.get("compute_type") == "float16":
             half = half_network(self._model.network)
             found = apply_rules(self.facts(given, settings, scouting, half), off=off)
-        return found
+        return replace(found, told=self._told)
 
 
 class Draft:
-    """A network and perhaps a dataset that no backend runs: enough for a review."""
+    """A network and perhaps a dataset that no backend runs: enough for a review.
+
+    `wrong` is the NNM707 for which there is no dataset. Outputs that the dataset cannot fit
+    (NNM706) are left out of the binding; `refused` has all of these errors.
+    """
 
     backend = batch_size = None
     device_type = ""
+    optimize_for = "size"
     trained = False
 
-    def __init__(self, network: Network, dataset: AnyDataset | None = None) -> None:
+    def __init__(
+        self,
+        network: Network,
+        dataset: AnyDataset | None = None,
+        wrong: WebNNMError | None = None,
+    ) -> None:
         self.network = network
-        self._binding = None if dataset is None else bind(network, dataset)
+        self.refused: dict[str, WebNNMError] = {} if wrong is None else {"": wrong}
+        self._binding = None if dataset is None else self._bound(dataset)
+
+    def _bound(self, dataset: AnyDataset) -> DataBinding:
+        try:
+            return bind(self.network, dataset)
+        except DataError as error:
+            if error.code not in IMPOSSIBLE:
+                raise
+        fitting, self.refused = _parted(self.network, lambda one: bind(one, dataset))
+        return bind(fitting, dataset)
+
+    @property
+    def sequence(self) -> Mapping[str, int]:
+        """Lengths by sequence name: those of the data."""
+        return {} if self._binding is None else self._binding.sequence
 
     @property
     def has_dataset(self) -> bool:
@@ -146,8 +228,7 @@ class Draft:
 
     @cached_property
     def _objectives(self) -> dict[str, Objective]:
-        sequence: Mapping[str, int] = {} if self._binding is None else self._binding.sequence
-        return objectives(self.network, sequence, self._binding)
+        return objectives(self.network, self.sequence, self._binding)
 
 
 def review(
@@ -171,19 +252,92 @@ def review(
     - Hyperparameters as for `NNModel.train`; `silence` names rules that shall not report.
 
     `print` shows the findings by area, then every setting with its origin; `to_dict` is for JSON.
+    Labels that cannot fit are the finding E103, numbers that are not finite E605, no errors.
 
     Raises `ModelError` for what is wrong with a text, `DataError` NNM701, NNM702 where the dataset
-    does not fit, NNM604, NNM706 for a loss that cannot be, NNM703, NNM704 for hyperparameters.
+    does not fit, NNM703, NNM704 for hyperparameters.
     """
-    given = {**(hyperparameters or {}), **keywords}
-    settings = resolve(given)
+    given = written({**(hyperparameters or {}), **keywords})
     if isinstance(model, str):
         model = parse(model)
     subject = Draft(elaborate(model), dataset) if isinstance(model, Document) else model
     if subject is model and dataset is not None:
         subject = Draft(subject.network, dataset)
+    settings = resolve({"optimize_for": subject.optimize_for} | given)
     settings["batch_size"] = settings["batch_size"] or subject.batch_size
-    return Reviewer(subject).review(written(given), settings)
+    refused = subject.refused if isinstance(subject, Draft) else {}
+    return Reviewer(subject, refused).review(given, settings)
+
+
+def _aims(
+    network: Network,
+    sequence: Mapping[str, int],
+    binding: DataBinding | None,
+    every: Callable[[], Mapping[str, Objective]],
+) -> Aims:
+    """Return what the outputs are trained for: `every`, or where that fails each one alone."""
+    try:
+        return dict(every()), {}
+    except WebNNMError as error:
+        if error.code not in IMPOSSIBLE:
+            raise
+    possible, problems = _parted(network, lambda one: objectives(one, sequence, binding))
+    return objectives(possible, sequence, binding), problems
+
+
+def _parted(
+    network: Network, attempt: Callable[[Network], object]
+) -> tuple[Network, dict[str, WebNNMError]]:
+    """Return the network with the outputs that allow an attempt, and why the others do not."""
+    problems: dict[str, WebNNMError] = {}
+    for output in network.outputs:
+        try:
+            attempt(replace(network, outputs=[output]))
+        except WebNNMError as error:
+            if error.code not in IMPOSSIBLE:
+                raise
+            problems[output.name] = error
+    return replace(
+        network, outputs=[o for o in network.outputs if o.name not in problems]
+    ), problems
+
+
+def _with_refused(
+    facts: Facts, sequence: Mapping[str, int], problems: Mapping[str, WebNNMError]
+) -> Facts:
+    """Return facts with the outputs that cannot be trained, and why."""
+    if not problems:
+        return facts
+    known = {output.name: output for output in facts.outputs}
+    lowered = lower_network(facts.network, sequence=sequence)
+    for output in facts.network.outputs:
+        error = problems.get(output.name)
+        if error is not None:
+            word = output.block.loss
+            known[output.name] = OutputFacts(
+                name=output.name,
+                head=head_of(lowered.outputs[output.name]).kind,
+                loss="" if word is None else loss_name(word.loss) or word.loss,
+                written=word is not None,
+                problem="; ".join(filter(None, (error.message, error.hint))),
+            )
+    return replace(facts, outputs=[known[o.name] for o in facts.network.outputs if o.name in known])
+
+
+def _non_finite(binding: DataBinding | None) -> str:
+    """Return what is not finite in a dataset of the user's own; `Dataset` refuses such rows."""
+    if binding is None or binding.streams or isinstance(binding.dataset, Dataset):
+        return ""
+    for subset in ("training", "validation", "testing"):
+        if binding.dataset.size(subset):
+            inputs, outputs, _ = whole_subset(binding.dataset, subset)
+            for role, fields in (("input", inputs), ("output", outputs)):
+                for name, values in fields.items():
+                    try:
+                        finite(f'{subset} {role} "{name}"', values)
+                    except DataError as error:
+                        return error.message
+    return ""
 
 
 def half_network(network: Network) -> Network:

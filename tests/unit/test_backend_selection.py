@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from webnnm import BackendError, backend
 from webnnm.backends import pyodide_host
+from webnnm.backends.webnn import WebNNBackend
 
 np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(pyodide_host.in_browser(), reason="a browser has other backends")
@@ -36,6 +39,28 @@ async def test_unknown_backends(name: str, hint: str) -> None:
         await backend(name)
     assert caught.value.code == "NNM709"
     assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["webnn", "auto"])
+async def test_without_an_npu_other_devices_are_asked_for(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str | None] = []
+    said: list[str] = []
+
+    async def open_on(*, device_type: str | None, power_preference: str | None) -> Any:
+        asked.append(device_type)
+        if device_type != "cpu":
+            raise BackendError("NNM709", f"no {device_type} here")
+        return object()
+
+    monkeypatch.setattr(WebNNBackend, "open", open_on)
+    monkeypatch.setattr(pyodide_host, "in_browser", lambda: True)
+    await backend(name, device="npu", log=said.append)
+    assert (asked, said) == (["npu", "gpu", "cpu"], ["no npu here; asked for cpu in place of npu"])
+    with pytest.raises(BackendError, match="no gpu here"):
+        await backend("webnn", device="gpu")
+    assert asked[3:] == ["gpu"], "what was asked for otherwise is not replaced"
 
 
 async def test_every_backend_is_a_fresh_one() -> None:

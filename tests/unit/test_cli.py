@@ -141,6 +141,36 @@ def test_a_finding_of_severity_error_is_1(
     assert strict(capsys.readouterr().out)["settings"] == {"lr": None}
 
 
+def test_data_that_cannot_be_trained_on_are_findings(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Labels that no loss fits (E103), and a number that is not finite (E605)."""
+
+    def found(name: str, rows: list[str]) -> tuple[dict[str, Any], str]:
+        table = tmp_path / "t.csv"
+        table.write_text("a,b,c,d,e\n" + "\n".join(rows))
+        given = ["review", model, "--data", str(table)]
+        assert main([*given, "--json"]) == 1
+        findings = strict(capsys.readouterr().out)["findings"]
+        (one,) = [finding for finding in findings if finding["id"] == name]
+        assert one["severity"] == "error" and one["evidence"] and one["remedy"]
+        assert main(given) == 1
+        told = capsys.readouterr()
+        assert (told.err, told.out.count(f"error {name}")) == ("", 1)
+        return one, told.out
+
+    Path(model).write_text(REGRESSION.replace("add(b)", "sigmoid()") + "model:loss BCE;")
+    finding, printed = found("E103", [f"{i},{i % 3},{i % 5},{i / 7},{i / 4}" for i in range(40)])
+    assert "BCE needs labels from 0 to 1" in finding["message"]
+    assert finding["places"] == [[2, 7]]
+    assert "E603" in printed, "the rest of the data is looked at"
+    Path(model).write_text(MODEL)
+    finding, printed = found("E605", ["1,2,3,4,p", "1,2,inf,4,q"])
+    assert 'row 3, column c is "inf"' in finding["message"]
+    assert finding["evidence"] == {"row": 3}
+    assert "E101" in printed
+
+
 def test_columns_splits_and_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "r.nnm"
     path.write_text(REGRESSION)

@@ -10,6 +10,9 @@ from webnnm.errors import BackendError, suggestion
 
 BACKENDS = ("webnn", "numpy")
 
+INSTEAD = {"npu": ("gpu", "cpu")}
+"""Devices to ask for where WebNN does not work on the one that was asked for (spec F.4)."""
+
 
 async def backend(
     name: str = "auto",
@@ -25,14 +28,15 @@ async def backend(
     'numpy'
 
     `device` asks WebNN for "npu", "gpu" or "cpu", `power_preference` for "high-performance" or
-    "low-power". `log` hears why "auto" did not take WebNN.
+    "low-power". Where "npu" does not work, "gpu" and "cpu" are asked for. `log` hears of that, and
+    why "auto" did not take WebNN.
 
     Raises `BackendError` NNM709 if the backend is not available.
     """
     if name == "auto":
         return await _automatic(device, power_preference, log)
     if name == "webnn":
-        return await _webnn(device, power_preference)
+        return await _webnn(device, power_preference, log)
     if name == "numpy":
         return await _numpy()
     hint = suggestion(name, BACKENDS) or f"one of auto, {', '.join(BACKENDS)}"
@@ -45,17 +49,30 @@ async def _automatic(
     if not pyodide_host.in_browser():
         return await _numpy()
     try:
-        return await _webnn(device, power_preference)
+        return await _webnn(device, power_preference, log)
     except BackendError as error:
         if log is not None:
             log(f"{error.message}; NumPy runs the model instead")
     return await _numpy()
 
 
-async def _webnn(device: str | None, power_preference: str | None) -> Backend:
+async def _webnn(
+    device: str | None, power_preference: str | None, log: Callable[[str], None] | None
+) -> Backend:
     from webnnm.backends.webnn import WebNNBackend
 
-    return await WebNNBackend.open(device_type=device, power_preference=power_preference)
+    refusal: BackendError | None = None
+    for wish in (device, *INSTEAD.get(device or "", ())):
+        try:
+            found = await WebNNBackend.open(device_type=wish, power_preference=power_preference)
+        except BackendError as error:
+            refusal = refusal or error
+            continue
+        if refusal is not None and log is not None:
+            log(f"{refusal.message}; asked for {wish} in place of {device}")
+        return found
+    assert refusal is not None
+    raise refusal
 
 
 async def _numpy() -> Backend:

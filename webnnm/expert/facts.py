@@ -20,7 +20,8 @@ class OutputFacts:
     - `written`: the text names the loss; `reason`: why it was chosen.
     - `conversion`: what is done to the labels; `labels`: of the training rows, as the loss sees
       them, None without a dataset.
-    - `problem`: why head, loss and labels cannot go together (NNM604, NNM706), "" if they can.
+    - `problem`: why head, loss and labels cannot go together (NNM604, NNM706), "" if they can;
+      if they cannot, `loss` is "" unless written.
     """
 
     name: str
@@ -58,7 +59,7 @@ class DataFacts:
     - `shared_rows`: the share of testing rows that are training rows too.
     - `sorted`: the rows come sorted by class.
     - `fitted_on`: the subset whose statistics standardise it; "" if nothing is standardised.
-    - `non_finite`: where a value is NaN or infinite: "row 3, column mass of training".
+    - `non_finite`: where a value is NaN or infinite: "row 3, column mass is nan".
     """
 
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])

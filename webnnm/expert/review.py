@@ -35,11 +35,13 @@ class Review:
     - `findings`: by id, each rule at most once.
     - `settings`: name → value, nothing "auto" any more; losses are called "block:loss".
     - `origins`: name → "given", "default", "default of rlion", or the rules, "E401".
+    - `told`: the texts of findings that were logged before, which `brief` leaves out.
     """
 
     findings: Sequence[Finding]
     settings: Mapping[str, Any]
     origins: Mapping[str, str]
+    told: Sequence[str] = ()
 
     def news(self, earlier: Review) -> list[Finding]:
         """Return the findings of rules that an earlier review did not report."""
@@ -51,7 +53,7 @@ class Review:
 
         Findings that only inform are named by their ids.
         """
-        lines = self._grouped(SEVERITIES[:-1])
+        lines = self._grouped(SEVERITIES[:-1], self.told)
         notes = [f.id for f in self.findings if f.severity == SEVERITIES[-1]]
         if notes:
             lines.append(f"notes {', '.join(notes)}: see review()")
@@ -75,10 +77,11 @@ class Review:
             if origin != "default" and _shown(self.settings[name])
         ]
 
-    def _grouped(self, severities: Sequence[str]) -> list[str]:
+    def _grouped(self, severities: Sequence[str], told: Sequence[str] = ()) -> list[str]:
         lines: list[str] = []
+        shown = [f for f in self.findings if f.severity in severities and str(f) not in told]
         for area in AREAS:
-            found = [f for f in self.findings if f.area == area and f.severity in severities]
+            found = [finding for finding in shown if finding.area == area]
             found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
             if found:
                 lines += [area, *(f"  {line}" for f in found for line in str(f).split("\n"))]
@@ -122,7 +125,7 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
     settings = {
         name: AUTOMATIC.get(name, v) if v == "auto" else v for name, v in facts.settings.items()
     }
-    settings |= {f"{output.name}:loss": output.loss for output in facts.outputs}
+    settings |= {f"{output.name}:loss": output.loss for output in facts.outputs if output.loss}
     origins = {name: _origin(name, given, facts) for name in settings}
     if settings.get("batch_size", 0) is None and facts.data.sizes:
         settings["batch_size"] = facts.data.batch_size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from webnnm.expert.facts import DataFacts, Facts, FeatureFacts
@@ -117,7 +118,8 @@ def constant(facts: Facts) -> Hit | None:
 def non_finite(facts: Facts) -> Hit | None:
     """A value is NaN or infinite (NNM707)."""
     place = facts.data.non_finite
-    return Hit(message=f"{place} is not finite") if place else None
+    row = re.search(r"row (\d+)", place)
+    return Hit(message=place, evidence={"row": int(row[1])} if row else {}) if place else None
 
 
 @rule("E606", "warning", "Remove the duplicates.")

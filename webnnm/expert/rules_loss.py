@@ -70,7 +70,11 @@ def unfitting_head(facts: Facts) -> Hit | None:
 @rule("E103", "error", "Change the loss, the head or the form of the labels.")
 def impossible(facts: Facts) -> Hit | None:
     """Labels cannot fit the loss (NNM604, NNM706)."""
-    return grouped({o.node: o.problem for o in facts.outputs if o.problem})
+    found = [o for o in facts.outputs if o.problem]
+    return grouped(
+        {o.node: o.problem for o in found},
+        evidence={o.name: {"head": o.head, "loss": o.loss or "not written"} for o in found},
+    )
 
 
 @rule("E104", "advice", "Give the labels in the form that the loss takes.", "converts")

@@ -116,6 +116,10 @@ def rewritten(facts: Facts) -> Hit | None:
     texts = facts.device.rewrites
     if not texts:
         return None
+    many = len(texts)
     return Hit(
-        message=listed(texts, "; "), evidence={"rewrites": len(texts)}, action="graphs rewritten"
+        message=f"{many} operator{'s' * (many > 1)} rewritten for this backend, such as "
+        f"{texts[0]}; model.report() lists them",
+        evidence={"rewrites": many},
+        action="graphs rewritten",
     )

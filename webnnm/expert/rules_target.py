@@ -13,12 +13,21 @@ def edge(facts: Facts) -> Hit | None:
     """optimize_for is 'edge'."""
     if facts.settings.get("optimize_for") != "edge":
         return None
-    if facts.device.float16:
+    device = facts.device
+    evidence = {"backend": device.backend, "device_type": device.device_type}
+    # A training runs where its model was created.
+    elsewhere = (
+        f"; it runs on {device.device_type or 'the default device'} ({device.backend}), "
+        "create(device_type='npu') asks WebNN for the NPU"
+    ) * bool(device.backend and not facts.npu)
+    if device.float16:
         return Hit(
-            message="made for the NPU: inputs without type are float16",
+            message=f"made for the NPU: inputs without type are float16{elsewhere}",
+            evidence=evidence,
             changes={"compute_type": "float16"},
         )
-    return Hit(message=f"{facts.device.backend or 'the backend'} has no float16, float32 is kept")
+    name = device.backend or "the backend"
+    return Hit(message=f"{name} has no float16, float32 is kept{elsewhere}", evidence=evidence)
 
 
 @rule("E802", "info", "Set regularization='L2' or 'off' to keep them.", "sets small weights to 0")

@@ -113,7 +113,7 @@ CASES = [
     Case("E603", feature(5.8, 0.8), "1 of 2 features of m are far", feature(0.0, 1.0)),
     Case("E603", feature(0, 12), "length (mean 0, std 12)", feature(3, 10)),
     Case("E604", feature(7, 0), "1 of 2 features of m are constant: length (7)", feature(7, 0.1)),
-    Case("E605", data(non_finite="row 3"), "row 3 is not finite", data()),
+    Case("E605", data(non_finite="row 3 is nan"), "row 3 is nan", data()),
     Case("E606", data(shared_rows=0.25), "25.0% of the testing rows", data(shared_rows=0.01)),
     Case(
         "E607",

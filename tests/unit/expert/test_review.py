@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.unit.expert.cases import (
     TWO,
     WIDE,
     DataFacts,
+    DeviceFacts,
     Facts,
     ScoutingFacts,
     data,
@@ -127,7 +129,8 @@ def test_a_given_value_wins_and_the_rule_only_reports(value: str) -> None:
 def test_a_device_without_float16_keeps_float32() -> None:
     found = review(facts(IRIS, {"optimize_for": "edge"}, device=device(float16=False)))
     assert found.settings["compute_type"] == "float32"
-    assert [f.message for f in found.findings] == ["webnn has no float16, float32 is kept"]
+    (finding,) = found.findings
+    assert finding.message.startswith("webnn has no float16, float32 is kept")
 
 
 def test_a_given_auto_is_automatic() -> None:
@@ -189,12 +192,14 @@ def test_outputs_and_inputs_have_places_too() -> None:
 
 
 def test_the_text_groups_by_area_and_names_origins() -> None:
-    known = facts(DEEP, {"lr": 0.1}, data=DataFacts(sizes={"training": 10}, non_finite="row 3"))
+    known = facts(
+        DEEP, {"lr": 0.1}, data=DataFacts(sizes={"training": 10}, non_finite="row 3 is nan")
+    )
     lines = str(review(known)).split("\n")
     headings = [line for line in lines if not line.startswith(" ")]
     assert headings == ["Stability", "Capacity", "Data", "Settings"]
     area = lines[lines.index("Data") : lines.index("Settings")]
-    assert area[1] == "  error E605: row 3 is not finite"
+    assert area[1] == "  error E605: row 3 is nan"
     assert "  lr 0.1 (given)" in lines
     assert "  weight_decay 0.0 (default of sgdm)" in lines
     assert "  gradient_clipping agc (E302)" in lines
@@ -227,6 +232,47 @@ def test_a_second_review_tells_what_is_new() -> None:
     first = review(facts(DEEP))
     second = review(facts(DEEP, scouting=ScoutingFacts(dead_ratio=0.9)))
     assert [finding.id for finding in second.news(first)] == ["E310"]
+
+
+def test_what_was_told_before_is_left_out_of_the_brief_alone() -> None:
+    found = review(facts(DEEP))
+    (deep,) = [finding for finding in found.findings if finding.id == "E304"]
+    told = replace(found, told=[str(deep)])
+    assert "E304" in "".join(found.brief())
+    assert "E304" not in "".join(told.brief())
+    assert "E304" in str(told) and deep in told.findings
+
+
+def test_rewrites_are_counted_and_one_is_named() -> None:
+    known = facts(device=device(rewrites=["gru decomposed", "pad at rank 4"]))
+    (finding,) = review(known).findings
+    assert finding.message == (
+        "2 operators rewritten for this backend, such as gru decomposed; model.report() lists them"
+    )
+    assert finding.evidence == {"rewrites": 2}
+
+
+@pytest.mark.parametrize(
+    ("known", "elsewhere"),
+    [
+        (device(), "it runs on the default device (webnn)"),
+        (device(device_type="gpu", float16=False), "it runs on gpu (webnn)"),
+        (device(device_type="npu"), ""),
+        (DeviceFacts(), ""),
+    ],
+)
+def test_a_model_for_the_edge_tells_how_to_get_there(known: DeviceFacts, elsewhere: str) -> None:
+    found = review(facts(HALF, {"optimize_for": "edge"}, device=known))
+    (finding,) = [finding for finding in found.findings if finding.id == "E801"]
+    assert elsewhere in finding.message
+    assert ("create(device_type='npu')" in finding.message) == bool(elsewhere)
+
+
+def test_an_output_that_cannot_be_trained_has_no_loss_among_the_settings() -> None:
+    found = review(output("", written=False, problem="softmax for numbers"))
+    assert (ids(found), "m:loss" in found.settings) == (["E103"], False)
+    (finding,) = found.findings
+    assert finding.evidence == {"m": {"head": "softmax", "loss": "not written"}}
 
 
 def test_a_message_names_five_at_most() -> None:
