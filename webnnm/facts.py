@@ -63,6 +63,7 @@ def gather_facts(
             backend=backend.name if backend else "",
             device_type=device_type,
             rewrites=backend.rewrites if backend else (),
+            max_bytes=backend.max_tensor_bytes if backend else None,
         ),
         scouting=scouting or ScoutingFacts(),
         learning=sum(

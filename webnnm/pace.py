@@ -67,13 +67,21 @@ class Pace:
         return max(1, self.steps(most * steps) // steps) if most > 1 else 1
 
     def micro_steps(
-        self, *, epoch: int, left: int, dispatch: float, device_build: float, build: float
+        self,
+        *,
+        present: int = 1,
+        epoch: int,
+        left: int,
+        dispatch: float,
+        device_build: float,
+        build: float,
     ) -> int:
         """Return how many steps one dispatch should have, by the time of a step so far.
 
-        `epoch` and `left` count steps: of an epoch, and of the rest of the training. A dispatch
-        costs `dispatch` seconds beside its work; the graph of one step took `build` seconds in
-        all, `device_build` of them on the device, where n steps take n times as long.
+        It has `present` ones. `epoch` and `left` count steps: of an epoch, and of the rest of the
+        training. A dispatch costs `dispatch` seconds beside its work; the graph of one step took
+        `build` seconds in all, `device_build` of them on the device, where n steps take n times as
+        long.
 
         >>> pace = Pace(step_seconds=1e-4, trusted=True)
         >>> costs = dict(dispatch=8e-5, device_build=0.003, build=0.03)
@@ -82,14 +90,14 @@ class Pace:
         >>> pace.micro_steps(epoch=100, left=200, **costs)
         1
         """
-        work = max(self.step_seconds - dispatch, OVERHEAD * dispatch)
-        saved = min(dispatch, self.step_seconds) * left
-        best = math.sqrt(saved / device_build) if device_build > 0 else math.inf
-        wanted = _fitting(int(min(dispatch / (OVERHEAD * work), best, MOST_MICRO_STEPS)), epoch)
-        if wanted < 2:
-            return 1
-        cost = build + (wanted - 1) * device_build
-        return wanted if saved * (1 - 1 / wanted) > cost else 1
+        work = max(self.step_seconds - dispatch / present, OVERHEAD * dispatch)
+        cheapest = math.sqrt(dispatch * left / device_build) if device_build > 0 else math.inf
+        wanted = int(min(dispatch / (OVERHEAD * work), cheapest, MOST_MICRO_STEPS))
+        wanted = _fitting(wanted, epoch)
+        if wanted < 2 * present:  # not worth another graph
+            return present
+        saved = dispatch * (1 / present - 1 / wanted) * left
+        return wanted if saved > build + (wanted - 1) * device_build else present
 
 
 def _fitting(wanted: int, epoch: int) -> int:

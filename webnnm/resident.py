@@ -99,7 +99,7 @@ class ResidentTraining:
         self._fast: Executable | None = None
         self.micro_steps = 1
         self._settled = False
-        self._single_seconds = math.inf
+        self._seconds_before = math.inf
         self._block = 0
         self._dispatches = 0
         self._step: int = 0
@@ -236,21 +236,21 @@ class ResidentTraining:
         pace, device = self._pace, self._device
         if self._settled or not pace.trusted:
             return
-        if self._fast is not None:  # was tried
+        if self._fast is not None and pace.step_seconds > WORTH * self._seconds_before:
             self._settled = True
-            if pace.step_seconds > WORTH * self._single_seconds:
-                await self._unroll(1)
+            await self._unroll(1)
             return
         wanted = pace.micro_steps(
+            present=self.micro_steps,
             epoch=self.data.steps,
             left=self.schedule.total - self._step,
             dispatch=self._backend.dispatch_seconds,
             device_build=device.executable.build_seconds,
             build=device.build_seconds,
         )
-        self._settled = wanted < 2
-        if wanted > 1:
-            self._single_seconds = pace.step_seconds
+        self._settled = wanted == self.micro_steps
+        if not self._settled:
+            self._seconds_before = pace.step_seconds
             await self._unroll(wanted)
             pace.restart()
 

@@ -72,6 +72,14 @@ def test_a_short_training_does_not_pay_for_another_graph() -> None:
     assert 1 < few < many
 
 
+def test_more_steps_join_where_the_first_guess_was_low() -> None:
+    settings = {**COSTS, "epoch": 1000, "left": 10**6}
+    # A disturbed machine: a step seemed to take 0.23 ms, and takes 0.03 ms with five of them.
+    assert paced(2.3e-4).micro_steps(**settings) == 5
+    assert paced(3e-5).micro_steps(present=5, **settings) >= 10
+    assert paced(1.2e-4).micro_steps(present=5, **settings) == 5
+
+
 def test_a_backend_without_overhead_has_nothing_to_share() -> None:
     costs = {**COSTS, "dispatch": 0.0, "device_build": 0.0}
     assert paced(1e-5).micro_steps(epoch=7, left=10**9, **costs) == 1

@@ -213,3 +213,13 @@ async def test_wrong_texts_and_data_are_errors() -> None:
     with pytest.raises(DataError) as refused:
         review(TEXT.replace("[4]", "[5]"), await IrisDataset.create())
     assert refused.value.code == "NNM702"
+
+
+async def test_a_tensor_that_the_backend_cannot_hold_is_a_finding() -> None:
+    pytest.importorskip("numpy")
+    iris = await IrisDataset.create()
+    model = await NNModel.create(source=TEXT, dataset=iris, backend="numpy", log=lambda _: None)
+    assert "E803" not in ids(review(model))
+    model.backend.max_tensor_bytes = 100
+    found = next(f for f in review(model).findings if f.id == "E803")
+    assert found.evidence["limit"] == 100

@@ -106,11 +106,12 @@ class Backend(ABC):
 
     `name` is "webnn", "numpy", …; `device` says in words what it runs on; `rewrites` tells, once
     each, what compiled graphs were changed in to fit the backend. `dispatch_seconds` is what a
-    dispatch takes beside the work of its graph.
+    dispatch takes beside the work of its graph; `max_tensor_bytes` is None without a limit.
     """
 
     name: str
     dispatch_seconds: float = 0.0
+    max_tensor_bytes: int | None = None
 
     def __init__(self) -> None:
         self.rewrites = []
