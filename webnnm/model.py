@@ -186,7 +186,8 @@ class NNModel(Described):
         """Write text, parameters and standardisation as one safetensors file (spec I).
 
         Returns the path, or without one bytes. An older file is replaced as a whole.
-        `dtype="float16"` stores float32 parameters in half of the bytes. Raises `DataError` NNM704 for another type, NNM807 where writing fails.
+        `dtype="float16"` stores float32 parameters in half of the bytes. Raises `DataError`
+        NNM704 for another type, NNM807 where writing fails.
         """
         with self.busy():
             parts = snapshot(self, dtype)

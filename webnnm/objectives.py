@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from webnnm.arrays import HostArray
@@ -16,11 +16,11 @@ from webnnm.evaluation import Report, evaluate, scale_of
 from webnnm.graph.loss_words import loss_numbers
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.vertices import Network, Output
-from webnnm.shapes import Shape
+from webnnm.shapes import Shape, show
 from webnnm.training.forward import OutputLoss
 from webnnm.training.heads import HeadKind, head_of
 from webnnm.training.loss_choice import Choice, LabelFacts, choose, reference_loss, settle
-from webnnm.training.losses import LossSettings
+from webnnm.training.losses import SMOOTHED, LossSettings
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Objective:
     """What an output is trained for.
 
     `features` are the output's sizes without batch and sequence; `labels` what is known of the
-    training rows' labels, None without a dataset in memory.
+    training rows' labels, None without a dataset in memory; `smoothed` whether some output of the
+    model has a loss whose targets can be smoothed.
     """
 
     output: Output
@@ -37,6 +38,7 @@ class Objective:
     sequence: bool
     choice: Choice
     labels: LabelFacts | None
+    smoothed: bool = True
 
     @property
     def written(self) -> bool:
@@ -49,7 +51,16 @@ class Objective:
         """Return the loss with its numbers settled; `name` takes another one than was chosen.
 
         `spread` is the standard deviation of the error at the start, for δ of a Huber loss.
+        Targets of losses without `smoothing` stay as they are, as long as those of another output
+        are smoothed. Raises `DataError` NNM704 if there is none.
         """
+        if smoothing and not self.smoothed:
+            raise DataError(
+                "NNM704",
+                f"label_smoothing is {smoothing:g}, and {self._where} is trained with "
+                f"{self.choice.loss.name}, whose targets are no classes",
+                hint=f"leave it out; it works with {', '.join(SMOOTHED)}",
+            )
         choice = self.choice
         if name and name != choice.loss.name:
             choice = choose(self.head, self.features, name, self.labels, self._where)
@@ -83,18 +94,27 @@ def objectives(
     """Choose the loss of every output, by its head and its labels (spec D.4).
 
     Raises `DataError` NNM604 or NNM706, with the place in the text where the loss is written,
-    where a loss is impossible.
+    where a loss is impossible; NNM604 also for a softmax along another dimension than the last
+    without a written loss.
     """
     lowered = lower_network(network, sequence=sequence)
     measured = _labels(binding)
     found: dict[str, Objective] = {}
     for output in network.outputs:
         tensor = lowered.outputs[output.name]
-        head = head_of(tensor).kind
+        ending = head_of(tensor)
+        head = ending.kind
         sequenced = output.source.features.sequence is not None
         features = tensor.shape[1 + sequenced :]
         word = output.block.loss
         labels = measured.get(output.name)
+        if ending.elsewhere and word is None:
+            raise DataError(
+                "NNM604",
+                f'output "{output.name}" ends in a softmax along another dimension than the last '
+                f"of {show(features)}, over which losses compare classes",
+                hint="end it in transpose(…) that puts classes last, or write its loss",
+            )
         try:
             choice = choose(
                 head,
@@ -109,7 +129,8 @@ def objectives(
             place = network.outline.error(error.code, error.message, word.loss_span, error.hint)
             raise cast(WebNNMError, place) from error
         found[output.name] = Objective(output, head, features, sequenced, choice, labels)
-    return found
+    smoothed = any(objective.choice.loss.name in SMOOTHED for objective in found.values())
+    return {name: replace(objective, smoothed=smoothed) for name, objective in found.items()}
 
 
 def _labels(binding: DataBinding | None) -> dict[str, LabelFacts]:

@@ -18,7 +18,7 @@ from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.freezing import multipliers
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.step import StepSettings
-from webnnm.training.units import HEAVY, before_heads, unit_axis
+from webnnm.training.units import clipped_units
 from webnnm.training.update import UpdateSettings
 
 if TYPE_CHECKING:
@@ -130,7 +130,6 @@ def _step_settings(
     parameters = [vertex for vertex in network.parameters if vertex.trainable]
     pace = multipliers(network, settings["freeze"])
     kinds = settings["regularization"]
-    exempt = before_heads(network)
     weights = settings["loss_weights"]
     return StepSettings(
         batch=rows.batch,
@@ -159,11 +158,7 @@ def _step_settings(
             clip_alpha=settings["clip_alpha"],
             clip_epsilon=settings["clip_epsilon"],
             agc_lambda=settings["agc_lambda"],
-            units={
-                v.name: unit_axis(v)
-                for v in parameters
-                if v.role in HEAVY and v.name not in exempt and pace[v.name] > 0
-            },
+            units={name: axes for name, axes in clipped_units(network).items() if pace[name] > 0},
             lambda1=settings["lambda1"] if "L1" in kinds else 0.0,
             lambda2=settings["lambda2"] if "L2" in kinds else 0.0,
         ),

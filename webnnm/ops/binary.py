@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from webnnm.ops.algebra import as_number, broadcast_type, scalar_like
+from webnnm.ops.algebra import as_number, broadcast_type, not_negative, scalar_like
+from webnnm.ops.known import known_values
 from webnnm.ops.layer import LayerRules, ParameterRole, TensorSlot
 from webnnm.ops.operator import Builder, Operator, Sample, Slot, Tensor, sample
 from webnnm.ops.rules import broadcast_shape, build_broadcast
@@ -54,6 +56,11 @@ def _choose(comparison: str) -> BinaryGradient:
     """Gradient of max and min: to the operand that was chosen, to the first on ties."""
 
     def gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, z: Tensor) -> list[Tensor]:
+        bounds = known_values(z)
+        if bounds is not None and all(map(math.isfinite, bounds)):
+            room = x - z if comparison == "greater_or_equal" else z - x
+            first = not_negative(b, room)
+            return [g * first, g * (1 - first)]
         first = as_number(b, getattr(b, comparison)(x, z), g)
         return [g * first, g * (1 - first)]
 
@@ -132,4 +139,5 @@ pow = _binary(
     _pow_gradient,
     "ones",
     samples=[sample(*s.shapes, low=0.5) for s in SAMPLES],
+    hazards=frozenset({"overflow"}),
 )

@@ -124,8 +124,11 @@ def learn_image(layer: ShapeView, at: Places, sizes: Mapping[str, int | None]) -
 
 
 def sizes_of(features: Features, at: Mapping[str, int]) -> dict[str, int | None]:
-    """Return the sizes of an image by their letters."""
-    dims = features.dims or [None] * 3
+    """Return the sizes of an image by their letters, None for those of what is no image.
+
+    Where a result of another rank was declared, `learn_image` refuses it.
+    """
+    dims = features.dims if features.dims and len(features.dims) == 3 else [None] * 3
     return {letter: dims[k] for letter, k in at.items()}
 
 

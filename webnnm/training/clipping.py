@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from webnnm.graph.builder import GraphBuilder
@@ -75,14 +75,14 @@ def clip_globally(
 
 
 def clip_units(
-    b: GraphBuilder, w: Operand, g: Operand, unit: int | None, share: float
+    b: GraphBuilder, w: Operand, g: Operand, units: Collection[int], share: float
 ) -> tuple[Operand, Operand]:
     """Return the gradient whose norm is at most λ·max(‖w‖, 1e-3) unit by unit, and how many were.
 
-    `unit` is the dimension of `w` that counts the units, None takes the whole tensor as one;
+    `units` are the dimensions of `w` that count the units, without any the tensor is one;
     `share` is λ. Adaptive gradient clipping, Brock et al. 2021.
     """
-    axes = [axis for axis in range(w.rank) if axis != unit or w.rank < 2]
+    axes = [axis for axis in range(w.rank) if axis not in units]
 
     def norms(x: Operand) -> Operand:
         return b.reduce_l2(x, axes=axes, keep_dimensions=True) if axes else b.abs(x)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from webnnm.graph.node import Operand, OperatorNode
+from webnnm.shapes import Shape, count
 
 HeadKind = Literal["softmax", "logSoftmax", "sigmoid", "linear"]
 """The layers that losses are fused with (spec D.2); "linear" is everything else."""
@@ -15,38 +16,65 @@ HeadKind = Literal["softmax", "logSoftmax", "sigmoid", "linear"]
 class Head:
     """What ends a model: softmax, logSoftmax, sigmoid or anything else ("linear").
 
-    `logits` is what flows into the head, `output` what the model delivers, in float32.
+    `logits` is what flows into the head, `output` what the model delivers, in float32; both have
+    the same shape. `elsewhere` tells of a softmax or logSoftmax along another dimension than the
+    last of the output, which losses cannot take for a head.
     """
 
     kind: HeadKind
     output: Operand
     logits: Operand
+    elsewhere: bool = False
 
 
 def head_of(output: Operand) -> Head:
-    """Recognise the head of an output, looking through casts.
+    """Recognise the head of an output, looking through casts and other orders of its elements.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
-    >>> z = b.input("z", "float32", [2, 3])
-    >>> head_of(b.softmax(z, axis=1)).kind
-    'softmax'
+    >>> z = b.input("z", "float32", [2, 3, 5])
+    >>> p = b.transpose(b.softmax(z, axis=1), permutation=[0, 2, 1])
+    >>> head_of(p).kind, head_of(p).logits
+    ('softmax', float32[2, 5, 3])
 
-    A softmax along another axis than the last is no head.
+    A softmax along another axis than what becomes the last is no head.
     """
     b = output.builder
     wide = output if output.dtype == "float32" else b.cast(output, type="float32")
+    axis: int | None = output.rank - 1
+    moves: list[OperatorNode] = []
     node = output.node
-    while isinstance(node, OperatorNode) and node.operator.name in ("cast", "identity"):
+    while isinstance(node, OperatorNode) and node.operator.name in _LOOKED_THROUGH:
         operand = node.operands[0]
         assert operand is not None
+        axis = _axis_before(node, operand.shape, axis)
+        moves.append(node)
         node = operand.node
-    if isinstance(node, OperatorNode):
+    name = node.operator.name if isinstance(node, OperatorNode) else ""
+    if isinstance(node, OperatorNode) and name in ("softmax", "logSoftmax", "sigmoid"):
+        if name != "sigmoid" and node.options["axis"] != axis:
+            return Head("linear", wide, wide, elsewhere=True)
         logits = node.operands[0]
-        name = node.operator.name
-        last = node.options.get("axis", output.rank - 1) == output.rank - 1
-        if name in ("softmax", "logSoftmax", "sigmoid") and logits is not None and last:
-            if logits.dtype != "float32":
-                logits = b.cast(logits, type="float32")
-            return Head(name, wide, logits)
+        assert logits is not None
+        if logits.dtype != "float32":
+            logits = b.cast(logits, type="float32")
+        for move in reversed(moves):
+            if move.operator.name in _MOVES:
+                logits = b.apply(move.operator, [logits], move.options)
+        return Head(name, wide, logits)
     return Head("linear", wide, wide)
+
+
+_MOVES = ("transpose", "reshape")
+_LOOKED_THROUGH = ("cast", "identity", *_MOVES)
+
+
+def _axis_before(node: OperatorNode, before: Shape, axis: int | None) -> int | None:
+    """Return which dimension of the operand an axis of the result is, None if it is none."""
+    if axis is None or axis < 0 or node.operator.name not in _MOVES:
+        return axis
+    if node.operator.name == "transpose":
+        return node.options["permutation"][axis]
+    after = node.types[0].shape
+    same = (after[axis], count(after[:axis]))
+    return next((k for k, size in enumerate(before) if (size, count(before[:k])) == same), None)

@@ -36,7 +36,7 @@ class LossSettings:
     - `alpha`: its weights. For softmax one number for all classes or one per class; for sigmoid
       the weight of "yes" (of "no": 1 − α), or one per output, or the pair (no, yes) of one output.
     - `smoothing`: ε in [0, 1): categorical targets become y(1−ε) + ε/C, binary ones
-      y(1−ε) + ε/2 (Szegedy et al. 2016, section 7); other losses leave it aside.
+      y(1−ε) + ε/2 (Szegedy et al. 2016, section 7); losses not in `SMOOTHED` leave it aside.
     """
 
     delta: float | None = None
@@ -247,6 +247,9 @@ LOSSES: Mapping[str, Loss] = {
     for word in WORDS
 }
 """Every loss by its short name."""
+
+SMOOTHED = ("BCE", "BCEL", "CCE", "CCEL", "SCE", "KLD", "FOL")
+"""The losses whose targets label smoothing changes."""
 
 DEFAULTS: Mapping[HeadKind, str] = {
     "softmax": "CCE",

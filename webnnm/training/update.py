@@ -28,8 +28,8 @@ class UpdateSettings:
     - `numbers`: the optimizer's settings; `weight_decay`: λ.
     - `accumulate`: so many batches make one update.
     - `scaling`, `scale`, `growth_interval`: spec E.5. `clipping`, `clip_alpha`, `clip_epsilon`,
-      `agc_lambda`: spec E.6, with `units`: parameter → the dimension of its units, of those that
-      are clipped. `lambda1`, `lambda2`: spec E.7, 0 where off.
+      `agc_lambda`: spec E.6, with `units`: parameter → the dimensions of its units, of those
+      that are clipped. `lambda1`, `lambda2`: spec E.7, 0 where off.
     """
 
     multipliers: Mapping[str, float]
@@ -44,7 +44,7 @@ class UpdateSettings:
     clip_alpha: float = 0.95
     clip_epsilon: float = 1e-6
     agc_lambda: float = 0.01
-    units: Mapping[str, int | None] = field(default_factory=dict[str, int | None])
+    units: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     lambda1: float = 0.0
     lambda2: float = 0.0
 
@@ -120,10 +120,10 @@ def apply_update(
         sums["clipped"], latest["threshold"] = clipped.clipped, clipped.threshold
     elif s.clipping == "agc":
         some = b.constant(0, "float32")
-        for name, unit in s.units.items():
+        for name, units in s.units.items():
             w, g = learning[name], gradients[name]
-            gradients[name], units = clip_units(b, w, g, unit, s.agc_lambda)
-            some = some + units
+            gradients[name], above = clip_units(b, w, g, units, s.agc_lambda)
+            some = some + above
         sums["clipped"] = b.min(some, one)
     if s.lambda1 or s.lambda2:
         weights = [learning[name] for name in decaying]

@@ -167,3 +167,23 @@ def test_models(code: str, input: str, layers: str, words: str) -> None:
 def test_a_declared_result_of_another_size_is_refused() -> None:
     layer = "conv2d(f, kernel=3, padding=same, shape=¦[4, 7, 8])"
     fails("NNM402", f"m:input shape=[3, 8, 8]; m:output shape=[4, 7, 8]; m:layers {layer};")
+
+
+@pytest.mark.parametrize("declared", ["[5]", "[2, 5]", "[1, 2, 3, 4]"])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        "conv2d(f, filters=4, kernel=3",
+        "conv2d(f, kernel=3",
+        "convTranspose2d(f, filters=4, kernel=3",
+        "conv2d(f, kernel=3, inputLayout=nhwc",
+        "maxPool2d(window=2",
+        "averagePool2d(window=2",
+        "l2Pool2d(window=2",
+        "globalAveragePool(keepDimensions=true",
+        "resample2d(sizes=[4, 4]",
+    ],
+)
+def test_a_declared_result_of_another_rank_is_refused(layer: str, declared: str) -> None:
+    text = f"m:input shape=[3, 8, 8]; m:output shape=[2];\nm:layers {layer}, shape=¦{declared}),"
+    fails("NNM402", f"{text} flatten(), matmul(w);", says=f"declared {declared}, inferred [")

@@ -13,7 +13,6 @@ from tests.unit.training.trained import (
     SLOPE,
     built,
     create,
-    network,
     points,
     regression,
     run,
@@ -22,7 +21,6 @@ from tests.unit.training.trained import (
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph
 from webnnm.training.clipping import CLIP_STATE, clip_globally, clip_units, global_norm
-from webnnm.training.units import before_heads, unit_axis
 
 START = dict.fromkeys(CLIP_STATE, 0.0)
 
@@ -167,11 +165,11 @@ async def test_the_norm_is_over_all_parameters_that_learn() -> None:
 
 
 def clipped_units(
-    w: list[Any], g: list[Any], shape: list[int], unit: int | None, share: float = 0.01
+    w: list[Any], g: list[Any], shape: list[int], units: tuple[int, ...], share: float = 0.01
 ) -> dict[str, Any]:
     def make(b: GraphBuilder) -> dict[str, Any]:
         operands = (b.input(n, "float32", shape) for n in "wg")
-        new, count = clip_units(b, *operands, unit, share)
+        new, count = clip_units(b, *operands, units, share)
         return {"g": new, "count": count}
 
     return run(built(make), {"w": w, "g": g})
@@ -181,14 +179,14 @@ def test_columns_of_a_product() -> None:
     # Norms of the columns of w: 5, 0 and 13; limits 0.5, 1e-4 and 1.3.
     w = [[3.0, 0.0, 5.0], [4.0, 0.0, 12.0]]
     g = [[6.0, 3e-5, 0.3], [8.0, 4e-5, 0.4]]
-    found = clipped_units(w, g, [2, 3], 1, 0.1)
+    found = clipped_units(w, g, [2, 3], (1,), 0.1)
     assert found["count"] == 1
     expected = [[0.3, 3e-5, 0.3], [0.4, 4e-5, 0.4]]
     assert found["g"] == [pytest.approx(row, rel=1e-5) for row in expected]
 
 
 def test_units_without_weight_may_still_move() -> None:
-    found = clipped_units([[0.0]], [[-2.0]], [1, 1], 1, 0.01)
+    found = clipped_units([[0.0]], [[-2.0]], [1, 1], (1,), 0.01)
     assert found["g"][0] == pytest.approx([-0.01 * 1e-3])
 
 
@@ -196,76 +194,29 @@ def test_units_without_weight_may_still_move() -> None:
 def test_vectors_and_scalars_are_one_unit(shape: list[int], count: int) -> None:
     w: Any = [3.0, 0.0, 4.0] if shape else -5.0
     g: Any = [0.0, 6.0, -8.0] if shape else -10.0
-    found = clipped_units(w, g, shape, None, 0.1)
+    found = clipped_units(w, g, shape, (), 0.1)
     assert found["count"] == count
     assert found["g"] == pytest.approx([0, 0.3, -0.4] if shape else -0.5)
 
 
-@pytest.mark.parametrize("unit", range(4))
-def test_output_channels_of_a_filter(unit: int) -> None:
+@pytest.mark.parametrize("units", [(0,), (1,), (2,), (3,), (0, 1), (0, 2, 3)])
+def test_units_along_dimensions(units: tuple[int, ...]) -> None:
     np = pytest.importorskip("numpy")
-    draw = np.random.default_rng(unit)
+    draw = np.random.default_rng(len(units) + units[0])
     shape = [2, 3, 4, 5]
     w, g = draw.normal(size=shape), draw.normal(size=shape) * 0.02
-    axes = tuple(a for a in range(4) if a != unit)
+    axes = tuple(a for a in range(4) if a not in units)
     size = np.sqrt((g**2).sum(axis=axes, keepdims=True))
     limit = 0.02 * np.maximum(np.sqrt((w**2).sum(axis=axes, keepdims=True)), 1e-3)
-    found = clipped_units(w.tolist(), g.tolist(), shape, unit, 0.02)
+    found = clipped_units(w.tolist(), g.tolist(), shape, units, 0.02)
     assert found["count"] == (size > limit).sum()
     assert np.allclose(found["g"], np.where(size > limit, g * limit / size, g), atol=1e-7)
 
 
-CONVOLVED = "m:input shape=[2, 6, 6]; m:output shape=[3, 4, 4]; m:layers "
-UNITS = [
-    ("m:input shape=[4]; m:output shape=[3]; m:layers matmul(w);", 1),
-    ("m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, bTranspose=true);", 0),
-    ("m:input shape=[4]; m:output shape=[3]; m:layers gemm(w);", 1),
-    (CONVOLVED + "conv2d(w, kernel=3);", 0),
-    (CONVOLVED + "conv2d(w, kernel=3, filterLayout=oihw);", 0),
-    (CONVOLVED + "conv2d(w, kernel=3, filterLayout=hwio);", 3),
-    (CONVOLVED + "conv2d(w, kernel=3, filterLayout=ohwi);", 0),
-    (CONVOLVED + "conv2d(w, kernel=3, filterLayout=ihwo);", 3),
-    (
-        "m:input shape=[2, 4, 4]; m:output shape=[3, 6, 6]; m:layers convTranspose2d(w, kernel=3);",
-        1,
-    ),
-    (
-        "m:input shape=[2, 4, 4]; m:output shape=[3, 6, 6];"
-        "m:layers convTranspose2d(w, kernel=3, filterLayout=hwoi);",
-        2,
-    ),
-]
-
-
-@pytest.mark.parametrize(("text", "axis"), UNITS)
-def test_where_the_units_are(text: str, axis: int) -> None:
-    (weight,) = network(text).parameters
-    assert unit_axis(weight) == axis
-    # The channels that go out are the only size 3 besides the kernel's.
-    assert weight.features[0].sizes()[axis] == 3
-
-
-def test_vectors_have_no_units() -> None:
-    found = network("m:input shape=[4]; m:output shape=[4]; m:layers add(b);").parameters
-    assert [unit_axis(p) for p in found] == [None]
-
-
-@pytest.mark.parametrize(
-    ("layers", "expected"),
-    [
-        ("matmul(w, shape=[5]), relu(), matmul(w), add(b), softmax()", {"w2"}),
-        ("matmul(w, shape=[5]), matmul(w, shape=[6]), relu(), matmul(w), softmax()", {"w3"}),
-        ("matmul(w), add(b)", {"w1"}),
-    ],
-)
-def test_last_weights(layers: str, expected: set[str]) -> None:
-    text = f"m:input shape=[4]; m:output shape=[3]; m:layers {layers};"
-    assert before_heads(network(text)) == expected
-
-
 async def test_agc_spares_the_last_weights() -> None:
     text = "m:input shape=[3]; m:output shape=[2]; m:loss MSE;"
-    text += "m:layers matmul(w, shape=[4]), tanh(), matmul(w);"
+    text += "m:layers matmul(w, shape=[4]), add(b, init=constant(0.5)), tanh(),"
+    text += "matmul(w), add(b, init=constant(0.5));"
     moved: dict[str, Any] = {}
     for clipping in ("off", "agc"):
         model = await create(text, regression(8))
@@ -278,8 +229,10 @@ async def test_agc_spares_the_last_weights() -> None:
     np = pytest.importorskip("numpy")
     plain, clipped = moved["off"], moved["agc"]
     assert (plain["w2"] == clipped["w2"]).all()
-    g, w = plain["w1"], start["w1"]
-    limit = 0.01 * np.maximum(np.linalg.norm(w, axis=0), 1e-3)
-    size = np.linalg.norm(g, axis=0)
-    assert (size > limit).any()
-    assert np.allclose(clipped["w1"], g * np.minimum(1, limit / size), atol=1e-6)
+    assert (plain["b2"] == clipped["b2"]).all()
+    for name in ("w1", "b1"):  # columns, and a vector as a whole
+        g, w = plain[name], start[name]
+        limit = 0.01 * np.maximum(np.linalg.norm(w, axis=0), 1e-3)
+        size = np.linalg.norm(g, axis=0)
+        assert (size > limit).any()
+        assert np.allclose(clipped[name], g * np.minimum(1, limit / size), atol=1e-6)
