@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv/bin
 SETUP := $(PYTHON) -m tools.setup
-# Further words for pytest: make test ARGS="tests/unit -x"; for parity, a seed
+# Further words for pytest: make test ARGS="tests/unit -x"; for parity, a seed; for bench, --quick
 ARGS ?=
 
 .DEFAULT_GOAL := help
@@ -60,10 +60,10 @@ check:
 	@node_modules/.bin/pyright --project pyproject.toml
 	@node_modules/.bin/tsc --project tsconfig.json
 
-bench: ## measure size, start-up and speed
+bench: ## measure size, start-up and speed, beside PyTorch and TensorFlow.js in .cache
 	@$(SETUP) site
 	@$(VENV)/python -m tools.measure
-	@if [ -f bench/__main__.py ]; then $(VENV)/python -m bench; fi
+	@$(VENV)/python -m tools.bench $(ARGS)
 
 clean: ## remove everything that the other commands made
 	rm -rf .venv node_modules .cache build dist .pytest_cache .ruff_cache .hypothesis .coverage

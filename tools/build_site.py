@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from tools import page_wheel, pyodide
+from tools import page_wheel, pyodide, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 
 PAGES = ROOT / "site"
@@ -30,7 +30,7 @@ def vendor_chart() -> None:
 def build() -> None:
     """Build build/site from scratch when anything in it has changed."""
     built = page_wheel.current()
-    inputs = [path for path in (PAGES, built, ROOT / "package-lock.json") if path.exists()]
+    inputs = [path for path in (PAGES, *built, ROOT / "package-lock.json") if path.exists()]
     inputs += [DISTRIBUTION / "pyodide-lock.json", ROOT / "tools" / "build_site.py"]
     with step("site", fingerprint(inputs), VENDOR / "pyodide") as needed:
         if needed:
@@ -42,4 +42,5 @@ def build() -> None:
             vendor_pyscript()
             vendor_chart()
             pyodide.write_distribution(VENDOR / "pyodide", pyodide.page_wheels(built))
-            shutil.copy2(built, SITE / built.name)
+            whole = wheel.current()
+            shutil.copy2(whole, SITE / whole.name)

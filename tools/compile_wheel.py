@@ -1,68 +1,69 @@
-"""Compiles the wheel to bytecode for Pyodide's Python with pyodide-build, as a release artefact.
+"""Compiles the first wheel of pages to bytecode for Pyodide's Python, as a release artefact.
 
-`pyodide py-compile` writes bytecode for the Python that it runs on, which must be Pyodide's own
-version and seldom is a desktop's. So it is run inside Pyodide, in Node.
+Bytecode is for one version of Python, which must be Pyodide's own and seldom is a desktop's, so it
+is made inside Pyodide, in Node. docs/start-up.md says what it costs and brings.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
 
-from tools import pyodide, wheel
-from tools.common import CACHE, DISTRIBUTION, ROOT, VENV_PYTHON, run, say, step
-
-FOLDER = CACHE / "compiler"
-WHEELS = (
-    "pyodide-build==0.39.0",
-    "click==8.3.1",
-    "markdown-it-py==4.0.0",
-    "mdurl==0.1.2",
-    "packaging==26.3",
-    "platformdirs==4.5.1",
-    "pygments==2.21.0",
-    "rich==14.2.0",
-)
+from tools import page_modules, page_wheel, pyodide
+from tools.common import DISTRIBUTION, ROOT, run, say
 
 COMPILE = """
-const [core, wheels, folder, name] = JSON.parse(process.argv[1]);
-const { readdirSync, readFileSync } = require("fs");
+const [core, source, target, tag, first, made] = JSON.parse(process.argv[1]);
 (async () => {
   const { loadPyodide } = await import(`${core}/pyodide.mjs`);
   const pyodide = await loadPyodide({ indexURL: core, args: [] });
-  for (const file of readdirSync(wheels)) {
-    pyodide.unpackArchive(new Uint8Array(readFileSync(`${wheels}/${file}`)), "wheel");
-  }
-  pyodide.FS.mkdir("/work");
-  pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: folder }, "/work");
-  pyodide.globals.set("target", `/work/${name}`);
+  pyodide.FS.mkdir("/dist");
+  pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: source.folder }, "/dist");
+  pyodide.globals.set("facts", pyodide.toPy({ source: source.name, target, first, made, tag }));
   pyodide.runPython(`
-from pyodide_build.cli.py_compile import main
-main([target, "--keep", "--compression-level", "9"], standalone_mode=False)
+import marshal, site, zipfile
+
+place = f"{site.getsitepackages()[0]}/webnnm/"
+with (
+    zipfile.ZipFile(f"/dist/{facts['source']}") as page,
+    zipfile.ZipFile(f"/dist/{facts['target']}", "w") as compiled,
+):
+    parts = page.read(facts["first"]).decode().split("\\\\0")
+    texts = dict(zip(parts[::2], parts[1::2], strict=True))
+    codes = {
+        file: marshal.dumps(compile(text, place + file, "exec", dont_inherit=True))
+        for file, text in texts.items()
+        if file.endswith(".py")
+    }
+    left = [part for file in texts if file not in codes for part in (file, texts[file])]
+    new = {facts["first"]: "\\\\0".join(left).encode(), facts["made"]: marshal.dumps(codes)}
+    for name in page.namelist():
+        if name.endswith("/RECORD"):
+            continue
+        content = page.read(name)
+        if name.endswith("/WHEEL"):
+            content = content.replace(b"py3-none-any", facts["tag"].encode())
+        new.setdefault(name, content)
+    for name, content in new.items():
+        packed = zipfile.ZIP_LZMA if name == facts["made"] else zipfile.ZIP_DEFLATED
+        compiled.writestr(zipfile.ZipInfo(name), content, packed, 9)
+    record = "".join(f"{name},,\\\\n" for name in new)
+    folder = next(name for name in new if name.endswith("/WHEEL")).removesuffix("WHEEL")
+    compiled.writestr(zipfile.ZipInfo(folder + "RECORD"), record, zipfile.ZIP_DEFLATED, 9)
 `);
 })().catch((error) => { console.error(error); process.exit(1); });
 """
 
 
-def download() -> Path:
-    """Fetch pyodide-build with the few packages that its compiler needs."""
-    with step("compiler", " ".join(WHEELS), FOLDER) as needed:
-        if needed:
-            shutil.rmtree(FOLDER, ignore_errors=True)
-            command = [VENV_PYTHON, "-m", "pip", "--disable-pip-version-check", "download"]
-            flags = ["--quiet", "--no-deps", "--only-binary=:all:", "--platform", "any"]
-            place = ["--python-version", pyodide.python_version(), "--dest", FOLDER]
-            run([*command, *flags, *place, *WHEELS], "downloading pyodide-build")
-    return FOLDER
-
-
 def main() -> None:
-    """Write dist/webnnm-…-cp314-none-any.whl beside the wheel with sources."""
-    source = wheel.current()
-    arguments = [str(DISTRIBUTION), str(download()), str(source.parent), source.name]
-    run(["node", "-e", COMPILE, json.dumps(arguments)], "compiling the wheel")
-    for built in sorted(source.parent.glob("webnnm-*.whl")):
+    """Write dist/page/webnnm-…-cp314-none-any.whl beside the wheel with texts."""
+    source = page_wheel.current().first
+    tag = f"cp{pyodide.python_version().replace('.', '')}"
+    target = source.name.replace("-py3-", f"-{tag}-")
+    files = [f"{page_wheel.PACKAGE}{name}" for name in (page_modules.FIRST, page_modules.CODE)]
+    place = {"folder": str(source.parent), "name": source.name}
+    arguments = json.dumps([str(DISTRIBUTION), place, target, f"{tag}-none-any", *files])
+    run(["node", "-e", COMPILE, arguments], "compiling the wheel")
+    for built in sorted(source.parent.glob("*.whl")):
         say(f"{built.stat().st_size / 1000:8.1f} kB  {built.relative_to(ROOT)}")
 
 

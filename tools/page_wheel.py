@@ -1,106 +1,164 @@
-"""Step that makes the wheel that pages load: the same modules without what only readers need.
+"""Step that makes the wheels that pages load: the same modules without what only readers need.
 
-Docstrings, comments and the annotations of functions go, and local names become short; the names
-of modules, classes, functions and arguments stay, so that a traceback still tells what failed.
-The modules then lie in one archive inside the wheel, where Python imports them from: packed as one
-stream, by bzip2, they take well over a third less than packed one by one. The wheel on the package
-index keeps everything.
+The modules lie in one text, which bzip2 packs: that takes well over a third less than modules that
+are packed one by one. tools/page_modules.py, which is in the wheel too, finds them there.
+
+The first wheel holds what a first visit needs, the second one the rest, which pages fetch by
+themselves. The wheel on the package index keeps everything, as it was written.
 """
 
 from __future__ import annotations
 
+import ast
 import base64
 import hashlib
-import io
+import json
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
-from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+from typing import NamedTuple
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile, ZipInfo
 
-from tools.common import ROOT, fail, fingerprint, step
+from tools import page_modules
+from tools.common import ROOT, VENV_PYTHON, fail, fingerprint, step
+from tools.slim import outside_functions, slimmed
 
 FOLDER = ROOT / "dist" / "page"
-INIT = "webnnm/__init__.py"
-ARCHIVE = "webnnm/modules.zip"
-DESKTOP = ("webnnm/__main__.py", "webnnm/cli.py")
+PACKAGE = "webnnm/"
+INIT = f"{PACKAGE}__init__.py"
+OPERATORS = f"{PACKAGE}ops/__init__.py"
+LOADER = f"{PACKAGE}page_modules.py"
+BRIDGE = f"{PACKAGE}_bridge/"
+DESKTOP = (f"{PACKAGE}__main__.py", f"{PACKAGE}cli.py")
 """The command line, which no page has."""
-SEARCH = '\n__path__.append(__path__[0]+"/modules.zip/webnnm")\n'
+EARLY = (f"{PACKAGE}backends/",)
+"""What a first visit needs although it is not seen on a desktop, where NumPy runs the models."""
+INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
+RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
+INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]
 
 
-def current() -> Path:
-    """Return the path of the page wheel that was built last."""
-    wheels = sorted(FOLDER.glob("webnnm-*-py3-none-any.whl"))
-    if not wheels:
+class PageWheels(NamedTuple):
+    """The two wheels of a page."""
+
+    first: Path
+    rest: Path
+
+
+def current() -> PageWheels:
+    """Return the paths of the page wheels that were built last."""
+    first, rest = (sorted(FOLDER.glob(f"{name}-*-py3-none-any.whl")) for name in _names())
+    if not first or not rest:
         fail("there is no wheel in dist/page/: run `make wheel`.")
-    return wheels[-1]
+    return PageWheels(first[-1], rest[-1])
 
 
-def build(source: Path) -> Path:
-    """Build dist/page/webnnm-…-py3-none-any.whl from a wheel and return its path."""
-    with step("page wheel", fingerprint([source, Path(__file__)]), FOLDER) as needed:
+def build(source: Path) -> PageWheels:
+    """Build both wheels in dist/page/ from the one with everything."""
+    with step("page wheel", fingerprint([source, *INPUTS]), FOLDER) as needed:
         if needed:
             FOLDER.mkdir(parents=True, exist_ok=True)
-            for stale in FOLDER.glob("webnnm-*.whl"):
+            for stale in FOLDER.glob("*.whl"):
                 stale.unlink()
-            _write(source, FOLDER / source.name)
+            write(source, FOLDER)
     return current()
 
 
-def _write(source: Path, target: Path) -> None:
-    with ZipFile(source) as whole, ZipFile(target, "w") as slim:
+def write(source: Path, folder: Path) -> PageWheels:
+    """Write both wheels into a folder."""
+    first, rest = (folder / source.name.replace("webnnm", name, 1) for name in _names())
+    with ZipFile(source) as whole:
+        texts = slim_texts(whole)
+        early = first_texts(texts)
+        late = {name: text for name, text in texts.items() if name not in early}
+        kept = {INIT: texts[INIT] + INSTALL, LOADER: texts[LOADER]}
+        kept |= {name: whole.read(name).decode() for name in whole.namelist() if BRIDGE in name}
+        files = {name[len(PACKAGE) :]: text for name, text in early.items() if name not in kept}
+        # Under no name stand the names of the second wheel.
+        index = {"": "\n".join(name[len(PACKAGE) :] for name in sorted(late))}
+        _write_wheel(first, whole, kept, page_modules.FIRST, index | files)
+        files = {name[len(PACKAGE) :]: text for name, text in late.items()}
+        # Pyodide's lock file wants a module in every wheel.
+        module = {f"{rest.name.split('-')[0]}.py": ""}
+        _write_wheel(rest, whole, module, page_modules.REST, files)
+    return PageWheels(first, rest)
+
+
+def slim_texts(whole: ZipFile) -> dict[str, str]:
+    """Return the modules without what readers need, and the package's data, by file."""
+    own = [name for name in whole.namelist() if name.startswith(PACKAGE) and BRIDGE not in name]
+    texts = {name: whole.read(name).decode() for name in own if name not in DESKTOP}
+    texts[LOADER] = Path(page_modules.__file__).read_text()
+    texts |= slimmed({name: text for name, text in texts.items() if name.endswith(".py")})
+    texts[OPERATORS] += f"\nPLACES.update({json.dumps(operator_places())})"
+    return texts
+
+
+def operator_places() -> dict[str, str]:
+    """Return the module of every operator by the operator's name in Python."""
+    from webnnm import ops
+
+    ops.methods()
+    return ops.PLACES
+
+
+def first_texts(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return what a first visit needs, with everything that this imports."""
+    places = json.dumps(operator_places())
+    command = [str(VENV_PYTHON), "-m", "tools.first_visit", places]
+    visit = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    found = {*json.loads(visit.stdout.splitlines()[-1]), LOADER}
+    found |= {name for name in texts if name.startswith(EARLY) or not name.endswith(".py")}
+    waiting = list(found)
+    while waiting:
+        needed = _imported(waiting.pop(), texts) - found
+        found |= needed
+        waiting += needed
+    return {name: text for name, text in texts.items() if name in found}
+
+
+def _imported(file: str, texts: Mapping[str, str]) -> set[str]:
+    """Return the files that a module imports while it is imported itself."""
+    if not file.endswith(".py") or file == LOADER:
+        return set()
+    names: set[str] = set()
+    for node in outside_functions(ast.parse(texts[file])):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    paths = [name.replace(".", "/") for name in names]
+    return {file for path in paths for file in (f"{path}.py", f"{path}/__init__.py")} & {*texts}
+
+
+def _write_wheel(
+    target: Path, whole: ZipFile, kept: Mapping[str, str], name: str, texts: Mapping[str, str]
+) -> None:
+    """Write a wheel: files that are kept as such, texts in one file, and what wheels must have."""
+    project = target.name.split("-")[0]
+    with ZipFile(target, "w") as slim:
         record: list[str] = []
 
-        def add(entry: ZipInfo, data: bytes, method: int = ZIP_DEFLATED) -> None:
+        def add(name: str, data: bytes, method: int = ZIP_DEFLATED) -> None:
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-            record.append(f"{entry.filename},sha256={digest},{len(data)}")
-            slim.writestr(entry, data, method)
+            record.append(f"{name},sha256={digest},{len(data)}\n")
+            slim.writestr(ZipInfo(name), data, method, 9)
 
-        add(ZipInfo(ARCHIVE), _archive(whole), ZIP_BZIP2)
-        for entry in whole.infolist():
-            if entry.filename.endswith(".dist-info/RECORD"):
-                lines = "".join(f"{line}\n" for line in [*record, f"{entry.filename},,"])
-                slim.writestr(entry, lines, ZIP_DEFLATED)
-            elif entry.filename == INIT:
-                add(entry, (slimmed(whole.read(entry).decode()) + SEARCH).encode())
-            elif not _is_archived(entry.filename) and entry.filename not in DESKTOP:
-                add(entry, whole.read(entry))
-
-
-def _is_archived(name: str) -> bool:
-    """Tell whether a file goes into the archive; the bridge stays out, for the browser loads it."""
-    own = name.startswith("webnnm/") and name not in (INIT, *DESKTOP)
-    return own and "/_bridge/" not in name
-
-
-def _archive(whole: ZipFile) -> bytes:
-    """Return the modules and their data, slimmed, as an archive that is not packed itself."""
-    buffer = io.BytesIO()
-    with ZipFile(buffer, "w", ZIP_STORED) as archive:
-        for entry in whole.infolist():
-            if _is_archived(entry.filename):
-                data = whole.read(entry)
-                if entry.filename.endswith(".py"):
-                    data = slimmed(data.decode()).encode()
-                archive.writestr(ZipInfo(entry.filename), data)
-    return buffer.getvalue()
+        joined = "\0".join(part for name in sorted(texts) for part in (name, texts[name]))
+        add(f"{PACKAGE}{name}", joined.encode(), ZIP_BZIP2)
+        for name, text in kept.items():
+            add(name, text.encode())
+        for name in whole.namelist():
+            place = name.replace("webnnm", project, 1)
+            if name.endswith(".dist-info/METADATA"):
+                # Without the long text that the package index shows.
+                head, _, _ = whole.read(name).decode().partition("\n\n")
+                add(place, f"{head}\n".replace("Name: webnnm", f"Name: {project}", 1).encode())
+            elif name.endswith((".dist-info/WHEEL", "/LICENSE")):
+                add(place, whole.read(name))
+            elif name.endswith(".dist-info/RECORD"):
+                slim.writestr(ZipInfo(place), "".join([*record, f"{place},,\n"]), ZIP_DEFLATED, 9)
 
 
-def slimmed(source: str) -> str:
-    """Return Python source without docstrings, comments and annotations of functions."""
-    import python_minifier
-
-    return python_minifier.minify(
-        source,
-        remove_annotations=python_minifier.RemoveAnnotationsOptions(
-            remove_variable_annotations=True,
-            remove_return_annotations=True,
-            remove_argument_annotations=True,
-            # Dataclasses and named tuples are made from these.
-            remove_class_attribute_annotations=False,
-        ),
-        remove_literal_statements=True,
-        combine_imports=False,
-        hoist_literals=False,
-        rename_locals=True,
-        rename_globals=False,
-        remove_pass=False,
-        remove_asserts=False,
-    )
+def _names() -> tuple[str, str]:
+    return "webnnm", page_modules.REST_PACKAGE.replace("-", "_")

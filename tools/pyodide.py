@@ -8,9 +8,11 @@ import os
 import shutil
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tools import stdlib
 from tools.common import (
     CACHE,
     DISTRIBUTION,
@@ -26,7 +28,7 @@ from tools.common import (
 
 PACKAGE = NODE_MODULES / "pyodide"
 WHEELS = CACHE / "wheels"
-CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
+CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 NEIGHBOUR = ROOT.parent / "shared" / "pyodide"
 
 # Pages need micropip, which needs packaging; the others run the unit tests inside Pyodide.
@@ -126,7 +128,7 @@ def write_distribution(target: Path, wheels: list[Path]) -> None:
 
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    for file in [*(PACKAGE / name for name in CORE), *wheels]:
+    for file in [*(PACKAGE / name for name in CORE), stdlib.build(), *wheels]:
         shutil.copyfile(file, target / file.name)
     info = lock_of_package()["info"] | {"version": version()}
     lock = PyodideLockSpec(info=InfoSpec(**info), packages={})
@@ -144,14 +146,15 @@ def write_distribution(target: Path, wheels: list[Path]) -> None:
     lock.to_json(target / "pyodide-lock.json", indent=1)
 
 
-def build(wheel: Path) -> None:
+def build(built: Sequence[Path]) -> None:
     """Build the distribution for tests, with pytest in it, in the cache."""
     download_wheels()
     numpy = find_numpy()
-    wheels = [*wheels_for(PAGE_WHEELS), wheel, *([numpy] if numpy else [])]
+    wheels = [*wheels_for(PAGE_WHEELS), *built, *([numpy] if numpy else [])]
     everything = [*wheels, *wheels_for(TEST_WHEELS)]
     recipe = ROOT / "tools" / "pyodide.py"
-    key = fingerprint([wheel, recipe], version(), " ".join(path.name for path in everything))
+    inputs = [*built, recipe, stdlib.build()]
+    key = fingerprint(inputs, version(), " ".join(path.name for path in everything))
     with step("pyodide-distribution", key, DISTRIBUTION / "pyodide-lock.json") as needed:
         if needed:
             write_distribution(DISTRIBUTION, everything)
@@ -159,7 +162,7 @@ def build(wheel: Path) -> None:
             shutil.copyfile(PACKAGE / "pyodide.js", DISTRIBUTION / "pyodide.js")
 
 
-def page_wheels(wheel: Path) -> list[Path]:
+def page_wheels(built: Sequence[Path]) -> list[Path]:
     """Return the wheels that pages are served with."""
     numpy = sorted(DISTRIBUTION.glob("numpy-*.whl"))
-    return [*wheels_for(PAGE_WHEELS), wheel, *numpy]
+    return [*wheels_for(PAGE_WHEELS), *built, *numpy]

@@ -31,6 +31,8 @@ class Limits:
 
     def __init__(self, limits: Mapping[str, Any]) -> None:
         self._limits = limits
+        self._operands: dict[tuple[str, int], Bounds | None] = {}
+        self._results: dict[tuple[str, int], Bounds | None] = {}
         self.max_bytes: int = limits.get("maxTensorByteLength", 2**31 - 1)
         self.operators = frozenset(
             name
@@ -48,15 +50,22 @@ class Limits:
 
     def operand(self, operator: AnyOperator, index: int) -> Bounds | None:
         """Return the bounds of an operand, None where the backend states none."""
-        slots = operator.operands
-        name = camel_case(slots[0 if slots[0].variadic else index].name)
-        return self.named(operator.native, name)
+        key = operator.native, index
+        if key not in self._operands:
+            slots = operator.operands
+            name = camel_case(slots[0 if slots[0].variadic else index].name)
+            self._operands[key] = self.named(operator.native, name)
+        return self._operands[key]
 
     def result(self, operator: AnyOperator, index: int = 0) -> Bounds | None:
         """Return the bounds of a result, None where the backend states none."""
-        entry = self._limits.get(operator.native, {})
-        names = ("output" if index == 0 else "", f"output{index}", "outputs")
-        return next((_bounds(entry[name]) for name in names if name in entry), None)
+        key = operator.native, index
+        if key not in self._results:
+            entry = self._limits.get(operator.native, {})
+            names = ("output" if index == 0 else "", f"output{index}", "outputs")
+            found = (_bounds(entry[name]) for name in names if name in entry)
+            self._results[key] = next(found, None)
+        return self._results[key]
 
     def places(self, node: OperatorNode) -> list[tuple[TensorType, Bounds]]:
         """Return the type and the bounds of everything that goes into a node or comes out."""

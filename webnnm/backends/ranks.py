@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.elementwise import ELEMENTWISE
 from webnnm.graph.node import Operand, OperatorNode
 from webnnm.graph.rewrite import again
 from webnnm.shapes import Shape, broadcast, count
 
 Lower = Callable[[GraphBuilder, OperatorNode, int], Operand | None]
-
-ELEMENTWISE = frozenset(
-    """
-    abs acos asin atan add cast ceil clamp cos div elu equal erf exp floor gelu greater
-    greaterOrEqual hardSigmoid hardSwish identity isInfinite isNaN leakyRelu lesser lesserOrEqual
-    linear log logicalAnd logicalNot logicalOr logicalXor max min mul neg notEqual pow prelu
-    reciprocal relu roundEven sigmoid sign sin softplus softsign sqrt sub tan tanh where
-    """.split()  # noqa: SIM905 (a list of so many words would take a page)
-)
 
 
 def lower_rank(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:

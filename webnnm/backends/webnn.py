@@ -25,6 +25,7 @@ from webnnm.dtypes import byte_length
 from webnnm.errors import BackendError, suggestion
 from webnnm.graph.node import Graph
 from webnnm.ops.operator import TensorType
+from webnnm.passes import optimised
 from webnnm.plan import Plan, lower
 from webnnm.shapes import count
 
@@ -88,6 +89,7 @@ class WebNNBackend(Backend):
         self._asked = asked
         self.device = asked or "not tried yet"
         self.limits: Mapping[str, Any] = bridge.limits(context)
+        self.max_tensor_bytes = self.limits.get("maxTensorByteLength")
         self._built: dict[str, _Built] = {}
         self._variants = 0
 
@@ -150,7 +152,7 @@ class WebNNBackend(Backend):
 
         Raises `BackendError` NNM505 or NNM409 with the operator and the label of the layer.
         """
-        fitting, rewrites = legalise(graph, self.limits)
+        fitting, rewrites = legalise(optimised(graph, self.limits), self.limits)
         self.rewrites += [text for text in rewrites if text not in self.rewrites]
         plan = lower(fitting).repeated(times)
         key = plan.hash

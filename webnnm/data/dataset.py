@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from webnnm.arrays import HostArray
-from webnnm.data.augment import Augmentation, augmented
+from webnnm.data.augment import Augmentation
 from webnnm.data.batch import Batch, cut, row_order
 from webnnm.data.classes import class_of_rows
-from webnnm.data.decode import decode
 from webnnm.data.field import SUBSETS, Field, Kind
 from webnnm.data.intake import by_block, listed, per_block, row_count_of, take_all
 from webnnm.data.sequences import Length, check_shared, lengths_of, mask_of
@@ -214,6 +213,8 @@ class Dataset:
         batches = cut(self._inputs, self._outputs, indices, self.batch_size)
         if self.augmentation is None or subset != "training":
             return batches
+        from webnnm.data.augment import augmented
+
         return augmented(batches, self.augmentation, (self.inputs, self.outputs), epoch, seed)
 
     def sample(self, index: int) -> tuple[Arrays, Arrays]:
@@ -301,6 +302,8 @@ class Dataset:
 
         Continuous values come back in the units of the data. See `webnnm.data.decode.decode`.
         """
+        from webnnm.data.decode import decode
+
         block = self._output_block(block)
         if block in self.target_standardization:
             values = self.target_standardization[block].undo(HostArray.of(values))

@@ -115,7 +115,12 @@ class GraphBuilder:
         key = _key(node)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = replace(node, number=len(self.nodes))
+            number = len(self.nodes)
+            if isinstance(node, OperatorNode):
+                known = node.at(number, node.operands)
+            else:
+                known = replace(node, number=number)
+            self._known[key] = known
             self.nodes.append(known)
         results = tuple(Operand(self, known.number, index) for index in range(len(known.types)))
         if isinstance(node, InputNode):

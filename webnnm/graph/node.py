@@ -59,6 +59,19 @@ class OperatorNode(Node):
     operands: tuple[Operand | None, ...]
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    def at(self, number: int, operands: tuple[Operand | None, ...]) -> OperatorNode:
+        """Return the node at another place, with other operands of the same types."""
+        # dataclasses.replace takes five times as long, and graphs are rebuilt often.
+        return OperatorNode(
+            number=number,
+            types=self.types,
+            label=self.label,
+            span=self.span,
+            operator=self.operator,
+            operands=operands,
+            options=self.options,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Operand:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeGuard
 
 from webnnm.graph.builder import GraphBuilder
@@ -78,7 +77,7 @@ def moved(node: Node, builder: GraphBuilder, results: dict[int, tuple[Operand, .
     if not isinstance(node, OperatorNode):
         return node
     operands = tuple(o and results[o.number][o.index] for o in node.operands)
-    return replace(node, operands=operands)
+    return node.at(node.number, operands)
 
 
 def again(b: GraphBuilder, node: OperatorNode, *operands: Operand | None) -> Replacement:

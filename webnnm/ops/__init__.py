@@ -6,9 +6,8 @@ Siblings are discovered: adding an operator touches one file. Users add theirs b
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from webnnm.errors import WebNNMError
@@ -22,8 +21,40 @@ RESERVED = {
 }
 """Names that graph builders and their tensors have already."""
 
+PLACES: dict[str, str] = {}
+"""Method → module, for all operators of the library.
+
+Wheels for pages have it filled, so that a page imports only the operators that it uses; else it
+is found out by importing them all.
+"""
+
 _registered: dict[str, AnyOperator] = {}
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@cache
+def _members(module: str) -> Mapping[str, AnyOperator]:
+    """Return the operators that a module here holds, by method."""
+    members = vars(importlib.import_module(f"{__name__}.{module}")).values()
+    return _by_method(each for each in members if isinstance(each, Operator | Composite))
+
+
+def _by_method(operators: Iterable[AnyOperator]) -> dict[str, AnyOperator]:
+    return {snake_case(word): each for each in operators for word in (each.name, *each.aliases)}
+
+
+def _places() -> Mapping[str, str]:
+    if not PLACES:
+        import pkgutil
+
+        names = [module.name for module in pkgutil.iter_modules(__path__)]
+        PLACES.update({method: name for name in names for method in _members(name)})
+    return PLACES
+
+
+@cache
+def _added() -> Mapping[str, AnyOperator]:
+    return _by_method(_registered.values())
 
 
 @cache
@@ -33,53 +64,38 @@ def registry() -> Mapping[str, AnyOperator]:
     >>> registry()["matmul"].summary
     'matrix product'
     """
-    return dict(sorted({**_library(), **_registered}.items()))
+    modules = sorted(set(_places().values()))
+    library = [each for module in modules for each in _members(module).values()]
+    return {each.name: each for each in sorted([*library, *_added().values()], key=_name_of)}
 
 
-@cache
-def _library() -> Mapping[str, AnyOperator]:
-    found: dict[str, AnyOperator] = {}
-    for module in pkgutil.iter_modules(__path__):
-        members = vars(importlib.import_module(f"{__name__}.{module.name}"))
-        for member in members.values():
-            if isinstance(member, Operator | Composite):
-                found[member.name] = member
-    return found
-
-
-@cache
-def _spellings() -> Mapping[str, AnyOperator]:
-    return {
-        word: operator
-        for operator in registry().values()
-        for word in (operator.name, *operator.aliases)
-    }
-
-
-@cache
-def _methods() -> Mapping[str, AnyOperator]:
-    return {snake_case(word): operator for word, operator in _spellings().items()}
+def _name_of(operator: AnyOperator) -> str:
+    return operator.name
 
 
 def lookup(word: str) -> AnyOperator | None:
     """Return the operator that the notation calls by this word, or None."""
-    operator = _spellings().get(word)
-    return operator if operator is not None and operator.layer is not None else None
+    operator = method(snake_case(word))
+    if operator is None or operator.layer is None:
+        return None
+    return operator if word in (operator.name, *operator.aliases) else None
 
 
 def words() -> list[str]:
     """Return every word that the notation knows as an operator."""
-    return [word for word, operator in _spellings().items() if operator.layer is not None]
+    known = [each for each in registry().values() if each.layer is not None]
+    return [word for each in known for word in (each.name, *each.aliases)]
 
 
 def method(name: str) -> AnyOperator | None:
     """Return the operator that Python calls by this snake_case name, or None."""
-    return _methods().get(name)
+    place = _places().get(name)
+    return _members(place)[name] if place else _added().get(name)
 
 
 def methods() -> list[str]:
     """Return the snake_case names of all operators."""
-    return list(_methods())
+    return list(_by_method(registry().values()))
 
 
 def register(operator: AnyOperator) -> None:
@@ -98,7 +114,7 @@ def register(operator: AnyOperator) -> None:
                 f'"{word}" is no word of the notation',
                 hint="names consist of letters, digits and _, a letter or _ first",
             )
-        holder = _spellings().get(word) or _methods().get(snake_case(word))
+        holder = method(snake_case(word))
         if snake_case(word) in RESERVED:
             message = f'"{word}" is no name for an operator: builders or tensors have it already'
             raise WebNNMError("NNM206", message, hint="take another name")
@@ -125,5 +141,5 @@ def _home(operator: AnyOperator) -> str:
 
 
 def _forget_listings() -> None:
-    for listing in (registry, _spellings, _methods):
-        listing.cache_clear()
+    registry.cache_clear()
+    _added.cache_clear()

@@ -37,6 +37,20 @@ def as_number(b: Builder, condition: Tensor, like: Tensor) -> Tensor:
     return b.cast(condition, type=like.dtype)
 
 
+# A comparison and its cast take backends five times as long as this arithmetic. Rounding decides
+# as the comparison does, and no gradient flows through it.
+
+
+def positive(b: Builder, x: Tensor) -> Tensor:
+    """Return 1 where a float tensor is above 0, and 0 elsewhere."""
+    return b.max(b.min(b.ceil(x), scalar_like(b, 1, x)), scalar_like(b, 0, x))
+
+
+def not_negative(b: Builder, x: Tensor) -> Tensor:
+    """Return 1 where a float tensor is 0 or above, and 0 elsewhere."""
+    return b.max(b.min(b.floor(x) + 1.0, scalar_like(b, 1, x)), scalar_like(b, 0, x))
+
+
 def scalar_like(b: Builder, value: float, x: Tensor) -> Tensor:
     """Return a scalar constant of the type of `x`."""
     return b.constant(value, x.dtype)

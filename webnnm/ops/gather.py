@@ -8,13 +8,12 @@ from typing import Any
 
 from webnnm.notation.syntax import Percent
 from webnnm.ops import checks, values
-from webnnm.ops.algebra import as_number, zeros_like
+from webnnm.ops.algebra import zeros_like
 from webnnm.ops.feature_rules import axis_or_first, learn_result
 from webnnm.ops.index_shapes import constant_index_shape
 from webnnm.ops.indices import INDEX_TYPES, distinct, in_range, inside, known_positions, wrapped
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.layout import Laid, Role, feature_roles
-from webnnm.ops.matmul import transposed
 from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, TensorType, sample
 from webnnm.ops.padding import column, every, lengths, looked_up, picked, remasked
 from webnnm.shapes import count
@@ -41,9 +40,11 @@ def _gradient(
         total = b.scatter_nd(zeros_like(b, rows, (n, rows.shape[1])), column, rows)
     else:
         # WebNN has no scatter that adds: rows are added up by a product with a one-hot matrix.
-        flat = inside(b, b.reshape(indices, new_shape=(-1, 1)), n)
-        chosen = as_number(b, b.equal(flat, b.constant(range(n), "int32", (1, n))), g)
-        total = b.matmul(transposed(b, chosen), rows)
+        flat = b.cast(inside(b, b.reshape(indices, new_shape=(1, -1)), n), type="float32")
+        apart = b.constant(range(n), "float32", (n, 1)) - flat
+        # 1 − |difference|, but not below 0: less memory to go through than a comparison and a cast.
+        chosen = b.relu(1 - b.abs(apart))
+        total = b.matmul(b.cast(chosen, type=g.dtype), rows)
     sizes = (n, *(size for d, size in enumerate(x.shape) if d != axis))
     back = (*range(1, axis + 1), 0, *range(axis + 1, x.rank))
     return [b.transpose(b.reshape(total, new_shape=sizes), permutation=back), None]

@@ -29,8 +29,7 @@ def advance(b: Builder, states: Sequence[Tensor]) -> tuple[list[Any], Any]:
 
 
 def _remainder(b: Builder, product: Tensor, modulus: float) -> Any:
-    # The quotient may be off by one where a backend divides inexactly; the rest is exact.
+    # The quotient may be off by one where a backend divides inexactly; the rest is exact. The half
+    # keeps the quotient of a rest, which is −1, 0 or 1 and a fraction, away from integers.
     rest = product - modulus * b.floor(product / modulus)
-    zero = b.constant(0.0, rest.dtype)
-    rest = b.where(b.lesser(rest, zero), rest + modulus, rest)
-    return b.where(b.lesser(rest, b.constant(modulus, rest.dtype)), rest, rest - modulus)
+    return rest - modulus * b.floor((rest + 0.5) / modulus)

@@ -9,6 +9,7 @@ from webnnm.dtypes import ANY, FLOAT, DataType
 from webnnm.ops import checks
 from webnnm.ops.algebra import scalar_like
 from webnnm.ops.axis_windows import first_maximum, spread_sums, unfold
+from webnnm.ops.image_windows import to_first_maximum
 from webnnm.ops.operator import (
     AnyOperator,
     Builder,
@@ -37,6 +38,7 @@ from webnnm.ops.spatial import (
     lettered,
     order,
     pair_or_none,
+    permuted,
 )
 from webnnm.ops.windows import Windows, reach, unfolded
 from webnnm.shapes import show
@@ -49,6 +51,10 @@ OPTIONS = {
     "output_shape_rounding": Option("floor", checks.word("floor", "ceil")),
     "output_sizes": Option(None, pair_or_none),
 }
+
+
+MOST_CELLS = 16
+"""Windows of up to so many cells are compared cell by cell, larger ones first along each axis."""
 
 
 def pool_windows(
@@ -143,6 +149,11 @@ def _norm_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **given: Any) ->
 def _maximum_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **given: Any) -> list[Tensor]:
     """First along height among the maxima of the rows, then along width in the row found."""
     rows, columns = pool_windows(x.shape, **given)
+    if rows.length * columns.length <= MOST_CELLS:
+        # Channels last, because single elements are slow to take apart and to interleave.
+        g, y, x = (permuted(b, image, given["layout"], "nhwc") for image in (g, y, x))
+        found = to_first_maximum(b, g, x, y, (rows, columns))
+        return [permuted(b, found, "nhwc", given["layout"])]
     height, width = axes(given["layout"])
     tops = b.max_pool2d(
         x,

@@ -59,11 +59,23 @@ def layer_rules(windows: Callable[..., tuple[Windows, Windows]]) -> LayerRules:
         options = _options(layer, (flow.features[at.source["h"]], flow.features[at.source["w"]]))
 
         def apply(image: Tensor, layout: str) -> Tensor:
-            return b.apply(layer.operator, [image], {**options, "layout": layout})
+            given = {**options, "layout": layout}
+            source = _before_relu(image) if layer.operator.name == "maxPool2d" else None
+            if source is None:
+                return b.apply(layer.operator, [image], given)
+            # The same numbers and gradients, and relu on a fraction of the cells.
+            return b.relu(b.apply(layer.operator, [source], given))
 
         return build_image(b, flow, at, written, apply)
 
     return LayerRules(options=OPTIONS, shape=shape, build=build)
+
+
+def _before_relu(image: Tensor) -> Tensor | None:
+    """Return what an image was before relu, None if it is no result of relu."""
+    node: Any = image.node
+    operator = getattr(node, "operator", None)
+    return node.operands[0] if operator is not None and operator.name == "relu" else None
 
 
 def _options(layer: ShapeView | BuildView, sizes: Pair) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from webnnm.dtypes import FLOAT
 from webnnm.ops import checks, values
-from webnnm.ops.algebra import scalar_like
+from webnnm.ops.algebra import positive, scalar_like
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.layout import Laid
 from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
@@ -18,6 +18,13 @@ SLOPE = ("slope", "alpha")
 
 def _leaky_relu(b: Builder, x: Tensor, *, alpha: float) -> Tensor:
     return b.where(b.greater(x, scalar_like(b, 0, x)), x, x * alpha)
+
+
+def _leaky_gradient(
+    b: Builder, g: Tensor, _y: Tensor, x: Tensor, *, alpha: float
+) -> list[Tensor]:
+    above = positive(b, x)
+    return [g * (above + (alpha - above * alpha))]
 
 
 def _elu(b: Builder, x: Tensor, *, alpha: float) -> Tensor:
@@ -73,6 +80,7 @@ leaky_relu = Composite(
     operands=(Slot(name="input", dtypes=FLOAT),),
     options={"alpha": Option(0.01, checks.number)},
     decompose=_leaky_relu,
+    gradient=_leaky_gradient,
     native="leakyRelu",
     layer=_layer(0.01),
     samples=(sample((2, 3), kinks=(0.0,)), sample((4,), alpha=0.25, kinks=(0.0,))),

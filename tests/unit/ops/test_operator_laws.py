@@ -183,6 +183,16 @@ def given(operator: AnyOperator) -> tuple[GraphBuilder, list[Any], dict[str, Any
     return built.builder, built.given, dict(operator.samples[0].options)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["softmax", "logSoftmax", "exp", "log", "pow", "reciprocal", "reduceSumSquare", "reduceL2"],
+)
+def test_operators_that_leave_the_range_of_float16(name: str) -> None:
+    """Spec E203; layers read it from their operators."""
+    operator = next(o for o in OPERATORS if o.name == name)
+    assert "overflow" in operator.hazards
+
+
 @every_operator
 def test_record_is_complete(operator: AnyOperator) -> None:
     assert operator.summary

@@ -105,11 +105,12 @@ def test_gradient_goes_to_the_first_maximum_row_by_row(x: Any, expected: Any) ->
     assert gradient("max_pool2d", x, 1) == expected
 
 
-@pytest.mark.parametrize("most", [0, 8])
+@pytest.mark.parametrize(("cells", "pieces"), [(16, 8), (0, 8), (0, 0)])
 def test_ties_of_wide_and_of_narrow_windows_are_alike(
-    most: int, monkeypatch: pytest.MonkeyPatch
+    cells: int, pieces: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webnnm.ops.axis_windows.MOST_PIECES", most)
+    monkeypatch.setattr("webnnm.ops.pool2d.MOST_CELLS", cells)
+    monkeypatch.setattr("webnnm.ops.axis_windows.MOST_PIECES", pieces)
     x = np.random.default_rng(3).integers(0, 3, (6, 7))
     given = {"window_dimensions": (3, 2), "padding": (1, 1, 1, 0), "strides": (2, 2)}
     weights = np.arange(1, 13).reshape(3, 4)
@@ -124,6 +125,36 @@ def test_ties_of_wide_and_of_narrow_windows_are_alike(
         ]
         expected[max(cells, key=lambda cell: x[cell])] += weights[i, j]  # the first of the largest
     assert found == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"window_dimensions": (2, 2), "strides": (2, 2)},
+        {"window_dimensions": (2, 1), "strides": (3, 2)},  # cells between the windows
+        {"window_dimensions": (3, 3), "padding": (1, 1, 1, 1)},
+        {"window_dimensions": (2, 3), "strides": (2, 3), "output_shape_rounding": "ceil"},
+        {"window_dimensions": (2, 2), "dilations": (3, 2), "strides": (2, 1)},
+        {"window_dimensions": (3, 4), "dilations": (1, 2), "padding": (2, 0, 1, 3)},
+    ],
+    ids=str,
+)
+def test_cell_by_cell_and_axis_by_axis_give_the_same(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.random.default_rng(5).integers(0, 4, (8, 9))
+    found = []
+    for most in (16, 0):
+        monkeypatch.setattr("webnnm.ops.pool2d.MOST_CELLS", most)
+        found.append(gradient("max_pool2d", x, 1, **options))
+    assert found[0] == found[1]
+    assert np.sum(found[0]) == applied("max_pool2d", x[None, None], **options).size
+
+
+def test_gradient_of_infinite_maxima_is_finite() -> None:
+    infinite = float("inf")
+    x = [[infinite, 1], [infinite, -infinite]]
+    assert gradient("max_pool2d", x, 3) == [[3, 0], [0, 0]]
 
 
 def test_gradients_of_overlapping_maxima_add_up() -> None:

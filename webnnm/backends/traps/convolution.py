@@ -6,10 +6,6 @@ from webnnm.backends.traps.trap import LITERT, Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed
-from webnnm.ops.convolution import grow
-from webnnm.ops.pool2d import axes, pool_windows, real_cells
-from webnnm.ops.spatial import height_width, lettered
-from webnnm.ops.windows import reach, same_padding
 
 POOLS = frozenset({"averagePool2d", "l2Pool2d", "maxPool2d"})
 
@@ -23,6 +19,8 @@ def _dilated_pool(b: GraphBuilder, node: Node) -> Replacement | None:
 
 def _padded_pool(b: GraphBuilder, node: Node) -> Operand | None:
     """A pool with padding → pad, pool without padding, weigh by the real cells of each window."""
+    from webnnm.ops.pool2d import axes, pool_windows, real_cells
+
     if not isinstance(node, OperatorNode) or node.options["dilations"] != (1, 1):
         return None
     x, options = node.operands[0], node.options
@@ -60,6 +58,9 @@ def _is_same(node: OperatorNode) -> bool:
 
     All but the norm, which Chromium makes from a mean and the size of the whole window.
     """
+    from webnnm.ops.pool2d import pool_windows
+    from webnnm.ops.windows import same_padding
+
     x, padding = node.operands[0], node.options["padding"]
     assert x is not None
     return node.operator.name != "l2Pool2d" and all(
@@ -80,6 +81,10 @@ def _grouped_transpose(b: GraphBuilder, node: Node) -> Replacement | None:
 
 def _padded_transpose(b: GraphBuilder, node: Node) -> Operand | None:
     """A transposed convolution with padding → one without, cut to size."""
+    from webnnm.ops.convolution import grow
+    from webnnm.ops.spatial import height_width, lettered
+    from webnnm.ops.windows import reach
+
     if not isinstance(node, OperatorNode) or not any(node.options["padding"]):
         return None
     x, kernel, bias = node.operands

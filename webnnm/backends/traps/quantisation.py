@@ -6,11 +6,12 @@ from webnnm.backends.traps.trap import LITERT, Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed
-from webnnm.ops.quantize import LONG
 
 
 def _long(b: GraphBuilder, node: Node) -> Replacement | None:
     """(De)quantisation with integers of 32 bits → its parts, in 64 bits."""
+    from webnnm.ops.quantize import LONG
+
     if not isinstance(node, OperatorNode):
         return None
     zero_point = node.operands[-1]

@@ -1,0 +1,131 @@
+"""The contestants: three in a page of one browser, PyTorch in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tools.common import CACHE, ROOT, playwright_config
+from tools.parity import PYTHON as TORCH_PYTHON
+from tools.serve import SiteServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+FOLDER = CACHE / "bench"
+DATA = FOLDER / "data"
+ROOTS: dict[str, Path] = {
+    "bench": ROOT / "bench",
+    "bench-bridge": ROOT / "js_bridge",
+    "bench-data": DATA,
+    "bench-packages": FOLDER / "node_modules",
+    "tests": ROOT / "tests" / "browser" / "pages",
+}
+RUN = "async ([what, given]) => globalThis.bench[what](...given)"
+LONGEST_LINE = 2**20
+LONGEST_WAIT = 600_000
+
+
+class Failed(RuntimeError):
+    """A contestant could not do what it was asked for."""
+
+
+@dataclass
+class Torch:
+    """PyTorch's process, asked by lines of JSON."""
+
+    process: asyncio.subprocess.Process
+
+    async def ask(self, do: str, **command: Any) -> Any:
+        """Send a command and return the answer."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps({"do": do, **command}).encode() + b"\n")
+        await self.process.stdin.drain()
+        line = await self.process.stdout.readline()
+        if not line:
+            raise Failed("PyTorch's process ended; what it said is above")
+        return json.loads(line)
+
+
+@dataclass
+class Contest:
+    """Everything that takes part, and what it says of itself."""
+
+    browser: Any
+    url: str
+    torch: Torch
+    page: Any = None
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    async def open_page(self) -> Any:
+        """Open a page with page.js as `bench`, where nothing is started yet."""
+        page = await self.browser.new_page()
+        page.set_default_timeout(LONGEST_WAIT)
+        page.on("pageerror", lambda error: print(f"in the page: {error}", flush=True))
+        await page.goto(f"{self.url}/tests/empty.html")
+        await page.evaluate("async () => { globalThis.bench = await import('/bench/page.js'); }")
+        return page
+
+    @asynccontextmanager
+    async def another_page(self) -> AsyncGenerator[None]:
+        """Let calls go to a new page for a while, which is closed then."""
+        before, self.page = self.page, await self.open_page()
+        try:
+            yield
+        finally:
+            await self.page.close()
+            self.page = before
+
+    async def run(self, what: str, *given: Any) -> Any:
+        """Call a function of page.js."""
+        from playwright.async_api import Error
+
+        try:
+            return await self.page.evaluate(RUN, [what, list(given)])
+        except Error as error:
+            raise Failed(str(error)) from error
+
+    async def call(self, contestant: str, what: str, *given: Any) -> Any:
+        """Let a contestant of the page do something."""
+        return await self.run("call", contestant, what, *given)
+
+
+@asynccontextmanager
+async def contest() -> AsyncGenerator[Contest]:
+    """Start the browser and PyTorch; end both."""
+    from playwright.async_api import async_playwright
+
+    config = playwright_config()
+    process = await asyncio.create_subprocess_exec(
+        str(TORCH_PYTHON),
+        "-m",
+        "bench.torch_worker",
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=LONGEST_LINE,
+    )
+    try:
+        with SiteServer(extra_roots=ROOTS) as server:
+            async with async_playwright() as playwright:
+                options = config.launch_options(config.PROJECTS["webnn"])
+                browser = await playwright.chromium.launch(**options)
+                try:
+                    found = Contest(browser, server.url, Torch(process))
+                    found.page = await found.open_page()
+                    found.facts = await found.run("begin")
+                    found.facts["browser"] = browser.version
+                    yield found
+                finally:
+                    await browser.close()
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()
+        await process.wait()

@@ -1,0 +1,204 @@
+"""webnnm as users write it, run by Pyodide in the page of the contest."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from webnnm import Dataset, GraphBuilder, NNModel, backend
+from webnnm.arrays import HostArray
+
+# What other contestants do not do is off: scouting, decay, clipping, loss weights.
+EQUAL: dict[str, Any] = {
+    "optimizer": "sgdm",
+    "schedule": "constant",
+    "weight_decay": 0.0,
+    "seeds": 0,
+    "gradient_clipping": "off",
+    "gradient_scaling": "off",
+    "regularization": "off",
+    "loss_weights": "off",
+    "shuffle": False,
+    "patience": 10**9,
+    "restore_best": False,
+    "progress": "off",
+}
+
+
+class Ours:
+    """A model on WebNN with the dataset and the start of a workload."""
+
+    def __init__(self, workload: dict[str, Any], numbers: dict[str, HostArray]) -> None:
+        self.workload = workload
+        self.start = {name: numbers[name] for name in workload["parameters"]}
+        self.rows = numbers["x"]
+        self.dataset = Dataset(
+            numbers["x"], numbers["y"], split=(1, 0, 0), method="sequential", name="bench"
+        )
+        self.settings = {
+            **EQUAL,
+            "lr": workload["lr"],
+            "momentum_factor": workload["momentum"],
+            "batch_size": workload["batch"],
+        }
+        self.lines: list[str] = []
+        self.model: NNModel
+
+    async def open(self) -> None:
+        """Create the model."""
+        self.model = await NNModel.create(
+            source=self.workload["text"],
+            dataset=self.dataset,
+            backend="webnn",
+            log=self.lines.append,
+        )
+
+    async def losses(self, count: int) -> str:
+        """Return the losses of the first steps."""
+        found: list[float] = []
+
+        def note(record: Any) -> bool:
+            found.append(record.loss)
+            return len(found) < count
+
+        self.model.take_parameters(self.start)
+        await self.model.train(self.settings, epochs=1, on_batch=note)
+        return json.dumps(found)
+
+    async def train(self, epochs: int) -> str:
+        """Train from the start; return milliseconds of a step and what else is measured."""
+        self.model.take_parameters(self.start)
+        began = time.perf_counter()
+        history = await self.model.train(self.settings, epochs=epochs)
+        seconds = time.perf_counter() - began
+        steps = self.workload["steps"]
+        steady = history.epochs[len(history.epochs) // 2 :]
+        ledger = self.model.memory()
+        return json.dumps(
+            {
+                "step": 1e3 * sum(e.phases["steps"] for e in steady) / (len(steady) * steps),
+                "whole": 1e3 * seconds / (epochs * steps),
+                "seconds": seconds,
+                "phases": history.phases,
+                "first": history.epochs[0].loss,
+                "ledger": [ledger.graphs, ledger.tensors, ledger.bytes],
+            }
+        )
+
+    async def forward(self, rows: int, repeats: int) -> str:
+        """Return milliseconds of an inference of so many rows, and what it gives.
+
+        "time" is that of writing, computing and reading, "predict" that of one call.
+        """
+        model, shape = self.model, (rows, *self.workload["features"])
+        model.take_parameters(self.start)
+        count = 4
+        for size in shape:
+            count *= size
+        data = HostArray("float32", shape, self.rows.data[:count])
+        context = await model.create_context(rows)
+        await context.compile()
+        began = 0.0
+        for k in range(-10, repeats):
+            if k == 0:
+                began = time.perf_counter()
+            context.set_data(data)
+            await model.run(context)
+            result = await context.output()
+        seconds = time.perf_counter() - began
+        context.close()
+        await model.compile(rows)
+        for k in range(-10, repeats):
+            if k == 0:
+                began = time.perf_counter()
+            await model.predict(data, rows)
+        whole = time.perf_counter() - began
+        return json.dumps(
+            {
+                "time": 1e3 * seconds / repeats,
+                "predict": 1e3 * whole / repeats,
+                "result": HostArray.of(result).values().tolist(),
+            }
+        )
+
+    def close(self) -> None:
+        """Free the device."""
+        self.model.close()
+
+
+async def open_workload(described: str, content: Any) -> Ours:
+    """Return a model for a workload, whose numbers lie in one buffer."""
+    workload = json.loads(described)
+    memory = content.to_py()
+    numbers: dict[str, HostArray] = {}
+    for name, (offset, shape) in workload["tensors"].items():
+        count = 4
+        for size in shape:
+            count *= size
+        numbers[name] = HostArray("float32", shape, memory[offset : offset + count])
+    ours = Ours(workload, numbers)
+    await ours.open()
+    return ours
+
+
+async def build(nodes: int, salt: float) -> str:
+    """Return milliseconds of declaring a graph of so many operators and of compiling it."""
+    device = await backend("webnn")
+    began = time.perf_counter()
+    b = GraphBuilder()
+    y = b.input("x", "float32", [16, 16])
+    for layer in range(nodes // 4):
+        w = b.constant([[salt + layer + k * 1e-3 for k in range(16)]] * 16, "float32")
+        y = b.relu(b.matmul(y, w) + (salt - layer)) * (1 / (layer + 2))
+    graph = b.build({"y": y})
+    declared = time.perf_counter()
+    executable = await device.compile(graph)
+    done = time.perf_counter()
+    device.close()
+    return json.dumps(
+        {
+            "declare": 1e3 * (declared - began),
+            "compile": 1e3 * (done - declared),
+            "device": 1e3 * executable.build_seconds,
+            "time": 1e3 * (done - began),
+        }
+    )
+
+
+IRIS = """
+model:loss categoricalCrossEntropy; model:input shape=[4]; model:output shape=[3];
+model:layers dense(shape=[3], activation=relu), dense(shape=[3], activation=softmax);
+dense:layers matmul(w), add(b), activation();
+"""
+
+
+async def _iris(**settings: Any) -> str:
+    from webnnm import IrisDataset
+
+    began = time.perf_counter()
+    data = await IrisDataset.create(standardize=True)
+    model = await NNModel.create(source=IRIS, dataset=data, log=lambda _: None)
+    history = await model.train(progress="off", **settings)
+    tested = await model.test()
+    seconds = time.perf_counter() - began
+    model.close()
+    return json.dumps(
+        {
+            "seconds": seconds,
+            "accuracy": tested.accuracy,
+            "epochs": len(history.epochs),
+            "phases": history.phases,
+            "backend": history.backend,
+        }
+    )
+
+
+async def iris_defaults() -> str:
+    """Return the seconds of making, training and testing a model of Iris as defaults have it."""
+    return await _iris()
+
+
+async def iris_long() -> str:
+    """Return the seconds of 5,000 epochs in batches of 16."""
+    return await _iris(epochs=5000, batch_size=16, patience=5000)

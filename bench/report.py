@@ -1,0 +1,227 @@
+"""The tables of the contest, as Markdown, and what must show in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Results = Mapping[str, Any]
+
+CONTESTANTS = ("ours", "webnn", "tfjs", "torch")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a number must be: at most or at least `bound`."""
+
+    bound: float
+    least: bool = False
+
+    def told(self, value: float) -> str:
+        """Return the limit, and whether a number keeps it."""
+        met = value >= self.bound if self.least else value <= self.bound
+        sign = "≥" if self.least else "≤"
+        return f"{sign} {self.bound:g} {'met' if met else 'missed'}"
+
+
+def at_least(bound: float) -> Limit:
+    """Return the limit for a number that is the better the larger it is."""
+    return Limit(bound, least=True)
+
+
+STEP_LIMITS: Mapping[str, Mapping[str, Limit]] = {
+    "mlp_large": {"webnn": Limit(1.15), "tfjs": at_least(10), "torch": at_least(0.5)},
+    "mlp_tiny": {"webnn": Limit(0.4), "tfjs": at_least(20), "torch": at_least(3)},
+    "cnn": {"webnn": Limit(1.15), "tfjs": at_least(30), "torch": at_least(0.25)},
+}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number outside of the tables: where it is found, its unit, its limit."""
+
+    section: str
+    label: str
+    value: Callable[[Any], float]
+    unit: str
+    limit: Limit | None = None
+
+
+FACTS = (
+    Fact(
+        "iris",
+        "Iris page, click on Train to tested model, first time after the start of Pyodide",
+        lambda r: r["click"],
+        "s",
+        Limit(1.5),
+    ),
+    Fact("iris", "Iris page, second click", lambda r: r["click_again"], "s"),
+    Fact(
+        "iris",
+        "Iris from Python: `create`, `train()` and `test()`, first use in a page",
+        lambda r: r["defaults"],
+        "s",
+    ),
+    Fact(
+        "iris", "Iris, 5,000 epochs in batches of 16, made and tested", lambda r: r["long"], "s",
+        Limit(2),
+    ),
+    Fact(
+        "python",
+        "Python per step, tiny MLP, a whole training of 100,000 steps",
+        lambda r: r["python_us_whole"][1],
+        "µs",
+        Limit(5),
+    ),
+    Fact("python", "the same of 10,000 steps", lambda r: r["python_us_whole"][0], "µs"),
+    Fact(
+        "python", "the same, step by step in the long run", lambda r: r["python_us"], "µs"
+    ),
+    Fact(
+        "python", "calls of the bridge per step, 100,000 steps",
+        lambda r: r["crossings_per_step"], "",
+    ),
+    Fact("python", "tensors made per step", lambda r: r["tensors_per_step"], "", Limit(0)),
+    Fact(
+        "python",
+        "growth of the ledger over trainings of 10,000 and 100,000 steps",
+        lambda r: float(not r["ledger_flat"]),
+        "",
+        Limit(0),
+    ),
+    Fact("build", "graph of 2,000 operators: declared", lambda r: r["ours"]["declare"], "ms"),
+    Fact("build", "… rewritten, lowered, built", lambda r: r["ours"]["compile"], "ms"),
+    Fact("build", "… of which the browser's own build", lambda r: r["ours"]["device"], "ms"),
+    Fact("build", "the same by hand", lambda r: r["webnn"], "ms"),
+)  # fmt: skip
+
+
+def number(value: float | None) -> str:
+    """Return a number with three digits that count.
+
+    >>> number(0.08351), number(13.26), number(4212.3), number(None)
+    ('0.0835', '13.3', '4,212', '–')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{digits}f}"
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of Markdown; the first row is the head, the first column text."""
+    head, *others = rows
+    lines = [head, ["---", *["--:"] * (len(head) - 1)], *others]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _contestants(result: Results, limits: Mapping[str, Limit]) -> list[str]:
+    """Return the cells of a row: four times, then three ratios with what they must be."""
+    ours = result["ours"]
+    cells = [number(ours), number(result["webnn"])]
+    cells.append(f"{number(result['tfjs'])} ({result['tfjs_backend'] or 'none'})")
+    cells.append(f"{number(result['torch'])} ({result['torch_threads']})")
+    ratios = {"webnn": ours / result["webnn"], "torch": result["torch"] / ours}
+    if result["tfjs"] is not None:
+        ratios["tfjs"] = result["tfjs"] / ours
+    for name in CONTESTANTS[1:]:
+        ratio = ratios.get(name)
+        limit = limits.get(name)
+        told = f" ({limit.told(ratio)})" if limit and ratio is not None else ""
+        cells.append(number(ratio) + told)
+    return cells
+
+
+def _rows(result: Results) -> str:
+    """Return the title of an inference."""
+    title, _, _ = result["title"].partition(", batch")
+    return f"{title}, {result['rows']} row{'s' if result['rows'] > 1 else ''}"
+
+
+HEAD = (
+    "ms",
+    "webnnm",
+    "WebNN by hand",
+    "TensorFlow.js (backend)",
+    "PyTorch (threads)",
+    "webnnm / by hand",
+    "TensorFlow.js / webnnm",
+    "PyTorch / webnnm",
+)
+
+
+def sections(results: Results) -> Iterator[str]:
+    """Yield the parts of the report that there are results for."""
+    if steps := results.get("training"):
+        yield "### Training, one step"
+        rows = [_contestants(r, STEP_LIMITS.get(name, {})) for name, r in steps.items()]
+        titles = [r["title"] for r in steps.values()]
+        yield table([HEAD, *([title, *row] for title, row in zip(titles, rows, strict=True))])
+        yield "Ours in other words: the whole of `train`, and what it builds."
+        yield table(
+            [
+                ("webnnm", "ms per step in steady state", "ms per step, all of `train`", "steps",
+                 "build, s"),
+                *(
+                    (
+                        r["title"],
+                        number(r["ours"]),
+                        number(r["ours_whole"]),
+                        f"{r['steps'] * r['epochs']:,}",
+                        number(r["phases"].get("build")),
+                    )
+                    for r in steps.values()
+                ),
+            ]
+        )  # fmt: skip
+        remarks = dict.fromkeys(remark for r in steps.values() for remark in r["remarks"])
+        yield "\n".join(f"- {remark}" for remark in remarks)
+    if inference := results.get("inference"):
+        yield "### Inference: write, compute, read"
+        yield table(
+            [
+                HEAD,
+                *((_rows(r), *_contestants(r, {})) for r in inference.values()),
+            ]
+        )
+        yield table(
+            [
+                ("webnnm", "context: `set_data`, `run`, `output`", "`await model.predict(rows)`"),
+                *((_rows(r), number(r["ours"]), number(r["predict"])) for r in inference.values()),
+            ]
+        )
+    found = [fact for fact in FACTS if fact.section in results]
+    if found:
+        yield "### Start, Python, building"
+        rows = []
+        for fact in found:
+            value = fact.value(results[fact.section])
+            told = fact.limit.told(value) if fact.limit else ""
+            rows.append((fact.label, f"{number(value)} {fact.unit}".strip(), told))
+        yield table([("what", "measured", "must be"), *rows])
+    if scale := results.get("scale"):
+        yield "### Cost of scale"
+        base = scale["base"]
+        yield (
+            f"One step of a network with {scale['features']} inputs, {base['depth']} hidden "
+            f"layers of {base['width']} units and batches of {base['batch']}, one of the three "
+            "changed. ![Milliseconds of a step by batch, width and depth](performance.svg)"
+        )
+        for kind, points in scale["kinds"].items():
+            yield table(
+                [
+                    (kind, *(str(p["value"]) for p in points)),
+                    ("webnnm, ms", *(number(p["ours"]) for p in points)),
+                    ("by hand, ms", *(number(p["webnn"]) for p in points)),
+                    ("ratio", *(number(p["ours"] / p["webnn"]) for p in points)),
+                ]
+            )
+
+
+def markdown(results: Results) -> str:
+    """Return the report."""
+    return "\n\n".join(part for part in sections(results) if part) + "\n"

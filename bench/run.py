@@ -1,0 +1,146 @@
+"""Runs the contest and reports it: `make bench`, or its parts by `ARGS="--only cnn,iris"`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+from bench import costs, inference, plot, python_share, report, training_steps
+from bench.contest import FOLDER, Contest, contest
+from bench.workloads import BLOCK, CNN, LARGE, WORKLOADS
+from tools.common import ROOT, say
+
+ENOUGH_ROUNDS = 5
+SECONDS = 1.5
+"""What a contestant gets in a round, about."""
+INFERENCE = ((LARGE, 1), (CNN, 1), (BLOCK, BLOCK.batch))
+PARTS = (*WORKLOADS, "inference", "build", "scale", "python", "iris")
+PAGE = ROOT / "docs" / "performance.md"
+PICTURE = ROOT / "docs" / "performance.svg"
+RESULTS = ROOT / "bench" / "results"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+
+
+def machine() -> dict[str, Any]:
+    """Return what is known of this machine."""
+    cpu, memory = platform.processor() or platform.machine(), 0
+    if (info := Path("/proc/cpuinfo")).exists():
+        names = re.findall(r"model name\s*: (.*)", info.read_text())
+        cpu = names[0] if names else cpu
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory / 2**30),
+        "system": platform.system(),
+        "load": os.getloadavg()[0],
+    }
+
+
+def described(results: dict[str, Any]) -> str:
+    """Return a paragraph on the machine and the programs."""
+    m, f = results["machine"], results["programs"]
+    return (
+        f"{m['cores']} cores of {m['cpu']}, {m['memory_gib']} GiB, {m['system']}; Chromium "
+        f"{f['browser']} with WebNN, Pyodide {f['pyodide']}, TensorFlow.js "
+        f"{f['tensorflow']['version']} ({', '.join(f['tensorflow']['found'])}), PyTorch "
+        f"{f.get('torch', {}).get('version', 'not used')}. Medians of {results['rounds']} "
+        f"alternating rounds; the load average was {m['load']:.1f} before and "
+        f"{m['load_after']:.1f} after, with the contest's own work in the latter."
+    )
+
+
+async def run(only: list[str], rounds: int, *, quick: bool) -> dict[str, Any]:
+    """Run the parts of the contest and return the results."""
+    results: dict[str, Any] = {"machine": machine(), "rounds": rounds, "quick": quick}
+    seconds = SECONDS / 4 if quick else SECONDS
+    async with contest() as found:
+        for part in only:
+            say(f"{part} …")
+            await _part(found, part, results, rounds, seconds, quick=quick)
+        results["programs"] = found.facts
+    results["machine"]["load_after"] = os.getloadavg()[0]
+    return results
+
+
+async def _part(
+    found: Contest,
+    part: str,
+    results: dict[str, Any],
+    rounds: int,
+    seconds: float,
+    *,
+    quick: bool,
+) -> None:
+    if part in WORKLOADS:
+        steps = await training_steps.measure(found, WORKLOADS[part], rounds, seconds)
+        results.setdefault("training", {})[part] = steps
+    elif part == "inference":
+        for workload, rows in INFERENCE:
+            times = await inference.measure(found, workload, rows, rounds, seconds / 2)
+            results.setdefault("inference", {})[workload.name] = times
+    elif part == "build":
+        results["build"] = await costs.building(found, rounds)
+    elif part == "scale":
+        results["scale"] = await costs.scale(found, rounds, seconds / 4, quick=quick)
+    elif part == "python":
+        results["python"] = await python_share.profile(found, rounds)
+    else:
+        results["iris"] = await python_share.iris(found, rounds)
+
+
+def save(results: dict[str, Any]) -> None:
+    """Write the results into the cache; those of a whole contest also into the checkout."""
+    text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
+    (FOLDER / "results.json").write_text(text, encoding="utf-8")
+    say(f"saved {FOLDER / 'results.json'}")
+    if results["quick"] or results["rounds"] < ENOUGH_ROUNDS or not results["complete"]:
+        say("docs/performance.md stays as it is: it takes all parts and five rounds")
+        return
+    m = results["machine"]
+    slug = re.sub(r"[^a-z0-9]+", "-", f"{m['cores']} cores {m['cpu']}".lower()).strip("-")
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{slug}.json").write_text(text, encoding="utf-8")
+    PICTURE.write_text(plot.svg(results["scale"]), encoding="utf-8")
+    write_page(results)
+
+
+def write_page(results: dict[str, Any]) -> None:
+    """Put the tables between the marks of docs/performance.md."""
+    page = PAGE.read_text(encoding="utf-8")
+    before, rest = page.split(BEGIN)
+    after = rest.split(END)[1]
+    measured = f"{described(results)}\n\n{report.markdown(results)}"
+    PAGE.write_text(f"{before}{BEGIN}\n\n{measured}\n{END}{after}", encoding="utf-8")
+
+
+def arguments(given: list[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--only", default="", help=f"some of {', '.join(PARTS)}, with commas")
+    parser.add_argument("--rounds", type=int, default=0, help="alternating rounds, 5 unless set")
+    parser.add_argument("--quick", action="store_true", help="two short rounds, fewer points")
+    found = parser.parse_args(given)
+    found.only = [part for part in found.only.split(",") if part]
+    if unknown := [part for part in found.only if part not in PARTS]:
+        parser.error(f"no part {', '.join(unknown)}; there is {', '.join(PARTS)}")
+    found.rounds = found.rounds or (2 if found.quick else ENOUGH_ROUNDS)
+    return found
+
+
+async def main(given: list[str] | None = None) -> None:
+    """Run what the command line asks for, print the tables, save the results."""
+    chosen = arguments(given)
+    only = chosen.only or list(PARTS)
+    results = await run(only, chosen.rounds, quick=chosen.quick)
+    results["complete"] = set(only) == set(PARTS)
+    say("")
+    say(described(results))
+    say("")
+    say(report.markdown(results))
+    save(results)

@@ -1,0 +1,184 @@
+"""Each pass does what it claims, and graphs compute the same after all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.unit.graph.texts import network
+from tests.unit.ops.cases import CASES, Case, build
+from tests.unit.passes.graphs import names, random_graph, same
+from webnnm import GraphBuilder, gradients
+from webnnm.graph.lowering import lower_network
+from webnnm.graph.node import Graph, Operand
+from webnnm.passes import optimised
+from webnnm.passes.bias import with_biases
+from webnnm.passes.choices import stretched_choices
+from webnnm.passes.simplify import simplified
+
+LIMITS = {"preferredInputLayout": "nhwc"}
+Make = Callable[[GraphBuilder, Operand], Any]
+
+
+def everything(graph: Graph) -> Graph:
+    return optimised(graph, LIMITS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_operators_and_their_gradients_compute_the_same(case: Case) -> None:
+    built = build(case)
+    results = {f"y{k}": y for k, y in enumerate(built.results)}
+    if built.differentiable:
+        total = [y.reduce_sum() for y in built.float_results]
+        found = gradients(sum(total[1:], total[0]), built.float_operands)
+        results |= {f"g{k}": g for k, g in enumerate(found)}
+    same(everything, built.builder.build(results), dict(built.feeds))
+
+
+@pytest.mark.parametrize("seed", range(100, 200))
+def test_random_graphs_compute_the_same(seed: int) -> None:
+    same(everything, random_graph(seed))
+
+
+def test_a_backend_that_prefers_channels_first_keeps_them() -> None:
+    b = GraphBuilder()
+    y = b.max_pool2d(b.input("x", "float32", [1, 2, 4, 4]), window_dimensions=(2, 2))
+    found = optimised(b.build({"y": y}), {"preferredInputLayout": "nchw"})
+    assert names(found) == ["maxPool2d"]
+
+
+def graph_of(make: Make, *shape: int) -> Graph:
+    b = GraphBuilder()
+    return b.build({"y": make(b, b.input("x", "float32", shape or (2, 3)))})
+
+
+NOTHING: dict[str, Make] = {
+    "x + 0": lambda b, x: x + 0,
+    "0 + x": lambda b, x: 0 + x,
+    "x − 0": lambda b, x: x - 0,
+    "x · 1": lambda b, x: x * 1,
+    "1 · x": lambda b, x: 1 * x,
+    "x / 1": lambda b, x: x / 1,
+    "x to the 1": lambda b, x: b.pow(x, 1.0),
+    "x · ones": lambda b, x: x * b.constant([1.0, 1.0, 1.0]),
+    "− −x": lambda b, x: b.neg(b.neg(x)),
+    "a cast to its own type": lambda b, x: b.cast(x, type="float32"),
+    "identity": lambda b, x: b.identity(x),
+    "all of a slice": lambda b, x: b.slice(x, starts=[0, 0], sizes=[2, 3]),
+    "an empty padding": lambda b, x: b.pad(x, beginning_padding=[0, 0], ending_padding=[0, 0]),
+    "one part": lambda b, x: b.concat([x], axis=0),
+    "there and back": lambda b, x: b.reshape(b.reshape(x, new_shape=[6]), new_shape=[2, 3]),
+    "expand to its own shape": lambda b, x: b.expand(x, new_shape=[2, 3]),
+}
+
+
+@pytest.mark.parametrize("make", NOTHING.values(), ids=NOTHING)
+def test_operators_without_effect_go(make: Make) -> None:
+    assert names(same(simplified, graph_of(lambda b, x: b.relu(make(b, x))))) == ["relu"]
+
+
+SOMETHING: dict[str, Make] = {
+    "0 − x": lambda b, x: 0 - x,
+    "1 / x": lambda b, x: 1 / x,
+    "x + 1": lambda b, x: x + 1,
+    "x · 0": lambda b, x: x * 0,
+    "x stretched": lambda b, x: x + b.constant([[[0.0]], [[0.0]]]),
+    "a cast": lambda b, x: b.cast(b.cast(x, type="int32"), type="float32"),
+    "a part": lambda b, x: b.slice(x, starts=[0, 1], sizes=[2, 2]),
+    "a square transpose": lambda b, x: b.transpose(b.slice(x, starts=[0, 1], sizes=[2, 2])),
+    "in another shape": lambda b, x: b.reshape(x, new_shape=[3, 2]),
+}
+
+
+@pytest.mark.parametrize("make", SOMETHING.values(), ids=SOMETHING)
+def test_operators_with_an_effect_stay(make: Make) -> None:
+    graph = graph_of(make)
+    assert simplified(graph) is graph
+
+
+def test_reshapes_become_one_and_those_of_constants_none() -> None:
+    def shaped(b: GraphBuilder, x: Operand) -> Operand:
+        twice = b.reshape(b.reshape(x, new_shape=[6, 1]), new_shape=[3, 2])
+        return twice + b.reshape(b.constant([1.0, 2.0]), new_shape=[1, 2])
+
+    assert names(same(simplified, graph_of(shaped))) == ["reshape", "add"]
+
+
+def convolved(b: GraphBuilder, x: Operand, **options: Any) -> Operand:
+    nhwc = options.get("input_layout") == "nhwc"
+    kernel = [[[[0.5, -1.0], [2.0, 0.25]]] * x.shape[3 if nhwc else 1]] * 3
+    return b.conv2d(x, b.constant(kernel), **options)
+
+
+BIASES: dict[str, Make] = {
+    "[3, 1, 1]": lambda b, x: convolved(b, x) + b.constant([[[1.0]], [[2.0]], [[3.0]]]),
+    "on the left": lambda b, x: b.constant([[[[1.0]], [[2.0]], [[3.0]]]]) + convolved(b, x),
+    "nhwc": lambda b, x: convolved(b, x, input_layout="nhwc") + b.constant([1.0, 2.0, 3.0]),
+}
+
+
+@pytest.mark.parametrize("make", BIASES.values(), ids=BIASES)
+def test_a_bias_becomes_part_of_the_convolution(make: Make) -> None:
+    found = same(with_biases, graph_of(make, 1, 2, 3, 4))
+    assert names(found) == ["conv2d"]
+
+
+NO_BIASES: dict[str, Make] = {
+    "one per column": lambda b, x: convolved(b, x) + b.constant([1.0, 2.0, 3.0]),
+    "one for all": lambda b, x: convolved(b, x) + 1,
+    "a second use": lambda b, x: (
+        convolved(b, x) + b.constant([[[1.0]], [[2.0]], [[3.0]]]) * b.reduce_sum(convolved(b, x))
+    ),
+    "a bias before": lambda b, x: (
+        convolved(b, x, bias=b.constant([1.0, 2.0, 3.0])) + b.constant([[[1.0]], [[2.0]], [[3.0]]])
+    ),
+}
+
+
+@pytest.mark.parametrize("make", NO_BIASES.values(), ids=NO_BIASES)
+def test_other_sums_stay(make: Make) -> None:
+    graph = graph_of(make, 1, 2, 4, 4)
+    assert with_biases(graph) is graph
+
+
+def test_large_choices_are_stretched_and_small_ones_are_not() -> None:
+    def chosen(b: GraphBuilder, x: Operand) -> Operand:
+        return b.where(b.greater(x, 0.5), x, 2.0)
+
+    assert names(same(stretched_choices, graph_of(chosen, 80, 80))) == [
+        "greater",
+        "expand",
+        "where",
+    ]
+    small = graph_of(chosen, 8, 8)
+    assert stretched_choices(small) is small
+
+
+LENET = """
+model:input shape={channel:1, height:12, width:12}; model:output shape=[3];
+model:layers conv2d(f, filters=2, kernel=3, padding=same, bias=c), relu(), maxPool2d(window=2,
+  strides={height:2, width:2}), conv2d(f, filters=4, kernel=3, bias=c), relu(), maxPool2d(window=2,
+  strides={height:2, width:2}), flatten(), matmul(w), add(b), softmax();
+"""
+
+
+def test_a_convolutional_network_is_transposed_at_its_edges_alone() -> None:
+    lowered = lower_network(network(LENET), batch=2)
+    b = lowered.builder
+    loss = b.reduce_sum(lowered.outputs["model"] * b.input("t", "float32", [2, 3]))
+    xs = list(lowered.parameters.values())
+    outputs = {f"g{k}": g for k, g in enumerate(gradients(loss, xs))}
+    graph = b.build({**outputs, "y": lowered.outputs["model"]})
+    found = same(everything, graph)
+    before, after = (names(g).count("transpose") for g in (graph, found))
+    # Flatten there and back, both matrices of the product, and for each filter gradient the image
+    # that goes into its convolution and the filter that comes out.
+    assert (before, after) == (16, 8)
+    layouts = {
+        n.options["input_layout"]
+        for n in found.nodes()
+        if "input_layout" in getattr(n, "options", {})
+    }
+    assert layouts == {"nhwc"}

@@ -1,0 +1,35 @@
+"""Installs what `make bench` compares with into .cache/bench, then runs the contest of bench/."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tools import parity
+from tools.common import CACHE, ROOT, fingerprint, run, step
+
+PACKAGES = ("@tensorflow/tfjs@4.22.0", "@tensorflow/tfjs-backend-wasm@4.22.0")
+FOLDER = CACHE / "bench"
+
+
+def install() -> None:
+    """Install TensorFlow.js, and PyTorch where `make parity` has it."""
+    product = FOLDER / "node_modules" / "@tensorflow" / "tfjs-backend-wasm" / "package.json"
+    with step("bench", fingerprint([], *PACKAGES, str(ROOT)), product) as needed:
+        if needed:
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+            command = ["npm", "install", "--prefix", FOLDER, *flags, "--save-exact", *PACKAGES]
+            run(command, "installing TensorFlow.js")
+    parity.install()
+
+
+def main() -> None:
+    """Install, then measure."""
+    from bench.run import main as measure
+
+    install()
+    asyncio.run(measure())
+
+
+if __name__ == "__main__":
+    main()

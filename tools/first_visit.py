@@ -1,0 +1,61 @@
+"""Does what the first visit of the site's pages does, and prints the modules that it took.
+
+    python -m tools.first_visit PLACES
+
+PLACES is `webnnm.ops.PLACES` as JSON, so that operators are imported when they are used, as in a
+page. NumPy runs the models.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import Any
+
+from tools.common import ROOT
+
+OPTIMIZERS = ("rlion", "lion", "nesterov", "sgdm", "adam", "adamw")
+HELLO = """
+model:input int32 shape=[5]; model:output float32 shape=[5];
+model:layers add(1, dataType=float16), pow(2);
+"""
+
+
+async def visit() -> None:
+    """Train the model of the Iris page in all its ways, ask it, and run the one that says hello."""
+    sys.path.insert(0, str(ROOT / "site"))
+    import trainer  # type: ignore[import-not-found]
+
+    import webnnm
+
+    request: dict[str, Any] = {"source": (ROOT / "site" / "iris.nnm").read_text(), "seed": 0}
+    for number, optimizer in enumerate(OPTIMIZERS):
+        request |= {"standardize": True, "validate": number % 2 == 1}
+        request |= {"hyperparameters": {"epochs": 2, "optimizer": optimizer}}
+        answer = json.loads(await trainer.train(json.dumps(request)))
+        assert "accuracy" in answer, answer
+    await trainer.classify(json.dumps({"flower": [5.1, 3.5, 1.4, 0.2]}))
+    await webnnm.probe()
+    async with await webnnm.NNModel.create(source=HELLO, log=lambda _: None) as model:
+        context = await model.create_context()
+        context.set_data([1, 2, 3, 4, 5])
+        await model.run(context)
+        await context.output()
+        model.graph_text()
+
+
+def main() -> None:
+    """Print the files of the modules, relative to the checkout, as JSON."""
+    from webnnm import ops
+
+    ops.PLACES.update(json.loads(sys.argv[1]))
+    asyncio.run(visit())
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    package = str(ROOT / "webnnm")
+    own = [file for file in files if file and file.startswith(package)]
+    print(json.dumps(sorted(file.removeprefix(f"{ROOT}/") for file in own)))
+
+
+if __name__ == "__main__":
+    main()

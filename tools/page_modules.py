@@ -1,0 +1,165 @@
+"""Finds the package's modules in a page, where one file holds the texts of all of them.
+
+This file becomes a part of the wheel for pages. One text packs much better than many, and a module
+is found in it by its name, without asking a file system for each place where it could be.
+
+What a first visit does not need lies in a second wheel. It is fetched when the page has had time
+to start, so that everything is there even when the network goes; a module of it that is imported
+earlier is waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import marshal
+import sys
+from collections.abc import Sequence
+from importlib.abc import ExecutionLoader
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
+from io import BytesIO
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+from zipfile import ZipFile
+
+PACKAGE = "webnnm"
+FIRST = "first.txt"
+REST = "rest.txt"
+CODE = "first.code"
+"""In a wheel that tools/compile_wheel.py made: bytecode by file, in place of texts."""
+REST_PACKAGE = "webnnm-rest"
+"""The name of the second wheel in Pyodide's lock file."""
+PATIENCE = 2
+"""Seconds until the second wheel is fetched."""
+
+
+class Modules(ExecutionLoader):
+    """A finder and loader of modules, whose texts lie in a file, each after its name."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.rest = Path(folder, REST)
+        self.texts = _texts(Path(folder, FIRST))
+        compiled = Path(folder, CODE)
+        self.codes: dict[str, bytes] = (
+            marshal.loads(compiled.read_bytes()) if compiled.exists() else {}
+        )
+        self.names = {*self.texts.pop("").split(), *self.texts, *self.codes}
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return where a module of the package lies; None for what is not here."""
+        file = self._file_of(name)
+        if file not in self.names:
+            return None
+        inside = [f"{self.folder}/{file.removesuffix('/__init__.py')}"]
+        return spec_from_file_location(
+            name,
+            f"{self.folder}/{file}",
+            loader=self,
+            submodule_search_locations=inside if self.is_package(name) else None,
+        )
+
+    def is_package(self, fullname: str) -> bool:
+        """Tell whether a module has modules of its own."""
+        return self._file_of(fullname).endswith("/__init__.py")
+
+    def get_filename(self, fullname: str) -> str:
+        """Return the path that tracebacks show."""
+        return f"{self.folder}/{self._file_of(fullname)}"
+
+    def get_source(self, fullname: str) -> str | None:
+        """Return the text of a module; None where there is only its bytecode."""
+        file = self._file_of(fullname)
+        return None if file in self.codes else self._text(file)
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """Return the bytecode of a module."""
+        code = self.codes.get(self._file_of(fullname))
+        return marshal.loads(code) if code else super().get_code(fullname)
+
+    def get_data(self, path: str) -> bytes:
+        """Return the content of a data file of the package."""
+        return self._text(path.removeprefix(f"{self.folder}/")).encode()
+
+    def fetch_soon(self) -> None:
+        """Fetch the second wheel once the page has had time to start."""
+        self._fetching = asyncio.ensure_future(self._fetch())
+
+    async def _fetch(self) -> None:
+        await asyncio.sleep(PATIENCE)
+        if not self.rest.exists():
+            from js import fetch  # type: ignore[import-not-found]
+            from pyodide.ffi import JsException  # type: ignore[import-not-found]
+
+            # Where this fails, the wheel is asked for again when it is needed.
+            with contextlib.suppress(LookupError, JsException):
+                answer = await fetch(_address())
+                if answer.ok:
+                    self._unpack((await answer.arrayBuffer()).to_bytes())
+
+    def _text(self, file: str) -> str:
+        if file not in self.texts:
+            if not self.rest.exists():
+                self._fetch_at_once(file)
+            self.texts |= _texts(self.rest)
+        return self.texts[file]
+
+    def _fetch_at_once(self, file: str) -> None:
+        from pyodide.ffi import JsException  # type: ignore[import-not-found]
+
+        try:
+            from js import XMLHttpRequest  # type: ignore[import-not-found]
+
+            request: Any = XMLHttpRequest.new()
+            request.open("GET", _address(), False)
+            # Bytes by way of characters: the only way that a page has when it must wait.
+            request.overrideMimeType("text/plain; charset=x-user-defined")
+            request.send()
+            content = bytes(ord(character) & 255 for character in request.responseText)
+            found = request.status == 200
+        except (ImportError, LookupError, JsException) as error:
+            found, content, cause = False, b"", error
+        else:
+            cause = None
+        if not found:
+            raise ImportError(
+                f"{PACKAGE}/{file} lies in a second wheel, which cannot be fetched now: load it "
+                f'with the first one, `await pyodide.loadPackage("{REST_PACKAGE}")`'
+            ) from cause
+        self._unpack(content)
+
+    def _unpack(self, wheel: bytes) -> None:
+        with ZipFile(BytesIO(wheel)) as archive:
+            self.rest.write_bytes(archive.read(f"{PACKAGE}/{REST}"))
+
+    def _file_of(self, name: str) -> str:
+        package, _, module = name.partition(".")
+        place = module.replace(".", "/")
+        init = f"{place}/__init__.py"
+        return "" if package != PACKAGE else init if init in self.names else f"{place}.py"
+
+
+def _texts(path: Path) -> dict[str, str]:
+    parts = path.read_text(encoding="utf-8").split("\0")
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def _address() -> str:
+    """Return where the second wheel lies: where Pyodide's lock file says."""
+    import pyodide_js  # type: ignore[import-not-found]
+
+    packages: dict[str, Any] = pyodide_js.lockfile.packages.to_py()
+    file = packages[REST_PACKAGE]["file_name"]
+    base = pyodide_js.lockfileBaseUrl or ""
+    return file if "://" in file else f"{base.rstrip('/')}/{file}"
+
+
+def install(folder: str) -> None:
+    """Let Python find the modules whose texts lie in a folder, and fetch the others soon."""
+    modules = Modules(folder)
+    sys.meta_path.insert(0, modules)
+    modules.fetch_soon()

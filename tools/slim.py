@@ -1,0 +1,152 @@
+"""Takes from Python modules what only readers and type checkers need.
+
+Docstrings, comments, annotations, casts and imports for types alone go, and local names become
+short. The names of modules, classes, functions, arguments and attributes stay, so that a traceback
+still tells what failed, and everything can be imported from where it was.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+SPEAKING = ("ClassVar", "KW_ONLY", "InitVar", "Required", "NotRequired")
+"""What annotations say to dataclasses and typed dicts; what else they say matters to none."""
+
+Anything = TypeVar("Anything", bound=ast.AST)
+Function = TypeVar("Function", ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def slimmed(modules: Mapping[str, str]) -> dict[str, str]:
+    """Return the sources of a package's modules, by file as given, without what readers need.
+
+    >>> slimmed({"p/a.py": '"Doc."\\ndef double(number: int) -> int: return number * 2  # twice'})
+    {'p/a.py': 'def double(number):return number*2'}
+    """
+    trees = {file: _untyped(ast.parse(source)) for file, source in modules.items()}
+    wanted = {
+        (node.module, alias.name)
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    for file, tree in trees.items():
+        if not file.endswith("__init__.py"):
+            _drop_imports(tree, file.removesuffix(".py").replace("/", "."), wanted)
+    return {file: _minified(ast.unparse(tree)) for file, tree in trees.items()}
+
+
+def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """Return what is run with a module: every node below one that no function holds."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from outside_functions(child)
+
+
+class _Untyped(ast.NodeTransformer):
+    """Removes what exists for type checkers."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        # The one feature in use keeps annotations as texts, and there are none any more.
+        return None if node.module == "__future__" else node
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        typing = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return node.orelse if typing else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        casts = isinstance(node.func, ast.Name) and node.func.id == "cast"
+        return node.args[1] if casts else node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._without_annotations(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return self._without_annotations(node)
+
+    def _without_annotations(self, node: Function) -> Function:
+        self.generic_visit(node)
+        node.returns = None
+        given = node.args
+        for each in (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg):
+            if each is not None:
+                each.annotation = None
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        for each in node.body:
+            # Dataclasses and named tuples take their fields from them.
+            if isinstance(each, ast.AnnAssign) and not _speaks(each.annotation):
+                each.annotation = ast.Constant(0)
+        self.generic_visit(node)
+        if any("dataclass" in ast.unparse(each) for each in node.decorator_list):
+            # A dataclass without it makes one from its signature, which takes as long as the rest.
+            node.body.append(ast.parse('__doc__="."').body[0])
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        self.generic_visit(node)
+        if isinstance(node.annotation, ast.Constant) or _speaks(node.annotation):
+            return node
+        if node.value is None:
+            return None
+        return ast.Assign(targets=[node.target], value=node.value)
+
+
+def _speaks(annotation: ast.expr) -> bool:
+    return any(getattr(node, "id", "") in SPEAKING for node in ast.walk(annotation))
+
+
+def _untyped(tree: Anything) -> Anything:
+    _Untyped().visit(tree)
+    for node in ast.walk(tree):
+        if getattr(node, "body", None) == []:
+            node.body = [ast.Pass()]  # type: ignore[attr-defined]
+    return ast.fix_missing_locations(tree)
+
+
+def _drop_imports(tree: ast.Module, module: str, wanted: set[tuple[str | None, str]]) -> None:
+    """Remove the imports of names that neither a module nor those that import from it use."""
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    for block in _blocks(tree):
+        for node in list(block):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                node.names = [
+                    alias
+                    for alias in node.names
+                    if (alias.asname or alias.name.partition(".")[0]) in used
+                    or (module, alias.asname or alias.name) in wanted
+                ]
+                if not node.names:
+                    block.remove(node)
+        if not block:
+            block.append(ast.Pass())
+
+
+def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list) and block:
+                yield block
+
+
+def _minified(source: str) -> str:
+    import python_minifier
+
+    return python_minifier.minify(
+        source,
+        remove_annotations=False,
+        remove_literal_statements=True,
+        combine_imports=False,
+        hoist_literals=False,
+        rename_locals=True,
+        rename_globals=False,
+        remove_pass=False,
+        remove_asserts=False,
+    )

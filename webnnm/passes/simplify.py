@@ -1,0 +1,99 @@
+"""Operators without effect go, and chains of the same operator become one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import rewrite
+from webnnm.passes.turned import reshaped
+
+MOST_COMPARED = 64
+"""Constants of up to so many elements are looked at."""
+
+
+def simplified(graph: Graph) -> Graph:
+    """Return the graph without identities, and with one reshape where there were several.
+
+    >>> b = GraphBuilder()
+    >>> x = b.input("x", "float32", [2, 3])
+    >>> y = b.relu(b.cast(b.reshape(b.reshape(x, new_shape=[6]), new_shape=[2, 3]), type="float32"))
+    >>> [type(node).__name__ for node in simplified(b.build({"y": y * 1 + 0})).nodes()]
+    ['InputNode', 'OperatorNode']
+    """
+    return rewrite(graph, _rule)
+
+
+def _rule(b: GraphBuilder, node: Node) -> Operand | None:
+    rule = _RULES.get(node.operator.name) if isinstance(node, OperatorNode) else None
+    if rule is None or not isinstance(node, OperatorNode):
+        return None
+    found = rule(node)
+    # Broadcasting against what goes may have changed the shape.
+    return found if found is not None and found.type == node.types[0] else None
+
+
+def _first(node: OperatorNode) -> Operand | None:
+    """Return the operand: where it has the type of the result, the operator does nothing."""
+    return node.operands[0]
+
+
+def _alone(node: OperatorNode) -> Operand | None:
+    return node.operands[0] if len(node.operands) == 1 else None
+
+
+def _reshape(node: OperatorNode) -> Operand | None:
+    (x,) = node.operands
+    assert x is not None
+    source, shape = x, node.types[0].shape
+    while (inner := _of(source, "reshape")) is not None:
+        source = inner
+    if source is x and x.shape != shape and not isinstance(x.node, ConstantNode):
+        return None
+    return reshaped(source, shape)
+
+
+def _neg(node: OperatorNode) -> Operand | None:
+    (x,) = node.operands
+    return x and _of(x, "neg")
+
+
+def _of(x: Operand, name: str) -> Operand | None:
+    """Return what an operator of this name was applied to, None if `x` is no result of one."""
+    node = x.node
+    return (
+        node.operands[0] if isinstance(node, OperatorNode) and node.operator.name == name else None
+    )
+
+
+def _neutral(number: float, *, both: bool) -> Callable[[OperatorNode], Operand | None]:
+    """Drop an operand that is this number everywhere: the second one, or either of them."""
+
+    def found(node: OperatorNode) -> Operand | None:
+        x, z = node.operands
+        if _is(z, number):
+            return x
+        return z if both and _is(x, number) else None
+
+    return found
+
+
+def _is(x: Operand | None, number: float) -> bool:
+    array = getattr(x and x.node, "array", None)
+    if array is None or array.data.nbytes > 4 * MOST_COMPARED:
+        return False
+    return all(value == number for value in array.values())
+
+
+_RULES: dict[str, Callable[[OperatorNode], Operand | None]] = {
+    **dict.fromkeys(("cast", "expand", "identity", "pad", "slice", "tile"), _first),
+    "add": _neutral(0, both=True),
+    "concat": _alone,
+    "div": _neutral(1, both=False),
+    "mul": _neutral(1, both=True),
+    "neg": _neg,
+    "pow": _neutral(1, both=False),
+    "reshape": _reshape,
+    "sub": _neutral(0, both=False),
+}
