@@ -240,6 +240,7 @@ class ResidentTraining:
             self._settled = True
             await self._unroll(1)
             return
+        self._seconds_before = math.inf
         wanted = pace.micro_steps(
             present=self.micro_steps,
             epoch=self.data.steps,
@@ -248,8 +249,7 @@ class ResidentTraining:
             device_build=device.executable.build_seconds,
             build=device.build_seconds,
         )
-        self._settled = wanted == self.micro_steps
-        if not self._settled:
+        if wanted != self.micro_steps:
             self._seconds_before = pace.step_seconds
             await self._unroll(wanted)
             pace.restart()

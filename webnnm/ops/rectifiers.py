@@ -20,9 +20,7 @@ def _leaky_relu(b: Builder, x: Tensor, *, alpha: float) -> Tensor:
     return b.where(b.greater(x, scalar_like(b, 0, x)), x, x * alpha)
 
 
-def _leaky_gradient(
-    b: Builder, g: Tensor, _y: Tensor, x: Tensor, *, alpha: float
-) -> list[Tensor]:
+def _leaky_gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, *, alpha: float) -> list[Tensor]:
     above = positive(b, x)
     return [g * (above + (alpha - above * alpha))]
 
