@@ -229,3 +229,4 @@ if in_worker:
 else:
     import trainer
 page.ready()
+await trainer.prepare()

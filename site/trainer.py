@@ -7,7 +7,7 @@ import json
 
 from webnnm import IrisDataset, NNModel, WebNNMError
 
-__export__ = ["classify", "pause", "resume", "stop", "train"]
+__export__ = ["classify", "pause", "prepare", "resume", "stop", "train"]
 
 SPLITS = {False: (0.7, 0, 0.3), True: (0.7, 0.15, 0.15)}
 model = dataset = training = None
@@ -81,6 +81,14 @@ def review_of(history):
             if value not in (None, []) and name in origins and name != "progress"
         ],
     }
+
+
+async def prepare():
+    """Import what the first training takes, before anybody waits for it."""
+    import webnnm.backends.webnn
+    import webnnm.reviewing
+    import webnnm.session
+    import webnnm.testing  # noqa: F401
 
 
 async def train(request):

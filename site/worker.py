@@ -55,3 +55,4 @@ channel = window.BroadcastChannel.new(CHANNEL)
 channel.onmessage = ffi.create_proxy(hear)
 trainer = await workers["trainer"]
 ready()
+await trainer.prepare()

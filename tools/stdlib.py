@@ -35,7 +35,7 @@ const [core, names, folder] = JSON.parse(process.argv[1]);
 import contextlib, importlib, importlib.util, marshal, sys, zipfile
 
 for name in names:
-    with contextlib.suppress(ImportError):
+    with contextlib.suppress(ImportError):  # most are names in modules
         importlib.import_module(name)
 origins = [getattr(module.__spec__, "origin", None) for module in [*sys.modules.values()]]
 PLACE = "/lib/python314.zip/"
@@ -74,7 +74,7 @@ def imported() -> list[str]:
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
-                names.add(node.module)
+                names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     # The command line is on no page.
     return sorted(
         name

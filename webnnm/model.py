@@ -10,43 +10,29 @@ from typing import TYPE_CHECKING, Any, Self
 from webnnm.backends.base import Backend
 from webnnm.backends.selection import backend as open_backend
 from webnnm.binding import DataBinding, bind
-from webnnm.compilation import Compilation
-from webnnm.context import InferenceContext
 from webnnm.creation import create_settings, model_text
 from webnnm.data.standardize import Standardization
 from webnnm.description import Described
 from webnnm.dtypes import DataType
 from webnnm.errors import DataError
-from webnnm.evaluation import TestResult
-from webnnm.formats.atomic import write_atomically
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.vertices import Network
 from webnnm.notation import parse
-from webnnm.objectives import Objective, objectives
 from webnnm.parameters import ParameterStore
-from webnnm.prediction import PREDICTION_BATCH, Predictor
-from webnnm.reviewing import Reviewer
-from webnnm.session import Training
-from webnnm.snapshot import (
-    MODEL,
-    check,
-    is_snapshot,
-    opened,
-    parameters,
-    restore,
-    snapshot,
-    verified,
-)
-from webnnm.testing import tested
-from webnnm.training.forward import OutputLoss
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
 
 if TYPE_CHECKING:
+    from webnnm.compilation import Compilation
+    from webnnm.context import InferenceContext
     from webnnm.data.protocol import AnyDataset
+    from webnnm.evaluation import TestResult
     from webnnm.expert.finding import Finding
     from webnnm.expert.profile import Profile
+    from webnnm.objectives import Objective
     from webnnm.scout import Scouting
+    from webnnm.session import Training
+    from webnnm.training.forward import OutputLoss
 
 Log = Callable[[str], None]
 
@@ -77,6 +63,9 @@ class NNModel(Described):
     """
 
     def __init__(self, network: Network, backend: Backend, *, seed: int, log: Log) -> None:
+        from webnnm.prediction import Predictor
+        from webnnm.reviewing import Reviewer
+
         self.network = network
         self.backend = backend
         self.parameters = ParameterStore(network, backend)
@@ -189,6 +178,9 @@ class NNModel(Described):
         `dtype="float16"` stores float32 parameters in half of the bytes. Raises `DataError`
         NNM704 for another type, NNM807 where writing fails.
         """
+        from webnnm.formats.atomic import write_atomically
+        from webnnm.snapshot import snapshot
+
         with self.busy():
             parts = snapshot(self, dtype)
             return b"".join(parts) if path is None else write_atomically(path, parts)
@@ -199,6 +191,8 @@ class NNModel(Described):
 
         Raises `DataError` NNM801 … NNM806 for a file that is damaged or no snapshot, NNM715.
         """
+        from webnnm.snapshot import MODEL, opened, restore, verified
+
         file = verified(opened(source))
         model = await cls.create(source=file.metadata[MODEL], **settings)
         try:
@@ -215,13 +209,9 @@ class NNModel(Described):
         `DataError` NNM801 … NNM803 for a damaged file, NNM805, NNM806 for parameters that
         do not fit; then nothing is taken.
         """
-        file = opened(source)
-        if is_snapshot(file):
-            verified(file)
-        given = parameters(file)
-        if strict:
-            check(given, self)
-        return self.take_parameters(given)
+        from webnnm.snapshot import parameters_for
+
+        return self.take_parameters(parameters_for(self, source, strict=strict))
 
     # Inference.
 
@@ -229,6 +219,8 @@ class NNModel(Described):
         self, batch_size: int = 1, sequence_length: int | Mapping[str, int] | None = None
     ) -> InferenceContext:
         """Return a context for inference with a batch of this size."""
+        from webnnm.context import InferenceContext
+
         context = InferenceContext(
             self.network,
             self.backend,
@@ -269,7 +261,7 @@ class NNModel(Described):
 
         Raises `DataError` NNM702, NNM710, NNM711 for data that do not fit.
         """
-        size = batch_size or self.batch_size or PREDICTION_BATCH
+        size = batch_size or self.batch_size
         return await self._predictor.predict(data, size, raw=raw)
 
     # Training and testing.
@@ -293,6 +285,8 @@ class NNModel(Described):
         Raises `DataError` NNM703 for an unknown name, NNM704 for a value out of range, NNM714
         without a dataset; when awaited also NNM605, NNM606, NNM708, and `ContextLost`.
         """
+        from webnnm.session import Training
+
         given = {**(hyperparameters or {}), **keywords}
         return Training(self, written(given), self._resolved(given))
 
@@ -334,6 +328,8 @@ class NNModel(Described):
 
         Raises `DataError` NNM705 for an empty or unknown subset.
         """
+        from webnnm.testing import tested
+
         self.binding()
         with self.busy():
             return await tested(self, subset)
@@ -359,6 +355,8 @@ class NNModel(Described):
         Raises `DataError` or `ModelError` NNM604, NNM706 for a loss that is impossible.
         """
         if self._objectives is None:
+            from webnnm.objectives import objectives
+
             self._objectives = objectives(self.network, self.sequence, self._binding)
         return self._objectives
 

@@ -38,7 +38,7 @@ class Predictor:
             old.close()
         self._kept[context.batch_size] = context
 
-    async def predict(self, data: Any, batch_size: int, *, raw: bool = False) -> Any:
+    async def predict(self, data: Any, batch_size: int | None, *, raw: bool = False) -> Any:
         """Return the outputs: array in, array out; dict in, dict out.
 
         An output whose rows have different lengths is a list of arrays. Raises `DataError` NNM702
@@ -57,7 +57,8 @@ class Predictor:
             rows.add(inputs[block], values, None if raw else inputs[block].dtype)
         # Calls at the same time share the context: one after the other.
         async with self._turn:
-            results = await self._computed(rows, min(batch_size, rows.count), raw)
+            size = min(batch_size or PREDICTION_BATCH, rows.count)
+            results = await self._computed(rows, size, raw)
         return results if several else results[self._network.outputs[0].name]
 
     async def _computed(self, rows: _Rows, size: int, raw: bool) -> dict[str, Any]:

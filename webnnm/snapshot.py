@@ -15,7 +15,7 @@ from webnnm.arrays import HostArray
 from webnnm.data.standardize import SCALES, Standardization
 from webnnm.dtypes import DataType
 from webnnm.errors import DataError, suggestion
-from webnnm.formats.safetensors import File, StoredTensor, chunks, header, invalid, read
+from webnnm.formats.safetensors import File, StoredTensor, chunks, header, invalid, parsed, read
 from webnnm.shapes import show
 
 if TYPE_CHECKING:
@@ -110,6 +110,17 @@ def parameters(file: File) -> dict[str, HostArray]:
         if f"{prefix}/" in (PARAMETER, STATE):
             found[rest] = _unpacked(name, tensor, packed)
     return found or {name: tensor.array() for name, tensor in file.tensors.items()}
+
+
+def parameters_for(model: NNModel, source: Any, *, strict: bool) -> dict[str, HostArray]:
+    """Return the parameters in a file or bytes; where `strict`, they are just those of a model."""
+    file = opened(source)
+    if is_snapshot(file):
+        verified(file)
+    given = parameters(file)
+    if strict:
+        check(given, model)
+    return given
 
 
 def opened(source: Any) -> File:
@@ -214,8 +225,8 @@ def _step(file: File) -> int:
 def _metadata(file: File, key: str) -> dict[str, Any]:
     """Return structured metadata; empty where there are none."""
     try:
-        found = json.loads(file.metadata.get(KEY + key, "{}"))
-    except (ValueError, RecursionError) as error:
+        found = parsed(file.metadata.get(KEY + key, "{}"))
+    except ValueError as error:
         raise invalid(f"its metadata {key} are no JSON: {error}") from error
     if not isinstance(found, dict):
         raise invalid(f"its metadata {key} are no JSON object")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import pytest
@@ -13,6 +14,9 @@ from webnnm.history import EpochRecord, History
 from webnnm.pace import Pace
 
 np = pytest.importorskip("numpy")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "emscripten", reason="minutes inside a page, which has tests of its own"
+)
 
 SOURCE = """
 m:input shape=[2]; m:output shape=[1]; m:loss MSE;

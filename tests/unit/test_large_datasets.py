@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 from webnnm import Dataset, History, NNModel
 
 np = pytest.importorskip("numpy")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "emscripten", reason="minutes inside a page, which has tests of its own"
+)
 
 SOURCE = """
 m:input shape=[3]; m:output shape=[2];

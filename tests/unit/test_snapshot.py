@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,7 @@ async def test_wrong_snapshots_are_named() -> None:
     assert (await load(signed(data))).step > 0, "signing itself is right"
 
 
+@pytest.mark.skipif(sys.platform == "emscripten", reason="a minute inside a page")
 async def test_ten_thousand_damaged_files_raise_nothing_else() -> None:
     data = await (await trained()).save()
     model = await create(seed=3)

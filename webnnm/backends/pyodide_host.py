@@ -11,7 +11,7 @@ import sys
 from array import array
 from collections.abc import Awaitable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module, invalidate_caches, resources
+from importlib import import_module, invalidate_caches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -240,9 +240,10 @@ def _registered() -> BridgeModule | None:
 
 async def _imported() -> BridgeModule:
     """Import the text of the bridge as a module, by way of a blob."""
-    packed = resources.files("webnnm") / "_bridge" / "bridge.js"
+    package = Path(__file__).resolve().parents[1]
+    packed = package / "_bridge" / "bridge.js"
     # In a checkout the file lies beside the package; only wheels carry it inside.
-    checkout = Path(__file__).resolve().parents[2] / "js_bridge" / "bridge.js"
+    checkout = package.parent / "js_bridge" / "bridge.js"
     text = (packed if packed.is_file() else checkout).read_text(encoding="utf-8")
     js: Any = import_module("js")
     parts = import_module("pyodide.ffi").to_js([text])

@@ -7,6 +7,7 @@ the tensors without gaps (https://huggingface.co/docs/safetensors).
 from __future__ import annotations
 
 import json
+import re
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,11 @@ MOST_HEADER_BYTES = 100_000_000
 """Longer headers are refused (spec I)."""
 MOST_DIMENSIONS = 64
 """More dimensions than any tensor has: such a header is nonsense."""
+
+MOST_NESTED = 16
+"""Brackets within brackets at most; headers have three."""
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]')
+"""Texts, so that brackets within them do not count, and brackets."""
 
 CODES: Mapping[DataType, str] = {
     "float32": "F32",
@@ -186,12 +192,26 @@ def _header(view: memoryview[int]) -> tuple[dict[str, Any], int]:
             hint=_AGAIN,
         )
     try:
-        content = json.loads(bytes(view[8 : 8 + length]), object_pairs_hook=_distinct)
-    except (ValueError, RecursionError) as error:
+        content = parsed(bytes(view[8 : 8 + length]).decode())
+    except ValueError as error:
         raise invalid(f"its header is no JSON: {error}") from error
     if not isinstance(content, dict):
         raise invalid("its header is no JSON object")
     return cast("dict[str, Any]", content), 8 + length
+
+
+def parsed(text: str) -> Any:
+    """Return what a JSON text says; raises `ValueError` where it is none, or nested too deeply.
+
+    >>> parsed('{"a": [1]}')
+    {'a': [1]}
+    """
+    depth = 0
+    for bracket in _BRACKETS.findall(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(bracket, 0)
+        if depth > MOST_NESTED:  # which would exhaust the stack of a page, and end its Python
+            raise ValueError("it is nested too deeply")
+    return json.loads(text, object_pairs_hook=_distinct)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

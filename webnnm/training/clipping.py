@@ -19,7 +19,11 @@ SMALLEST_NORM = 1e-3
 
 
 def global_norm(b: GraphBuilder, gradients: Sequence[Operand]) -> Operand:
-    """Return G = √ΣΣ g² over all gradients."""
+    """Return G = √ΣΣ g² over all gradients.
+
+    G is infinite from gradients of 1.8e19 on, whose squares float32 cannot hold; a training of
+    such gradients is lost, and scaling them first would cost every step a pass over all of them.
+    """
     squares = [b.reduce_sum_square(g, axes=range(g.rank)) if g.rank else g * g for g in gradients]
     total = squares[0]
     for square in squares[1:]:

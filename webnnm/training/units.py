@@ -13,7 +13,7 @@ def unit_axes(parameter: ParameterVertex) -> tuple[int, ...]:
 
     Of a product `[in, out]` it is the columns, of a convolution the channels that go out. A row of
     a recurrent weight is what enters one unit of one gate, whatever the order of the gates; there
-    is one in every direction. Spec E.6.
+    is one in every direction, and a recurrent bias is one there. Spec E.6.
     """
     rank = parameter.features[0].rank or 0
     if rank < 2:
@@ -22,7 +22,7 @@ def unit_axes(parameter: ParameterVertex) -> tuple[int, ...]:
     layout = options.get("filter_layout")
     if isinstance(layout, str) and "o" in layout and len(layout) == rank:
         return (layout.index("o"),)
-    turned = parameter.role == "recurrent" or options.get("b_transpose")
+    turned = _of_recurrence(parameter) or options.get("b_transpose")
     inner = rank - 1 if turned else rank - 2
     return tuple(axis for axis in range(rank) if axis != inner)
 
@@ -37,8 +37,8 @@ def clipped_units(network: Network) -> dict[str, tuple[int, ...]]:
     >>> clipped_units(elaborate(parse(text)))
     {'w1': (1,), 'b1': ()}
 
-    Weights are, and every vector and scalar as a whole; what stands before a head is exempt
-    (spec E.6).
+    Weights are, and every vector and scalar as a whole, of recurrent biases one for every
+    direction; what stands before a head is exempt (spec E.6).
     """
     exempt = before_heads(network)
     return {
@@ -46,8 +46,15 @@ def clipped_units(network: Network) -> dict[str, tuple[int, ...]]:
         for p in network.parameters
         if p.trainable
         and p.name not in exempt
-        and (p.role in HEAVY or (p.features[0].rank or 0) < 2)
+        and (p.role in HEAVY or (p.features[0].rank or 0) < 2 or _of_recurrence(p))
     }
+
+
+def _of_recurrence(parameter: ParameterVertex) -> bool:
+    """Tell whether a parameter belongs to a recurrent layer."""
+    layer = parameter.user
+    sources = () if layer is None else [source.vertex for source in layer.sources()]
+    return any(isinstance(s, ParameterVertex) and s.role == "recurrent" for s in sources)
 
 
 def before_heads(network: Network) -> set[str]:

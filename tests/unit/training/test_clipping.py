@@ -123,6 +123,14 @@ def test_norm_over_all_gradients() -> None:
     assert found["norm"] == pytest.approx(math.sqrt(1 + 4 + 9 + 16 + 25 + 36 + 49))
 
 
+@pytest.mark.parametrize(("size", "finite"), [(1.8e19, True), (1.9e19, False)])
+def test_how_large_a_norm_can_be(size: float, finite: bool) -> None:
+    def make(b: GraphBuilder) -> dict[str, Any]:
+        return {"norm": global_norm(b, [b.input("a", "float32", [2])])}
+
+    assert math.isfinite(run(built(make), {"a": [size, 0]})["norm"]) is finite
+
+
 @pytest.mark.parametrize("scaling", ["off", "on"])
 async def test_training_clips_as_written(scaling: str) -> None:
     """36 batches of one row; S leaves the statistics alone, since G is taken after unscaling."""

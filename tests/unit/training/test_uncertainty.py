@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 
@@ -158,6 +159,7 @@ async def relative_errors(
     return {n: result.losses[n] / np.var(np.array(v.tolist())) for n, v in targets.items()}
 
 
+@pytest.mark.skipif(sys.platform == "emscripten", reason="minutes inside a page")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("optimizer", "lr", "share"),

@@ -94,3 +94,11 @@ def test_weights_and_vectors_before_the_last_weights_are_clipped() -> None:
     assert found["w1"] == (1,)
     assert found["b1"] == ()
     assert not {"w2", "w3", "b2"} & found.keys()
+
+
+@pytest.mark.parametrize("layer", ["lstm(w, r, b, c, direction=both)", "gru(w, r, b, c)"])
+def test_biases_of_recurrent_layers_are_clipped_by_direction(layer: str) -> None:
+    text = f"m:input shape=[5] sequence=true; m:output shape=[3]; m:layers {layer}, matmul(v);"
+    text = text.replace(", c", ", c, hiddenSize=4")
+    found = clipped_units(network(text))
+    assert {name: found[name] for name in ("b1", "c1")} == {"b1": (0,), "c1": (0,)}

@@ -1,0 +1,167 @@
+"""What pages load of webnnm, and when: the first wheel, the second one, modules without files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.harness import PyodidePage, PythonError, open_pyodide
+from tools import page_wheel
+from tools.measure import LARGEST_WHEEL_KB
+from tools.page_modules import PATIENCE
+
+REST = "**/webnnm_rest-*.whl"
+TRAIN = """
+from webnnm import IrisDataset, NNModel
+SOURCE = '''
+model:input shape=[4]; model:output shape=[3];
+model:layers dense(shape=[3], activation=relu), dense(shape=[3], activation=softmax);
+dense:layers matmul(w), add(b), activation();
+'''
+iris = await IrisDataset.create(standardize=True)
+async with await NNModel.create(source=SOURCE, dataset=iris, log=lambda _: None) as model:
+    await model.train(epochs=20)
+    result = await model.test()
+    await model.predict([[1, 2, 3, 4]])
+result.samples
+"""
+RARE = "from webnnm.ops import lstm\nlstm.__file__.rpartition('/')[2]"
+TREE = """
+import importlib, pkgutil, sys
+(modules,) = (each for each in sys.meta_path if type(each).__name__ == "Modules")
+names = sorted(name for name in modules.names if name.endswith(".py"))
+dotted = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in names]
+"""
+
+
+@pytest.fixture
+async def fresh(launch: Any, site_url: str) -> Any:
+    """A page that just started Pyodide, with what it asks for from then on."""
+    page = await open_pyodide(await launch("webnn"), site_url)
+    asked: list[str] = []
+    page.page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    yield page, asked
+    await page.page.context.close()
+
+
+def test_the_first_wheel_is_small() -> None:
+    assert page_wheel.current().first.stat().st_size < LARGEST_WHEEL_KB * 1000
+
+
+async def test_a_first_training_needs_the_first_wheel_alone(
+    fresh: tuple[PyodidePage, list[str]],
+) -> None:
+    page, _ = fresh
+    await page.page.context.route(REST, lambda route: route.abort())
+    assert await page.run_python(TRAIN) == 45
+
+
+async def test_the_second_wheel_is_waited_for_when_it_is_needed_at_once(
+    fresh: tuple[PyodidePage, list[str]],
+) -> None:
+    page, asked = fresh
+    assert await page.run_python("import webnnm\n" + RARE) == "lstm.py"
+    assert [name for name in asked if name.startswith("webnnm")] == [page_wheel.current().rest.name]
+
+
+async def test_the_second_wheel_comes_by_itself(fresh: tuple[PyodidePage, list[str]]) -> None:
+    """Then nothing is missing when the network goes, and nothing is asked for twice."""
+    page, asked = fresh
+    await page.run_python("import webnnm")
+    assert not asked
+    await page.run_python(f"import asyncio\nawait asyncio.sleep({PATIENCE} + 1)")
+    await page.page.context.set_offline(True)
+    assert await page.run_python(RARE) == "lstm.py"
+    assert asked == [page_wheel.current().rest.name]
+
+
+async def test_the_second_wheel_is_loaded_like_any_other(
+    fresh: tuple[PyodidePage, list[str]],
+) -> None:
+    page, asked = fresh
+    await page.run_python("import pyodide_js\nawait pyodide_js.loadPackage('webnnm-rest')\nNone")
+    asked.clear()
+    assert await page.run_python("import webnnm\n" + RARE) == "lstm.py"
+    assert not asked
+
+
+async def test_an_error_says_what_to_do_without_the_second_wheel(
+    fresh: tuple[PyodidePage, list[str]],
+) -> None:
+    page, _ = fresh
+    await page.page.context.set_offline(True)
+    with pytest.raises(PythonError, match=r'webnnm/ops/lstm.py .*loadPackage."webnnm-rest"'):
+        await page.run_python("import webnnm\n" + RARE)
+    await page.page.context.set_offline(False)
+    assert await page.run_python(RARE) == "lstm.py"
+
+
+async def test_every_module_can_be_imported(fresh: tuple[PyodidePage, list[str]]) -> None:
+    page, _ = fresh
+    program = "import webnnm\n" + TREE + "[importlib.import_module(f'webnnm.{d}').__name__ "
+    found = await page.run_python(program + "for d in dotted]")
+    assert len(found) > 200
+
+
+async def test_operators_are_found_one_by_one(fresh: tuple[PyodidePage, list[str]]) -> None:
+    """An operator that is used imports its own module, a word that nobody knows imports all."""
+    page, _ = fresh
+    program = """
+import sys
+from webnnm import GraphBuilder, WebNNMError, ops
+count = lambda: sum(name.startswith("webnnm.ops.") for name in sys.modules)
+b = GraphBuilder()
+x = b.input("x", "float32", [2])
+before = count()
+x.relu()
+after = count()
+try:
+    x.rellu()
+except AttributeError as error:
+    text = str(error)
+[before, after, count(), len(ops.registry()), text]
+"""
+    before, after, everything, operators, text = await page.run_python(program)
+    assert after <= before + 5
+    assert everything > 60 > after
+    assert operators > 100
+    assert "relu" in text
+
+
+async def test_tracebacks_and_inspection_show_the_text(
+    fresh: tuple[PyodidePage, list[str]],
+) -> None:
+    page, _ = fresh
+    program = """
+import inspect, traceback
+from webnnm import WebNNMError, ops, parse
+try:
+    parse("model:layers dense(;")
+except WebNNMError as error:
+    text = "".join(traceback.format_exception(error))
+[text, inspect.getsource(ops.lookup)]
+"""
+    text, source = await page.run_python(program)
+    assert 'webnnm/notation/cursor.py", line' in text
+    assert "raise NotationError(" in text
+    assert source.startswith("def lookup(word):")
+
+
+@pytest.mark.projects("worker")
+async def test_a_worker_waits_for_the_second_wheel_too(page: Any, site_url: str) -> None:
+    """Workers start from blobs, and have addresses of their own."""
+    await page.goto(f"{site_url}/tests/empty.html")
+    program = """
+    ([index, code]) => new Promise((resolve, reject) => {
+      const source = `import { loadPyodide } from "${index}/pyodide.mjs";
+        const pyodide = await loadPyodide({ indexURL: "${index}", packages: ["webnnm"] });
+        postMessage(pyodide.runPython(${JSON.stringify(code)}));`;
+      const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+      const worker = new Worker(url, { type: "module" });
+      worker.onmessage = ({ data }) => resolve(data);
+      worker.onerror = (event) => reject(event.message);
+    })
+    """
+    arguments = [f"{site_url}/vendor/pyodide", "import webnnm\n" + RARE]
+    assert await page.evaluate(program, arguments) == "lstm.py"
