@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import sys
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,6 +26,9 @@ from webnnm.graph.rewrite import inlined
 from webnnm.ops.operator import TensorType
 from webnnm.shapes import count
 
+IN_PAGE = sys.platform == "emscripten"
+TURN, PAUSE = 0.04, 0.005
+"""Seconds of computing and of rest in a page: without a rest it neither draws nor hears clicks."""
 STEPS_BETWEEN_YIELDS = 16
 
 
@@ -121,6 +126,7 @@ class ReferenceBackend(Backend):
         self._tensors: dict[_Held, int] = {}
         self._graphs: set[_Held] = set()
         self._closed = False
+        self._rested = 0.0
 
     async def compile(
         self, graph: Graph, *, times: int = 1, constants: Binding | None = None
@@ -186,7 +192,10 @@ class ReferenceBackend(Backend):
         """Run steps one after the other, letting other tasks in now and then."""
         for step in range(first, first + count):
             self.dispatch(executable, *banks[step % 2])
-            if step % STEPS_BETWEEN_YIELDS == 0:
+            if IN_PAGE and time.perf_counter() - self._rested > TURN:
+                await asyncio.sleep(PAUSE)
+                self._rested = time.perf_counter()
+            elif step % STEPS_BETWEEN_YIELDS == 0:
                 await asyncio.sleep(0)
         return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
 
