@@ -21,7 +21,7 @@ APART = 1e-3
 LONGEST_STEP = 20_000.0
 """Milliseconds: a backend of TensorFlow.js that takes longer for a step is left out."""
 HOPELESS = 3.0
-"""A variant that takes so many times as long as the best one is not measured any more."""
+"""A backend that takes so many times as long as the best one is not measured any more."""
 THREADS = (1, 2)
 """Of PyTorch: the better one counts."""
 
@@ -94,14 +94,13 @@ async def measure(
     firsts["torch"] = await contest.torch.ask("epoch")
     same({name: [loss] for name, loss in firsts.items()}, f"{workload.name}, mean of an epoch")
     step = (await contest.call("webnn", "train", 2))["step"]
-    epochs = max(4, min(1000, round(1e3 * seconds / (step * workload.steps))))
+    epochs = max(workload.epochs, min(1000, round(1e3 * seconds / (step * workload.steps))))
     steps = Steps(workload, epochs)
     left = list(contest.facts["tensorflow"]["found"])
     steps.remarks += [
         f"TensorFlow.js has no {name} backend here: {why}"
         for name, why in contest.facts["tensorflow"]["missing"].items()
     ]
-    threads = list(THREADS)
     for number in range(rounds):
         order = ["ours", "webnn", "torch", "tfjs"]
         turn = number % len(order)
@@ -109,7 +108,9 @@ async def measure(
             if name == "tfjs":
                 left = await _tensorflow(contest, steps, left, losses["torch"], seconds)
             elif name == "torch":
-                threads = await _torch(contest, steps, threads, seconds)
+                for threads in THREADS:
+                    time = await contest.torch.ask("train", seconds=seconds, threads=threads)
+                    steps.note(f"torch/{threads}", time)
             else:
                 found = await contest.call(name, "train", epochs)
                 steps.note(name, found["step"])
@@ -154,19 +155,5 @@ async def _tensorflow(
         finally:
             await contest.run("close", "tfjs")
         steps.note(f"tfjs/{backend}", found[backend])
-    return [b for b in _worthwhile(found) if found[b] <= LONGEST_STEP]
-
-
-async def _torch(
-    contest: Contest, steps: Steps, threads: Sequence[int], seconds: float
-) -> list[int]:
-    """Measure PyTorch with these numbers of threads; return those worth another round."""
-    found: dict[int, float] = {}
-    for number in threads:
-        found[number] = await contest.torch.ask("train", seconds=seconds, threads=number)
-        steps.note(f"torch/{number}", found[number])
-    return _worthwhile(found)
-
-
-def _worthwhile(times: Mapping[Any, float]) -> list[Any]:
-    return [name for name, time in times.items() if time <= HOPELESS * min(times.values())]
+    most = min(HOPELESS * min(found.values(), default=0.0), LONGEST_STEP)
+    return [backend for backend, time in found.items() if time <= most]
