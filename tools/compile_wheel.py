@@ -1,7 +1,7 @@
 """Compiles the first wheel of pages to bytecode for Pyodide's Python, as a release artefact.
 
 Bytecode is for one version of Python, which must be Pyodide's own and seldom is a desktop's, so it
-is made inside Pyodide, in Node. `python -m tools.measure` prints what it costs and brings.
+is made inside Pyodide, in Node.
 """
 
 from __future__ import annotations
