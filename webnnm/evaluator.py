@@ -12,7 +12,7 @@ from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.graph.vertices import Network
 from webnnm.ops.operator import TensorType
 from webnnm.training.forward import OutputLoss
-from webnnm.training.step import COUNTS, LOSS, MASK, ROWS, TARGET, evaluation_step
+from webnnm.training.step import COUNT, LOSS, MASK, ROWS, TARGET, evaluation_step
 
 Arrays = Mapping[str, HostArray]
 
@@ -89,9 +89,9 @@ class Evaluator:
             for name, values in data.items():
                 if name in self._given:
                     self._backend.write(self._given[name], take(values, indices, self.batch))
-            if COUNTS in self._given:
+            if COUNT in self._given:
                 count = HostArray.of(float(len(indices)), "float32")
-                self._backend.write(self._given[COUNTS], count)
+                self._backend.write(self._given[COUNT], count)
             self._backend.dispatch(self._executable, bound, self._results)
             arrays = await self._backend.read(*(self._results[name] for name in wanted))
             for name, array in zip(wanted, arrays, strict=True):

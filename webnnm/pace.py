@@ -33,26 +33,30 @@ class Pace:
     32
 
     `every`: the steps between two crossings where something waits for each of them, else 0.
-    `step_seconds`: the time of a step in the last crossing; `trusted`: it was long enough, and not
-    the first one.
+    `step_seconds`: the time of a step in the last crossing. `trusted`: how many crossings were long
+    enough, and not the first one; `best_seconds`: the shortest time of a step in these.
     """
 
     every: int = 0
     step_seconds: float = math.inf
-    trusted: bool = False
+    best_seconds: float = math.inf
+    trusted: int = 0
     _last: int = 0
     _crossings: int = 0
 
     def restart(self) -> None:
         """Forget the pace, for steps are about to be run in another way."""
-        self._crossings, self.trusted = 0, False
+        self._crossings = self.trusted = 0
+        self.best_seconds = math.inf
 
     def note(self, steps: int, seconds: float) -> None:
         """Take in how long a crossing of so many steps took."""
         self._crossings += 1
         self._last = steps
-        self.trusted = self._crossings > 1 and seconds >= ENOUGH
         self.step_seconds = seconds / steps
+        if self._crossings > 1 and seconds >= ENOUGH:
+            self.trusted += 1
+            self.best_seconds = min(self.best_seconds, self.step_seconds)
 
     def steps(self, left: int) -> int:
         """Return how many of the steps that are left go into the next crossing."""
@@ -83,14 +87,14 @@ class Pace:
         `build` seconds in all, `device_build` of them on the device, where n steps take n times as
         long.
 
-        >>> pace = Pace(step_seconds=1e-4, trusted=True)
+        >>> pace = Pace(best_seconds=1e-4)
         >>> costs = dict(dispatch=8e-5, device_build=0.003, build=0.03)
         >>> pace.micro_steps(epoch=100, left=100_000, **costs)
         25
         >>> pace.micro_steps(epoch=100, left=200, **costs)
         1
         """
-        work = max(self.step_seconds - dispatch / present, OVERHEAD * dispatch)
+        work = max(self.best_seconds - dispatch / present, OVERHEAD * dispatch)
         cheapest = math.sqrt(dispatch * left / device_build) if device_build > 0 else math.inf
         wanted = int(min(dispatch / (OVERHEAD * work), cheapest, MOST_MICRO_STEPS))
         wanted = _fitting(wanted, epoch)

@@ -142,6 +142,7 @@ def _step_settings(
         masks=rows.masks,
         weights=None if weights == "uncertainty" else weights if weights != "off" else {},
         short=rows.short or rows.streams,
+        tell=settings["on_batch"] is not None,
         update=UpdateSettings(
             multipliers=pace,
             decays={

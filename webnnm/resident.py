@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 WORTH = 0.95
 """Several steps per dispatch stay where each takes at most this share of the time before."""
+TRIALS = 4
+"""Crossings until they are given up: some may have been held up by something else."""
 
 
 @dataclass(frozen=True)
@@ -236,9 +238,10 @@ class ResidentTraining:
         pace, device = self._pace, self._device
         if self._settled or not pace.trusted:
             return
-        if self._fast is not None and pace.step_seconds > WORTH * self._seconds_before:
-            self._settled = True
-            await self._unroll(1)
+        if self._fast is not None and pace.best_seconds > WORTH * self._seconds_before:
+            if pace.trusted >= TRIALS:
+                self._settled = True
+                await self._unroll(1)
             return
         self._seconds_before = math.inf
         wanted = pace.micro_steps(
@@ -250,7 +253,7 @@ class ResidentTraining:
             build=device.build_seconds,
         )
         if wanted != self.micro_steps:
-            self._seconds_before = pace.step_seconds
+            self._seconds_before = pace.best_seconds
             await self._unroll(wanted)
             pace.restart()
 

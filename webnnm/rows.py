@@ -18,13 +18,14 @@ from webnnm.ops.operator import TensorType
 from webnnm.training.losses import Labels
 from webnnm.training.schedules import Schedule
 from webnnm.training.step import (
-    COUNTS,
+    COUNT,
     DUE,
     EPOCH,
     INPUT,
     MASK,
     ORDER,
-    RATES,
+    RATE,
+    TABLE,
     TARGET,
     StepSettings,
 )
@@ -189,17 +190,16 @@ def step_tables(
         counts.append(float(len(order) - (steps - 1) * batch))
         due += [float(k % every == 0 or k == steps) for k in range(1, steps + 1)]
         epochs += [float(epoch)] * steps
-    tables = {
-        RATES: array("f", schedule.rates(first, len(counts))),
-        COUNTS: array("f", counts),
-        DUE: array("f", due),
-        EPOCH: array("f", epochs),
-    }
-    for values in tables.values():
-        values.extend([0.0] * (size - len(values)))
+    columns = {RATE: schedule.rates(first, len(counts)), COUNT: counts, DUE: due, EPOCH: epochs}
+    width = len(made.columns)
+    cells = array("f", bytes(4 * size * width))
+    for place, name in enumerate(made.columns):
+        cells[place : len(counts) * width : width] = array("f", columns[name])
     rows += [0] * (size * batch - len(rows))
-    found = {name: HostArray.of(values, "float32") for name, values in tables.items()}
-    return {ORDER: HostArray.of(array("i", rows), "int32", (size, batch)), **found}
+    return {
+        ORDER: HostArray.of(array("i", rows), "int32", (size, batch)),
+        TABLE: HostArray.of(cells, "float32", (size, width)),
+    }
 
 
 def _named(

@@ -95,3 +95,14 @@ def test_only_a_long_crossing_is_trusted_and_never_the_first() -> None:
     assert pace.trusted
     pace.restart()
     assert not pace.trusted
+
+
+def test_the_best_of_the_trusted_crossings_counts() -> None:
+    pace = paced(1e-4)
+    trusted = pace.trusted
+    pace.note(1000, 0.5)  # something else held it up
+    assert (pace.trusted, pace.best_seconds) == (trusted + 1, pytest.approx(1e-4))
+    pace.note(1, 5e-5)  # too short to be trusted
+    assert pace.best_seconds == pytest.approx(1e-4)
+    pace.restart()
+    assert pace.trusted == 0

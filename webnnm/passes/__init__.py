@@ -8,6 +8,7 @@ from typing import Any
 from webnnm.graph.node import Graph
 from webnnm.passes.bias import with_biases
 from webnnm.passes.choices import stretched_choices
+from webnnm.passes.folding import folded
 from webnnm.passes.layout import channels_last
 from webnnm.passes.simplify import simplified
 from webnnm.passes.stretched import unstretched
@@ -21,4 +22,4 @@ def optimised(graph: Graph, limits: Mapping[str, Any]) -> Graph:
     graph = with_biases(unstretched(graph))
     if limits.get("preferredInputLayout") == "nhwc":
         graph = channels_last(graph)
-    return stretched_choices(simplified(graph))
+    return stretched_choices(simplified(folded(graph)))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import rewrite
 from webnnm.passes.turned import reshaped
+from webnnm.shapes import Shape, count
 
 MOST_COMPARED = 64
 """Constants of up to so many elements are looked at."""
+MOST_SUMMED = 4096
+"""Sums of sums of up to so many elements become one."""
 
 
 def simplified(graph: Graph) -> Graph:
@@ -59,6 +62,31 @@ def _neg(node: OperatorNode) -> Operand | None:
     return x and _of(x, "neg")
 
 
+def _reduce_sum(node: OperatorNode) -> Operand | None:
+    (x,) = node.operands
+    assert x is not None
+    found = _sum(x, node.options["axes"], node.types[0].shape)
+    # Nothing changed: the same node was found again.
+    return None if isinstance(found.node, OperatorNode) and found.node.operands == (x,) else found
+
+
+def _sum(x: Operand, axes: Sequence[int], shape: Shape) -> Operand:
+    """Return Σ x in a shape. Σ Σ x becomes one, and Σ −x becomes −Σ x, which turns fewer signs."""
+    inner = _of(x, "neg")
+    if inner is not None and count(shape) < count(x.shape):
+        return -_sum(inner, axes, shape)
+    inner = _of(x, "reduceSum")
+    # A sum that others want too is computed twice then, which matters for large operands.
+    if inner is not None and count(inner.shape) <= MOST_SUMMED:
+        assert isinstance(x.node, OperatorNode)
+        gone = set(x.node.options["axes"])
+        kept = x.node.options["keep_dimensions"]
+        left = [axis for axis in range(inner.rank) if kept or axis not in gone]
+        return _sum(inner, sorted(gone | {left[axis] for axis in axes}), shape)
+    keep = len(shape) == x.rank
+    return reshaped(x.builder.reduce_sum(x, axes=axes, keep_dimensions=keep), shape)
+
+
 def _of(x: Operand, name: str) -> Operand | None:
     """Return what an operator of this name was applied to, None if `x` is no result of one."""
     node = x.node
@@ -94,6 +122,7 @@ _RULES: dict[str, Callable[[OperatorNode], Operand | None]] = {
     "mul": _neutral(1, both=True),
     "neg": _neg,
     "pow": _neutral(1, both=False),
+    "reduceSum": _reduce_sum,
     "reshape": _reshape,
     "sub": _neutral(0, both=False),
 }

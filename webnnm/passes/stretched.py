@@ -8,7 +8,8 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elementwise import ELEMENTWISE
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, again, rewrite
-from webnnm.shapes import broadcast
+from webnnm.passes.turned import reshaped
+from webnnm.shapes import broadcast, count
 
 STRETCHING = ELEMENTWISE - {"prelu"}
 """Operators that broadcast all of their operands, on every backend."""
@@ -28,15 +29,21 @@ def unstretched(graph: Graph) -> Graph:
 
 
 def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
-    if not isinstance(node, OperatorNode) or node.operator.name not in STRETCHING:
+    if not isinstance(node, OperatorNode):
+        return None
+    if node.operator.name == "reshape":
+        return _reshaped(b, node)
+    if node.operator.name not in STRETCHING:
         return None
     operands = [operand for operand in node.operands if operand is not None]
     if len(operands) < len(node.operands):
         return None
     wanted = node.types[0].shape
     if len(operands) == 1:  # stretched afterwards, perhaps for one that stretches by itself
-        inner = _inner(operands[0], ("expand",))
-        if inner is None:
+        inner = operands[0]
+        while (further := _inner(inner, ("expand",))) is not None:
+            inner = further
+        if inner is operands[0]:
             return None
         found = again(b, node, inner)
         assert isinstance(found, Operand)
@@ -50,6 +57,17 @@ def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
             operands[place] = inner
             changed = True
     return again(b, node, *operands) if changed else None
+
+
+def _reshaped(b: GraphBuilder, node: OperatorNode) -> Operand | None:
+    """A number that was stretched and reshaped could be stretched to that shape."""
+    (operand,) = node.operands
+    inner = operand and _inner(operand, ("expand",))
+    if inner is None or count(inner.shape) > 1:
+        return None
+    shape = node.types[0].shape
+    number = reshaped(inner, ()) if inner.rank > len(shape) else inner
+    return b.expand(number, new_shape=shape)
 
 
 def _inner(operand: Operand, ways: Sequence[str]) -> Operand | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import Lowered
@@ -55,13 +58,13 @@ def losses_of(
     lowered: Lowered,
     losses: Mapping[str, OutputLoss],
     targets: Mapping[str, Operand],
-    rows: Operand,
+    rows: Operand | None,
     valid: Operand,
 ) -> Losses:
     """Return the losses of a batch against its targets (spec D.1, E.9).
 
-    `rows` is the mask of rows, `valid` its sum. Padded positions of sequences do not count, nor do
-    positions that a loss leaves out.
+    `rows` is the mask of rows, None where all of them count; `valid` is how many do. Padded
+    positions of sequences do not count, nor do positions that a loss leaves out.
     """
     b = lowered.builder
     sums: dict[str, Operand] = {}
@@ -73,18 +76,14 @@ def losses_of(
                 b, head_of(output), targets[name], chosen.settings, chosen.sequence
             )
             shape = found.values.shape
-            mask = _stretched(b, rows, shape)
-            padded = lowered.masks.get(name) if chosen.sequence else None
-            if padded is not None:
-                mask = mask * _stretched(b, padded, shape)
+            masks = [rows, lowered.masks.get(name) if chosen.sequence else None]
+            known = [_stretched(b, mask, shape) for mask in masks if mask is not None]
             if found.counted is not None:
-                mask = mask * found.counted
-            sums[name] = b.reduce_sum(found.values * mask)
-            if padded is None and found.counted is None:
-                positions = 1
-                for size in shape[1:]:
-                    positions *= size
-                counts[name] = valid * positions
+                known.append(found.counted)
+            mask = reduce(operator.mul, known) if known else None
+            sums[name] = b.reduce_sum(found.values if mask is None else found.values * mask)
+            if mask is None or (masks[1] is None and found.counted is None):
+                counts[name] = valid * math.prod(shape[1:])
             else:
                 whole = b.expand(mask, new_shape=shape) if mask.shape != shape else mask
                 counts[name] = b.reduce_sum(whole)

@@ -17,7 +17,8 @@ from webnnm.training.update import TASK_WEIGHT, Applied, UpdateSettings, apply_u
 from webnnm.training.watch import Watch, watched
 
 INPUT, TARGET, MASK = "data/", "target/", "mask/"
-ORDER, RATES, COUNTS, DUE, EPOCH = "order", "rates", "counts", "due", "epoch"
+ORDER, TABLE = "order", "table"
+RATE, COUNT, DUE, EPOCH = "rate", "count", "due", "epoch"
 CURSOR, TOTALS, WATCH = "cursor", "totals", "watch"
 LOSS, ROWS = "loss/", "rows/"
 TASK = TASK_WEIGHT
@@ -30,6 +31,7 @@ class StepSettings:
     - `batch`: rows of a step; `rows`: of the data on the device; `steps`: of the tables.
     - `epochs`: whose totals are kept apart.
     - `short`: whether some batch has fewer valid rows than `batch`.
+    - `tell`: whether the host wants the loss of the latest batch.
     - `weights`: output → weight of its loss; None weighs by uncertainty (spec E.8).
     - `scaling`: whether the gradient is that of S·L (spec E.5).
     - `watch`: whether the graph tells what it computed, layer by layer, to find what diverges.
@@ -46,12 +48,24 @@ class StepSettings:
     weights: Mapping[str, float] | None = field(default_factory=dict[str, float])
     epochs: int = 1
     short: bool = True
+    tell: bool = True
     watch: bool = False
 
     @property
     def tasks(self) -> list[str]:
         """The outputs that are weighed by uncertainty."""
         return list(self.losses) if self.weights is None else []
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the table tells of each step, as far as the graph looks at it."""
+        wanted = {
+            RATE: True,
+            COUNT: self.short,
+            DUE: self.update.accumulate > 1,
+            EPOCH: self.epochs > 1,
+        }
+        return tuple(name for name, looked_at in wanted.items() if looked_at)
 
 
 @dataclass(frozen=True)
@@ -80,11 +94,11 @@ def training_step(
 ) -> StepGraph:
     """Return the graph of one training step over a dataset that stays on the device.
 
-    The batch is row `cursor` of the table `order`: indices into the resident data. The learning
-    rate and the number of valid rows come from tables in the same way, so that nothing is written
-    between steps; short batches are filled with any rows and masked. `targets` gives the type of
-    each output's target for all resident rows. Loss sums Σ m·ℓ accumulate over an epoch, in the
-    row of the totals that the table `epoch` tells.
+    The batch is row `cursor` of `order`: indices into the resident data. The learning rate and the
+    other `columns` come from `table` in the same way, so that nothing is written between steps;
+    short batches are filled with any rows and masked. `targets` gives the type of each output's
+    target for all resident rows. Loss sums Σ m·ℓ accumulate over an epoch, in the row of the totals
+    that the column `epoch` tells.
 
     Raises `DataError` NNM605 if nothing is trainable, `ModelError` NNM606 for a parameter that no
     loss reaches.
@@ -92,11 +106,12 @@ def training_step(
     b = GraphBuilder()
     s = settings
     cursor = b.input(CURSOR, "int32", [])
-
-    def table(name: str) -> Operand:
-        return b.gather(b.input(name, "float32", [s.steps]), cursor)
-
-    rate, valid = table(RATES), table(COUNTS)
+    told = b.gather(b.input(TABLE, "float32", [s.steps, len(s.columns)]), cursor)
+    cells = {
+        name: b.reshape(b.slice(told, starts=[k], sizes=[1]), new_shape=[])
+        for k, name in enumerate(s.columns)
+    }
+    rate, valid = cells[RATE], cells.get(COUNT, b.constant(s.batch, "float32"))
     picked = b.gather(b.input(ORDER, "int32", [s.steps, s.batch]), cursor)
 
     def batch(name: str, type: TensorType) -> Operand:
@@ -106,7 +121,8 @@ def training_step(
         vertex.block: batch(INPUT + vertex.block, _whole(network, vertex.block, s))
         for vertex in network.inputs
     }
-    rows = row_mask(b, valid, s.batch)
+    # Only a short batch has rows that do not count.
+    rows = row_mask(b, valid, s.batch) if s.short else None
     lowered = lower_network(
         network,
         batch=s.batch,
@@ -114,22 +130,23 @@ def training_step(
         builder=b,
         inputs=data,
         training=True,
-        # Only a short batch has rows that do not count.
-        rows=rows if s.short else None,
+        rows=rows,
         masks={name: batch(MASK + name, type) for name, type in s.masks.items()},
     )
     given = {name: batch(TARGET + name, type) for name, type in targets.items()}
     losses = losses_of(lowered, s.losses, given, rows, valid)
     task = {name: b.input(TASK + name, "float32", []) for name in s.tasks}
     total = _total(b, losses, s.weights, task)
-    due = table(DUE) if s.update.accumulate > 1 else None
-    applied = apply_update(network, lowered, total, task, rate, valid, due, s.optimizer, s.update)
+    applied = apply_update(
+        network, lowered, total, task, rate, valid, cells.get(DUE), s.optimizer, s.update
+    )
     outputs = {CURSOR: cursor + 1, **applied.state}
     for name, value in lowered.updates.items():
         same = applied.clean is None or not name.startswith(PARAMETER_PREFIX)
         outputs[name] = value if same else b.where(applied.clean, value, b.inputs[name])
-    mine = b.equal(table(EPOCH), _numbers(b, s.epochs)) if s.epochs > 1 else None
-    names, outputs[TOTALS] = _totals(b, losses, total, applied, s.epochs, mine)
+    mine = b.equal(cells[EPOCH], _numbers(b, s.epochs)) if s.epochs > 1 else None
+    told_loss = total if s.tell else None
+    names, outputs[TOTALS] = _totals(b, losses, told_loss, applied, s.epochs, mine)
     state_names = list(outputs)
     seen: list[Watch] = []
     if s.watch:
@@ -158,7 +175,7 @@ def evaluation_step(
 ) -> Graph:
     """Return the graph that evaluates a batch: outputs, and Σ m·ℓ and Σ m per output."""
     b = GraphBuilder()
-    valid = b.input(COUNTS, "float32", [])
+    valid = b.input(COUNT, "float32", [])
     lowered = lower_network(
         network,
         batch=batch,
@@ -219,7 +236,7 @@ def _total(
 def _totals(
     b: GraphBuilder,
     losses: Losses,
-    loss: Operand,
+    loss: Operand | None,
     applied: Applied,
     epochs: int,
     mine: Operand | None,
@@ -235,13 +252,16 @@ def _totals(
         zero = b.constant(0, "float32")
         sums = {name: b.where(applied.clean, value, zero) for name, value in sums.items()}
     sums |= applied.sums
-    latest = {"loss": loss, **applied.latest}
+    latest = applied.latest if loss is None else {"loss": loss, **applied.latest}
     names = (*sums, *latest)
 
     cells = [b.reshape(value, new_shape=[1, 1]) for value in (*sums.values(), *latest.values())]
     before = b.input(TOTALS, "float32", [epochs, len(names)])
-    running = b.constant([[int(name in sums) for name in names]], "uint8")
-    after = b.where(running, before, b.constant(0, "float32")) + b.concat(cells, 1)
+    running = before
+    if latest:
+        kept = b.constant([[int(name in sums) for name in names]], "uint8")
+        running = b.where(kept, before, b.constant(0, "float32"))
+    after = running + b.concat(cells, 1)
     return names, after if mine is None else b.where(mine, after, before)
 
 

@@ -16,6 +16,7 @@ from webnnm.graph.node import Graph, Operand
 from webnnm.passes import optimised
 from webnnm.passes.bias import with_biases
 from webnnm.passes.choices import stretched_choices
+from webnnm.passes.folding import folded
 from webnnm.passes.simplify import simplified
 
 LIMITS = {"preferredInputLayout": "nhwc"}
@@ -104,6 +105,37 @@ def test_reshapes_become_one_and_those_of_constants_none() -> None:
         return twice + b.reshape(b.constant([1.0, 2.0]), new_shape=[1, 2])
 
     assert names(same(simplified, graph_of(shaped))) == ["reshape", "add"]
+
+
+def test_sums_of_sums_become_one_and_signs_are_turned_last() -> None:
+    def total(b: GraphBuilder, x: Operand) -> Operand:
+        rows = b.reduce_sum(-x, axes=[1])
+        return b.reduce_sum(rows * 1, axes=[0])
+
+    found = same(simplified, graph_of(total, 5, 3))
+    assert names(found) == ["reduceSum", "neg"]
+    large = graph_of(lambda b, x: b.reduce_sum(b.reduce_sum(x, axes=[0])), 80, 80)
+    assert simplified(large) is large
+
+
+CONSTANT = GraphBuilder.constant
+FOLDED: dict[str, tuple[Make, list[str]]] = {
+    "numbers": (lambda b, x: x * (CONSTANT(b, 1.0) / b.max(CONSTANT(b, 3.0), 1.0)), ["mul"]),
+    "vectors": (lambda b, x: x - b.sqrt(CONSTANT(b, [1.0, 2.0, 3.0])) * 2, ["sub"]),
+    "not of one shape": (
+        lambda b, x: x + (CONSTANT(b, [1.0, 2.0, 3.0]) + CONSTANT(b, [[1.0], [2.0]])),
+        ["add", "add"],
+    ),
+    "no number": (lambda b, x: x * (CONSTANT(b, 0.0) / CONSTANT(b, 0.0)), ["div", "mul"]),
+    "too large": (lambda b, x: x * (CONSTANT(b, 3e38) * 10), ["mul", "mul"]),
+    "a root of a negative": (lambda b, x: x * b.sqrt(CONSTANT(b, -1.0)), ["sqrt", "mul"]),
+    "an unknown": (lambda b, x: x * 2, ["mul"]),
+}
+
+
+@pytest.mark.parametrize(("make", "left"), FOLDED.values(), ids=FOLDED)
+def test_arithmetic_on_constants_is_done_beforehand(make: Make, left: list[str]) -> None:
+    assert names(same(folded, graph_of(make))) == left
 
 
 def convolved(b: GraphBuilder, x: Operand, **options: Any) -> Operand:

@@ -88,3 +88,13 @@ def test_gradients_of_reductions_get_shorter() -> None:
 def test_a_graph_without_it_comes_back_as_it_is() -> None:
     graph = made(lambda _, x, y: x * y, [4], [3, 4])
     assert unstretched(graph) is graph
+
+
+def test_a_number_that_is_stretched_and_reshaped_is_stretched_once() -> None:
+    def stretched(b: GraphBuilder, x: Operand, y: Operand) -> Operand:
+        wide = b.expand(b.reduce_sum(y), new_shape=[4])
+        column = b.expand(b.reshape(wide, new_shape=[4, 1]), new_shape=[4, 3])
+        return x * -column
+
+    found = same(made(stretched, [4, 3], [2]))
+    assert names(found) == ["reduceSum", "neg", "mul"]

@@ -115,8 +115,8 @@ async def test_frozen_parameters_stay_and_have_no_state() -> None:
     assert (before["b1"] == after["b1"]).all()
     assert not (before["w2"] == after["w2"]).all()
     # One parameter learns: itself in the other bank, two moments, the best; cursor, totals twice;
-    # data, target, order, rates, counts; what a chunk began with.
-    assert seen == [tensors + 1 + 2 + 1 + 4 + 5 + 4] * 2
+    # data, target, order, table; what a chunk began with.
+    assert seen == [tensors + 1 + 2 + 1 + 4 + 4 + 4] * 2
 
 
 async def test_multipliers_scale_the_steps() -> None:

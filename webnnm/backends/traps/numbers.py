@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from webnnm.backends.traps.trap import LITERT, Trap
@@ -49,12 +48,14 @@ def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _reduced_extremum(b: GraphBuilder, node: Node) -> Operand | None:
+    """max x → max x + Σ 0·x with x kept finite: 0, or NaN where one element is that."""
     (x,) = _operands(node)
     if not isinstance(node, OperatorNode) or not is_float(x.dtype):
         return None
-    numbers = b.reduce_min(b.cast(b.equal(x, x), type=x.dtype), **node.options)
-    nan = b.constant(math.nan, x.dtype)
-    return b.where(b.equal(numbers, 1.0), _again(b, node, x), nan)
+    _, largest = EPSILONS[x.dtype]
+    # Comparing and choosing costs six times as much.
+    finite = b.max(-largest, b.min(largest, x))
+    return _again(b, node, x) + b.reduce_sum(finite * 0.0, **node.options)
 
 
 def _cast(b: GraphBuilder, node: Node) -> Operand | None:
