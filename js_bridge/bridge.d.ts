@@ -76,10 +76,11 @@ export function steps(
 ): Promise<Uint8Array>;
 
 /**
- * Return 0 … n as int32 in the order that n words draw (Fisher–Yates), which Python is slow at.
- * Nothing is returned where a word has to be rejected for fairness.
+ * Return 0 … size − 1 as int32 in the order that size − 1 words draw (Fisher–Yates), which Python is
+ * slow at; of more words several orders, one after the other. Nothing is returned where a word has
+ * to be rejected for fairness.
  */
-export function permutation(words: Bytes): Uint8Array;
+export function permutations(words: Bytes, size: number): Uint8Array;
 
 /** Destroy tensors and graphs; unknown handles are passed over. */
 export function release(...handles: number[]): void;

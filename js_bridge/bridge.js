@@ -183,20 +183,24 @@ export async function steps(handle, banksJson, first, count, readsJson) {
   return wanted.length > 0 ? result : new Uint8Array();
 }
 
-/** @type {Bridge["permutation"]} */
-export function permutation(data) {
+/** @type {Bridge["permutations"]} */
+export function permutations(data, size) {
   return borrow(data, (bytes) => {
     const words = new Uint32Array(bytes.slice().buffer);
-    const order = Int32Array.from({ length: words.length + 1 }, (_, index) => index);
+    const count = words.length / (size - 1);
+    const orders = Int32Array.from({ length: count * size }, (_, index) => index % size);
     const fair = words.every((word, index) => {
-      const last = words.length - index;
-      const other = word % (last + 1);
-      const taken = /** @type {number} */ (order[last]);
-      order[last] = /** @type {number} */ (order[other]);
-      order[other] = taken;
-      return word < 2 ** 32 - (2 ** 32 % (last + 1));
+      const drawn = index % (size - 1);
+      const first = ((index - drawn) / (size - 1)) * size;
+      const left = size - drawn;
+      const last = first + left - 1;
+      const other = first + (word % left);
+      const taken = /** @type {number} */ (orders[last]);
+      orders[last] = /** @type {number} */ (orders[other]);
+      orders[other] = taken;
+      return word < 2 ** 32 - (2 ** 32 % left);
     });
-    return fair ? new Uint8Array(order.buffer) : new Uint8Array();
+    return fair ? new Uint8Array(orders.buffer) : new Uint8Array();
   });
 }
 

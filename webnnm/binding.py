@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
@@ -14,7 +14,7 @@ from webnnm.data.protocol import (
     AnyDataset,
     StreamedDataset,
     check_dataset,
-    order_of,
+    orders_of,
     whole_subset,
 )
 from webnnm.data.sequences import masks_of
@@ -78,11 +78,11 @@ class DataBinding:
         """
         return self._by_sequence(whole_subset(self.dataset, subset)[2])
 
-    def order(
-        self, subset: str, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
-    ) -> list[int]:
-        """Return in which order an epoch takes the rows of `arrays(subset)`."""
-        return order_of(self.dataset, subset, epoch, shuffle, seed)
+    def orders(
+        self, subset: str, epochs: Sequence[int], shuffle: bool | None = None, seed: int = 0
+    ) -> list[list[int]]:
+        """Return in which order each of these epochs takes the rows of `arrays(subset)`."""
+        return orders_of(self.dataset, subset, epochs, shuffle, seed)
 
     async def blocks(
         self, subset: str, epoch: int, rows: int, labels: Mapping[str, Labels] | None = None

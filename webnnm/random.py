@@ -5,17 +5,18 @@ from __future__ import annotations
 import random as _random
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import chain
 
-Shuffle = Callable[["array[int]"], list[int]]
+Shuffle = Callable[["array[int]", int], list[int]]
 
 
 def shuffle_by(shuffle: Shuffle) -> None:
-    """Let the host permute where it is faster than Python: n words → 0 … n in drawn order.
+    """Let the host permute where it is faster than Python: words and n → 0 … n−1 in drawn order.
 
-    It gives nothing where a word has to be rejected for fairness.
+    A permutation takes n−1 words; of more words come several, one after the other. It gives
+    nothing where a word has to be rejected for fairness.
     """
     _faster.append(shuffle)
 
@@ -67,7 +68,7 @@ class Stream:
         """Return an integer 0 … k−1 from 4-byte little-endian words, by rejection."""
         limit = 2**32 - 2**32 % k
         while True:
-            (word,) = self._words(1)
+            (word,) = self.words(1)
             if word < limit:
                 return word % k
 
@@ -77,9 +78,10 @@ class Stream:
         >>> sorted(Stream(0, Purpose.SHUFFLING, 1).permutation(4))
         [0, 1, 2, 3]
         """
-        words = self._words(max(0, n - 1))
-        if words and _faster and (found := _faster[-1](words)):
-            return found
+        return permutations([self], n)[0]
+
+    def permuted(self, n: int, words: array[int]) -> list[int]:
+        """Return 0 … n−1 as words of this stream draw it; further ones replace those rejected."""
         order = list(range(n))
         # Fewer than one in a million is rejected below 4000: mostly there is nothing to look at.
         fair = words if not words or max(words) < 2**32 - n else self._accepted(n, words)
@@ -88,7 +90,7 @@ class Stream:
             order[last], order[other] = order[other], order[last]
         return order
 
-    def _words(self, n: int) -> array[int]:
+    def words(self, n: int) -> array[int]:
         """Return the next `n` 4-byte little-endian words."""
         words = array("I", self.bytes(4 * n))
         if sys.byteorder == "big":
@@ -97,7 +99,22 @@ class Stream:
 
     def _accepted(self, n: int, words: Iterable[int]) -> Iterator[int]:
         """Yield a word for each k from n down to 2, passing over those that `below(k)` rejects."""
-        drawn = chain(words, iter(lambda: self._words(1)[0], None))
+        drawn = chain(words, iter(lambda: self.words(1)[0], None))
         for k in range(n, 1, -1):
             limit = 2**32 - 2**32 % k
             yield next(word for word in drawn if word < limit)
+
+
+def permutations(streams: Sequence[Stream], n: int) -> list[list[int]]:
+    """Return the `permutation` of each stream, in one crossing where the host permutes.
+
+    >>> one, other = permutations([Stream(0, Purpose.SHUFFLING, k) for k in (1, 2)], 5)
+    >>> one == Stream(0, Purpose.SHUFFLING, 1).permutation(5), sorted(other)
+    (True, [0, 1, 2, 3, 4])
+    """
+    drawn = [stream.words(max(0, n - 1)) for stream in streams]
+    if n > 1 and _faster:
+        together = drawn[0] if len(drawn) == 1 else array("I", b"".join(drawn))
+        if found := _faster[-1](together, n):
+            return [found[k : k + n] for k in range(0, len(found), n)]
+    return [stream.permuted(n, words) for stream, words in zip(streams, drawn, strict=True)]

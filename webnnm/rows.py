@@ -152,10 +152,8 @@ async def epoch_rows(
         if isinstance(dataset, Dataset) and dataset.augmentation is not None:
             changed = epoch_arrays(dataset, epoch, settings["shuffle"], seed)
             data = _named(*binding.bound(*changed, rows.labels), {}, rows.dtypes)
-        orders = [
-            list(binding.order("training", epoch + k, settings["shuffle"], seed))
-            for k in range(together)
-        ]
+        epochs = range(epoch, epoch + together)
+        orders = binding.orders("training", epochs, settings["shuffle"], seed)
         if not rows.aside:
             yield Block(data, orders)
             return

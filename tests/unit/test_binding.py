@@ -247,4 +247,16 @@ def test_order_is_that_of_the_dataset() -> None:
     data = Dataset([[1.0, 2.0]] * 9, [[0.5, 1.5, 2.5]] * 9, **ALL)
     found = bind(ONE, data)
     assert not found.streams
-    assert found.order("training", 3, seed=5) == data.order("training", 3, seed=5)
+    orders = found.orders("training", [3, 4], seed=5)
+    assert orders == [data.order("training", epoch, seed=5) for epoch in (3, 4)]
+
+
+def test_a_dataset_may_have_an_order_of_its_own() -> None:
+    class Backwards(Dataset):
+        def order(
+            self, subset: str, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
+        ) -> list[int]:
+            return super().order(subset, epoch, False, seed)[::-1]
+
+    found = bind(ONE, Backwards([[1.0, 2.0]] * 3, [[0.5, 1.5, 2.5]] * 3, **ALL))
+    assert found.orders("training", [1, 2]) == [[2, 1, 0]] * 2

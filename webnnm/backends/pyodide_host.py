@@ -50,7 +50,7 @@ class BridgeModule(Protocol):
     def steps(  # noqa: D102
         self, graph: int, banks: str, first: int, count: int, reads: str, /
     ) -> Awaitable[JsBuffer]: ...
-    def permutation(self, words: Any, /) -> JsBuffer: ...  # noqa: D102
+    def permutations(self, words: Any, size: int, /) -> JsBuffer: ...  # noqa: D102
     def release(self, *handles: int) -> None: ...  # noqa: D102
     def ledger(self, context: int, /) -> str: ...  # noqa: D102
     def close(self, context: int, /) -> None: ...  # noqa: D102
@@ -123,10 +123,10 @@ class Bridge:
             result = await self._module.steps(graph, texts[0], first, count, texts[1])
             return result.to_py()
 
-    def permutation(self, words: array[int]) -> list[int]:
-        """Return 0 … n in the order that n words draw, as `Stream.permutation` does."""
+    def permutations(self, words: array[int], size: int) -> list[int]:
+        """Return 0 … size − 1 as words draw it, once and again, as `random.permutations` does."""
         with _translated():
-            return self._module.permutation(words).to_py().cast("i").tolist()
+            return self._module.permutations(words, size).to_py().cast("i").tolist()
 
     def release(self, handles: Sequence[int]) -> None:
         """Destroy tensors and graphs."""
@@ -218,7 +218,7 @@ async def load_bridge() -> Bridge:
         )
     if not _loaded:
         _loaded.append(Bridge(_registered() or await _imported()))
-        shuffle_by(_loaded[0].permutation)
+        shuffle_by(_loaded[0].permutations)
     return _loaded[0]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from webnnm.arrays import HostArray
 from webnnm.data.sequences import Sequences, lengths_of, masks_of
 from webnnm.dtypes import FORMATS, byte_length
-from webnnm.random import Purpose, Stream
+from webnnm.random import Purpose, Stream, permutations
 from webnnm.shapes import count
 
 
@@ -95,8 +95,15 @@ def row_order(
     Training rows are shuffled unless `shuffle` is False, `full` if it is True, validation and
     testing never. The order depends on seed and epoch alone.
     """
+    return row_orders(subset, size, [epoch], shuffle, seed)[0]
+
+
+def row_orders(
+    subset: str, size: int, epochs: Sequence[int], shuffle: bool | None = None, seed: int = 0
+) -> list[list[int]]:
+    """Return the `row_order` of several epochs."""
     if shuffle is None:
         shuffle = subset == "training"
     if shuffle and subset not in ("validation", "testing"):
-        return Stream(seed, Purpose.SHUFFLING, epoch).permutation(size)
-    return list(range(size))
+        return permutations([Stream(seed, Purpose.SHUFFLING, epoch) for epoch in epochs], size)
+    return [list(range(size)) for _ in epochs]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
 from webnnm.arrays import HostArray, joined
-from webnnm.data.batch import Batch, row_order
+from webnnm.data.batch import Batch, row_orders
 from webnnm.data.field import Field
 from webnnm.data.statistics import Statistics
 from webnnm.errors import DataError
@@ -162,16 +162,24 @@ def whole_subset(dataset: AnyDataset, subset: str) -> tuple[Arrays, Arrays, Arra
     )
 
 
-def order_of(
-    dataset: AnyDataset, subset: str, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
-) -> list[int]:
-    """Return in which order an epoch takes the rows of `whole_subset` (spec G.3).
+def orders_of(
+    dataset: AnyDataset,
+    subset: str,
+    epochs: Sequence[int],
+    shuffle: bool | None = None,
+    seed: int = 0,
+) -> list[list[int]]:
+    """Return in which order each of these epochs takes the rows of `whole_subset` (spec G.3).
+
+    A dataset may have a method `order` of its own for one epoch.
 
     >>> from webnnm.data.dataset import Dataset
-    >>> order_of(Dataset([1.5, 2.5], [0.5, 1.5], split=(0, 0, 1)), "testing")
-    [0, 1]
+    >>> orders_of(Dataset([1.5, 2.5], [0.5, 1.5], split=(0, 0, 1)), "testing", [1, 2])
+    [[0, 1], [0, 1]]
     """
-    own = getattr(dataset, "order", None)
-    if own is not None:
-        return own(subset, epoch, shuffle, seed)
-    return row_order(subset, dataset.size(subset), epoch, shuffle, seed)
+    from webnnm.data.dataset import Dataset
+
+    if getattr(type(dataset), "order", Dataset.order) is Dataset.order:  # drawn all at once
+        return row_orders(subset, dataset.size(subset), epochs, shuffle, seed)
+    own: Any = dataset
+    return [list(own.order(subset, epoch, shuffle, seed)) for epoch in epochs]

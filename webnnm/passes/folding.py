@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 from array import array
-from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
@@ -17,16 +16,25 @@ from webnnm.shapes import count
 MOST_FOLDED = 64
 """Constants of more elements are left to the device."""
 
+
+def _quotient(x: float, z: float) -> float:
+    return x / z
+
+
+def _reciprocal(x: float) -> float:
+    return 1 / x
+
+
 # Of float32 operands, Python's float64 rounded to float32 gives what float32 arithmetic gives.
-_RULES: dict[str, Callable[..., float]] = {
+_RULES: dict[str, Any] = {
     "abs": abs,
     "add": operator.add,
-    "div": operator.truediv,
+    "div": _quotient,
     "max": max,
     "min": min,
     "mul": operator.mul,
     "neg": operator.neg,
-    "reciprocal": lambda x: 1 / x,
+    "reciprocal": _reciprocal,
     "sqrt": math.sqrt,
     "sub": operator.sub,
 }

@@ -16,7 +16,7 @@ from webnnm.data.protocol import (
     BatchedDataset,
     StreamedDataset,
     check_dataset,
-    order_of,
+    orders_of,
     whole_subset,
 )
 from webnnm.data.sequences import Sequences
@@ -288,7 +288,7 @@ def test_a_dataset_of_batches_is_gathered() -> None:
     assert inputs["x"].tolist() == [[0, 0], [1, 0], [2, 0]]
     assert outputs["y"].tolist() == [0.5, 1.5, 0.5]
     assert masks == {}
-    order = order_of(mine, "training", 4, seed=2)
+    (order,) = orders_of(mine, "training", [4], seed=2)
     assert order == Dataset([1, 2, 3], [0.5, 1.5, 2.5], split=(1, 0, 0)).order(
         "training", 4, seed=2
     )
