@@ -401,4 +401,4 @@ streams = [random.Stream(4, 2, n) for n in range(9)]
 together = random.permutations(streams, 11)
 result.append(together == [random.Stream(4, 2, n).permutation(11) for n in range(9)])
 """
-    assert await run(pyodide_page, program) == [True] * 9
+    assert await run(pyodide_page, program) == [True] * 10
