@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from webnnm.arrays import HostArray
 from webnnm.backends.base import Backend, DeviceTensor, Executable
+from webnnm.checkpoint import Checkpoint
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph
@@ -118,16 +119,27 @@ async def allocate(
     )
 
 
-async def start(device: Device, step: StepGraph, seed: int) -> None:
-    """Give the states of a step that do not begin with 0 their first values (spec C.1, dropout)."""
+async def start(
+    device: Device, step: StepGraph, seed: int, checkpoint: Checkpoint | None = None
+) -> None:
+    """Give the states of a step that do not begin with 0 their first values (spec C.1, dropout).
+
+    With a checkpoint they are where it left them.
+    """
     backend = device.backend
     if step.generators:
         shapes = {name: type.shape for name, type in step.state.items()}
-        graph = generator_graph(step.generators, shapes)
+        drawn = checkpoint.step if checkpoint else 0
+        graph = generator_graph(step.generators, shapes, drawn)
         given = generator_bytes(seed, step.generators, shapes)
         await backend.fill(graph, given, device.banks[0])
     for name, value in step.starts.items():
         backend.write(device.banks[0][name], HostArray.of(value, "float32"))
+    if checkpoint is not None:
+        for name, array in checkpoint.state.items():
+            backend.write(device.banks[0][name], array)
+        for name, array in checkpoint.best.items():
+            backend.write(device.best[PARAMETER_PREFIX + name], array)
 
 
 def _copy_graph(types: Mapping[str, TensorType]) -> Graph:

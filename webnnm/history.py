@@ -88,6 +88,7 @@ class History:
     `chosen` (setting → where its value came from), `findings` of the review, the `scouting` table,
     `loss_settings` (output → its loss, the reason, δ, γ and α), `backend`, `seconds` in all and
     `phases` (seconds of "review", "scouting", "build", "first step", "training", "restore").
+    `resumed_after` epochs were trained by an earlier run, from whose checkpoint this one went on.
     In a notebook it shows itself as a plot.
     """
 
@@ -103,6 +104,12 @@ class History:
     chosen: dict[str, str] = field(default_factory=dict[str, str])
     loss_settings: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     phases: Numbers = field(default_factory=Numbers)
+    resumed_after: int = 0
+
+    @property
+    def finished(self) -> int:
+        """How many epochs of the training are finished, those of earlier runs with them."""
+        return self.resumed_after + len(self.epochs)
 
     @property
     def losses(self) -> list[float]:

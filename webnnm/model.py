@@ -23,6 +23,7 @@ from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
 
 if TYPE_CHECKING:
+    from webnnm.checkpoint import Checkpoint
     from webnnm.compilation import Compilation
     from webnnm.context import InferenceContext
     from webnnm.data.protocol import AnyDataset
@@ -84,6 +85,8 @@ class NNModel(Described):
         self._reviewer = Reviewer(self)
         self._predictor = Predictor(network, self.create_context)
         self._busy = False
+        self._checkpoint: tuple[int, Checkpoint | None] = (0, None)
+        self.training: Training | None = None
 
     @classmethod
     async def create(cls, config: Mapping[str, Any] | None = None, **settings: Any) -> Self:
@@ -170,20 +173,27 @@ class NNModel(Described):
         return list(taken)
 
     async def save(
-        self, path: str | os.PathLike[str] | None = None, *, dtype: DataType | None = None
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        optimizer: bool = True,
+        dtype: DataType | None = None,
     ) -> Any:
         """Write text, parameters and standardisation as one safetensors file (spec I).
 
-        Returns the path, or without one bytes. An older file is replaced as a whole.
-        `dtype="float16"` stores float32 parameters in half of the bytes. Raises `DataError`
-        NNM704 for another type, NNM807 where writing fails.
+        Returns the path, or without one bytes. An older file is replaced as a whole. With
+        `optimizer` the file also holds where the training stands, the present one or the last, so
+        that `train(resume=True)` goes on there. `dtype="float16"` stores float32 parameters in
+        half of the bytes, for inference alone. Raises `DataError` NNM704 for another type, NNM807
+        where writing fails.
         """
-        from webnnm.formats.atomic import write_atomically
         from webnnm.snapshot import snapshot
+        from webnnm.storage import store
 
-        with self.busy():
-            parts = snapshot(self, dtype)
-            return b"".join(parts) if path is None else write_atomically(path, parts)
+        running = self.training
+        with nullcontext() if running else self.busy():
+            standing = await running.checkpoint() if running else self.checkpoint
+            return await store(path, snapshot(self, dtype))
 
     @classmethod
     async def load(cls, source: Any, **settings: Any) -> Self:
@@ -276,19 +286,39 @@ class NNModel(Described):
         self._objectives = None
         self._reviewer.forget()
 
-    def train(self, hyperparameters: Mapping[str, Any] | None = None, **keywords: Any) -> Training:
+    def train(
+        self,
+        hyperparameters: Mapping[str, Any] | None = None,
+        *,
+        resume: bool = False,
+        **keywords: Any,
+    ) -> Training:
         """Start a training; await the result for its `History`.
 
         Hyperparameters are those of the specification's table E.1 in snake_case or camelCase:
         `epochs`, `batch_size`, `optimizer`, `lr`, `weight_decay`, `schedule`, `patience`, …
 
+        `resume` goes on with the training that was stopped or loaded, from where it stood, with
+        the hyperparameters that it had; `epochs`, `patience` and callbacks may be others.
+
         Raises `DataError` NNM703 for an unknown name, NNM704 for a value out of range, NNM714
-        without a dataset; when awaited also NNM605, NNM606, NNM708, and `ContextLost`.
+        without a dataset, NNM808 where there is nothing to resume or it would be another training;
+        when awaited also NNM605, NNM606, NNM708, and `ContextLost`.
         """
         from webnnm.session import Training
 
-        given = {**(hyperparameters or {}), **keywords}
-        return Training(self, written(given), self._resolved(given))
+        given = written({**(hyperparameters or {}), **keywords})
+        begun: Checkpoint | None = None
+        if resume:
+            begun = self.checkpoint
+            if begun is None:
+                raise DataError(
+                    "NNM808",
+                    "there is no training to resume",
+                    hint="load a snapshot that was saved with optimizer=True",
+                )
+            given = begun.continued(given)
+        return Training(self, given, self._resolved(given), begun)
 
     def review(
         self, hyperparameters: Mapping[str, Any] | None = None, **keywords: Any
@@ -322,6 +352,16 @@ class NNModel(Described):
         if settings["seed"] is None:
             settings["seed"] = self.seed
         return settings
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """Where the last training stands, until parameters are changed otherwise; else None."""
+        version, found = self._checkpoint
+        return found if version == self.parameters.version else None
+
+    def keep(self, checkpoint: Checkpoint | None) -> None:
+        """Take the state of a training as that to go on with."""
+        self._checkpoint = (self.parameters.version, checkpoint)
 
     async def test(self, subset: str = "testing") -> TestResult:
         """Evaluate the model on a subset: losses, and per output accuracy, confusion and more.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from webnnm.arrays import HostArray
+from webnnm.checkpoint import Checkpoint
 from webnnm.dtypes import DataType
 from webnnm.errors import DataError, suggestion
 from webnnm.history import History, plain
@@ -16,6 +17,7 @@ from webnnm.rows import Rows, training_rows
 from webnnm.scout import BUDGET, Scouting, scout
 from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.freezing import multipliers
+from webnnm.training.losses import LossSettings
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.step import StepSettings
 from webnnm.training.units import clipped_units
@@ -34,8 +36,12 @@ async def prepare(
     settings: dict[str, Any],
     history: History,
     note: Note,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[dict[str, OutputLoss], StepSettings, Rows]:
-    """Review a training, settle its settings in place, scout; return what its step is made of."""
+    """Review a training, settle its settings in place, scout; return what its step is made of.
+
+    What was settled before a checkpoint stays as it is.
+    """
     began = time.perf_counter()
     _check_weights(model, settings["loss_weights"])
     if "seeds" not in given and (
@@ -64,6 +70,8 @@ async def prepare(
                 note(str(finding))
         changed = {k: v for k, v in again.settings.items() if k.endswith(":loss")}
         losses = _losses(model, changed | settings, spreads)
+    if checkpoint is not None:
+        losses = _losses_again(model, checkpoint)
     history.loss_settings = {
         name: plain({"loss": o.loss.name, "reason": o.reason, **asdict(o.settings)})
         for name, o in losses.items()
@@ -110,6 +118,19 @@ def _losses(
         )
         for name, objective in model.objectives().items()
     }
+
+
+def _losses_again(model: NNModel, checkpoint: Checkpoint) -> dict[str, OutputLoss]:
+    """Return the losses with the numbers that they had."""
+    found: dict[str, OutputLoss] = {}
+    for name, objective in model.objectives().items():
+        saved = checkpoint.losses[name]
+        numbers = {field.name: saved[field.name] for field in fields(LossSettings)}
+        if isinstance(numbers["alpha"], list):
+            numbers["alpha"] = tuple(numbers["alpha"])
+        chosen = objective.loss(name=saved["loss"])
+        found[name] = replace(chosen, settings=LossSettings(**numbers), reason=saved["reason"])
+    return found
 
 
 def _check_weights(model: NNModel, weights: Any) -> None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from webnnm.arrays import HostArray, zeros
-from webnnm.backends.base import Backend, Executable
+from webnnm.backends.base import Backend
 from webnnm.banks import Bank, Device, allocate, start
-from webnnm.errors import ContextLost
+from webnnm.checkpoint import Checkpoint
 from webnnm.graph.lowering import PARAMETER_PREFIX
-from webnnm.pace import Pace
 from webnnm.rows import Rows, epoch_rows, step_tables
+from webnnm.shapes import count
+from webnnm.stepping import Stepper
 from webnnm.training.forward import OutputLoss
 from webnnm.training.schedules import Schedule
 from webnnm.training.step import (
@@ -34,10 +35,8 @@ from webnnm.validation import Validation
 if TYPE_CHECKING:
     from webnnm.model import NNModel
 
-WORTH = 0.95
-"""Several steps per dispatch stay where each takes at most this share of the time before."""
-TRIALS = 4
-"""Crossings until they are given up: some may have been held up by something else."""
+READ_BYTES = 1 << 24
+"""Tensors are read together up to so many bytes."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +76,7 @@ class ResidentTraining:
         step: StepGraph,
         made: StepSettings,
         rows: Rows,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self._model = model
         self._backend: Backend = model.backend
@@ -95,44 +95,52 @@ class ResidentTraining:
             step_epochs=settings["step_epochs"] or 0,
             step_factor=settings["step_factor"],
         )
-        a, b = device.banks
-        self._totals = [(b[TOTALS], a[TOTALS])]
-        self._pace = Pace(every=1 if settings["on_batch"] is not None else 0)
-        self._fast: Executable | None = None
-        self.micro_steps = 1
-        self._settled = False
-        self._seconds_before = math.inf
-        self._block = 0
-        self._dispatches = 0
-        self._step: int = 0
+        self._stepper = Stepper(
+            device,
+            step.graph,
+            every=1 if settings["on_batch"] is not None else 0,
+            step=checkpoint.step if checkpoint else 0,
+        )
+        self._begun = checkpoint
         self._last: _Start | None = None
         self._best: _Start | None = None
-        self._has_best = False
+        self._has_best = bool(checkpoint and checkpoint.best)
         self._validation = Validation(model, made.losses, made.batch)
 
     @classmethod
     async def open(
-        cls, model: NNModel, settings: Mapping[str, Any], made: StepSettings, rows: Rows
+        cls,
+        model: NNModel,
+        settings: Mapping[str, Any],
+        made: StepSettings,
+        rows: Rows,
+        checkpoint: Checkpoint | None = None,
     ) -> ResidentTraining:
-        """Build the step graph, upload the data, allocate both banks."""
+        """Build the step graph, upload the data, allocate both banks; stand at the checkpoint."""
         step = training_step(model.training_network, rows.targets, made)
+        if checkpoint is not None:
+            checkpoint.check({name: step.state[name] for name in step.carried}, rows.steps)
         device = await allocate(model.backend, model.parameters.tensors, step, rows)
-        await start(device, step, settings["seed"])
-        training = cls(model, settings, device, step, made, rows)
+        await start(device, step, settings["seed"], checkpoint)
+        training = cls(model, settings, device, step, made, rows, checkpoint)
         if settings["micro_steps"] != "auto":
-            training._settled = True
-            await training._unroll(settings["micro_steps"])
+            await training._stepper.fix(settings["micro_steps"])
         return training
 
     @property
     def current(self) -> Bank:
         """The bank that holds the latest parameters."""
-        return self._device.banks[self._dispatches % 2]
+        return self._stepper.current
 
     @property
     def steps_done(self) -> int:
         """How many steps were run in this training."""
-        return self._step
+        return self._stepper.step
+
+    @property
+    def micro_steps(self) -> int:
+        """How many steps a dispatch has at the moment."""
+        return self._stepper.micro_steps
 
     @property
     def decaying(self) -> list[str]:
@@ -142,51 +150,67 @@ class ResidentTraining:
 
     def together(self, left: int) -> int:
         """Return how many of the epochs that are left to train before the host looks at them."""
-        return self._pace.epochs(self.data.steps, min(left, self.data.epochs))
+        return self._stepper.pace.epochs(self.data.steps, min(left, self.data.epochs))
 
     def ahead(self, left: int, together: int) -> int:
         """Return how many of the steps that are left in a block to run in one crossing."""
         if together > 1:  # from the start of which any epoch can be repeated
             return left
-        count = self._pace.steps(left)
+        count = self._stepper.pace.steps(left)
         return count - count % self.micro_steps or count
 
     async def blocks(self, epoch: int, together: int = 1) -> AsyncGenerator[int]:
         """Bring the rows of epochs to the device, block by block; yield the steps of each.
 
         A dataset in memory is one block, which stays. Of a stream the next block is fetched and
-        uploaded while the present one is trained.
+        uploaded while the present one is trained. The first epoch after a checkpoint begins with
+        the batch at which that stands.
         """
+        begun, self._begun = self._begun, None
+        skipped = begun.batch if begun else 0
+        totals = zeros("float32", self._graph.state[TOTALS].shape)
+        if begun and skipped:
+            totals = self._filled(totals, begun.totals)
         started = False
         done = 0
         sources = epoch_rows(self.data, epoch, self._settings, together)
         waiting = asyncio.ensure_future(_next(sources))
         try:
             while (block := await waiting) is not None:
-                self._block = (self._block + 1) % len(self._device.resident)
+                steps = sum(-(-len(order) // self._made.batch) for order in block.orders)
+                if skipped >= steps:
+                    waiting = asyncio.ensure_future(_next(sources))
+                    skipped -= steps
+                    done += steps
+                    continue
+                self._stepper.block = (self._stepper.block + 1) % len(self._device.resident)
                 first = (epoch - 1) * self.data.steps + done + 1
                 tables = step_tables(self._made, self.schedule, block.orders, first)
                 self._write(block.data)
                 self._write(tables)
-                self._backend.write(self.current[CURSOR], zeros("int32", []))
+                self._backend.write(self.current[CURSOR], HostArray.of(skipped, "int32"))
                 if not started:
-                    shape = self._graph.state[TOTALS].shape
-                    self._backend.write(self.current[TOTALS], zeros("float32", shape))
+                    self._backend.write(self.current[TOTALS], totals)
                     started = True
                 waiting = asyncio.ensure_future(_next(sources))
-                steps = sum(-(-len(order) // self._made.batch) for order in block.orders)
                 done += steps
                 self._last = _Start(tables, self._device.spares[0], 0)
-                yield steps
+                yield steps - skipped
+                skipped = 0
         finally:
             # What is being fetched has to end before its source can be closed.
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
             await sources.aclose()
 
+    def _filled(self, table: HostArray, totals: Mapping[str, float]) -> HostArray:
+        """Return the table of totals with an epoch's in its first row."""
+        row = [totals.get(name, 0.0) for name in self._graph.totals]
+        return HostArray.of([*row, *table.values()[len(row) :]], "float32", table.shape)
+
     def _write(self, arrays: Mapping[str, HostArray]) -> None:
         """Upload what the step graph takes of these arrays."""
-        bank = self._device.resident[self._block]
+        bank = self._device.resident[self._stepper.block]
         for name, values in arrays.items():
             if name in bank:  # a graph has just the tables that it looks at
                 self._backend.write(bank[name], values)
@@ -196,83 +220,29 @@ class ResidentTraining:
         assert self._last is not None
         taken = None if self._best is None else self._best.state
         spare = next(state for state in self._device.spares if state is not taken)
-        self._backend.dispatch(self._device.saver, self.current, spare)
+        self._stepper.copy(spare)
         self._last = _Start(self._last.tables, spare, count)
-        began = time.perf_counter()
-        totals = await self._run(count)
-        seconds = time.perf_counter() - began
-        self._pace.note(count, seconds)
-        await self._adapt()
+        with self._counted():
+            totals = await self._stepper.timed(
+                count, epoch=self.data.steps, total=self.schedule.total
+            )
         names = self._graph.totals
         values = totals.values()
         rows = range(0, len(values), len(names))
         return [Totals(dict(zip(names, values[k : k + len(names)], strict=True))) for k in rows]
 
-    async def _run(self, count: int) -> HostArray:
-        """Run steps, several per dispatch as far as that is known to pay, and return the totals."""
-        single = self._device.executable
-        many, rest = divmod(count, self.micro_steps)
-        found: list[HostArray] = []
-        for executable, dispatches, times in (
-            (self._fast or single, many, self.micro_steps),
-            (single, rest, 1),
-        ):
-            if not dispatches:
-                continue
-            try:
-                found = await self._backend.run_steps(
-                    executable, self._bindings(), self._dispatches, dispatches, self._totals
-                )
-            except ContextLost as lost:
-                if lost.step is None:
-                    raise
-                good = self._step + (lost.step - self._dispatches + 1) * times - 1
-                raise ContextLost(f"after step {good}: {lost.message}", step=good) from lost
-            self._dispatches += dispatches
-            self._step += dispatches * times
-            self._model.step += dispatches * times
-        return found[0]
+    async def _run(self, count: int) -> None:
+        with self._counted():
+            await self._stepper.run(count)
 
-    async def _adapt(self) -> None:
-        """Put several steps into a dispatch where the measured times say that it pays."""
-        pace, device = self._pace, self._device
-        if self._settled or not pace.trusted:
-            return
-        if self._fast is not None and pace.best_seconds > WORTH * self._seconds_before:
-            if pace.trusted >= TRIALS:
-                self._settled = True
-                await self._unroll(1)
-            return
-        self._seconds_before = math.inf
-        wanted = pace.micro_steps(
-            present=self.micro_steps,
-            epoch=self.data.steps,
-            left=self.schedule.total - self._step,
-            dispatch=self._backend.dispatch_seconds,
-            device_build=device.executable.build_seconds,
-            build=device.build_seconds,
-        )
-        if wanted != self.micro_steps:
-            self._seconds_before = pace.best_seconds
-            await self._unroll(wanted)
-            pace.restart()
-
-    async def _unroll(self, times: int) -> None:
-        """Give a dispatch so many steps."""
-        if self._fast is not None:
-            self._backend.release(self._fast)
-            self._fast = None
-        if times > 1:
-            self._fast = await self._backend.compile(
-                self._graph.graph, times=times, constants=self._device.frozen
-            )
-        self.micro_steps = times
-
-    def _bindings(self) -> tuple[tuple[Bank, Bank], tuple[Bank, Bank]]:
-        # Dispatch k reads bank k mod 2 and writes the other, over the whole training.
-        a, b = self._device.banks
-        inputs = self._device.resident[self._block] | self._device.fixed
-        return (inputs | a, b), (inputs | b, a)
+    @contextmanager
+    def _counted(self) -> Generator[None]:
+        """Count what is run for the model, too."""
+        before = self._stepper.step
+        try:
+            yield
+        finally:
+            self._model.step += self._stepper.step - before
 
     async def first_bad(self, *, replay: bool) -> tuple[int, str, float]:
         """Find the step that went wrong, and in it the first value that is not finite.
@@ -289,31 +259,29 @@ class ResidentTraining:
         device.others.append(executable)
         report = await backend.tensor(executable.outputs[WATCH])
         device.others.append(report)
-        last = self._step
+        stepper = self._stepper
+        last = stepper.step
         if replay:
             assert self._last is not None
             self._go_back(self._last)
-        while self._step <= last:
-            inputs, outputs = self._bindings()[self._dispatches % 2]
-            backend.dispatch(executable, inputs, {**outputs, WATCH: report})
-            (found,) = await backend.read(report)
-            seen = found.values()
-            bad = next((k for k, value in enumerate(seen) if not math.isfinite(value)), None)
-            if bad is not None:
-                largest = max((seen[k] for k in range(bad)), default=0.0)
-                return self._step, step.watch[bad], largest
-            if not replay or self._step == last - 1:
-                break
-            self._dispatches += 1
-            self._step += 1
-            self._model.step += 1
-        return self._step, "", 0.0
+        with self._counted():
+            while stepper.step <= last:
+                stepper.watch(executable, {WATCH: report})
+                (found,) = await backend.read(report)
+                seen = found.values()
+                bad = next((k for k, value in enumerate(seen) if not math.isfinite(value)), None)
+                if bad is not None:
+                    largest = max((seen[k] for k in range(bad)), default=0.0)
+                    return stepper.step, step.watch[bad], largest
+                if not replay or stepper.step == last - 1:
+                    break
+                stepper.count()
+        return stepper.step, "", 0.0
 
     def _go_back(self, start: _Start) -> None:
         """Stand where the steps of `start` began, which were the last ones."""
-        self._backend.dispatch(self._device.saver, start.state, self.current)
-        self._step -= start.steps
-        self._model.step -= start.steps
+        with self._counted():
+            self._stepper.go_back(start.state, start.steps)
 
     async def rewind(self, epochs: int) -> None:
         """Stand at the end of an epoch of the last crossing, by repeating its steps up to there."""
@@ -345,19 +313,61 @@ class ResidentTraining:
             self._best = replace(self._last, steps=epochs * self.data.steps)
         self._has_best = True
 
+    async def stand(self) -> tuple[dict[str, HostArray], dict[str, HostArray], dict[str, float]]:
+        """Return state, best parameters and totals of the epoch, as a checkpoint has them.
+
+        Only between two crossings.
+        """
+        device, backend = self._device, self._backend
+        if self._best is not None:
+            # What is known of the best parameters is how to compute them: now is the time.
+            spare = next(state for state in device.spares if state is not self._best.state)
+            self._stepper.copy(spare)
+            await self._compute_best(self._best)
+            backend.dispatch(device.keeper, self.current, device.best)
+            self._stepper.go_back(spare, 0)
+            self._best = None
+            if self._last is not None:
+                self._write(self._last.tables)
+        names = self._graph.carried
+        state = await self._values({name: self.current[name] for name in names})
+        best = await self._values(device.best) if self._has_best else {}
+        totals = (await self._values({TOTALS: self.current[TOTALS]}))[TOTALS].values()
+        return (
+            state,
+            {name.removeprefix(PARAMETER_PREFIX): array for name, array in best.items()},
+            dict(zip(self._graph.totals, totals, strict=False)),
+        )
+
+    async def _values(self, bank: Bank) -> dict[str, HostArray]:
+        """Return the values of tensors, of large ones one after the other."""
+        found: dict[str, HostArray] = {}
+        waiting: Bank = {}
+        size = 0
+        for name, tensor in bank.items():
+            waiting[name] = tensor
+            size += count(tensor.type.shape) * 4
+            if size >= READ_BYTES or name == next(reversed(bank)):
+                found |= zip(waiting, await self._backend.read(*waiting.values()), strict=True)
+                waiting, size = {}, 0
+        return found
+
+    async def _compute_best(self, best: _Start) -> None:
+        """Stand where the best epoch ended, by the steps that led there."""
+        self._stepper.go_back(best.state, best.steps)
+        self._write(best.tables)
+        await self._stepper.run(best.steps)
+
     async def finish(self, *, restore: bool) -> None:
         """Hand the parameters back to the model and free everything else."""
-        device, step = self._device, self._model.step
+        device = self._device
         if restore and self._best is not None:
-            self._backend.dispatch(device.saver, self._best.state, self.current)
-            self._write(self._best.tables)
-            await self._run(self._best.steps)
-            self._model.step = step
+            await self._compute_best(self._best)
         elif restore and self._has_best:
             self._backend.dispatch(device.keeper, device.best, self.current)
         kept = {name: self.current[name] for name in device.best}
         self._model.parameters.replace(self._parameters(kept))
-        await self._unroll(1)
+        await self._stepper.close()
         device.free(kept)
         self._validation.close()
         await self._model.parameters.read_back()

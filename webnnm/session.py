@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequenc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
+from webnnm.checkpoint import Checkpoint
 from webnnm.errors import ContextLost, DataError
 from webnnm.history import BatchRecord, EpochRecord, History, plain
 from webnnm.preparation import finished_weights, prepare
@@ -31,16 +32,28 @@ class Training:
     record of every epoch as it ends.
     """
 
-    def __init__(self, model: NNModel, given: Mapping[str, Any], settings: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        model: NNModel,
+        given: Mapping[str, Any],
+        settings: dict[str, Any],
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
         self._model = model
         self._given = given
         self._settings = settings
-        self._may_run = asyncio.Event()
-        self._may_run.set()
+        self._begun = checkpoint
+        self._held = False
+        self._asked: list[asyncio.Future[Checkpoint]] = []
+        self._wake = asyncio.Event()
         self._stop = ""
         self._news = asyncio.Event()
         self._reporter = Reporter(display(settings["progress"]), model.log)
         self.history = History(settings, model.backend.name)
+        if checkpoint is not None:
+            self.history.resumed_after = checkpoint.epoch
+            self.history.best_epoch = checkpoint.best_epoch
+            self.history.best_loss = checkpoint.best_loss
         self._task = asyncio.ensure_future(self._run())
 
     def __await__(self) -> Generator[Any, None, History]:
@@ -62,17 +75,67 @@ class Training:
 
     def pause(self) -> None:
         """Hold the training after the present chunk."""
-        self._may_run.clear()
+        self._held = True
 
     def resume(self) -> None:
         """Go on after `pause`."""
-        self._may_run.set()
+        self._held = False
+        self._wake.set()
 
     async def stop(self) -> History:
         """End the training after the present chunk and return its history."""
         self._stop = self._stop or "stop"
-        self._may_run.set()
+        self.resume()
         return await self
+
+    async def checkpoint(self) -> Checkpoint:
+        """Return where the training stands after the present chunk; it goes on meanwhile.
+
+        Raises what the training raises if that ends before.
+        """
+        asked: asyncio.Future[Checkpoint] = asyncio.get_running_loop().create_future()
+        self._asked.append(asked)
+        self._wake.set()
+        await asyncio.wait({asked, self._task}, return_when=asyncio.FIRST_COMPLETED)
+        if not asked.done():
+            await self
+            raise DataError(
+                "NNM808", "the training ended without a state", hint="save when it has ended"
+            )
+        return asked.result()
+
+    async def _rest(self, run: ResidentTraining) -> None:
+        """Between two crossings: tell where the training stands, and wait while it is paused."""
+        while True:
+            while self._asked:
+                asked = self._asked.pop(0)
+                try:
+                    asked.set_result(await self._standing(run))
+                except BaseException as error:
+                    asked.set_exception(error)
+                    raise
+            if not self._held or self._stop:
+                return
+            self._wake.clear()
+            await self._wake.wait()
+
+    async def _standing(self, run: ResidentTraining, *, restored: bool = False) -> Checkpoint:
+        history = self.history
+        state, best, totals = await run.stand()
+        batch = run.steps_done - history.finished * run.data.steps
+        return Checkpoint(
+            settings=plain(self._settings),
+            losses=history.loss_settings,
+            state=state,
+            best=best,
+            best_epoch=history.best_epoch,
+            best_loss=history.best_loss,
+            restored=restored and bool(best),
+            epoch=history.finished,
+            batch=batch,
+            step=run.steps_done,
+            totals=totals if batch else {},
+        )
 
     @contextmanager
     def _timed(self, phases: dict[str, float], name: str) -> Generator[None]:
@@ -86,6 +149,8 @@ class Training:
         model, history = self._model, self.history
         began = time.perf_counter()
         with model.busy():
+            model.training = self
+            model.keep(None)
             self._reporter.begin(
                 self._settings["epochs"], f"training on {model.backend.description}"
             )
@@ -95,6 +160,7 @@ class Training:
                 history.stopped = "error"
                 raise
             finally:
+                model.training = None
                 history.seconds = time.perf_counter() - began
                 self._reporter.end(history)
             model.log(f"training ended: {history}")
@@ -103,10 +169,10 @@ class Training:
     async def _train(self) -> None:
         model, history = self._model, self.history
         self._losses, made, rows = await prepare(
-            model, self._given, self._settings, history, self._reporter.note
+            model, self._given, self._settings, history, self._reporter.note, self._begun
         )
         with self._timed(history.phases, "build"):
-            run = await ResidentTraining.open(model, self._settings, made, rows)
+            run = await ResidentTraining.open(model, self._settings, made, rows, self._begun)
         model.trained = True
         self._reporter.note(
             f"training {rows.count} rows in {rows.steps} batches of {rows.batch} with "
@@ -126,13 +192,16 @@ class Training:
         for name, value in task.items():
             history.loss_settings[name]["s"] = value
         with self._timed(history.phases, "restore"):
-            await run.finish(restore=self._settings["restore_best"])
+            best = self._settings["restore_best"]
+            standing = await self._standing(run, restored=best)
+            await run.finish(restore=best)
+            model.keep(standing)
         finished_weights(model, self._settings, run, self._reporter.note)
 
     async def _epochs(self, run: ResidentTraining) -> None:
         total = self._settings["epochs"]
-        while len(self.history.epochs) < total and not self._stop:
-            done = len(self.history.epochs)
+        while (done := self.history.finished) < total and not self._stop:
+            await self._rest(run)
             records = await self._train_epochs(run, done + 1, run.together(total - done))
             for place, record in enumerate(records, 1):
                 self._ended(run, record, place, len(records))
@@ -201,7 +270,7 @@ class Training:
                     steps = await anext(blocks, 0)
                 left = steps
                 while left:
-                    await self._may_run.wait()
+                    await self._rest(run)
                     if self._stop:
                         return []
                     count = run.ahead(left, together)
@@ -280,7 +349,7 @@ class Training:
         if scaled:  # the streak has gone on since, to the end of the chunk
             step = max(0, step - 1 - int(streak - MOST_OVERFLOWS) * self._settings["accumulate"])
         epoch, batch = (number + 1 for number in divmod(step, run.data.steps))
-        for k in range(epoch - 1 - len(self.history.epochs)):  # these went well
+        for k in range(epoch - 1 - self.history.finished):  # these went well
             self._ended(run, record(k), k + 1, len(totals))
         rate = run.schedule.at(step + 1)
         found = (

@@ -28,6 +28,17 @@ def advance(b: Builder, states: Sequence[Tensor]) -> tuple[list[Any], Any]:
     return following, total - b.floor(total)
 
 
+def skipped(b: Builder, state: Tensor, place: int, count: int) -> Any:
+    """Return a state, the one at `place` of the three, after `count` numbers: x·aᶜ mod m.
+
+    The power is cut in two, so that these products stay below 2²⁴ as well.
+    """
+    modulus = float(MODULI[place])
+    high, low = divmod(pow(MULTIPLIERS[place], count, MODULI[place]), 128)
+    begun = _remainder(b, state * float(high), modulus)
+    return _remainder(b, begun * 128.0 + state * float(low), modulus)
+
+
 def _remainder(b: Builder, product: Tensor, modulus: float) -> Any:
     # The quotient may be off by one where a backend divides inexactly; the rest is exact. The half
     # keeps the quotient of a rest, which is −1, 0 or 1 and a fraction, away from integers.

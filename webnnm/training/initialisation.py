@@ -10,7 +10,7 @@ from webnnm.dtypes import DataType
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.initialise import Initialiser
 from webnnm.graph.node import Graph, Operand
-from webnnm.ops.generator import MODULI
+from webnnm.ops.generator import MODULI, skipped
 from webnnm.ops.operator import TensorType
 from webnnm.random import Purpose, Stream
 from webnnm.shapes import Shape, count
@@ -62,20 +62,24 @@ def initial_bytes(
     return found
 
 
-def generator_graph(generators: Mapping[str, Sequence[str]], shapes: Mapping[str, Shape]) -> Graph:
+def generator_graph(
+    generators: Mapping[str, Sequence[str]], shapes: Mapping[str, Shape], drawn: int = 0
+) -> Graph:
     """Return the graph that turns bytes into first states 1 … m − 1 of random generators.
 
     `generators` are the names of the states of each layer; inputs and outputs are named like them.
+    The states are those after so many numbers were `drawn` of each.
     """
     b = GraphBuilder()
     outputs: dict[str, Operand] = {}
     for states in generators.values():
-        for name, modulus in zip(states, MODULI, strict=True):
-            n = count(shapes[name])
+        for place, name in enumerate(states):
+            n, most = count(shapes[name]), MODULI[place] - 1.0
             u = _uniform(b, b.input(name, "uint8", [3 * n]), n)
             # u may round up to 1.
-            drawn = b.min(b.floor(u * (modulus - 1.0)) + 1, modulus - 1.0)
-            outputs[name] = _typed(b, drawn, "float32", shapes[name])
+            first = b.min(b.floor(u * most) + 1, most)
+            later = skipped(b, first, place, drawn) if drawn else first
+            outputs[name] = _typed(b, later, "float32", shapes[name])
     return b.build(outputs)
 
 

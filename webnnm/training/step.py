@@ -88,6 +88,12 @@ class StepGraph:
     totals: tuple[str, ...]
     watch: tuple[str, ...] = ()
 
+    @property
+    def carried(self) -> list[str]:
+        """The states in which a training stands between two epochs, but for random generators."""
+        drawn = {name for names in self.generators.values() for name in names}
+        return [name for name in self.state if name not in drawn | {CURSOR, TOTALS}]
+
 
 def training_step(
     network: Network, targets: Mapping[str, TensorType], settings: StepSettings

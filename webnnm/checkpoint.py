@@ -1,0 +1,89 @@
+"""Where a training stands: what it takes to go on as if nothing had happened (spec I)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.arrays import HostArray
+from webnnm.errors import DataError
+from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.ops.operator import TensorType
+
+RESUMABLE = ("epochs", "patience", "silence", "progress", "on_epoch", "on_batch", "micro_steps")
+"""Hyperparameters that a resumed training may have otherwise, beside what changes none of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """A training between two of its steps.
+
+    - `settings`: the hyperparameters as resolved; `losses`: output → loss and its numbers.
+    - `state`: what the step carries over, by its names there: parameters, moments, statistics.
+    - `best`: the parameters of the best epoch, by name, empty before there is one; `best_epoch`
+      and `best_loss` are that epoch. `restored`: the model has taken these.
+    - `epoch`: epochs that are finished; `batch`: steps of the next one that are done, whose sums
+      so far are `totals`; `step`: steps of the training in all.
+    """
+
+    settings: Mapping[str, Any]
+    losses: Mapping[str, Mapping[str, Any]]
+    state: Mapping[str, HostArray]
+    best: Mapping[str, HostArray]
+    best_epoch: int
+    best_loss: float
+    restored: bool
+    epoch: int
+    batch: int
+    step: int
+    totals: Mapping[str, float]
+
+    @property
+    def parameters(self) -> dict[str, HostArray]:
+        """The latest parameters of those that the training changes, by name."""
+        return {
+            name.removeprefix(PARAMETER_PREFIX): array
+            for name, array in self.state.items()
+            if name.startswith(PARAMETER_PREFIX)
+        }
+
+    def check(self, types: Mapping[str, TensorType], steps: int) -> None:
+        """Refuse a state that is not just that of a step with states of these types (NNM808).
+
+        `steps` is the number of batches of an epoch.
+        """
+        if self.step != self.epoch * steps + self.batch:
+            raise DataError(
+                "NNM808",
+                f"{self.step} steps were {self.epoch} epochs and {self.batch} batches; with this "
+                f"dataset an epoch has {steps} batches",
+                hint="resume with the training set that it was begun with",
+            )
+        found = {name: TensorType(array.dtype, array.shape) for name, array in self.state.items()}
+        for name in {**types, **found}:
+            if types.get(name) != found.get(name):
+                raise DataError(
+                    "NNM808",
+                    f'the training holds "{name}" as {types.get(name, "nothing")}, '
+                    f"the checkpoint as {found.get(name, 'nothing')}",
+                    hint="resume with the model and the settings that it was written with",
+                )
+
+    def continued(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the hyperparameters of a training that goes on from here.
+
+        They are those of the training before, but for what `given` has otherwise: more or fewer
+        epochs, patience, callbacks. Raises `DataError` NNM808 for anything else, which would not
+        be the same training.
+        """
+        for name, value in given.items():
+            before = self.settings[name]
+            if name not in RESUMABLE and value != before:
+                raise DataError(
+                    "NNM808",
+                    f"the training was begun with {name} {before!r} and cannot go on with "
+                    f"{value!r}",
+                    hint=f"leave {name} out, or train without resume=True from these parameters",
+                )
+        return {**self.settings, "seeds": 0, **given}
