@@ -22,6 +22,7 @@ _DTYPES_OF_FORMAT: dict[str, DataType] = {
     "c": "uint8",
 }
 _SIGNED_FORMATS = "hilqn"
+_BLOCK = 1 << 11
 
 
 class HostArray:
@@ -74,7 +75,9 @@ class HostArray:
             found = cls._from_buffer(given, dtype)
             if found is None:
                 found = cls._from_nested(given, dtype or "float32")
-        if dtype is not None and found.dtype != dtype:
+        if (found.dtype, dtype) == ("float16", "float32"):
+            found = cls("float32", found.shape, _widened(found.data))
+        elif dtype is not None and found.dtype != dtype:
             found = cls(dtype, found.shape, pack(found.values(), dtype))
         if shape is not None and tuple(shape) != found.shape:
             if count(shape) != count(found.shape):
@@ -248,6 +251,16 @@ def pack(values: Iterable[Any], dtype: DataType) -> bytes | array[Any]:
         nibbles = [int(value) & 15 for value in flat] + [0] * (len(flat) % 2)
         return bytes(low | high << 4 for low, high in zip(nibbles[::2], nibbles[1::2], strict=True))
     return struct.pack(f"<{len(flat)}{FORMATS[dtype]}", *map(int, flat))
+
+
+def _widened(halves: memoryview[int]) -> array[float]:
+    """Return float16 numbers as float32, block by block: Python's own take eight times as much."""
+    wide = array("f", bytes(4)) * (len(halves) // 2)
+    for start in range(0, len(halves), _BLOCK):
+        part = halves[start : start + _BLOCK]
+        values = array("f", struct.unpack(f"<{len(part) // 2}e", part))
+        wide[start // 2 : start // 2 + len(values)] = values
+    return wide
 
 
 def _unpack4(data: memoryview[int], dtype: DataType, n: int) -> Iterator[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from webnnm.evaluation import TestResult
     from webnnm.expert.finding import Finding
     from webnnm.expert.profile import Profile
+    from webnnm.formats.name_map import Names
     from webnnm.objectives import Objective
     from webnnm.scout import Scouting
     from webnnm.session import Training
@@ -158,19 +159,15 @@ class NNModel(Described):
         """Take parameters from another model, or name → array; return the names of those taken.
 
         Taken is what has the name and the shape of a parameter here; or `names`, and `mapping`,
-        name there → name here. A model that took parameters is trained from there: `train` tries
-        no other starts unless `seeds` asks for them. `docs/transfer-learning.md` has an example.
+        name there → name here. `train` then tries no other starts unless `seeds` asks for them.
+        `docs/transfer-learning.md` has an example.
 
         Raises `DataError` NNM710 for unknown names and where nothing fits, NNM702 for other
         shapes; then nothing is taken. NNM712 while either model is being trained.
         """
         with self.busy(), other.busy() if isinstance(other, NNModel) else nullcontext():
             given = other.parameters.values() if isinstance(other, NNModel) else other
-            taken = self.parameters.take(given, names, mapping)
-        self.trained = True
-        left = [name for name in self.parameters.types if name not in taken]
-        self.log(f"took {len(taken)} parameters" + (f", not {', '.join(left)}" if left else ""))
-        return list(taken)
+            return self._took(self.parameters.take(given, names, mapping))
 
     async def save(
         self,
@@ -212,16 +209,25 @@ class NNModel(Described):
             raise
         return model
 
-    async def load_params(self, source: Any, *, strict: bool = True) -> list[str]:
-        """Take parameters from a snapshot or another safetensors file; return their names.
+    async def load_params(
+        self, source: Any, *, strict: bool = True, names: Names | None = None
+    ) -> list[str]:
+        """Take parameters from any safetensors file; return their names.
 
-        Unless `strict`, what has the name and the shape of a parameter here is taken. Raises
-        `DataError` NNM801 … NNM803 for a damaged file, NNM805, NNM806 for parameters that
-        do not fit; then nothing is taken.
+        `names` says what they are called there, and how they lie (`docs/foreign-weights.md`).
+        Unless `strict`, what has name and shape is taken. Raises `DataError` NNM801 … NNM803 for
+        a damaged file, NNM805, NNM806, NNM710 where parameters do not fit; nothing is taken then.
         """
-        from webnnm.snapshot import parameters_for
+        from webnnm.snapshot import load_parameters
 
-        return self.take_parameters(parameters_for(self, source, strict=strict))
+        with self.busy():
+            return self._took(load_parameters(self, source, strict=strict, names=names))
+
+    def _took(self, taken: Collection[str]) -> list[str]:
+        self.trained = True
+        left = ", ".join(name for name in self.parameters.types if name not in taken)
+        self.log(f"took {len(taken)} parameters" + (f", not {left}" if left else ""))
+        return list(taken)
 
     # Inference.
 
@@ -271,8 +277,7 @@ class NNModel(Described):
 
         Raises `DataError` NNM702, NNM710, NNM711 for data that do not fit.
         """
-        size = batch_size or self.batch_size
-        return await self._predictor.predict(data, size, raw=raw)
+        return await self._predictor.predict(data, batch_size or self.batch_size, raw=raw)
 
     # Training and testing.
 
@@ -377,11 +382,8 @@ class NNModel(Described):
     def binding(self) -> DataBinding:
         """Return how the dataset is bound. Raises `DataError` NNM714 if there is none."""
         if self._binding is None:
-            raise DataError(
-                "NNM714",
-                "the model has no dataset",
-                hint="NNModel.create(dataset=…) or set_dataset",
-            )
+            hint = "NNModel.create(dataset=…) or set_dataset"
+            raise DataError("NNM714", "the model has no dataset", hint=hint)
         return self._binding
 
     @property

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 from webnnm.arrays import HostArray
 from webnnm.data.standardize import SCALES, Standardization
 from webnnm.dtypes import DataType
-from webnnm.errors import DataError, suggestion
+from webnnm.errors import DataError
+from webnnm.formats.name_map import Found, Names, assigned
 from webnnm.formats.safetensors import File, StoredTensor, chunks, header, invalid, parsed, read
-from webnnm.shapes import show
 
 if TYPE_CHECKING:
     from webnnm.model import NNModel
@@ -101,26 +101,30 @@ def verified(file: File) -> File:
     return file
 
 
-def parameters(file: File) -> dict[str, HostArray]:
-    """Return the parameters of a snapshot by their names in the model; of other files, all."""
+def parameters(file: File) -> dict[str, StoredTensor | HostArray]:
+    """Return the parameters of a snapshot by their names in the model."""
     packed = _metadata(file, "packed")
-    found: dict[str, HostArray] = {}
+    found: dict[str, StoredTensor | HostArray] = {}
     for name, tensor in file.tensors.items():
         prefix, _, rest = name.partition("/")
         if f"{prefix}/" in (PARAMETER, STATE):
             found[rest] = _unpacked(name, tensor, packed)
-    return found or {name: tensor.array() for name, tensor in file.tensors.items()}
+    return found
 
 
-def parameters_for(model: NNModel, source: Any, *, strict: bool) -> dict[str, HostArray]:
-    """Return the parameters in a file or bytes; where `strict`, they are just those of a model."""
+def load_parameters(
+    model: NNModel, source: Any, *, strict: bool, names: Names | None = None
+) -> list[str]:
+    """Set the parameters of a model from a file or bytes; return the names of those it took.
+
+    All of it is checked before anything changes, then one tensor after the other is read.
+    """
     file = opened(source)
-    if is_snapshot(file):
-        verified(file)
-    given = parameters(file)
-    if strict:
-        check(given, model)
-    return given
+    given = parameters(verified(file)) if is_snapshot(file) else file.tensors
+    found = assigned(given, model.parameters.types, names, strict=strict)
+    if not found:
+        raise DataError("NNM710", f"none of the {len(given)} tensors there fits a parameter here")
+    return _take(model, found)
 
 
 def opened(source: Any) -> File:
@@ -140,40 +144,18 @@ def opened(source: Any) -> File:
 
 def restore(model: NNModel, file: File) -> None:
     """Give a model the parameters of its snapshot; all of them or, where one is wrong, none."""
-    given = parameters(file)
-    check(given, model)
-    fitted = standardizations(file)
-    model.parameters.take(given)
-    model.step = _step(file)
+    found = assigned(parameters(file), model.parameters.types)
+    fitted, step = standardizations(file), _step(file)
+    _take(model, found)
+    model.step = step
     model.restored = fitted
     model.trained = True
 
 
-def check(given: Mapping[str, HostArray], model: NNModel) -> None:
-    """Refuse parameters that are not just those of a model.
-
-    Raises `DataError` NNM805 for names that are missing or too many, NNM806 for shapes and types.
-    """
-    types = model.parameters.types
-    missing = [name for name in types if name not in given]
-    extra = [name for name in given if name not in types]
-    if missing or extra:
-        parts = [f"{', '.join(missing)} missing"] if missing else []
-        parts += [f"{', '.join(extra)} unknown to the model"] if extra else []
-        raise DataError(
-            "NNM805",
-            f"the parameters are not those of the model: {'; '.join(parts)}",
-            hint=suggestion(extra[0], missing) if extra else "strict=False takes what fits",
-        )
-    for name, value in given.items():
-        type = types[name]
-        halved = (value.dtype, type.dtype) == ("float16", "float32")
-        if value.shape != type.shape or (value.dtype != type.dtype and not halved):
-            raise DataError(
-                "NNM806",
-                f'parameter "{name}" is {type} in the model, '
-                f"{value.dtype}{show(value.shape)} in the file",
-            )
+def _take(model: NNModel, found: Mapping[str, Found]) -> list[str]:
+    for name, tensor in found.items():
+        model.parameters.set(name, tensor.array())
+    return list(found)
 
 
 def standardizations(file: File) -> dict[str, Standardization]:
@@ -205,9 +187,11 @@ def _normalisation(model: NNModel) -> dict[str, Any]:
     }
 
 
-def _unpacked(name: str, tensor: StoredTensor, packed: Mapping[str, Any]) -> HostArray:
+def _unpacked(
+    name: str, tensor: StoredTensor, packed: Mapping[str, Any]
+) -> StoredTensor | HostArray:
     if name not in packed:
-        return tensor.array()
+        return tensor
     try:
         dtype, shape = packed[name]
         return HostArray(dtype, shape, tensor.data)

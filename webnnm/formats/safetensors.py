@@ -66,6 +66,10 @@ _WIDER: Mapping[str, tuple[DataType, str, str]] = {
     "I16": ("int32", "h", "i"),
     "U16": ("uint32", "H", "I"),
 }
+_WIDENED: Mapping[str, DataType] = {
+    "BF16": "float32",
+    **{code: wider for code, (wider, _, _) in _WIDER.items()},
+}
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,16 @@ class StoredTensor:
     code: str
     shape: Shape
     data: memoryview[int] = field(repr=False)
+
+    @property
+    def dtype(self) -> DataType | None:
+        """The type of WebNN that `array` gives, None where there is none."""
+        return _DTYPES.get(self.code) or _WIDENED.get(self.code)
+
+    @property
+    def item_bytes(self) -> int:
+        """The bytes of one element."""
+        return SIZES[self.code]
 
     def array(self) -> HostArray:
         """Return the tensor in a type of WebNN: bfloat16 and float64 as float32.

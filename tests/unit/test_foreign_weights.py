@@ -1,0 +1,203 @@
+"""Weights of other programs compute here what they compute there."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webnnm import DataError, NNModel
+from webnnm.arrays import HostArray
+from webnnm.formats.foreign import Part, Permuted, Transposed
+from webnnm.formats.safetensors import chunks
+
+np = pytest.importorskip("numpy")
+
+LAYERS = 3
+TRANSFORMER = f"""
+gpt:input shape=[8] sequence=true;
+gpt:output shape=[8];
+gpt:layers block(repeat={LAYERS});
+block:layers attend(wq, wk, wv, wo, heads=2, bias=true, causal=true, name=mixed),
+  matmul(up, shape=[32]), add(lift), gelu(), matmul(down, shape=[8]), add(drop);
+"""
+NAMES = {
+    "wq{n}": Transposed(Part("h.{n-1}.qkv.weight", 0, 3)),
+    "wk{n}": Transposed(Part("h.{n-1}.qkv.weight", 1, 3)),
+    "wv{n}": Transposed(Part("h.{n-1}.qkv.weight", 2, 3)),
+    "wq_b{n}": Part("h.{n-1}.qkv.bias", 0, 3),
+    "wk_b{n}": Part("h.{n-1}.qkv.bias", 1, 3),
+    "wv_b{n}": Part("h.{n-1}.qkv.bias", 2, 3),
+    "wo{n}": Transposed("h.{n-1}.out.weight"),
+    "wo_b{n}": "h.{n-1}.out.bias",
+    "up{n}": Transposed("h.{n-1}.fc1.weight"),
+    "lift{n}": "h.{n-1}.fc1.bias",
+    "down{n}": Transposed("h.{n-1}.fc2.weight"),
+    "drop{n}": "h.{n-1}.fc2.bias",
+    "h.*.mask": None,
+}
+
+
+def linear(x: Any, weights: dict[str, Any], name: str) -> Any:
+    return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+
+
+def drawn() -> dict[str, Any]:
+    draw = np.random.default_rng(0)
+    sizes = {"qkv": (24, 8), "out": (8, 8), "fc1": (32, 8), "fc2": (8, 32)}
+    weights: dict[str, Any] = {}
+    for layer in range(LAYERS):
+        for name, shape in sizes.items():
+            place = f"h.{layer}.{name}"
+            weights[f"{place}.weight"] = draw.normal(size=shape, scale=0.3).astype("float32")
+            weights[f"{place}.bias"] = draw.normal(size=shape[:1], scale=0.3).astype("float32")
+        weights[f"h.{layer}.mask"] = np.ones((5, 5), "uint8")
+    return weights
+
+
+def computed(x: Any, weights: dict[str, Any]) -> Any:
+    """Compute the network as its own program does: linear layers y = x·Wᵀ + b, fused q, k, v."""
+    from math import erf
+
+    for layer in range(LAYERS):
+        place = f"h.{layer}"
+        q, k, v = np.split(linear(x, weights, f"{place}.qkv"), 3, axis=-1)
+        heads = []
+        for part in (slice(0, 4), slice(4, 8)):
+            scores = q[:, part] @ k[:, part].T / 2
+            scores[np.triu_indices(len(x), 1)] = -np.inf
+            weight = np.exp(scores - scores.max(-1, keepdims=True))
+            heads.append(weight / weight.sum(-1, keepdims=True) @ v[:, part])
+        x = linear(np.concatenate(heads, -1), weights, f"{place}.out")
+        x = linear(x, weights, f"{place}.fc1")
+        x = x * (1 + np.vectorize(erf)(x / 2**0.5)) / 2
+        x = linear(x, weights, f"{place}.fc2")
+    return x
+
+
+def stored(weights: dict[str, Any]) -> bytes:
+    return b"".join(chunks({name: HostArray.of(value) for name, value in weights.items()}, {}))
+
+
+def encoded(weight: Any, kind: str) -> HostArray:
+    if kind == "bfloat16":  # the upper half of float32, under the name of another type of two bytes
+        return HostArray.of((weight.view("uint32") >> 16).astype("uint16"), "float16")
+    return HostArray.of(weight, "float16" if kind == "float16" else "float32")
+
+
+def renamed(data: bytes) -> bytes:
+    """Return a file whose float16 are called bfloat16."""
+    length = int.from_bytes(data[:8], "little")
+    header = data[8 : 8 + length].replace(b'"F16"', b'"BF16"')
+    return len(header).to_bytes(8, "little") + header + data[8 + length :]
+
+
+async def create(source: str) -> NNModel:
+    return await NNModel.create(source=source, backend="numpy", log=lambda _: None)
+
+
+def values(model: NNModel) -> dict[str, Any]:
+    return {p.name: p.value.tolist() for p in model.params()}
+
+
+async def test_a_transformer_computes_what_it_did() -> None:
+    model, weights = await create(TRANSFORMER), drawn()
+    assert len(await model.load_params(stored(weights), names=NAMES)) == 12 * LAYERS
+    x = np.random.default_rng(5).normal(size=(4, 8)).astype("float32")
+    np.testing.assert_allclose((await model.predict([x]))[0], computed(x, weights), atol=1e-5)
+
+
+async def test_interleaved_heads_are_taken_apart() -> None:
+    """Rows as GPT-NeoX and BLOOM have them: q, k, v of the first head, then those of the next."""
+    model, weights = await create(TRANSFORMER), drawn()
+    other = dict(weights)
+    for name, value in weights.items():
+        if "qkv" in name:
+            heads = value.reshape(3, 2, 4, *value.shape[1:])
+            other[name] = heads.swapaxes(0, 1).reshape(value.shape)
+
+    def by_head(form: Any) -> Any:
+        if isinstance(form, Transposed):
+            return Transposed(by_head(form.source))
+        return Part(form.source, form.index, 3, heads=2) if isinstance(form, Part) else form
+
+    names = {name: by_head(form) for name, form in NAMES.items()}
+    await model.load_params(stored(other), names=names)
+    taken = values(model)
+    await model.load_params(stored(weights), names=NAMES)
+    assert values(model) == taken
+
+
+async def test_filters_in_another_layout() -> None:
+    source = """m:input shape=[2, 5, 5]; m:output shape=[3, 3, 3];
+        m:layers conv2d(f, filters=3, kernel=[3, 3]);"""
+    model = await create(source)
+    ours = np.random.default_rng(0).random((3, 2, 3, 3), "float32")
+    data = stored({"conv/kernel": np.ascontiguousarray(ours.transpose(2, 3, 1, 0))})
+    await model.load_params(data, names={"f1": Permuted("conv/kernel", "hwio -> oihw")})
+    np.testing.assert_array_equal(model.params()[0].value, ours)
+
+
+@pytest.mark.parametrize("name", ["h.1.fc1.weight", "h.2.qkv.bias"])
+@pytest.mark.parametrize("change", ["gone", "larger", "other type"])
+async def test_what_does_not_fit_changes_nothing(name: str, change: str) -> None:
+    model, weights = await create(TRANSFORMER), drawn()
+    before = values(model)
+    if change == "gone":
+        del weights[name]
+    elif change == "larger":
+        weights[name] = np.concatenate([weights[name], weights[name][:1]])
+    else:
+        weights[name] = weights[name].astype("int32")
+    with pytest.raises(DataError) as caught:
+        await model.load_params(stored(weights), names=NAMES)
+    assert caught.value.code == ("NNM805" if change == "gone" else "NNM806")
+    assert name in caught.value.message
+    assert values(model) == before and not model.trained
+
+
+async def test_without_strict_something_has_to_fit() -> None:
+    model = await create(TRANSFORMER)
+    some = {name: value for name, value in drawn().items() if name.startswith("h.1.fc")}
+    taken = await model.load_params(stored(some), names=NAMES, strict=False)
+    assert taken == ["up2", "lift2", "down2", "drop2"]
+    with pytest.raises(DataError) as caught:
+        await model.load_params(stored(some), strict=False)
+    assert caught.value.code == "NNM710"
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16"])
+async def test_loading_takes_little_more_memory_than_the_file(kind: str, tmp_path: Path) -> None:
+    layers, width = 40, 128
+    source = f"""m:input shape=[{width}]; m:output shape=[{width}];
+        m:layers matmul(w, shape=[{width}], repeat={layers});"""
+    model = await create(source)
+    draw = np.random.default_rng(0)
+    weights = {f"l.{k}.weight": draw.random((width, width), "float32") for k in range(layers)}
+    arrays = {n: encoded(weight, kind) for n, weight in weights.items()}
+    data = b"".join(chunks(arrays, {}))
+    if kind == "bfloat16":
+        data = renamed(data)
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(data)
+    size = path.stat().st_size
+    del data, arrays
+    tracemalloc.start()
+    try:
+        # The values that the model has now are counted too: they make room for the new ones.
+        for parameter in model.params():
+            model.parameters.set(parameter.name, bytes(4 * width * width))
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        await model.load_params(path, names={"w{n}": Transposed("l.{n-1}.weight")})
+        after, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    print(f"{kind}: peak {(peak - before) / size:.3f} of the file")
+    assert peak - before <= 1.2 * size
+    assert after - before < 0.1 * size, "the file itself is given up"
+    expected = weights["l.7.weight"].T
+    tolerance = {"float32": 0, "float16": 1e-3, "bfloat16": 1e-2}[kind]
+    np.testing.assert_allclose(model.params()[7].value, expected, rtol=tolerance)

@@ -1,0 +1,243 @@
+"""How a parameter lies in a file of another program: turned, cut out of a larger one, reshaped."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, cast
+
+from webnnm.errors import DataError
+from webnnm.shapes import Shape, count, show, strides_of
+
+ITEMS = {1: "B", 2: "H", 4: "I", 8: "Q"}
+"""Formats of items by their bytes: what is moved is moved as bits, whatever they mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form(ABC):
+    """A tensor made of one in the file: `source` is its name there, or a form once more."""
+
+    source: Form | str
+
+    @property
+    def name(self) -> str:
+        """The name of the tensor in the file."""
+        return self.source if isinstance(self.source, str) else self.source.name
+
+    def __str__(self) -> str:
+        inner = json.dumps(self.source) if isinstance(self.source, str) else str(self.source)
+        return f"{type(self).__name__}({', '.join([inner, *self._details()])})"
+
+    def shape(self, stored: Shape) -> Shape:
+        """Return the shape that comes of a tensor of the file.
+
+        Raises `ValueError` with the reason where such a tensor cannot be taken.
+        """
+        return self._shape(_inner_shape(self.source, stored))
+
+    def data(self, stored: Shape, data: memoryview[int], size: int) -> memoryview[int]:
+        """Return the bytes that come of a tensor of the file whose items have `size` bytes."""
+        if isinstance(self.source, Form):
+            data = self.source.data(stored, data, size)
+        return self._data(_inner_shape(self.source, stored), data, size)
+
+    def _details(self) -> list[str]:
+        return []
+
+    @abstractmethod
+    def _shape(self, given: Shape) -> Shape: ...
+
+    @abstractmethod
+    def _data(self, given: Shape, data: memoryview[int], size: int) -> memoryview[int]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Transposed(Form):
+    """A matrix with rows and columns exchanged.
+
+    >>> Transposed("fc1.weight").shape((64, 784))
+    (784, 64)
+
+    Linear layers of PyTorch are `[out, in]`, those of the notation `[in, out]`.
+    """
+
+    def _shape(self, given: Shape) -> Shape:
+        if len(given) != 2:
+            raise ValueError(f"only a matrix can be transposed, {show(given)} is none")
+        return given[::-1]
+
+    def _data(self, given: Shape, data: memoryview[int], size: int) -> memoryview[int]:
+        return permuted(given, data, size, (1, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Permuted(Form):
+    """A tensor with its axes in another order, each called by a letter.
+
+    >>> Permuted("conv1.weight", "oihw -> hwio").shape((16, 3, 5, 7))
+    (5, 7, 3, 16)
+
+    Filters of PyTorch are oihw, which `conv2d` takes unless its `filterLayout` says otherwise;
+    those of TensorFlow and Flax are hwio. Raises `DataError` NNM704 for letters that are no
+    permutation.
+    """
+
+    axes: str
+
+    def __post_init__(self) -> None:
+        before, arrow, after = self.axes.partition("->")
+        before, after = before.strip(), after.strip()
+        if not arrow or len(set(before)) < len(before) or sorted(before) != sorted(after):
+            raise _wrong(f'axes="{self.axes}"', 'a permutation is written as "oihw -> hwio"')
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """For every axis of the result the one it was."""
+        before, _, after = self.axes.partition("->")
+        return tuple(before.strip().index(letter) for letter in after.strip())
+
+    def _details(self) -> list[str]:
+        return [json.dumps(self.axes)]
+
+    def _shape(self, given: Shape) -> Shape:
+        if len(given) != len(self.order):
+            raise ValueError(f'"{self.axes}" has {len(self.order)} axes, {show(given)} does not')
+        return tuple(given[axis] for axis in self.order)
+
+    def _data(self, given: Shape, data: memoryview[int], size: int) -> memoryview[int]:
+        return permuted(given, data, size, self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Form):
+    """One of several tensors that are stored as one, side by side along an axis.
+
+    >>> Part("attn.qkv.weight", 0, 3).shape((2304, 768))
+    (768, 768)
+    >>> Part("qkv_proj.weight", 1, (4096, 1024, 1024)).shape((6144, 4096))
+    (1024, 4096)
+
+    - `index`: which of them, from 0.
+    - `of`: how many equal parts there are, or the sizes of all of them.
+    - `axis`: along which they lie; negative ones count from the end.
+    - `heads`: where every head has all its parts side by side (GPT-NeoX, BLOOM), so many heads.
+
+    Raises `DataError` NNM704 for numbers that make no sense.
+    """
+
+    index: int
+    of: int | Sequence[int]
+    axis: int = 0
+    heads: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, int):
+            object.__setattr__(self, "of", tuple(self.of))
+        parts = self.of if isinstance(self.of, int) else len(self.of)
+        if not 0 <= self.index < parts:
+            raise _wrong(f"index={self.index}", f"of {parts} parts the last one has {parts - 1}")
+        if self.heads < 1 or not (isinstance(self.of, int) or min(self.of) > 0):
+            raise _wrong(f"of={self.of}, heads={self.heads}", "sizes and heads count from 1")
+
+    def _details(self) -> list[str]:
+        axis = [f"axis={self.axis}"] if self.axis else []
+        return [str(self.index), str(self.of), *axis] + (
+            [f"heads={self.heads}"] if self.heads > 1 else []
+        )
+
+    def _sizes(self, given: Shape) -> tuple[int, Sequence[int]]:
+        """Return the axis, and the sizes of all parts along it."""
+        if not -len(given) <= self.axis < len(given):
+            raise ValueError(f"there is no axis {self.axis} in {show(given)}")
+        axis = self.axis % len(given)
+        whole = given[axis]
+        parts = self.of
+        sizes = (whole // parts,) * parts if isinstance(parts, int) else parts
+        if sum(sizes) != whole or any(size % self.heads for size in sizes):
+            heads = f" of {self.heads} heads" if self.heads > 1 else ""
+            raise ValueError(f"axis {axis} of {show(given)} does not fall into {parts}{heads}")
+        return axis, sizes
+
+    def _shape(self, given: Shape) -> Shape:
+        axis, sizes = self._sizes(given)
+        return (*given[:axis], sizes[self.index], *given[axis + 1 :])
+
+    def _data(self, given: Shape, data: memoryview[int], size: int) -> memoryview[int]:
+        axis, sizes = self._sizes(given)
+        inner = count(given[axis + 1 :]) * size // self.heads
+        step = sum(sizes) * inner
+        first = sum(sizes[: self.index]) * inner
+        length = sizes[self.index] * inner
+        if step == len(data):
+            return data[first : first + length]
+        pieces = [data[k : k + length] for k in range(first, len(data), step)] if step else []
+        return memoryview(b"".join(pieces))
+
+
+@dataclass(frozen=True, slots=True)
+class Reshaped(Form):
+    """The same numbers in the same order, in another shape.
+
+    >>> Reshaped("lstm.weight_ih_l0", (1, 512, 128)).shape((512, 128))
+    (1, 512, 128)
+    """
+
+    sizes: Sequence[int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", tuple(self.sizes))
+
+    def _details(self) -> list[str]:
+        return [str(list(self.sizes))]
+
+    def _shape(self, given: Shape) -> Shape:
+        if count(given) != count(self.sizes):
+            raise ValueError(f"{show(given)} has not as many numbers as {show(self.sizes)}")
+        return tuple(self.sizes)
+
+    def _data(self, given: Shape, data: memoryview[int], size: int) -> memoryview[int]:
+        return data
+
+
+def permuted(
+    shape: Shape, data: memoryview[int], size: int, order: Sequence[int]
+) -> memoryview[int]:
+    """Return the items of a row-major tensor with its axes in another order.
+
+    >>> bytes(permuted((2, 3), memoryview(b"abcdef"), 1, (1, 0)))
+    b'adbecf'
+
+    A whole line of items is moved at a time, along the longest axis.
+    """
+    result = memoryview(bytearray(len(data)))
+    if not data:
+        return result
+    item = ITEMS[size]
+    whole: Any = data
+    source, target = whole.cast("B").cast(item), cast("Any", result).cast(item)
+    sizes = [shape[axis] for axis in order]
+    from_strides = [strides_of(shape)[axis] for axis in order]
+    to_strides = list(strides_of(sizes))
+    line = max(range(len(sizes)), key=sizes.__getitem__, default=None)
+    if line is None:
+        target[:] = source
+        return result
+    length, come, go = sizes.pop(line), from_strides.pop(line), to_strides.pop(line)
+    for place in product(*map(range, sizes)):
+        here = sum(map(int.__mul__, place, from_strides))
+        there = sum(map(int.__mul__, place, to_strides))
+        target[there : there + go * (length - 1) + 1 : go] = source[
+            here : here + come * (length - 1) + 1 : come
+        ]
+    return result
+
+
+def _inner_shape(source: Form | str, stored: Shape) -> Shape:
+    return source.shape(stored) if isinstance(source, Form) else stored
+
+
+def _wrong(what: str, hint: str) -> DataError:
+    return DataError("NNM704", f"a name map says {what}", hint=hint)

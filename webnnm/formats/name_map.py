@@ -1,0 +1,325 @@
+"""Which tensor of a file is which parameter of a model, where the names there are others."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NoReturn, cast
+
+from webnnm.arrays import HostArray
+from webnnm.errors import DataError, suggestion
+from webnnm.formats.foreign import Form, Part, Permuted, Reshaped, Transposed
+from webnnm.formats.safetensors import StoredTensor, parsed
+from webnnm.ops.operator import TensorType
+from webnnm.shapes import show
+
+Names = Mapping[str, "str | Form | None"]
+"""Parameter here → tensor there; None for a tensor of the file that is not wanted."""
+
+LISTED = 8
+"""Names that a message lists at most."""
+
+_HOLE = re.compile(r"\*|\{(\d*)([A-Za-z_]\w*?)([+-]\d+)?\}")
+"""What stands for something else in a name: `*`, `{n}`, `{n-1}`, `{2n+1}`."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A tensor of a file that a parameter takes, not read yet."""
+
+    tensor: StoredTensor | HostArray
+    form: Form | None
+    type: TensorType
+
+    def array(self) -> HostArray:
+        """Return the value, in memory of its own: the file may be given up."""
+        tensor = self.tensor
+        if self.form is not None and isinstance(tensor, StoredTensor):
+            data = self.form.data(tensor.shape, tensor.data, tensor.item_bytes)
+            tensor = StoredTensor(tensor.code, self.type.shape, data)
+        array = tensor if isinstance(tensor, HostArray) else tensor.array()
+        if array.dtype != self.type.dtype:
+            return HostArray.of(array, self.type.dtype)
+        return HostArray(array.dtype, array.shape, bytes(array.data))
+
+
+def assigned(
+    tensors: Mapping[str, StoredTensor | HostArray],
+    types: Mapping[str, TensorType],
+    names: Names | None = None,
+    *,
+    strict: bool = True,
+) -> dict[str, Found]:
+    """Return by parameter the tensor that it takes; nothing is read yet, all of it is checked.
+
+    >>> from webnnm.formats.safetensors import chunks, read
+    >>> file = read(b"".join(chunks({"fc.0.weight": HostArray.of([[1.0, 2.0]])}, {})))
+    >>> found = assigned(
+    ...     file.tensors,
+    ...     {"w1": TensorType("float32", (2, 1))},
+    ...     {"w{n}": Transposed("fc.{n-1}.weight")},
+    ... )
+    >>> found["w1"].array().tolist()
+    [[1.0], [2.0]]
+
+    - `tensors`: those of a file; `types`: those of the parameters of a model.
+    - `names`: parameter → name in the file, or a form of `webnnm.formats.foreign`. A parameter that
+      it leaves out has its own name there. `*` stands for any text; `{n}` for a number, from which
+      the other side may differ: `{n-1}`, `{2n+1}`. Full names go before patterns, earlier patterns
+      before later ones. None stands behind names in the file that are not wanted.
+    - `strict`: every parameter has a tensor, and every tensor a parameter. Otherwise what fits.
+
+    Raises `DataError` NNM805 for names without a counterpart, on both sides, NNM806 for shapes and
+    types; NNM704 for patterns that make no sense.
+    """
+    rules = [_Rule(key, value) for key, value in (names or {}).items()]
+    exact = {rule.key: rule for rule in rules if not rule.is_pattern}
+    sources = {name: _source(name, exact, rules) for name in types}
+    places = {name: s.name if isinstance(s, Form) else s for name, s in sources.items()}
+    if strict:
+        _check_names(tensors, types, rules, places)
+    found: dict[str, Found] = {}
+    for name, source in sources.items():
+        if places[name] in tensors:
+            tensor = tensors[places[name]]
+            reason = _misfit(tensor, source, types[name])
+            if not reason:
+                form = source if isinstance(source, Form) else None
+                found[name] = Found(tensor, form, types[name])
+            elif strict:
+                _refuse(name, source, tensor, types[name], reason)
+    return found
+
+
+class _Rule:
+    """One entry of a name map."""
+
+    def __init__(self, key: str, value: str | Form | None) -> None:
+        if not isinstance(value, str | Form | None):  # type: ignore[reportUnnecessaryIsInstance]
+            raise DataError(
+                "NNM704",
+                f'the name map says {value!r} of "{key}"',
+                hint="a name, a form such as Transposed(name), or None",
+            )
+        self.key, self.value = key, value
+        holes = list(_HOLE.finditer(key))
+        self.is_pattern = bool(holes)
+        self.used = False
+        pattern, end = "", 0
+        for hole in holes:
+            pattern += re.escape(key[end : hole.start()]) + (r"(\d+)" if hole[2] else "(.*?)")
+            end = hole.end()
+        self._pattern = re.compile(pattern + re.escape(key[end:]))
+        self._holes = holes
+        known = {hole[2] for hole in holes}
+        target = value.name if isinstance(value, Form) else value or ""
+        asked = list(_HOLE.finditer(target))
+        stars = sum(not hole[2] for hole in holes)
+        strange = [hole[0] for hole in asked if hole[2] and hole[2] not in known]
+        if strange or sum(not hole[2] for hole in asked) > stars:
+            raise DataError(
+                "NNM704",
+                f'the name map says "{target}" of "{key}"',
+                hint=f"{', '.join(strange) or '*'} stands for nothing there",
+            )
+
+    def match(self, name: str) -> tuple[list[str], dict[str, int]] | None:
+        """Return what the stars and the numbers of a name are, None where it does not fit."""
+        matched = self._pattern.fullmatch(name)
+        if matched is None:
+            return None
+        stars: list[str] = []
+        numbers: dict[str, int] = {}
+        for hole, text in zip(self._holes, matched.groups(), strict=True):
+            if not hole[2]:
+                stars.append(text)
+                continue
+            number, rest = divmod(int(text) - int(hole[3] or 0), int(hole[1] or 1))
+            if rest or number < 0 or numbers.setdefault(hole[2], number) != number:
+                return None
+        return stars, numbers
+
+    def source(self, name: str) -> str | Form | None:
+        """Return what a parameter takes by this rule, None where the rule is not about it."""
+        matched = self.match(name)
+        if matched is None or self.value is None:
+            return None
+        self.used = True
+        stars, numbers = matched
+        return (
+            _filled(self.value, partial(_hole, iter(stars), numbers))
+            if stars or numbers
+            else (self.value)
+        )
+
+
+def _hole(stars: Any, numbers: Mapping[str, int], hole: re.Match[str]) -> str:
+    if not hole[2]:
+        return next(stars)
+    return str(int(hole[1] or 1) * numbers[hole[2]] + int(hole[3] or 0))
+
+
+def _filled(value: str | Form, put: Callable[[re.Match[str]], str]) -> str | Form:
+    if isinstance(value, str):
+        return _HOLE.sub(put, value)
+    others = {f: getattr(value, f) for f in value.__dataclass_fields__ if f != "source"}
+    return type(value)(_filled(value.source, put), **others)
+
+
+def _source(name: str, exact: Mapping[str, _Rule], rules: Sequence[_Rule]) -> str | Form:
+    for rule in [exact[name]] if name in exact else [r for r in rules if r.is_pattern]:
+        found = rule.source(name)
+        if found is not None:
+            return found
+    return name
+
+
+def _check_names(
+    tensors: Mapping[str, StoredTensor | HostArray],
+    types: Mapping[str, TensorType],
+    rules: Sequence[_Rule],
+    places: Mapping[str, str],
+) -> None:
+    """Raise NNM805 where parameters, tensors or entries of the map have no counterpart."""
+    unwanted = [rule for rule in rules if rule.value is None]
+    taken = set(places.values())
+    missing = [name for name in types if places[name] not in tensors]
+    extra = [
+        name
+        for name in tensors
+        if name not in taken and not any(rule.match(name) for rule in unwanted)
+    ]
+    idle = [rule.key for rule in rules if rule.value is not None and not rule.used]
+    if not (missing or extra or idle):
+        return
+    told = [n if places[n] == n else f"{n} ({places[n]} in the file)" for n in missing]
+    parts = [f"{_listed(told)} missing"] if missing else []
+    parts += [f"{_listed(extra)} unknown to the model"] if extra else []
+    parts += [f"{_listed(idle)} in the name map unknown to the model"] if idle else []
+    hint = ""
+    if missing and extra:
+        hint = suggestion(places[missing[0]], extra) or _fitting(tensors, types, missing, extra)
+    hint = hint or (suggestion(idle[0], types) if idle else "")
+    raise DataError(
+        "NNM805",
+        f"the parameters are not those of the model: {'; '.join(parts)}",
+        hint=hint or "names={parameter: name in the file} maps names, strict=False takes what fits",
+    )
+
+
+def _fitting(
+    tensors: Mapping[str, StoredTensor | HostArray],
+    types: Mapping[str, TensorType],
+    missing: Sequence[str],
+    extra: Sequence[str],
+) -> str:
+    """Return which tensor of the file would fit a parameter that is missing."""
+    for name in missing:
+        shape = types[name].shape
+        for other in extra:
+            if tensors[other].shape == shape:
+                return f'"{other}" has the shape of "{name}": names={{"{name}": "{other}"}}'
+        for other in extra:
+            if len(shape) == 2 and tensors[other].shape == shape[::-1]:
+                form = Transposed(other)
+                return f'"{other}" would fit transposed: names={{"{name}": {form}}}'
+    return ""
+
+
+def _misfit(tensor: StoredTensor | HostArray, source: str | Form, type: TensorType) -> str:
+    """Return why a parameter cannot take a tensor, "" where it can."""
+    shape = tensor.shape
+    if isinstance(source, Form):
+        if isinstance(tensor, HostArray):
+            return "of 4-bit tensors whole ones can be taken only"
+        try:
+            shape = source.shape(shape)
+        except ValueError as error:
+            return str(error)
+        if shape != type.shape:
+            return f"{source} of it is {show(shape)}"
+    elif shape != type.shape:
+        return "its shape is another one"
+    if tensor.dtype == type.dtype or (tensor.dtype, type.dtype) == ("float16", "float32"):
+        return ""
+    return "its type has no counterpart" if tensor.dtype is None else "its type is another one"
+
+
+def _refuse(
+    name: str,
+    source: str | Form,
+    tensor: StoredTensor | HostArray,
+    type: TensorType,
+    reason: str,
+) -> NoReturn:
+    place = source.name if isinstance(source, Form) else source
+    what = tensor.dtype or (tensor.code if isinstance(tensor, StoredTensor) else "")
+    there = "" if place == name else f' as "{place}"'
+    turned = tensor.shape == type.shape[::-1] and len(type.shape) == 2
+    raise DataError(
+        "NNM806",
+        f'parameter "{name}" is {type} in the model, {what}{show(tensor.shape)} in the file{there}:'
+        f" {reason}",
+        hint=f"names={{{json.dumps(name)}: {Transposed(place)}}}"
+        if turned and not isinstance(source, Form)
+        else "",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more
+
+
+def read_names(text: str) -> dict[str, str | Form | None]:
+    """Return the name map that a JSON text holds.
+
+    >>> read_names('{"w{n}": {"transposed": "fc.{n}.weight"}}')
+    {'w{n}': Transposed(source='fc.{n}.weight')}
+    >>> print(*read_names('''{
+    ...     "wq1": {"transposed": {"part": "qkv.weight", "index": 0, "of": 3}},
+    ...     "f1": {"permuted": "conv.weight", "axes": "oihw -> hwio"},
+    ...     "u1": {"reshaped": "lstm.weight_ih_l0", "sizes": [1, 512, 128]},
+    ...     "b1": "fc.bias", "*.attn.mask": null
+    ... }''').values(), sep="\\n")
+    Transposed(Part("qkv.weight", 0, 3))
+    Permuted("conv.weight", "oihw -> hwio")
+    Reshaped("lstm.weight_ih_l0", [1, 512, 128])
+    fc.bias
+    None
+
+    A form is an object: its name in small letters with the source, and its fields. Raises
+    `DataError` NNM704 for a text that is no name map.
+    """
+    try:
+        found = parsed(text)
+        if not isinstance(found, dict):
+            raise ValueError("it is no JSON object")
+        entries = cast("dict[str, Any]", found).items()
+        return {key: None if value is None else _form(value) for key, value in entries}
+    except (ValueError, TypeError) as error:
+        raise DataError(
+            "NNM704",
+            f"this is no name map: {error}",
+            hint='{"w1": "fc1.weight", "w2": {"transposed": "fc2.weight"}}',
+        ) from error
+
+
+FORMS: Mapping[str, type[Form]] = {
+    form.__name__.lower(): form for form in (Transposed, Permuted, Part, Reshaped)
+}
+
+
+def _form(value: Any) -> str | Form:
+    if isinstance(value, str):
+        return value
+    given = dict(cast("Mapping[str, Any]", value)) if isinstance(value, dict) else {}
+    words: Iterable[str] = given.keys() & FORMS.keys()
+    word = next(iter(words), None)
+    if word is None:
+        hint = suggestion(next(iter(given), ""), FORMS)
+        raise ValueError(f"{json.dumps(value)} is neither a name nor {', '.join(FORMS)}; {hint}")
+    return FORMS[word](_form(given.pop(word)), **given)
