@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from webnnm.expert.profile import Profile
     from webnnm.formats.name_map import Names
     from webnnm.objectives import Objective
+    from webnnm.restored import Restored
     from webnnm.scout import Scouting
     from webnnm.session import Training
     from webnnm.training.forward import OutputLoss
@@ -80,7 +81,7 @@ class NNModel(Described):
         self.device_type = ""
         self.optimize_for = "size"
         self.training_network = network
-        self.restored: Mapping[str, Standardization] = {}
+        self.restored: Restored | None = None
         self._binding: DataBinding | None = None
         self._objectives: dict[str, Objective] | None = None
         self._reviewer = Reviewer(self)
@@ -352,11 +353,8 @@ class NNModel(Described):
     def _resolved(self, given: Mapping[str, Any]) -> dict[str, Any]:
         settings = resolve({"optimize_for": self.optimize_for} | written(given))
         self.binding()
-        if settings["batch_size"] is None:
-            settings["batch_size"] = self.batch_size
-        if settings["seed"] is None:
-            settings["seed"] = self.seed
-        return settings
+        own = {"batch_size": self.batch_size, "seed": self.seed}
+        return settings | {name: value for name, value in own.items() if settings[name] is None}
 
     @property
     def checkpoint(self) -> Checkpoint | None:
@@ -424,7 +422,7 @@ class NNModel(Described):
     def standardizations(self) -> Mapping[str, Standardization]:
         """Return how raw inputs are standardised, by block: as the dataset says, or a snapshot."""
         if self._binding is None:
-            return self.restored
+            return self.restored.inputs if self.restored else {}
         fitted = self._binding.standardization
         bound = {block: binding.field for block, binding in self._binding.inputs.items()}
         return {block: fitted[field] for block, field in bound.items() if field in fitted}

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.arrays import HostArray
-from webnnm.data.standardize import SCALES, Standardization
 from webnnm.dtypes import DataType
 from webnnm.errors import DataError
 from webnnm.formats.name_map import Found, Names, assigned
 from webnnm.formats.safetensors import File, StoredTensor, chunks, header, invalid, parsed, read
+from webnnm.restored import NORM, known, restored
 
 if TYPE_CHECKING:
     from webnnm.model import NNModel
@@ -25,7 +25,7 @@ FORMAT = 1
 """The version of the format."""
 NOTATION = "1.0"
 KEY = "webnnm."
-PARAMETER, STATE, NORM = "param/", "state/", "norm/"
+PARAMETER, STATE = "param/", "state/"
 MODEL, CHECKSUM = KEY + "model", KEY + "checksum"
 STORED = (None, "float32", "float16")
 
@@ -48,7 +48,8 @@ def snapshot(model: NNModel, dtype: DataType | None = None) -> Iterator[bytes]:
         if value.dtype in ("int4", "uint4"):
             packed[name] = [value.dtype, list(value.shape)]
         tensors[name] = value
-    for block, fitted in model.standardizations().items():
+    kept = known(model)
+    for block, fitted in kept.inputs.items():
         for word, numbers in (("mean", fitted.mean), ("std", fitted.std)):
             tensors[f"{NORM}{block}/{word}"] = HostArray.of(array("f", numbers))
     metadata = {
@@ -58,7 +59,7 @@ def snapshot(model: NNModel, dtype: DataType | None = None) -> Iterator[bytes]:
         KEY + "notation": NOTATION,
         KEY + "package": _version(),
         KEY + "step": str(model.step),
-        KEY + "normalisation": _json(_normalisation(model)),
+        KEY + "normalisation": _json(kept.to_dict()),
     }
     if packed:
         metadata[KEY + "packed"] = _json(packed)
@@ -145,10 +146,13 @@ def opened(source: Any) -> File:
 def restore(model: NNModel, file: File) -> None:
     """Give a model the parameters of its snapshot; all of them or, where one is wrong, none."""
     found = assigned(parameters(file), model.parameters.types)
-    fitted, step = standardizations(file), _step(file)
+    kept, step = (
+        restored(_metadata(file, "normalisation") or {"inputs": {}}, file.tensors),
+        _step(file),
+    )
     _take(model, found)
     model.step = step
-    model.restored = fitted
+    model.restored = kept
     model.trained = True
 
 
@@ -156,35 +160,6 @@ def _take(model: NNModel, found: Mapping[str, Found]) -> list[str]:
     for name, tensor in found.items():
         model.parameters.set(name, tensor.array())
     return list(found)
-
-
-def standardizations(file: File) -> dict[str, Standardization]:
-    """Return how raw inputs of the model of a snapshot are standardised, by block.
-
-    Raises `DataError` NNM802 where it says so in a form that makes no sense.
-    """
-    found: dict[str, Standardization] = {}
-    try:
-        for block, entry in _metadata(file, "normalisation")["inputs"].items():
-            mean, std = (
-                tuple(file.tensors[f"{NORM}{block}/{word}"].array().values())
-                for word in ("mean", "std")
-            )
-            if entry["scale"] not in SCALES or len(mean) != len(std) or not mean:
-                raise ValueError(block)
-            found[block] = Standardization(mean, std, int(entry["repeat"]), entry["scale"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise invalid(f"its normalisation makes no sense: {error!r}") from error
-    return found
-
-
-def _normalisation(model: NNModel) -> dict[str, Any]:
-    return {
-        "inputs": {
-            block: {"repeat": fitted.repeat, "scale": fitted.scale}
-            for block, fitted in model.standardizations().items()
-        },
-    }
 
 
 def _unpacked(

@@ -32,7 +32,7 @@ LAYERS = (
         "texts",
     ),
     ("eager", "evaluation", "tracing", "progress"),
-    ("checkpoint", "creation", "objectives", "prediction", "rows", "pace"),
+    ("checkpoint", "creation", "objectives", "prediction", "restored", "rows", "pace"),
     ("banks", "description", "facts", "snapshot", "testing", "validation"),
     ("stepping",),
     ("resident",),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, Dataset, NNModel
+from webnnm import DataError, Dataset, NNModel, TableDataset
 from webnnm.arrays import HostArray
 from webnnm.formats.safetensors import chunks, read
 from webnnm.snapshot import _checksum
@@ -219,3 +219,57 @@ async def test_saving_waits_for_no_training() -> None:
         await model.save()
     assert caught.value.code == "NNM712"
     await training.stop()
+
+
+TABLE = {
+    "width": [1.0, 2.0, None, 4.0, 5.0, 6.0, 7.0, 8.0],
+    "colour": ["red", "blue", "red", "blue", "green", "red", "red", "blue"],
+    "kind": ["a", "b", "a", "b", "a", "b", "a", "b"],
+}
+TABLE_SOURCE = "m:input shape=[4]; m:output shape=[2]; m:layers matmul(w), softmax();"
+
+
+async def test_columns_and_class_names_are_kept() -> None:
+    table = TableDataset(TABLE, split=(1, 0, 0), missing="mean", standardize=True)
+    model = await create(source=TABLE_SOURCE, dataset=table)
+    data = await model.save()
+    again = await load(data)
+    kept = again.restored
+    assert kept is not None and kept.label == "kind"
+    assert kept.columns == {"m": table.encoders} and table.encoders[0].fill
+    assert kept.answers["m"].names == ("a", "b")
+    assert kept.answers["m"].decode([[0.9, 0.1], [0.2, 0.8]]) == ["a", "b"]
+    assert await again.save() == data, "and go on from file to file"
+
+
+async def test_standardised_targets_are_kept() -> None:
+    rows = Dataset(
+        [[1.0], [2.0], [3.0]], [10.0, 20.0, 60.0], standardize_targets=True, split=(1, 0, 0)
+    )
+    source = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w);"
+    again = await load(await (await create(source=source, dataset=rows)).save())
+    assert again.restored is not None
+    assert list(again.restored.targets.values()) == list(rows.target_standardization.values())
+    assert again.restored.answers == {}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        '"columns": {"m": [{"name": 3, "fill": 1}]}',
+        '"columns": {"m": [{"name": "x", "classes": ["a"]}]}',
+        '"columns": {"m": [3]}',
+        '"columns": 3',
+        '"answers": {"m": [[2], "odd", 2, null]}',
+        '"answers": {"m": [[2], "onehot", 2, ["a"]]}',
+        '"answers": {"m": [[2], "onehot", "x", ["a"]]}',
+        '"targets": {"m": [[1], [2, 3], 1, "standard"]}',
+        '"targets": {"m": [["x"], [2], 1, "standard"]}',
+        '"label": 3',
+    ],
+)
+async def test_knowledge_without_sense_is_refused(entry: str) -> None:
+    data = signed(await (await create()).save(), normalisation=f'{{"inputs": {{}}, {entry}}}')
+    with pytest.raises(DataError, match="normalisation makes no sense") as caught:
+        await load(data)
+    assert caught.value.code == "NNM802"
