@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tools.common import CACHE, ROOT, playwright_config
+from tools.common import CACHE, ROOT, SITE, playwright_config
 from tools.parity import PYTHON as TORCH_PYTHON
-from tools.serve import SiteServer
+from webnnm.cli.serve import SiteServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -113,7 +113,7 @@ async def contest() -> AsyncGenerator[Contest]:
         limit=LONGEST_LINE,
     )
     try:
-        with SiteServer(extra_roots=ROOTS) as server:
+        with SiteServer(SITE, extra_roots=ROOTS) as server:
             async with async_playwright() as playwright:
                 options = config.launch_options(config.PROJECTS["webnn"])
                 browser = await playwright.chromium.launch(**options)

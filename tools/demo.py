@@ -10,8 +10,8 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tools.common import fail, playwright_config, say
-from tools.serve import SiteServer
+from tools.common import SITE, fail, playwright_config, say
+from webnnm.cli.serve import SiteServer
 
 if TYPE_CHECKING:
     from playwright.async_api import ConsoleMessage, Page
@@ -109,7 +109,7 @@ async def drive(url: str) -> None:
 
 def main() -> None:
     """Show the demo; in a terminal go on serving until Ctrl-C."""
-    with SiteServer() as server, contextlib.suppress(KeyboardInterrupt):
+    with SiteServer(SITE) as server, contextlib.suppress(KeyboardInterrupt):
         asyncio.run(drive(server.url))
         if sys.stdin.isatty():
             say(f"open {server.url}/iris.html in your own browser (Ctrl-C ends; later: make serve)")

@@ -12,8 +12,8 @@ import statistics
 from typing import Any
 
 from tools import page_wheel, wheel
-from tools.common import playwright_config, say
-from tools.serve import SiteServer
+from tools.common import SITE, playwright_config, say
+from webnnm.cli.serve import SiteServer
 
 LARGEST_WHEEL_KB = 150
 LONGEST_IMPORT_MS = 150
@@ -104,7 +104,7 @@ def main() -> None:
     show("wheel of the index", size[wheel.current()], "kB")
     show("first wheel of pages", size[first], "kB", LARGEST_WHEEL_KB)
     show("second wheel of pages", size[rest], "kB", note="fetched when a page has started")
-    with SiteServer() as server:
+    with SiteServer(SITE) as server:
         start, unpack, imported, used, sent, ready, trained, both = asyncio.run(medians(server.url))
     show("start of Pyodide", start, "ms")
     show("unpacking the wheel", unpack, "ms")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tools import operator_facts as facts
 from tools.common import ROOT, fail, say
+from webnnm.cli import operator_facts as facts
 from webnnm.ops.operator import AnyOperator, Composite, covers_all
 
 PAGE = ROOT / "docs" / "operators.md"

@@ -29,7 +29,7 @@ INIT = f"{PACKAGE}__init__.py"
 OPERATORS = f"{PACKAGE}ops/__init__.py"
 LOADER = f"{PACKAGE}page_modules.py"
 BRIDGE = f"{PACKAGE}_bridge/"
-DESKTOP = (f"{PACKAGE}__main__.py", f"{PACKAGE}cli.py")
+DESKTOP = (f"{PACKAGE}__main__.py", f"{PACKAGE}cli/")
 """The command line, which no page has."""
 EARLY = (f"{PACKAGE}backends/",)
 """What a first visit needs although it is not seen on a desktop, where NumPy runs the models."""
@@ -87,7 +87,7 @@ def write(source: Path, folder: Path) -> PageWheels:
 def slim_texts(whole: ZipFile) -> dict[str, str]:
     """Return the modules without what readers need, and the package's data, by file."""
     own = [name for name in whole.namelist() if name.startswith(PACKAGE) and BRIDGE not in name]
-    texts = {name: whole.read(name).decode() for name in own if name not in DESKTOP}
+    texts = {name: whole.read(name).decode() for name in own if not name.startswith(DESKTOP)}
     texts[LOADER] = Path(page_modules.__file__).read_text()
     texts |= slimmed({name: text for name, text in texts.items() if name.endswith(".py")})
     texts[OPERATORS] += f"\nPLACES.update({json.dumps(operator_places())})"

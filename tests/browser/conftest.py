@@ -17,7 +17,7 @@ from tests.browser.harness import (
     pages_have_numpy,
 )
 from tools.common import SITE, playwright_config
-from tools.serve import SiteServer
+from webnnm.cli.serve import SiteServer
 
 Launch = Callable[[str], Awaitable[Browser]]
 

@@ -35,7 +35,7 @@ sys.exit(pytest.main([
 ]))
 """
 PAGE = """
-from tools import operator_facts
+from webnnm.cli import operator_facts
 
 operator = webnnm.ops.registry()[sys.argv[2]]
 print(operator_facts.call_in_notation(operator), *operator_facts.parts_of(operator))

@@ -7,8 +7,9 @@ import json
 
 import pytest
 
-from tools import operator_facts, operators
+from tools import operators
 from webnnm import ops
+from webnnm.cli import operator_facts
 
 
 def test_page_is_current() -> None:

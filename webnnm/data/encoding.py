@@ -6,9 +6,10 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
-from webnnm.data.columns import Column, as_number
+from webnnm.arrays import HostArray
+from webnnm.data.columns import Column, Table, as_number, read_column, table_of
 from webnnm.errors import DataError, suggestion
 
 Unknown = Literal["error", "zeros"]
@@ -177,6 +178,43 @@ class LabelEncoder:
                 raise DataError("NNM706", f"class {number} of 0 … {len(self.classes) - 1}")
             result.append(self.classes[number])
         return result
+
+
+def encode_rows(encoders: Sequence[Encoder], rows: Any) -> HostArray:
+    """Return rows of a table, or lists with one cell for each encoder, as float32.
+
+    >>> encode_rows([NumberEncoder("a"), OneHotEncoder("b", ("x", "y"))], [[5, "y"]]).tolist()
+    [[5.0, 0.0, 1.0]]
+
+    Raises `DataError` NNM702 for rows of another length, NNM710 for a column that is not there,
+    and what the encoders raise.
+    """
+    names = tuple(encoder.name for encoder in encoders)
+    if isinstance(rows, list | tuple):
+        given = cast("Sequence[Sequence[Any]]", rows)
+        for number, row in enumerate(given):
+            if not isinstance(row, list | tuple) or len(row) != len(names):  # type: ignore[reportUnnecessaryIsInstance]
+                raise DataError(
+                    "NNM702",
+                    f"row {number} is {row!r}",
+                    hint=f"a row has {len(names)} cells: {', '.join(names)}",
+                )
+        table = Table(names, tuple(zip(*given, strict=True)) or ((),) * len(names))
+    else:
+        table = table_of(rows)
+    values: list[array[float]] = []
+    for encoder in encoders:
+        numeric = isinstance(encoder, NumberEncoder)
+        values += encoder.encode(read_column(table, table.index(encoder.name), numeric))
+    return side_by_side(values, table.row_count)
+
+
+def side_by_side(columns: Sequence[array[float]], rows: int) -> HostArray:
+    """Return columns as float32 `[rows, columns]`."""
+    flat = array("f", bytes(4 * len(columns) * rows))
+    for place, values in enumerate(columns):
+        flat[place :: len(columns)] = values
+    return HostArray("float32", (rows, len(columns)), flat)
 
 
 def sorted_words(words: Iterable[str]) -> tuple[str, ...]:

@@ -6,13 +6,20 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from webnnm.arrays import HostArray
 from webnnm.data.classes import one_hot
 from webnnm.data.columns import Column, Table, as_number, read_column, table_of
 from webnnm.data.dataset import Dataset
-from webnnm.data.encoding import Encoder, LabelEncoder, NumberEncoder, OneHotEncoder
+from webnnm.data.encoding import (
+    Encoder,
+    LabelEncoder,
+    NumberEncoder,
+    OneHotEncoder,
+    encode_rows,
+    side_by_side,
+)
 from webnnm.data.field import Kind
 from webnnm.data.split import Method, Rows, split_rows
 from webnnm.errors import DataError, suggestion
@@ -161,7 +168,7 @@ class TableDataset(Dataset):
         self.report = TableReport(table.row_count, table.row_count - len(rows), tuple(report))
         outputs, kind = _outputs(goal, numbers, self.label_encoder, sparse)
         super().__init__(
-            _side_by_side(values, len(rows)),
+            side_by_side(values, len(rows)),
             outputs,
             name=name,
             split=split,
@@ -181,24 +188,7 @@ class TableDataset(Dataset):
         length, NNM706 for unknown categories where they are errors, NNM710 for a column that is not
         there, NNM713 for an empty cell or one that is no number.
         """
-        names = tuple(encoder.name for encoder in self.encoders)
-        if isinstance(rows, list | tuple):
-            given = cast("Sequence[Sequence[Any]]", rows)
-            for number, row in enumerate(given):
-                if not isinstance(row, list | tuple) or len(row) != len(names):  # type: ignore[reportUnnecessaryIsInstance]
-                    raise DataError(
-                        "NNM702",
-                        f"row {number} is {row!r}",
-                        hint=f"a row has {len(names)} cells: {', '.join(names)}",
-                    )
-            table = Table(names, tuple(zip(*given, strict=True)) or ((),) * len(names))
-        else:
-            table = table_of(rows)
-        values: list[array[float]] = []
-        for encoder in self.encoders:
-            numeric = isinstance(encoder, NumberEncoder)
-            values += encoder.encode(read_column(table, table.index(encoder.name), numeric))
-        return _side_by_side(values, table.row_count)
+        return encode_rows(self.encoders, rows)
 
     def _divide(self, parts: Rows) -> None:
         if self._holes:
@@ -334,13 +324,6 @@ def _outputs(
     if sparse:
         return HostArray.of(numbers, "int32"), "classes"
     return one_hot(numbers, len(encoder.classes)), "onehot"
-
-
-def _side_by_side(columns: Sequence[array[float]], rows: int) -> HostArray:
-    flat = array("f", bytes(4 * len(columns) * rows))
-    for place, values in enumerate(columns):
-        flat[place :: len(columns)] = values
-    return HostArray("float32", (rows, len(columns)), flat)
 
 
 def _no_value(name: str) -> DataError:

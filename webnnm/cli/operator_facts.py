@@ -7,9 +7,9 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from webnnm import ops
 from webnnm.autodiff import backward
@@ -96,7 +96,8 @@ def kind_of(check: Any) -> str:
     """
     if not inspect.isfunction(check):
         return ""
-    text, given = inspect.getdoc(check), {}
+    text = inspect.getdoc(check)
+    given: Mapping[str, Any] = {}
     if text is None:  # a closure, which the docstring of its maker describes
         maker = getattr(sys.modules[check.__module__], check.__qualname__.partition(".")[0], None)
         text = inspect.getdoc(maker) if inspect.isfunction(maker) else None
@@ -130,13 +131,13 @@ def notation_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple | list):
-        items: Any = value
+        items = cast("Sequence[Any]", value)
         return f"[{', '.join(notation_value(item) for item in items)}]"
     return "…" if value is None else str(value)
 
 
 def _plain(value: Any) -> str:
-    return str(list(value)) if isinstance(value, tuple) else repr(value)
+    return str(list(cast("Sequence[Any]", value))) if isinstance(value, tuple) else repr(value)
 
 
 def call_in_notation(operator: AnyOperator) -> str:
@@ -184,8 +185,11 @@ def applied(operator: AnyOperator, sample: Sample) -> Applied:
         for i, (dtype, shape) in enumerate(zip(dtypes, sample.shapes, strict=True))
     ]
     several = operator.operands and operator.operands[0].variadic
-    result = b.apply(operator, [xs] if several else xs, sample.options)
-    return xs, result if isinstance(result, tuple) else (result,)
+    return xs, _results(b.apply(operator, [xs] if several else xs, sample.options))
+
+
+def _results(given: Any) -> tuple[Operand, ...]:
+    return cast("tuple[Operand, ...]", given if isinstance(given, tuple) else (given,))
 
 
 def example_of(operator: AnyOperator) -> str:
@@ -243,8 +247,7 @@ def _decomposed(operator: AnyOperator, sample: Sample) -> Iterator[OperatorNode]
         if isinstance(node, OperatorNode) and node.operator is operator:
             assert operator.decompose is not None
             b = ys[0].builder
-            result = operator.decompose(b, *node.operands, **node.options)
-            others = result if isinstance(result, tuple) else (result,)
+            others = _results(operator.decompose(b, *node.operands, **node.options))
             inner = b.build({str(i): y for i, y in enumerate(others)})
             yield from (n for n in inner.nodes() if isinstance(n, OperatorNode))
         elif isinstance(node, OperatorNode):

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.desktop
 # The wheel of the pages leaves it out.
 main = pytest.importorskip("webnnm.cli").main
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 IRIS = str(ROOT / "webnnm" / "data" / "iris.csv")
 
 MODEL = """model:input shape=[4];
@@ -133,7 +133,7 @@ def test_a_finding_of_severity_error_is_1(
 ) -> None:
     found = Finding(id="E803", severity="error", message="too large", remedy="Use less.")
     answer = Review(findings=[found], settings={"lr": math.inf}, origins={"lr": "given"})
-    monkeypatch.setattr("webnnm.cli.review", lambda *_, **__: answer)
+    monkeypatch.setattr("webnnm.cli.review.review", lambda *_, **__: answer)
     assert main(["review", model]) == 1
     lines = ["Target", "  error E803: too large", "    → Use less.", "Settings", "  lr inf (given)"]
     assert capsys.readouterr().out.splitlines() == [*lines, "Findings: 1 error"]

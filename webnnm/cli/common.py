@@ -1,0 +1,247 @@
+"""What commands have in common: exit codes, options, texts of models, JSON."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from webnnm.data.csv_dataset import CSVDataset
+from webnnm.data.source import read_text
+from webnnm.errors import DataError, WebNNMError
+from webnnm.history import plain
+from webnnm.training.hyperparameters import HYPERPARAMETERS
+
+if TYPE_CHECKING:
+    from webnnm.graph.outline import Warning
+    from webnnm.model import NNModel
+
+FINE, WRONG, USAGE, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes: nothing is wrong, an error was found, the command cannot be carried out, Ctrl-C."""
+
+SNAPSHOT = ".safetensors"
+"""What the names of files with parameters end in."""
+
+CALLED = ("silence", "progress", "on_epoch", "on_batch")
+"""Hyperparameters that have an option of their own, or need a program."""
+
+Parsers = Any
+"""What `add_subparsers` returns; its class has no public name."""
+
+
+def command(
+    commands: Parsers, name: str, help: str, run: Any, **options: Any
+) -> argparse.ArgumentParser:
+    """Add a command that `run` carries out, which returns the exit code; each knows `--json`."""
+    made: argparse.ArgumentParser = commands.add_parser(
+        name, help=help, description=f"{help[0].upper()}{help[1:]}.", allow_abbrev=False, **options
+    )
+    made.set_defaults(run=run)
+    made.add_argument("--json", action="store_true", help="print JSON")
+    return made
+
+
+def add_model(
+    parser: argparse.ArgumentParser,
+    help: str = "path or URL of a text, a snapshot, or - for the standard input",
+    **options: Any,
+) -> None:
+    """Add the argument MODEL."""
+    parser.add_argument("model", metavar="MODEL", help=help, **options)
+
+
+def add_backend(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of what runs the model."""
+    parser.add_argument("--backend", default="auto", metavar="NAME", help="default: auto")
+
+
+def add_table(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    """Add the options of a dataset from a table."""
+    data = parser.add_argument_group("data")
+    data.add_argument("--data", metavar="CSV", required=required, help="path or URL of a table")
+    data.add_argument("--label", metavar="COLUMN", help="name or number from 0; default: the last")
+    data.add_argument("--features", metavar="COLUMNS", help="as a,b; default: all others")
+    add_delimiter(data)
+    data.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
+    data.add_argument("--missing", choices=("error", "drop", "mean"), default="error")
+    data.add_argument(
+        "--split", type=parts, metavar="PARTS", default="0.7,0,0.3", help="default: %(default)s"
+    )
+    data.add_argument("--standardize", action="store_true")
+
+
+def add_delimiter(parser: Any) -> None:
+    """Add what separates the cells of a table."""
+    help = 'between columns; default: a comma; "tab"'
+    parser.add_argument("--delimiter", default=",", metavar="C", type=_delimiter, help=help)
+
+
+def _delimiter(text: str) -> str:
+    return "\t" if text == "tab" else text
+
+
+def parts(text: str) -> list[float]:
+    """Read shares or counts: "0.7,0,0.3"."""
+    try:
+        return [int(part) if part.isdecimal() else float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no list of numbers") from None
+
+
+def column(word: str) -> str | int:
+    """Read the name of a column, or its position."""
+    return int(word) if word.lstrip("-").isdecimal() else word
+
+
+def table(given: argparse.Namespace) -> CSVDataset:
+    """Return the dataset that the options of `add_table` say."""
+    return asyncio.run(
+        CSVDataset.create(
+            given.data,
+            features=given.features and [column(word) for word in given.features.split(",")],
+            label=None if given.label is None else column(given.label),
+            delimiter=given.delimiter,
+            split=given.split,
+            standardize=given.standardize,
+            task=given.task,
+            missing=given.missing,
+        )
+    )
+
+
+def add_hyperparameters(parser: argparse.ArgumentParser) -> None:
+    """Add an option for each hyperparameter of a training."""
+    options = parser.add_argument_group("hyperparameters of the training")
+    for name, hyperparameter in HYPERPARAMETERS.items():
+        if name not in CALLED:
+            words = {f"--{name}", f"--{name.replace('_', '-')}"}
+            options.add_argument(
+                *sorted(words), dest=f"={name}", metavar="VALUE", help=hyperparameter.range
+            )
+    options.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="the same, any spelling"
+    )
+    parser.add_argument(
+        "--silence", action="append", default=[], metavar="RULES", help="rules to leave out: E603"
+    )
+
+
+def hyperparameters(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the hyperparameters that were given."""
+    words = {name[1:]: value for name, value in vars(given).items() if name[0] == "="}
+    found = {name: value for name, value in words.items() if value is not None}
+    for pair in given.set:
+        name, _, value = pair.partition("=")
+        found[name.strip()] = value
+    return {name: _value(text) for name, text in found.items()}
+
+
+def silenced(given: argparse.Namespace) -> list[str]:
+    """Return the rules that shall not report."""
+    return [rule for words in given.silence for rule in words.split(",")]
+
+
+def _value(text: str) -> Any:
+    """Return a number, true, false or a mapping as JSON writes them, else the word itself."""
+    try:
+        return json.loads(text.lower() if text in ("True", "False") else text)
+    except ValueError:
+        return text
+
+
+def lengths(words: Sequence[str]) -> dict[str, int]:
+    """Read the lengths of sequences: "words=128"; a number alone is that of `sequence`."""
+    found: dict[str, int] = {}
+    for word in words:
+        name, equals, length = word.rpartition("=")
+        if not length.isdecimal():
+            raise DataError("NNM704", f"--sequence {word}", hint="give --sequence NAME=LENGTH")
+        found[name if equals else "sequence"] = int(length)
+    return found
+
+
+def add_sequence(parser: argparse.ArgumentParser) -> None:
+    """Add the lengths of sequences."""
+    help = "length of a sequence"
+    parser.add_argument("--sequence", action="append", default=[], metavar="NAME=N", help=help)
+
+
+def read_bytes(place: str) -> bytes:
+    """Return what a file holds. Raises `DataError` NNM715 where it cannot be read."""
+    try:
+        return Path(place).read_bytes()
+    except OSError as error:
+        raise DataError("NNM715", f'"{place}" cannot be read: {error.strerror or error}') from error
+
+
+def input_text(place: str) -> str:
+    """Return the text of a path or URL, or of the standard input."""
+    return sys.stdin.read() if place == "-" else asyncio.run(read_text(place))
+
+
+def model_text(place: str) -> str:
+    """Return the text of a model, which may stand in a snapshot."""
+    if not place.endswith(SNAPSHOT):
+        return input_text(place)
+    from webnnm.formats.safetensors import read
+    from webnnm.snapshot import MODEL, verified
+
+    return verified(read(read_bytes(place))).metadata[MODEL]
+
+
+async def opened(place: str, **settings: Any) -> NNModel:
+    """Return a model made from a text, or loaded from a snapshot; silent without `log`."""
+    from webnnm.model import NNModel
+
+    settings = {"log": silent, **settings}
+    if place.endswith(SNAPSHOT):
+        return await NNModel.load(read_bytes(place), **settings)
+    text = sys.stdin.read() if place == "-" else await read_text(place)
+    return await NNModel.create(source=text, **settings)
+
+
+def say(line: str) -> None:
+    """Print a line beside the result."""
+    print(line, file=sys.stderr)
+
+
+def silent(line: str) -> None:
+    """Do not print a line."""
+
+
+def print_json(value: Any) -> None:
+    """Print strict JSON."""
+    print(json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def problem(found: WebNNMError | Warning) -> dict[str, Any]:
+    """Return an error or a warning as JSON."""
+    return {
+        "severity": "error" if isinstance(found, WebNNMError) else "warning",
+        "code": found.code,
+        "message": found.message,
+        "hint": getattr(found, "hint", ""),
+        "line": found.line,
+        "column": found.column,
+    }
+
+
+def problems(error: WebNNMError) -> list[dict[str, Any]]:
+    """Return an error and those found with it."""
+    return [problem(each) for each in cast("Sequence[WebNNMError]", (error, *error.others))]
+
+
+def aligned(rows: Collection[Sequence[str]]) -> str:
+    """Return rows of cells as lines with straight columns."""
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)) for row in rows]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def pairs(values: Mapping[str, str]) -> str:
+    """Return names and texts as lines."""
+    return aligned([(name, text) for name, text in values.items()])

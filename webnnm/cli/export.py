@@ -1,0 +1,74 @@
+"""The command `export`: a model for other programs."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Iterable
+from typing import Any, cast
+
+from webnnm.cli.common import (
+    FINE,
+    Parsers,
+    add_backend,
+    add_model,
+    add_sequence,
+    command,
+    lengths,
+    opened,
+    print_json,
+    say,
+)
+from webnnm.errors import BackendError, DataError
+from webnnm.formats.atomic import write_atomically
+from webnnm.formats.safetensors import chunks
+from webnnm.model import NNModel
+
+FORMATS = ("stablehlo", "params")
+GRAPHS = ("inference", "loss", "train")
+
+
+def add(commands: Parsers) -> None:
+    """Add the command."""
+    one = command(commands, "export", "write a model as other programs read it", _export)
+    add_model(one)
+    one.add_argument(
+        "--format",
+        choices=FORMATS,
+        required=True,
+        help="StableHLO of a graph, or the parameters by their names as plain safetensors",
+    )
+    one.add_argument("--out", metavar="FILE", help="default: StableHLO goes to the output")
+    one.add_argument("--graph", choices=GRAPHS, default=GRAPHS[0], help="default: %(default)s")
+    one.add_argument("--batch", type=int, metavar="N", help="rows; default: any number")
+    add_sequence(one)
+    add_backend(one)
+
+
+def _export(given: argparse.Namespace) -> int:
+    if given.format == "params" and given.out is None:
+        raise DataError("NNM704", "parameters are no text for the output", hint="give --out FILE")
+    parts: Iterable[bytes] = asyncio.run(_parts(given))
+    if given.out is None:
+        print(b"".join(parts).decode(), end="")
+        return FINE
+    write_atomically(given.out, parts)
+    if given.json:
+        print_json({"model": given.model, "format": given.format, "saved": given.out})
+    else:
+        say(f"saved {given.out}")
+    return FINE
+
+
+async def _parts(given: argparse.Namespace) -> Iterable[bytes]:
+    async with await opened(given.model, backend=given.backend) as model:
+        if given.format == "params":
+            return chunks({p.name: model.parameters.value(p.name) for p in model.params()}, {})
+        return [_stablehlo(model, given).encode()]
+
+
+def _stablehlo(model: NNModel, given: argparse.Namespace) -> str:
+    export: Any = getattr(cast("Any", model), "export_stablehlo", None)
+    if export is None:
+        raise BackendError("NNM709", "this version of the package writes no StableHLO")
+    return export(graph=given.graph, batch=given.batch, sequence=lengths(given.sequence) or None)

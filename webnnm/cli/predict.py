@@ -1,0 +1,124 @@
+"""The command `predict`: what a snapshot answers to rows."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import csv
+import io
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from webnnm.cli.common import (
+    FINE,
+    Parsers,
+    add_backend,
+    add_delimiter,
+    add_model,
+    command,
+    opened,
+)
+from webnnm.cli.rows import csv_table, inputs_of, json_rows
+from webnnm.data.source import read_text
+from webnnm.errors import DataError
+from webnnm.history import plain
+from webnnm.model import NNModel
+from webnnm.restored import Restored
+
+
+def add(commands: Parsers) -> None:
+    """Add the command."""
+    one = command(commands, "predict", "print what a snapshot answers to rows", _predict)
+    add_model(one, help="path of a snapshot")
+    one.add_argument(
+        "rows",
+        metavar="ROWS",
+        nargs="?",
+        default="-",
+        help="path or URL of a table or of JSON, or - for the standard input, the default",
+    )
+    add_delimiter(one)
+    one.add_argument("--out", metavar="FILE", help="default: the output")
+    one.add_argument("--batch-size", type=int, metavar="N", help="rows computed at a time")
+    add_backend(one)
+
+
+def _predict(given: argparse.Namespace) -> int:
+    found = asyncio.run(_predicted(given))
+    if given.json:
+        text = json.dumps(plain(found), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    else:
+        text = _csv(found)
+    if given.out is None:
+        print(text, end="")
+    else:
+        Path(given.out).write_text(text, encoding="utf-8", newline="")
+    return FINE
+
+
+async def _predicted(given: argparse.Namespace) -> dict[str, Any]:
+    """Return output → its numbers, and the class of every row where there are classes."""
+    text = sys.stdin.read() if given.rows == "-" else await read_text(given.rows)
+    async with await opened(given.model, backend=given.backend) as model:
+        kept = model.restored or Restored()
+        if text.lstrip()[:1] in ("[", "{"):
+            rows = json_rows(text)
+        else:
+            encoders = kept.columns.get(model.inputs()[0], ())
+            rows = csv_table(text, given.delimiter, encoders)
+        inputs = inputs_of(model, rows)
+        values = await model.predict(inputs, batch_size=given.batch_size, raw=True)
+        return {name: _answer(model, kept, name, numbers) for name, numbers in values.items()}
+
+
+def _answer(model: NNModel, kept: Restored, name: str, numbers: Any) -> dict[str, Any]:
+    if name in kept.targets:
+        from webnnm.arrays import HostArray
+
+        numbers = kept.targets[name].undo(HostArray.of(numbers))
+    values = plain(numbers)
+    answers = kept.answers.get(name)
+    if answers is None:
+        return {"values": values}
+    names = answers.names or tuple(range(answers.classes))
+    return {"predicted": answers.decode(numbers), "classes": list(names), "values": values}
+
+
+def _csv(found: dict[str, dict[str, Any]]) -> str:
+    """Return a row per row: the class where there are classes, then the numbers."""
+    columns: dict[str, Sequence[Any]] = {}
+    for name, answer in found.items():
+        prefix = f"{name}." if len(found) > 1 else ""
+        if "predicted" in answer:
+            columns[f"{prefix}predicted"] = [_cell(value) for value in answer["predicted"]]
+        rows = [_flat(row) for row in answer["values"]]
+        width = len(rows[0])
+        if any(len(row) != width for row in rows):
+            raise DataError("NNM704", f'output "{name}" has rows of different lengths', hint=_JSON)
+        classes = answer.get("classes", ())
+        words = classes if len(classes) == width else range(width)
+        for place, word in enumerate(words):
+            own = f"{prefix}{word}" if classes or width > 1 else name
+            columns[own] = [f"{row[place]:.7g}" for row in rows]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def _flat(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        return [value]
+    return [number for item in cast("list[Any]", value) for number in _flat(item)]
+
+
+def _cell(value: Any) -> Any:
+    """Return the classes of a row as one cell."""
+    return ";".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else value
+
+
+_JSON = "--json prints them as they are"

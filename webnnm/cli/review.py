@@ -1,0 +1,65 @@
+"""The command `review`: what the expert system finds before a training."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from webnnm.cli.common import (
+    FINE,
+    WRONG,
+    Parsers,
+    add_hyperparameters,
+    add_model,
+    add_table,
+    command,
+    hyperparameters,
+    model_text,
+    print_json,
+    problem,
+    silenced,
+    table,
+)
+from webnnm.errors import DataError
+from webnnm.expert.finding import SEVERITIES, Finding
+from webnnm.graph.elaborate import elaborate
+from webnnm.notation import parse
+from webnnm.reviewing import NON_FINITE, Draft, review
+
+
+def add(commands: Parsers) -> None:
+    """Add the command."""
+    usage = "webnnm review MODEL [--data CSV] [--json] [options]"
+    one = command(
+        commands, "review", "say what a training of a model would meet", _review, usage=usage
+    )
+    add_model(one)
+    add_table(one)
+    add_hyperparameters(one)
+
+
+def _review(given: argparse.Namespace) -> int:
+    network = elaborate(parse(model_text(given.model)))
+    try:
+        draft = Draft(network, table(given) if given.data else None)
+    except DataError as error:
+        if error.code != NON_FINITE:
+            raise
+        draft = Draft(network, wrong=error)
+    found = review(draft, None, hyperparameters(given), silence=silenced(given))
+    if given.json:
+        warnings = [problem(warning) for warning in network.warnings]
+        print_json({"model": given.model, "warnings": warnings, **found.to_dict()})
+    else:
+        for warning in network.warnings:
+            print(f"warning {warning}")
+        print(found)
+        print(_tally(found.findings))
+    return WRONG if any(f.severity == "error" for f in found.findings) else FINE
+
+
+def _tally(findings: Sequence[Finding]) -> str:
+    """Return how many findings there are of each severity."""
+    severities = [finding.severity for finding in findings]
+    counts = [f"{severities.count(s)} {s}" for s in SEVERITIES if s in severities]
+    return f"Findings: {', '.join(counts) or 'none'}"

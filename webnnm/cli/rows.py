@@ -1,0 +1,119 @@
+"""Rows for a model that has no dataset any more: encoded as its snapshot says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from webnnm.arrays import HostArray
+from webnnm.cli.common import column
+from webnnm.data.columns import Table, read_column
+from webnnm.data.csv_table import read_csv
+from webnnm.data.dataset import Dataset
+from webnnm.data.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
+from webnnm.errors import DataError
+from webnnm.model import NNModel
+from webnnm.restored import Restored
+
+
+def csv_table(text: str, delimiter: str, encoders: Sequence[Encoder]) -> Table:
+    """Read a table; a first row that holds the names of all features names the columns."""
+    table = read_csv(text, delimiter=delimiter, known=[encoder.name for encoder in encoders])
+    if not table.row_count:
+        raise DataError("NNM705", "the table has no rows")
+    return table
+
+
+def inputs_of(model: NNModel, rows: Any) -> dict[str, Any]:
+    """Return by input what `model.predict(…, raw=True)` takes.
+
+    `rows` is a `Table`, a list of rows, or input → rows. Raises `DataError` NNM702, NNM710, NNM713
+    for rows that do not fit.
+    """
+    if isinstance(rows, Mapping):
+        return dict(cast("Mapping[str, Any]", rows))
+    block = model.inputs()[0]
+    encoders = (model.restored or Restored()).columns.get(block, ())
+    return {block: _encoded(rows, encoders)}
+
+
+def _encoded(rows: Any, encoders: Sequence[Encoder]) -> Any:
+    if isinstance(rows, list) and isinstance(cast("list[Any]", rows)[0], dict):
+        rows = _table_of(cast("list[dict[str, Any]]", rows))
+    if not encoders:
+        if isinstance(rows, Table):
+            return encode_rows([NumberEncoder(name) for name in rows.names], rows)
+        return cast("Any", rows)
+    if isinstance(rows, Table) and len(rows.names) == len(encoders):
+        known = {encoder.name for encoder in encoders}
+        if not known <= {*rows.names}:  # the table has no names: its columns are in order
+            return encode_rows(encoders, list(zip(*rows.columns, strict=True)))
+    return encode_rows(encoders, rows)
+
+
+def _table_of(rows: Sequence[dict[str, Any]]) -> Table:
+    names = tuple(rows[0])
+    for number, row in enumerate(rows):
+        if row.keys() != rows[0].keys():
+            raise DataError(
+                "NNM702", f"row {number} has {', '.join(row)}, row 0 has {', '.join(names)}"
+            )
+    return Table(names, tuple([row[name] for row in rows] for name in names))
+
+
+def json_rows(text: str) -> Any:
+    """Return rows of a JSON text: a list of lists, numbers or objects, or input → such a list."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise DataError("NNM713", f"the rows are no JSON: {error}") from error
+    if not isinstance(found, list | dict) or not found:
+        raise DataError("NNM713", "the JSON holds no rows", hint="[[1, 2], [3, 4]]")
+    return found  # type: ignore[reportUnknownVariableType]
+
+
+def labelled(
+    model: NNModel, table: Table, label: str | None, split: Sequence[float] | None
+) -> Dataset:
+    """Return a table as a dataset, scaled and encoded as the one was that trained a model.
+
+    `label` names the column of the labels; by default the one of the training, else the last.
+    Without `split` all rows are tested.
+    """
+    kept = model.restored or Restored()
+    block, output = model.inputs()[0], model.outputs()[0]
+    encoders = kept.columns.get(block, ())
+    default = kept.label if kept.label in table.names else -1
+    target = table.index(default if label is None else column(label))
+    rest = [place for place in range(len(table.names)) if place != target]
+    features = Table(
+        tuple(table.names[place] for place in rest),
+        tuple(table.columns[place] for place in rest),
+        table.first_row,
+        table.lines,
+    )
+    inputs = _encoded(features, encoders)
+    if block in kept.inputs:
+        inputs = kept.inputs[block].apply(inputs)
+    answers, scale = kept.answers.get(output), kept.targets.get(output)
+    labels: tuple[str, ...] | None = None
+    if answers is None:
+        numbers = read_column(table, target, True)
+        if numbers.missing:
+            raise DataError("NNM713", f"{table.place(numbers.missing[0], target)} is empty")
+        values = HostArray.of(list(numbers.numbers or ()))
+        outputs = values if scale is None else scale.apply(values)
+    else:
+        labels = answers.names or tuple(map(str, range(answers.classes)))
+        words = read_column(table, target, False).known_words(range(table.row_count))
+        numbers = LabelEncoder(table.names[target], labels).encode(words)
+        outputs = HostArray.of(numbers, "int32")
+    return Dataset(
+        {block: inputs},
+        {output: outputs},
+        name="rows",
+        split=(0, 0, 1) if split is None else split,
+        labels=None if labels is None else {output: labels},
+        kinds=None if labels is None else {output: "classes"},
+    )

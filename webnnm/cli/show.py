@@ -1,0 +1,143 @@
+"""The command `show`: a model as a table of layers, as a graph, as a plan."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from webnnm import ops
+from webnnm.backends.legalise import legalise
+from webnnm.cli.common import (
+    FINE,
+    Parsers,
+    add_model,
+    add_sequence,
+    command,
+    lengths,
+    model_text,
+    print_json,
+    problem,
+    read_bytes,
+)
+from webnnm.errors import DataError
+from webnnm.graph.elaborate import elaborate
+from webnnm.graph.lowering import lower_network
+from webnnm.graph.node import Graph, OperatorNode
+from webnnm.graph.vertices import Network
+from webnnm.notation import parse
+from webnnm.passes import optimised
+from webnnm.plan import lower
+from webnnm.report import graph_text, summary
+
+STAGES = ("lowering", "passes", "legalise")
+"""What a graph goes through on its way to WebNN, in this order."""
+
+
+def add(commands: Parsers) -> None:
+    """Add the command."""
+    one = command(commands, "show", "show what a model is: layers, graph, plan", _show)
+    add_model(one)
+    what = one.add_mutually_exclusive_group()
+    what.add_argument("--graph", action="store_true", help="the tensor graph, a line per node")
+    what.add_argument("--plan", action="store_true", help="the plan that the browser runs, as JSON")
+    one.add_argument(
+        "--after",
+        choices=STAGES,
+        default="lowering",
+        help="show graph or plan after the passes, or as it fits a browser; default: as written",
+    )
+    one.add_argument("--limits", metavar="JSON", help="opSupportLimits() of a browser, as a file")
+    one.add_argument("--batch", type=int, default=1, metavar="N", help="rows; default: 1")
+    add_sequence(one)
+
+
+def _show(given: argparse.Namespace) -> int:
+    network = elaborate(parse(model_text(given.model)))
+    drawn = given.graph or given.plan
+    if not drawn and (given.after != STAGES[0] or given.limits):
+        drawn = given.graph = True
+    if not drawn:
+        if given.json:
+            print_json({"model": given.model, **described(network)})
+        else:
+            print(summary(network, "no backend"))
+        return FINE
+    lowered = lower_network(network, batch=given.batch, sequence=lengths(given.sequence))
+    graph, rewrites = _after(lowered.graph(), given.after, _limits(given.limits))
+    plan = lower(graph)
+    if given.plan:
+        print(json.dumps(plan.content, indent=2 if given.json else None, allow_nan=False))
+    elif given.json:
+        print_json({"model": given.model, "graph": plan.content, "rewrites": rewrites})
+    else:
+        print(graph_text(graph, of_model=True))
+        for text in rewrites:
+            print(f"- {text}")
+    return FINE
+
+
+def _after(graph: Graph, stage: str, limits: Mapping[str, Any] | None) -> tuple[Graph, list[str]]:
+    """Return the graph after a stage, and what was rewritten to fit."""
+    known = _unlimited(graph) if limits is None else limits
+    if stage != STAGES[0]:
+        graph = optimised(graph, known)
+    return legalise(graph, known) if stage == STAGES[2] else (graph, [])
+
+
+def _unlimited(graph: Graph) -> dict[str, Any]:
+    """Return the limits of a browser that has all of WebNN."""
+    used = {node.operator for node in graph.nodes() if isinstance(node, OperatorNode)}
+    native = {operator.native for operator in (*ops.registry().values(), *used)}
+    return {name: {} for name in native if name}
+
+
+def _limits(place: str | None) -> dict[str, Any] | None:
+    if place is None:
+        return None
+    try:
+        found = json.loads(read_bytes(place))
+    except ValueError as error:
+        raise DataError("NNM704", f'"{place}" is no JSON: {error}') from error
+    if not isinstance(found, dict):
+        raise DataError("NNM704", f'"{place}" holds no limits', hint="opSupportLimits() as JSON")
+    return found  # type: ignore[reportUnknownVariableType]
+
+
+def described(network: Network) -> dict[str, Any]:
+    """Return inputs, outputs, layers and parameters of a network as JSON."""
+    return {
+        "name": network.name,
+        "inputs": [
+            {"name": v.block, "dtype": v.dtype, **_shape(v.features[0])} for v in network.inputs
+        ],
+        "outputs": [
+            {"name": o.name, "dtype": o.dtype, **_shape(o.source.features)} for o in network.outputs
+        ],
+        "layers": [
+            {
+                "name": layer.label,
+                "operator": layer.operator.name,
+                "dtype": layer.result_types[0],
+                **_shape(layer.features[0]),
+            }
+            for layer in network.layers
+        ],
+        "parameters": [
+            {
+                "name": p.name,
+                "dtype": p.dtype,
+                "shape": list(p.features[0].sizes()),
+                "trainable": p.trainable,
+            }
+            for p in network.parameters
+        ],
+        "warnings": [problem(warning) for warning in network.warnings],
+    }
+
+
+def _shape(features: Any) -> dict[str, Any]:
+    """Return the sizes of the features, and the sequence before them if there is one."""
+    sequence = {} if features.sequence is None else {"sequence": features.sequence}
+    return {**sequence, "shape": list(features.sizes())}

@@ -1,0 +1,61 @@
+"""The command `test`: how well a snapshot answers the rows of a table."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from webnnm.cli.common import (
+    FINE,
+    Parsers,
+    add_backend,
+    add_delimiter,
+    add_model,
+    command,
+    opened,
+    parts,
+    print_json,
+)
+from webnnm.cli.rows import csv_table, labelled
+from webnnm.data.field import SUBSETS
+from webnnm.data.source import read_text
+from webnnm.evaluation import TestResult
+from webnnm.restored import Restored
+
+
+def add(commands: Parsers) -> None:
+    """Add the command."""
+    one = command(commands, "test", "test a snapshot with the rows of a table", _test)
+    add_model(one, help="path of a snapshot")
+    one.add_argument("--data", required=True, metavar="CSV", help="path or URL of a table")
+    one.add_argument(
+        "--label", metavar="COLUMN", help="name or number from 0; default: that of the training"
+    )
+    add_delimiter(one)
+    one.add_argument(
+        "--subset", choices=SUBSETS, default="testing", help="of the split; default: %(default)s"
+    )
+    one.add_argument(
+        "--split", type=parts, metavar="PARTS", help="as in the training; default: test all rows"
+    )
+    one.add_argument("--batch-size", type=int, metavar="N", help="rows computed at a time")
+    add_backend(one)
+
+
+def _test(given: argparse.Namespace) -> int:
+    result = asyncio.run(_tested(given))
+    if given.json:
+        print_json({"model": given.model, **result.to_dict()})
+    else:
+        print(result)
+    return FINE
+
+
+async def _tested(given: argparse.Namespace) -> TestResult:
+    settings = {"backend": given.backend, "batch_size": given.batch_size}
+    async with await opened(given.model, **settings) as model:
+        kept = model.restored or Restored()
+        encoders = kept.columns.get(model.inputs()[0], ())
+        table = csv_table(await read_text(given.data), given.delimiter, encoders)
+        model.set_dataset(labelled(model, table, given.label, given.split))
+        return await model.test(given.subset)

@@ -1,0 +1,53 @@
+"""The commands `check` and `format`: errors of texts, and their canonical form."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from webnnm.cli.common import (
+    FINE,
+    SNAPSHOT,
+    WRONG,
+    Parsers,
+    add_model,
+    command,
+    model_text,
+    print_json,
+    problem,
+)
+from webnnm.errors import ModelError
+from webnnm.texts import check, format_model
+
+
+def add(commands: Parsers) -> None:
+    """Add the commands."""
+    several = command(commands, "check", "list the errors and warnings of texts", _check)
+    add_model(several, nargs="+")
+    whole = command(commands, "format", "print a text in canonical form", _format)
+    add_model(whole)
+    whole.add_argument("--write", action="store_true", help="write it in place of the file")
+
+
+def _check(given: argparse.Namespace) -> int:
+    found = {place: check(model_text(place)) for place in given.model}
+    if given.json:
+        listed = [{"model": p, "problems": [problem(e) for e in all]} for p, all in found.items()]
+        print_json(listed)
+    for place, problems in found.items():
+        for each in () if given.json else problems:
+            kind = "error" if isinstance(each, ModelError) else "warning"
+            print(f"{place}: {kind} {each}")
+    return WRONG if any(isinstance(e, ModelError) for all in found.values() for e in all) else FINE
+
+
+def _format(given: argparse.Namespace) -> int:
+    before = model_text(given.model)
+    text = format_model(before)
+    if given.json:
+        print_json({"model": given.model, "text": text, "changed": text != before})
+    elif not given.write or given.model == "-":
+        print(text, end="")
+    if given.write and given.model != "-" and not given.model.endswith(SNAPSHOT):
+        Path(given.model).write_text(text, encoding="utf-8", newline="\n")
+    return FINE
