@@ -45,6 +45,8 @@ def _convert(given: argparse.Namespace) -> int:
 
 
 async def _converted(given: argparse.Namespace) -> dict[str, Any]:
+    if given.names and given.model is None:
+        raise DataError("NNM704", "--names without --model", hint="--model names the text")
     data = read_bytes(given.weights)
     alone = not is_snapshot(read(data))
     if alone and given.model is None:
@@ -53,8 +55,6 @@ async def _converted(given: argparse.Namespace) -> dict[str, Any]:
             f'"{given.weights}" holds weights without a model',
             hint="--model MODEL names the text of the model that they belong to",
         )
-    if given.names and given.model is None:
-        raise DataError("NNM704", "--names without --model", hint="--model names the text")
     names = read_names(await read_text(given.names)) if given.names else None
     place = given.model or given.weights
     async with await opened(place, backend=given.backend) as model:

@@ -45,10 +45,8 @@ def _encoded(rows: Any, encoders: Sequence[Encoder]) -> Any:
         if isinstance(rows, Table):
             return encode_rows([NumberEncoder(name) for name in rows.names], rows)
         return cast("Any", rows)
-    if isinstance(rows, Table) and len(rows.names) == len(encoders):
-        known = {encoder.name for encoder in encoders}
-        if not known <= {*rows.names}:  # the table has no names: its columns are in order
-            return encode_rows(encoders, list(zip(*rows.columns, strict=True)))
+    if isinstance(rows, Table) and rows.first_row == 1:  # no row names the columns
+        return encode_rows(encoders, list(zip(*rows.columns, strict=True)))
     return encode_rows(encoders, rows)
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import io
-import json
 import math
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.unit.cli.shared import IRIS, ROOT, SOFTMAX, run, strict
 from webnnm.expert.finding import AREAS, SEVERITIES, Finding
 from webnnm.expert.review import Review
 
@@ -22,13 +20,6 @@ pytestmark = pytest.mark.desktop
 # The wheel of the pages leaves it out.
 main = pytest.importorskip("webnnm.cli").main
 
-ROOT = Path(__file__).resolve().parents[3]
-IRIS = str(ROOT / "webnnm" / "data" / "iris.csv")
-
-MODEL = """model:input shape=[4];
-model:output shape=[3];
-model:layers matmul(w), add(b), softmax();
-"""
 REGRESSION = """model:input shape=[4];
 model:output shape=[1];
 model:layers matmul(w), add(b);
@@ -38,22 +29,8 @@ model:layers matmul(w), add(b);
 @pytest.fixture
 def model(tmp_path: Path) -> str:
     path = tmp_path / "m.nnm"
-    path.write_text(MODEL)
+    path.write_text(SOFTMAX)
     return str(path)
-
-
-def strict(text: str) -> Any:
-    """Read JSON without the numbers that JSON lacks."""
-
-    def refuse(word: str) -> None:
-        raise AssertionError(f"{word} is no JSON")
-
-    return json.loads(text, parse_constant=refuse)
-
-
-def run(*arguments: str, input: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "webnnm", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, input=input)
 
 
 # The program as a user starts it.
@@ -74,7 +51,7 @@ def test_review_of_a_file_with_its_data(model: str) -> None:
 
 
 def test_an_error_has_no_traceback(model: str) -> None:
-    Path(model).write_text(MODEL.replace("softmax", "sofmax"))
+    Path(model).write_text(SOFTMAX.replace("softmax", "sofmax"))
     ended = run("review", model)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("NNM204 line 3, column 33: ")
@@ -164,7 +141,7 @@ def test_data_that_cannot_be_trained_on_are_findings(
     assert "BCE needs labels from 0 to 1" in finding["message"]
     assert finding["places"] == [[2, 7]]
     assert "E603" in printed, "the rest of the data is looked at"
-    Path(model).write_text(MODEL)
+    Path(model).write_text(SOFTMAX)
     finding, printed = found("E605", ["1,2,3,4,p", "1,2,inf,4,q"])
     assert 'row 3, column c is "inf"' in finding["message"]
     assert finding["evidence"] == {"row": 3}
@@ -234,10 +211,10 @@ def test_check_lists_problems_of_several_files(
     assert main(["check", model]) == 0
     assert capsys.readouterr().out == ""
     idle, wrong = tmp_path / "idle.nnm", tmp_path / "wrong.nnm"
-    idle.write_text(f"{MODEL}other:layers tanh();")
+    idle.write_text(f"{SOFTMAX}other:layers tanh();")
     assert main(["check", model, str(idle)]) == 0
     assert capsys.readouterr().out.startswith(f"{idle}: warning NNM001 line 4, column 1: ")
-    wrong.write_text(MODEL.replace(";", "", 1))
+    wrong.write_text(SOFTMAX.replace(";", "", 1))
     assert main(["check", str(idle), str(wrong)]) == 1
     assert f"{wrong}: error NNM104" in capsys.readouterr().out
     assert main(["check", model, str(idle), str(wrong), "--json"]) == 1

@@ -1,0 +1,317 @@
+"""`show`, `ops`, `export`, `convert`, `serve` and `probe`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from tests.unit.cli.shared import ROOT, SOFTMAX, command, run, strict
+from webnnm import ops
+from webnnm.arrays import HostArray
+from webnnm.formats.safetensors import chunks, read
+
+pytestmark = pytest.mark.desktop
+pytest.importorskip("numpy")
+cli = pytest.importorskip("webnnm.cli")
+main = cli.main
+
+Printed = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    path = tmp_path / "m.nnm"
+    path.write_text(SOFTMAX)
+    return str(path)
+
+
+def printed(capsys: Printed, *arguments: str) -> str:
+    assert main(arguments) == 0
+    told = capsys.readouterr()
+    assert told.err == ""
+    return told.out
+
+
+def every_command() -> list[str]:
+    from webnnm.cli.program import parser
+
+    (commands,) = [a.choices for a in parser()._actions if a.dest == "command"]
+    assert commands is not None
+    return list(commands)
+
+
+# The program.
+
+
+def test_every_command_that_was_asked_for() -> None:
+    words = "check format show review ops train test predict export convert serve probe"
+    assert sorted(every_command()) == sorted(words.split())
+
+
+@pytest.mark.parametrize("name", every_command())
+def test_every_command_has_help_and_json(name: str, capsys: Printed) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    assert "--json" in capsys.readouterr().out
+
+
+def test_a_reader_may_leave_early(model: str) -> None:
+    with subprocess.Popen(
+        command("ops", "--json"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as program:
+        assert program.stdout is not None and program.stderr is not None
+        program.stdout.read(1)
+        program.stdout.close()
+        told = program.stderr.read()
+    assert (program.returncode, told) == (0, b"")
+
+
+# show
+
+
+def test_layers_graph_and_plan(model: str, capsys: Printed) -> None:
+    assert "matmul1      float32[3]  w1 [4, 3]           12" in printed(capsys, "show", model)
+    graph = printed(capsys, "show", model, "--graph", "--batch", "7")
+    assert "add1          float32[7, 3]  add(matmul1, param/b1)" in graph.splitlines()
+    plan = strict(printed(capsys, "show", model, "--plan"))
+    assert [operator["op"] for operator in plan["operators"]] == ["matmul", "add", "softmax"]
+    found = strict(printed(capsys, "show", model, "--json"))
+    assert found["parameters"][0] == {
+        "name": "w1",
+        "dtype": "float32",
+        "shape": [4, 3],
+        "trainable": True,
+    }
+    assert [layer["operator"] for layer in found["layers"]] == ["matmul", "add", "softmax"]
+    assert found["inputs"] == [{"name": "model", "dtype": "float32", "shape": [4]}]
+
+
+def test_sequences_have_the_length_that_is_given(tmp_path: Path, capsys: Printed) -> None:
+    path = tmp_path / "s.nnm"
+    path.write_text(
+        "s:input shape=[2] sequence=words; s:output shape=[3]; s:layers lstm(w, r, hiddenSize=3);"
+    )
+    assert main(["show", str(path), "--graph"]) == 1
+    assert "NNM711" in capsys.readouterr().err
+    text = printed(capsys, "show", str(path), "--graph", "--sequence", "words=5")
+    assert "float32[1, 5, 2]" in text
+    assert strict(printed(capsys, "show", str(path), "--json"))["inputs"][0]["sequence"] == "words"
+    assert main(["show", str(path), "--graph", "--sequence", "words"]) == 2
+    assert "NAME=LENGTH" in capsys.readouterr().err
+
+
+def test_graphs_after_passes_and_for_a_browser(tmp_path: Path, capsys: Printed) -> None:
+    path = tmp_path / "m.nnm"
+    path.write_text(
+        "m:input int8 shape=[2, 6, 6]; m:output shape=[4, 4, 4];"
+        "m:layers cast(float32), conv2d(f, filters=4, kernel=[3, 3]), add(b), hardSwish();"
+    )
+    whole = printed(capsys, "show", str(path), "--after", "legalise")
+    limits = tmp_path / "limits.json"
+    some = {o.native: {} for o in ops.registry().values() if o.native not in ("", "hardSwish")}
+    limits.write_text(json.dumps({**some, "preferredInputLayout": "nhwc"}))
+    before = printed(capsys, "show", str(path), "--graph")
+    passed = printed(capsys, "show", str(path), "--after", "passes", "--limits", str(limits))
+    assert "transpose" not in before and "transpose" in passed
+    fitted = printed(capsys, "show", str(path), "--after", "legalise", "--limits", str(limits))
+    assert fitted != whole
+    assert "- hardSwish" in fitted and "the browser has none of this name" in fitted
+    found = strict(
+        printed(capsys, "show", str(path), "--after", "legalise", "--limits", str(limits), "--json")
+    )
+    assert found["rewrites"] and "hardSwish" not in {o["op"] for o in found["graph"]["operators"]}
+    limits.write_text("[")
+    assert main(["show", str(path), "--limits", str(limits)]) == 2
+    assert "no JSON" in capsys.readouterr().err
+
+
+def test_the_limits_of_a_real_browser(
+    model: str, specification: Path, tmp_path: Path, capsys: Printed
+) -> None:
+    known = json.loads((specification / "limits_chromium147.json").read_text())["limits"]
+    limits = tmp_path / "limits.json"
+    limits.write_text(json.dumps(known))
+    given = ("--after", "legalise", "--limits", str(limits))
+    assert "softmax" in printed(capsys, "show", model, *given)
+
+
+# ops
+
+
+def test_every_operator_is_listed_and_told_of(capsys: Printed) -> None:
+    lines = printed(capsys, "ops").splitlines()
+    assert [line.split()[0] for line in lines] == list(ops.registry())
+    listed = strict(printed(capsys, "ops", "--json"))
+    assert [one["name"] for one in listed] == list(ops.registry())
+    for name in ops.registry():
+        told = strict(printed(capsys, "ops", name, "--json"))
+        assert told["python"].startswith("b.") and told["example"]
+        assert printed(capsys, "ops", name).startswith(f"{name}: {told['summary']}\n")
+
+
+def test_operators_by_any_spelling(capsys: Printed) -> None:
+    pages = {printed(capsys, "ops", word) for word in ("layerNorm", "layer_normalization")}
+    assert len(pages) == 1 and pages.pop().startswith("layerNormalization: ")
+    assert main(["ops", "sofmax"]) == 2
+    assert 'did you mean "softmax"?' in capsys.readouterr().err
+
+
+# export, convert
+
+
+def parameters(path: Path) -> dict[str, Any]:
+    return {name: t.array().tolist() for name, t in read(path.read_bytes()).tensors.items()}
+
+
+def test_parameters_are_exported_by_name(model: str, tmp_path: Path, capsys: Printed) -> None:
+    out = tmp_path / "p.safetensors"
+    assert main(["export", model, "--format", "params", "--out", str(out)]) == 0
+    assert capsys.readouterr() == ("", f"saved {out}\n")
+    assert {n: len(v) for n, v in parameters(out).items()} == {"w1": 4, "b1": 3}
+    assert read(out.read_bytes()).metadata == {}
+    assert main(["export", model, "--format", "params"]) == 2
+    assert "--out FILE" in capsys.readouterr().err
+    told = printed(capsys, "export", model, "--format", "params", "--out", str(out), "--json")
+    assert strict(told)["saved"] == str(out)
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> str:
+    path = tmp_path / "theirs.safetensors"
+    given = {
+        "fc.weight": HostArray.of([[float(3 * row + k) for k in range(4)] for row in range(3)]),
+        "fc.bias": HostArray.of([1.0, 2.0, 3.0]),
+    }
+    path.write_bytes(b"".join(chunks(given, {})))
+    return str(path)
+
+
+def test_weights_become_a_snapshot(
+    model: str, weights: str, tmp_path: Path, capsys: Printed
+) -> None:
+    names, out = tmp_path / "names.json", tmp_path / "ours.safetensors"
+    names.write_text('{"w{n}": {"transposed": "fc.weight"}, "b{n}": "fc.bias"}')
+    given = ("convert", weights, "--model", model, "--names", str(names), "--out", str(out))
+    assert strict(printed(capsys, *given, "--json"))["parameters"] == ["w1", "b1"]
+    found = parameters(out)
+    assert found["param/w1"] == [[0, 3, 6], [1, 4, 7], [2, 5, 8], [3, 6, 9]]
+    half = tmp_path / "half.safetensors"
+    assert main(["convert", str(out), "--out", str(half), "--dtype", "float16"]) == 0
+    assert {t.code for t in read(half.read_bytes()).tensors.values()} == {"F16"}
+    assert parameters(half) == found
+    assert main(["show", str(half)]) == 0, "a snapshot is a model"
+
+
+def test_what_cannot_be_converted(
+    model: str, weights: str, tmp_path: Path, capsys: Printed
+) -> None:
+    out = tmp_path / "ours.safetensors"
+
+    def refused(*more: str) -> tuple[int, str]:
+        code = main(["convert", weights, "--out", str(out), *more])
+        assert not out.exists()
+        return code, capsys.readouterr().err
+
+    code, told = refused()
+    assert code == 2 and "--model MODEL" in told
+    code, told = refused("--names", "n.json")
+    assert code == 2 and "--names without --model" in told
+    code, told = refused("--model", model)
+    assert code == 1 and 'names={"w1": Transposed("fc.weight")}' in told
+    code, told = refused("--model", model, "--names", str(tmp_path / "none.json"))
+    assert code == 2 and "NNM715" in told
+    (tmp_path / "names.json").write_text("{")
+    code, told = refused("--model", model, "--names", str(tmp_path / "names.json"))
+    assert code == 2 and "no name map" in told
+    code, told = refused("--model", model, "--partial")
+    assert code == 2 and "NNM710" in told
+
+
+# probe
+
+
+def test_what_runs_models_here(capsys: Printed) -> None:
+    from importlib.metadata import version
+
+    text = printed(capsys, "probe")
+    assert text.startswith("no browser: models run on NumPy\n")
+    found = strict(printed(capsys, "probe", "--json"))
+    assert found["webnn"] is False and found["libraries"]["numpy"] == version("numpy")
+    assert found["libraries"].keys() == {"numpy", "jax"}
+
+
+# serve
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    folder = tmp_path / "site"
+    (folder / "deep").mkdir(parents=True)
+    for name in ("index.html", "a.mjs", "a.wasm", "a.whl", "a.nnm", "deep/a.json"):
+        (folder / name).write_text(name)
+    (tmp_path / "secret").write_text("secret")
+    return folder
+
+
+TYPES = {
+    "/": "text/html; charset=utf-8",
+    "/a.mjs": "text/javascript; charset=utf-8",
+    "/a.wasm": "application/wasm",
+    "/a.whl": "application/zip",
+    "/a.nnm": "text/plain; charset=utf-8",
+    "/deep/a.json": "application/json",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals to send there")
+def test_a_folder_is_served_until_ctrl_c(site: Path) -> None:
+    with subprocess.Popen(
+        command("serve", str(site), "--port", "0", "--json"),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdout is not None and program.stderr is not None
+        watch = threading.Timer(30, program.kill)
+        watch.start()
+        told = strict(program.stdout.readline())
+        assert told["folder"] == str(site)
+        for address, kind in TYPES.items():
+            with urlopen(told["url"] + address) as answer:
+                assert answer.headers["Content-Type"] == kind
+                assert answer.headers["Cache-Control"] == "no-store"
+                assert answer.read().decode() == (address.strip("/") or "index.html")
+        for address in ("/none", "/../secret", "/%2e%2e/secret", "/deep/..%2f..%2fsecret"):
+            with pytest.raises(HTTPError) as caught:
+                urlopen(told["url"] + address)
+            assert caught.value.code == 404
+            caught.value.close()
+        program.send_signal(signal.SIGINT)
+        rest = program.stderr.read()
+        watch.cancel()
+    assert (program.returncode, rest) == (0, "")
+
+
+def test_what_cannot_be_served(site: Path, capsys: Printed) -> None:
+    assert main(["serve", str(site / "none")]) == 2
+    assert "is no folder" in capsys.readouterr().err
+    with cli.serve.SiteServer(site) as server:
+        port = server.url.rpartition(":")[2]
+        assert main(["serve", str(site), "--port", port]) == 2
+    assert "in use" in capsys.readouterr().err
+
+
+def test_the_module_is_the_program() -> None:
+    ended = run("probe", "--json")
+    assert ended.returncode == 0 and strict(ended.stdout)["webnn"] is False
