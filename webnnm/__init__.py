@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from webnnm.model import NNModel as NNModel
     from webnnm.notation import parse as parse
     from webnnm.ops.composite import composite as composite
+    from webnnm.parts import concatenate as concatenate
+    from webnnm.parts import replace_head as replace_head
+    from webnnm.parts import split as split
     from webnnm.reviewing import review as review
     from webnnm.session import Training as Training
     from webnnm.texts import check as check
@@ -63,11 +66,14 @@ _HOME = {
     "backend": "backends.selection",
     "check": "texts",
     "composite": "ops.composite",
+    "concatenate": "parts",
     "format_model": "texts",
     "gradients": "autodiff",
     "parse": "notation",
     "probe": "backends.probe",
+    "replace_head": "parts",
     "review": "reviewing",
+    "split": "parts",
 }
 """Public name → module. Names are imported on first use: a page pays only for what it touches."""
 

@@ -38,11 +38,14 @@ PUBLIC = [
     "backend",
     "check",
     "composite",
+    "concatenate",
     "format_model",
     "gradients",
     "parse",
     "probe",
+    "replace_head",
     "review",
+    "split",
 ]
 
 

@@ -40,7 +40,7 @@ LAYERS = (
     ("preparation",),
     ("session",),
     ("model",),
-    ("models", "cli"),
+    ("models", "parts", "cli"),
     ("__main__",),
 )
 LAYER = {part: number for number, parts in enumerate(LAYERS) for part in parts}

@@ -1,0 +1,83 @@
+"""Which parameter of a whole model is which one of its part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webnnm.errors import ModelError
+from webnnm.graph.vertices import (
+    ConstantVertex,
+    InputVertex,
+    LayerVertex,
+    LiteralVertex,
+    Network,
+    ParameterVertex,
+    Vertex,
+)
+
+
+def counterparts(part: Network, whole: Network, offsets: Mapping[str, int]) -> dict[str, str]:
+    """Return parameter of a part → the same parameter of the whole.
+
+    >>> from webnnm.graph.elaborate import elaborate
+    >>> from webnnm.notation import parse
+    >>> def network(layers):
+    ...     return elaborate(parse(f"m:input shape=[4]; m:output shape=[3]; m:layers {layers};"))
+    >>> whole = network("matmul(w, shape=[4]), matmul(w), softmax()")
+    >>> counterparts(network("matmul(w), softmax()"), whole, {"m": 1})
+    {'w1': 'w2'}
+
+    `offsets` says by root block how many layers of the whole stand before those of the part.
+    Raises `ModelError` NNM206 where a name means one thing there and another one here.
+    """
+    blocks: dict[str, list[LayerVertex]] = {}
+    for layer in whole.layers:
+        blocks.setdefault(layer.chain[0], []).append(layer)
+    places = dict(offsets)
+    same: dict[int, Vertex] = {}
+    for layer in part.layers:
+        block = layer.chain[0]
+        place = places.get(block, 0)
+        places[block] = place + 1
+        if place >= len(blocks.get(block, ())):
+            raise _unlike(layer.label)
+        same[id(layer)] = blocks[block][place]
+    found: dict[str, str] = {}
+    for layer in part.layers:
+        other = same[id(layer)]
+        assert isinstance(other, LayerVertex)
+        mine, theirs = list(layer.sources()), list(other.sources())
+        if layer.operator is not other.operator or len(mine) != len(theirs):
+            raise _unlike(layer.label)
+        for (own, _), (its, _) in zip(mine, theirs, strict=True):
+            if isinstance(own, ParameterVertex) and isinstance(its, ParameterVertex):
+                if found.setdefault(own.name, its.name) != its.name:
+                    raise _unlike(own.name)
+            elif not _alike(own, its, same):
+                raise _unlike(layer.label)
+    if len(set(found.values())) < len(found):
+        raise _unlike(", ".join(found))
+    return found
+
+
+def _alike(own: Vertex, its: Vertex, same: Mapping[int, Vertex]) -> bool:
+    """Tell whether two sources of layers stand for each other."""
+    match own:
+        case LayerVertex():
+            return same[id(own)] is its
+        case InputVertex():  # which may be what another part gives
+            return isinstance(its, InputVertex | LayerVertex)
+        case ConstantVertex():
+            return isinstance(its, ConstantVertex) and own.name == its.name
+        case LiteralVertex():
+            return isinstance(its, LiteralVertex) and own.data == its.data
+        case _:
+            return False
+
+
+def _unlike(what: str) -> ModelError:
+    return ModelError(
+        "NNM206",
+        f'"{what}" means one thing in the part and another one in the whole',
+        hint="a name of one part stands for something of the other: choose another name",
+    )

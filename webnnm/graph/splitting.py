@@ -1,0 +1,287 @@
+"""Texts of models cut in two: a trunk, and a head that takes what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from webnnm.errors import DataError, suggestion
+from webnnm.graph.elaborate import elaborate
+from webnnm.graph.vertices import (
+    InputVertex,
+    LayerVertex,
+    Network,
+    ParameterVertex,
+    Source,
+    layers_before,
+    result_type,
+)
+from webnnm.notation import format_document, parse
+from webnnm.notation.syntax import (
+    AnyStatement,
+    BlockStatement,
+    Constants,
+    Dimension,
+    Document,
+    GlobalConstant,
+    Items,
+    Layer,
+    Layers,
+    Loss,
+    LossParameter,
+    Name,
+    NamedShape,
+    Number,
+    Option,
+    Parameters,
+    Port,
+    Reference,
+    ShapeValue,
+)
+from webnnm.ops.features import Features
+
+
+class Place(NamedTuple):
+    """Where a model is cut: before a layer of a root block, counted from 0."""
+
+    block: str
+    position: int
+
+
+def split_document(document: Document, at: str) -> tuple[Document, Document]:
+    """Return the trunk, which computes what flows into a layer, and the head, all after it.
+
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[8]), head();"
+    >>> trunk, head = split_document(parse(text + "head:layers relu(), matmul(w);"), "head")
+    >>> print(format_document(head), end="")
+    m:input shape=[8];
+    m:output shape=[3];
+    m:layers
+      head();
+    head:layers
+      relu(),
+      matmul(w);
+
+    `at` is the first layer of the head: its `name=`, or the operator or block that it calls; or a
+    root block, whose value the head begins with. Raises `DataError` NNM710 for a layer that is not
+    there or stands twice, NNM704 where more than one value, or a parameter, is needed on both
+    sides.
+    """
+    network = elaborate(document)
+    place = _place(network, at)
+    marked = _marked(network, place)
+    cut = next((layer for layer in marked.layers if layer.label == MARK), None)
+    if cut is None:
+        raise DataError("NNM704", f'no output depends on what flows to "{at}"')
+    before = {id(layer) for layer in layers_before([cut]) if layer is not cut}
+    _refuse_crossings(marked, cut, before, at)
+    in_trunk = {layer.chain[0] for layer in marked.layers if id(layer) in before}
+    in_trunk |= {v.block for v in _inputs(marked, before)}
+    kept = _kept(network, place)
+    port = None if kept else _port(place.block, "output", cut)
+    trunk = _statements(marked, place, before, in_trunk, port)
+    after = {id(layer) for layer in marked.layers} - before - {id(cut)}
+    others = {output.name for output in marked.outputs} | {v.block for v in marked.inputs}
+    beside = (others | {layer.chain[0] for layer in marked.layers}) - in_trunk
+    port = _port(place.block, "input", cut)
+    head = (
+        statement
+        for statement in _statements(marked, place, after, beside, port, of_trunk=False)
+        if not (kept and _of_output(statement, place.block))
+    )
+    return _parsed(document, trunk), _parsed(document, head)
+
+
+def _of_output(statement: AnyStatement, block: str) -> bool:
+    """Tell whether a statement is about the output of a block."""
+    if not isinstance(statement, BlockStatement) or statement.block != block:
+        return False
+    if isinstance(statement, Port):
+        return statement.direction == "output"
+    return isinstance(statement, Loss | LossParameter)
+
+
+MARK = "cut_here"
+"""The name of the layer that marks the cut while the model is looked at."""
+
+
+def _place(network: Network, at: str) -> Place:
+    found: list[Place] = []
+    words: set[str] = set()
+    for block in network.outline.roots:
+        layers = block.layers.layers if block.layers else ()
+        words |= {block.name, *(word for layer in layers for word in _words(layer))}
+        if block.name == at:
+            found.append(Place(at, len(layers)))
+        found += [Place(block.name, k) for k, layer in enumerate(layers) if at in _words(layer)]
+    if not found:
+        hint = suggestion(at, words) or f"there are {', '.join(sorted(words))}"
+        raise DataError("NNM710", f'the model has no layer "{at}" to be split at', hint=hint)
+    if len(found) > 1:
+        raise DataError(
+            "NNM710",
+            f'"{at}" stands {len(found)} times in the model',
+            hint="give the first layer of the head a name: name=head",
+        )
+    if found[0].position == 0:
+        raise DataError("NNM704", f'nothing stands before "{at}": the trunk would be empty')
+    return found[0]
+
+
+def _words(layer: Layer) -> Iterator[str]:
+    name = layer.option("name")
+    yield layer.operator
+    if name is not None and isinstance(name.value, Reference):
+        yield str(name.value)
+
+
+def _kept(network: Network, place: Place) -> bool:
+    """Tell whether the value at a cut is an output of the trunk already."""
+    block = network.outline.blocks[place.block]
+    whole = len(block.layers.layers) if block.layers else 0
+    return place.position == whole and block.output is not None
+
+
+def _marked(network: Network, place: Place) -> Network:
+    """Return the network with a layer in the place of the cut that changes nothing."""
+    mark = Layer("identity", options=(Option("name", Reference((MARK,))),))
+
+    def inserted(statement: AnyStatement) -> AnyStatement:
+        if not isinstance(statement, Layers) or statement.block != place.block:
+            return statement
+        first, rest = statement.layers[: place.position], statement.layers[place.position :]
+        return replace(statement, layers=(*first, mark, *rest))
+
+    document = network.outline.document
+    changed = replace(document, statements=tuple(map(inserted, document.statements)))
+    return elaborate(parse(format_document(changed)))
+
+
+def _sources(network: Network, layers: Collection[int]) -> list[Source]:
+    return [s for layer in network.layers if id(layer) in layers for s in layer.sources()]
+
+
+def _inputs(network: Network, layers: Collection[int]) -> list[InputVertex]:
+    found = (source.vertex for source in _sources(network, layers))
+    return [vertex for vertex in found if isinstance(vertex, InputVertex)]
+
+
+def _refuse_crossings(network: Network, cut: LayerVertex, before: Collection[int], at: str) -> None:
+    """Raise NNM704 where a head needs more of the trunk than the value at the cut."""
+    trunk = _sources(network, before)
+    inputs = {id(vertex) for vertex in _inputs(network, before)}
+    shared = {id(s.vertex) for s in trunk if isinstance(s.vertex, ParameterVertex)}
+    crossing: dict[str, str] = {}
+    for layer in network.layers:
+        if id(layer) in before or layer is cut:
+            continue
+        for vertex, _ in layer.sources():
+            if isinstance(vertex, LayerVertex) and id(vertex) in before:
+                crossing[f'layer "{vertex.label}"'] = layer.label
+            elif isinstance(vertex, InputVertex) and id(vertex) in inputs:
+                crossing[f'input "{vertex.block}"'] = layer.label
+            elif isinstance(vertex, ParameterVertex) and id(vertex) in shared:
+                crossing[f'parameter "{vertex.name}"'] = layer.label
+    if not any(id(layer) not in before and layer is not cut for layer in network.layers):
+        raise DataError("NNM704", f'nothing stands after "{at}": the head would be empty')
+    if crossing:
+        listed = ", ".join(f'{what} by "{user}"' for what, user in crossing.items())
+        raise DataError(
+            "NNM704",
+            f'the model cannot be split at "{at}": the head also needs {listed}',
+            hint="split it where one value flows from trunk to head",
+        )
+
+
+def _port(block: str, direction: str, cut: LayerVertex) -> Port:
+    """Return the statement of what flows at a cut."""
+    features = cut.features[0]
+    dtype = result_type(Source(cut))
+    options: tuple[Option, ...] = ()
+    if features.sequence is not None and direction == "input":
+        options = (Option("sequence", Reference((features.sequence,))),)
+    return Port(
+        block=block,
+        direction=direction,
+        dtype=dtype if dtype != "float32" and direction == "input" else None,
+        shape=shape_value(features),
+        options=options,
+    )
+
+
+def _statements(
+    network: Network,
+    place: Place,
+    layers: Collection[int],
+    roots: Collection[str],
+    port: Port | None,
+    *,
+    of_trunk: bool = True,
+) -> Iterator[AnyStatement]:
+    """Yield the statements of one side: its root blocks, and what these use."""
+    own = [layer for layer in network.layers if id(layer) in layers]
+    macros = {name for layer in own for name in layer.chain[1:]}
+    used = {v.name for layer in own for v, _ in layer.sources() if isinstance(v, ParameterVertex)}
+    given = port
+    for statement in network.outline.document.statements:
+        block = statement.block if isinstance(statement, BlockStatement) else ""
+        if isinstance(statement, Parameters):
+            kept = [p for p in statement.parameters if _is_used(p.name, used)]
+            if kept:
+                yield replace(statement, parameters=tuple(kept))
+        elif isinstance(statement, GlobalConstant | Constants):
+            yield statement
+        elif block == place.block:
+            if given is not None and not (of_trunk and isinstance(statement, Name)):
+                if of_trunk and isinstance(statement, Port) and statement.direction == "input":
+                    yield statement
+                    yield given
+                    given = None
+                    continue
+                yield given
+                given = None
+            yield from _of_cut_block(statement, place, of_trunk, port is not None)
+        elif block in roots or block in macros:
+            yield statement
+
+
+def _of_cut_block(
+    statement: AnyStatement, place: Place, of_trunk: bool, new_port: bool
+) -> Iterator[AnyStatement]:
+    """Yield what one side keeps of a statement of the block that is cut."""
+    if isinstance(statement, Layers):
+        mark = place.position
+        kept = statement.layers[:mark] if of_trunk else statement.layers[mark + 1 :]
+        if kept:
+            yield replace(statement, layers=kept)
+    elif isinstance(statement, Port):
+        entering = statement.direction == "input"
+        if entering == of_trunk or (of_trunk and not new_port):
+            yield statement
+    elif isinstance(statement, Loss | LossParameter):
+        if not of_trunk or not new_port:
+            yield statement
+    else:
+        yield statement
+
+
+def _is_used(declared: str, used: Collection[str]) -> bool:
+    """Tell whether a declared parameter is among some; its copies are called name2, name3, …"""
+    return any(n == declared or n.removeprefix(declared).isdecimal() for n in used)
+
+
+def _parsed(document: Document, statements: Iterator[AnyStatement]) -> Document:
+    made = Document(document.version, tuple(statements))
+    return parse(format_document(made))
+
+
+def shape_value(features: Features) -> ShapeValue:
+    """Return features as a declaration writes them."""
+    sizes = features.sizes()
+    names = features.names
+    if len(sizes) > 1 and all(names):
+        return NamedShape(
+            tuple(Dimension(str(n), Number(k)) for n, k in zip(names, sizes, strict=True))
+        )
+    return Items(tuple(Number(size) for size in sizes))
