@@ -136,8 +136,8 @@ async def start(
     for name, value in step.starts.items():
         backend.write(device.banks[0][name], HostArray.of(value, "float32"))
     if checkpoint is not None:
-        for name, array in checkpoint.state.items():
-            backend.write(device.banks[0][name], array)
+        for name in step.carried:
+            backend.write(device.banks[0][name], checkpoint.state[name])
         for name, array in checkpoint.best.items():
             backend.write(device.best[PARAMETER_PREFIX + name], array)
 

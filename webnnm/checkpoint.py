@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from webnnm.arrays import HostArray
 from webnnm.errors import DataError
 from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.ops.operator import TensorType
+from webnnm.training.hyperparameters import resolve
 
 RESUMABLE = ("epochs", "patience", "silence", "progress", "on_epoch", "on_batch", "micro_steps")
 """Hyperparameters that a resumed training may have otherwise, beside what changes none of it."""
@@ -19,7 +20,8 @@ RESUMABLE = ("epochs", "patience", "silence", "progress", "on_epoch", "on_batch"
 class Checkpoint:
     """A training between two of its steps.
 
-    - `settings`: the hyperparameters as resolved; `losses`: output → loss and its numbers.
+    - `given`, `settings`: the hyperparameters as written and as resolved; `losses`: output → loss
+      and its numbers; `schedule`: kind, T, W and lr of spec E.3.
     - `state`: what the step carries over, by its names there: parameters, moments, statistics.
     - `best`: the parameters of the best epoch, by name, empty before there is one; `best_epoch`
       and `best_loss` are that epoch. `restored`: the model has taken these.
@@ -27,7 +29,9 @@ class Checkpoint:
       so far are `totals`; `step`: steps of the training in all.
     """
 
+    given: Mapping[str, Any]
     settings: Mapping[str, Any]
+    schedule: Mapping[str, Any]
     losses: Mapping[str, Mapping[str, Any]]
     state: Mapping[str, HostArray]
     best: Mapping[str, HostArray]
@@ -48,6 +52,13 @@ class Checkpoint:
             if name.startswith(PARAMETER_PREFIX)
         }
 
+    def holding(self, changed: Mapping[str, HostArray]) -> Checkpoint:
+        """Return the checkpoint with other values of the parameters that the model has."""
+        if self.restored:
+            return replace(self, best={**self.best, **changed})
+        state = {PARAMETER_PREFIX + name: array for name, array in changed.items()}
+        return replace(self, state={**self.state, **state})
+
     def check(self, types: Mapping[str, TensorType], steps: int) -> None:
         """Refuse a state that is not just that of a step with states of these types (NNM808).
 
@@ -62,6 +73,8 @@ class Checkpoint:
             )
         found = {name: TensorType(array.dtype, array.shape) for name, array in self.state.items()}
         for name in {**types, **found}:
+            if name.startswith(PARAMETER_PREFIX) and name not in types:
+                continue  # a parameter that the training leaves as it is
             if types.get(name) != found.get(name):
                 raise DataError(
                     "NNM808",
@@ -71,7 +84,7 @@ class Checkpoint:
                 )
 
     def continued(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the hyperparameters of a training that goes on from here.
+        """Return the hyperparameters of a training that goes on from here, as resolved.
 
         They are those of the training before, but for what `given` has otherwise: more or fewer
         epochs, patience, callbacks. Raises `DataError` NNM808 for anything else, which would not
@@ -86,4 +99,4 @@ class Checkpoint:
                     f"{value!r}",
                     hint=f"leave {name} out, or train without resume=True from these parameters",
                 )
-        return {**self.settings, "seeds": 0, **given}
+        return {**resolve({}), **self.settings, "seeds": 0, **given}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from webnnm.backends.base import Backend
@@ -12,13 +13,12 @@ from webnnm.backends.selection import backend as open_backend
 from webnnm.binding import DataBinding, bind
 from webnnm.creation import create_settings, model_text
 from webnnm.data.standardize import Standardization
-from webnnm.description import Described
-from webnnm.dtypes import DataType
 from webnnm.errors import DataError
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.vertices import Network
 from webnnm.notation import parse
 from webnnm.parameters import ParameterStore
+from webnnm.stored import Stored
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from webnnm.evaluation import TestResult
     from webnnm.expert.finding import Finding
     from webnnm.expert.profile import Profile
-    from webnnm.formats.name_map import Names
     from webnnm.objectives import Objective
     from webnnm.restored import Restored
     from webnnm.scout import Scouting
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 Log = Callable[[str], None]
 
 
-class NNModel(Described):
+class NNModel(Stored):
     """A neural network that runs, learns and is tested.
 
     >>> import asyncio
@@ -149,87 +148,6 @@ class NNModel(Described):
         self.parameters.tensors = {}
         self.backend.close()
 
-    # Parameters.
-
-    def take_parameters(
-        self,
-        other: NNModel | Mapping[str, Any],
-        names: Iterable[str] | None = None,
-        mapping: Mapping[str, str] | None = None,
-    ) -> list[str]:
-        """Take parameters from another model, or name → array; return the names of those taken.
-
-        Taken is what has the name and the shape of a parameter here; or `names`, and `mapping`,
-        name there → name here. `train` then tries no other starts unless `seeds` asks for them.
-        `docs/transfer-learning.md` has an example.
-
-        Raises `DataError` NNM710 for unknown names and where nothing fits, NNM702 for other
-        shapes; then nothing is taken. NNM712 while either model is being trained.
-        """
-        with self.busy(), other.busy() if isinstance(other, NNModel) else nullcontext():
-            given = other.parameters.values() if isinstance(other, NNModel) else other
-            return self._took(self.parameters.take(given, names, mapping))
-
-    async def save(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        optimizer: bool = True,
-        dtype: DataType | None = None,
-    ) -> Any:
-        """Write text, parameters and standardisation as one safetensors file (spec I).
-
-        Returns the path, or without one bytes. An older file is replaced as a whole. With
-        `optimizer` the file also holds where the training stands, the present one or the last, so
-        that `train(resume=True)` goes on there. `dtype="float16"` stores float32 parameters in
-        half of the bytes, for inference alone. Raises `DataError` NNM704 for another type, NNM807
-        where writing fails.
-        """
-        from webnnm.snapshot import snapshot
-        from webnnm.storage import store
-
-        running = self.training
-        with nullcontext() if running else self.busy():
-            standing = await running.checkpoint() if running else self.checkpoint
-            return await store(path, snapshot(self, dtype))
-
-    @classmethod
-    async def load(cls, source: Any, **settings: Any) -> Self:
-        """Create a model from a snapshot, a path or bytes; `settings` are those of `create`.
-
-        Raises `DataError` NNM801 … NNM806 for a file that is damaged or no snapshot, NNM715.
-        """
-        from webnnm.snapshot import MODEL, opened, restore, verified
-
-        file = verified(opened(source))
-        model = await cls.create(source=file.metadata[MODEL], **settings)
-        try:
-            restore(model, file)
-        except BaseException:
-            model.close()
-            raise
-        return model
-
-    async def load_params(
-        self, source: Any, *, strict: bool = True, names: Names | None = None
-    ) -> list[str]:
-        """Take parameters from any safetensors file; return their names.
-
-        `names` says what they are called there, and how they lie (`docs/foreign-weights.md`).
-        Unless `strict`, what has name and shape is taken. Raises `DataError` NNM801 … NNM803 for
-        a damaged file, NNM805, NNM806, NNM710 where parameters do not fit; nothing is taken then.
-        """
-        from webnnm.snapshot import load_parameters
-
-        with self.busy():
-            return self._took(load_parameters(self, source, strict=strict, names=names))
-
-    def _took(self, taken: Collection[str]) -> list[str]:
-        self.trained = True
-        left = ", ".join(name for name in self.parameters.types if name not in taken)
-        self.log(f"took {len(taken)} parameters" + (f", not {left}" if left else ""))
-        return list(taken)
-
     # Inference.
 
     async def create_context(
@@ -297,6 +215,8 @@ class NNModel(Described):
         hyperparameters: Mapping[str, Any] | None = None,
         *,
         resume: bool = False,
+        autosave: str | os.PathLike[str] | None = None,
+        autosave_seconds: float = 30.0,
         **keywords: Any,
     ) -> Training:
         """Start a training; await the result for its `History`.
@@ -306,16 +226,22 @@ class NNModel(Described):
 
         `resume` goes on with the training that was stopped or loaded, from where it stood, with
         the hyperparameters that it had; `epochs`, `patience` and callbacks may be others.
+        `autosave` is where `save` writes the training every `autosave_seconds` seconds, when its
+        page is hidden, and at its end.
 
         Raises `DataError` NNM703 for an unknown name, NNM704 for a value out of range, NNM714
         without a dataset, NNM808 where there is nothing to resume or it would be another training;
         when awaited also NNM605, NNM606, NNM708, and `ContextLost`.
         """
+        from webnnm.autosave import Autosave
         from webnnm.session import Training
 
         given = written({**(hyperparameters or {}), **keywords})
         begun: Checkpoint | None = None
-        if resume:
+        if not resume:
+            settings = self._resolved(given)
+        else:
+            self.binding()
             begun = self.checkpoint
             if begun is None:
                 raise DataError(
@@ -323,8 +249,9 @@ class NNModel(Described):
                     "there is no training to resume",
                     hint="load a snapshot that was saved with optimizer=True",
                 )
-            given = begun.continued(given)
-        return Training(self, given, self._resolved(given), begun)
+            given = settings = begun.continued(given)
+        saved = partial(Autosave, self, autosave, autosave_seconds) if autosave else None
+        return Training(self, given, dict(settings), begun, saved)
 
     def review(
         self, hyperparameters: Mapping[str, Any] | None = None, **keywords: Any
@@ -355,16 +282,6 @@ class NNModel(Described):
         self.binding()
         own = {"batch_size": self.batch_size, "seed": self.seed}
         return settings | {name: value for name, value in own.items() if settings[name] is None}
-
-    @property
-    def checkpoint(self) -> Checkpoint | None:
-        """Where the last training stands, until parameters are changed otherwise; else None."""
-        version, found = self._checkpoint
-        return found if version == self.parameters.version else None
-
-    def keep(self, checkpoint: Checkpoint | None) -> None:
-        """Take the state of a training as that to go on with."""
-        self._checkpoint = (self.parameters.version, checkpoint)
 
     async def test(self, subset: str = "testing") -> TestResult:
         """Evaluate the model on a subset: losses, and per output accuracy, confusion and more.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.arrays import HostArray
 from webnnm.checkpoint import Checkpoint
@@ -127,7 +127,7 @@ def _losses_again(model: NNModel, checkpoint: Checkpoint) -> dict[str, OutputLos
         saved = checkpoint.losses[name]
         numbers = {field.name: saved[field.name] for field in fields(LossSettings)}
         if isinstance(numbers["alpha"], list):
-            numbers["alpha"] = tuple(numbers["alpha"])
+            numbers["alpha"] = tuple(cast("list[float]", numbers["alpha"]))
         chosen = objective.loss(name=saved["loss"])
         found[name] = replace(chosen, settings=LossSettings(**numbers), reason=saved["reason"])
     return found
@@ -189,10 +189,14 @@ def _step_settings(
 
 def finished_weights(
     model: NNModel, settings: Mapping[str, Any], run: ResidentTraining, note: Note
-) -> None:
-    """Set weights that L1 left within one step of zero to zero (spec E.7), and tell their share."""
+) -> dict[str, HostArray]:
+    """Set weights that L1 left within one step of zero to zero (spec E.7), and tell their share.
+
+    Returns the parameters that were changed.
+    """
+    changed: dict[str, HostArray] = {}
     if settings["optimize_for"] != "size" or "L1" not in settings["regularization"]:
-        return
+        return changed
     reach = run.schedule.at(max(1, run.steps_done)) * settings["lambda1"]
     zero = total = 0
     for name in run.decaying:
@@ -200,6 +204,8 @@ def finished_weights(
         values = [value if abs(value) > reach else 0.0 for value in array.values()]
         zero += values.count(0.0)
         total += len(values)
-        model.parameters.set(name, HostArray.of(values, array.dtype, array.shape))
+        changed[name] = HostArray.of(values, array.dtype, array.shape)
+        model.parameters.set(name, changed[name])
     if total:
         note(f"{zero / total:.1%} of {total:,} regularised weights are 0")
+    return changed

@@ -10,14 +10,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.checkpoint import Checkpoint
+from webnnm.divergence import divergence
 from webnnm.errors import ContextLost, DataError
 from webnnm.history import BatchRecord, EpochRecord, History, plain
 from webnnm.preparation import finished_weights, prepare
 from webnnm.progress import Reporter, display
 from webnnm.resident import ResidentTraining, Totals
-from webnnm.training.scaling import MOST_OVERFLOWS
 
 if TYPE_CHECKING:
+    from webnnm.autosave import Autosave
     from webnnm.model import NNModel
 
 IMPROVEMENT = 1e-9
@@ -38,8 +39,10 @@ class Training:
         given: Mapping[str, Any],
         settings: dict[str, Any],
         checkpoint: Checkpoint | None = None,
+        saved: Callable[[], Autosave] | None = None,
     ) -> None:
         self._model = model
+        self._saved = saved
         self._given = given
         self._settings = settings
         self._begun = checkpoint
@@ -91,29 +94,30 @@ class Training:
     async def checkpoint(self) -> Checkpoint:
         """Return where the training stands after the present chunk; it goes on meanwhile.
 
-        Raises what the training raises if that ends before.
+        Raises `DataError` NNM808 if it ends with an error before.
         """
         asked: asyncio.Future[Checkpoint] = asyncio.get_running_loop().create_future()
         self._asked.append(asked)
         self._wake.set()
-        await asyncio.wait({asked, self._task}, return_when=asyncio.FIRST_COMPLETED)
-        if not asked.done():
-            await self
-            raise DataError(
-                "NNM808", "the training ended without a state", hint="save when it has ended"
-            )
-        return asked.result()
+        if self._task.done():
+            self._refuse()
+        return await asked
+
+    def _refuse(self) -> None:
+        """Tell those who asked for a checkpoint that there is none."""
+        for asked in self._asked:
+            if not asked.done():
+                asked.set_exception(DataError("NNM808", "the training has ended"))
+        self._asked.clear()
 
     async def _rest(self, run: ResidentTraining) -> None:
         """Between two crossings: tell where the training stands, and wait while it is paused."""
         while True:
             while self._asked:
+                standing = await self._standing(run)
                 asked = self._asked.pop(0)
-                try:
-                    asked.set_result(await self._standing(run))
-                except BaseException as error:
-                    asked.set_exception(error)
-                    raise
+                if not asked.done():  # who asked may have gone
+                    asked.set_result(standing)
             if not self._held or self._stop:
                 return
             self._wake.clear()
@@ -124,7 +128,14 @@ class Training:
         state, best, totals = await run.stand()
         batch = run.steps_done - history.finished * run.data.steps
         return Checkpoint(
+            given=plain(self._given),
             settings=plain(self._settings),
+            schedule={
+                "kind": run.schedule.kind,
+                "T": run.schedule.total,
+                "W": run.schedule.warmup,
+                "lr": run.schedule.rate,
+            },
             losses=history.loss_settings,
             state=state,
             best=best,
@@ -148,9 +159,11 @@ class Training:
     async def _run(self) -> History:
         model, history = self._model, self.history
         began = time.perf_counter()
+        saving: Autosave | None = None
         with model.busy():
             model.training = self
             model.keep(None)
+            saving = self._saved() if self._saved else None
             self._reporter.begin(
                 self._settings["epochs"], f"training on {model.backend.description}"
             )
@@ -161,9 +174,14 @@ class Training:
                 raise
             finally:
                 model.training = None
+                self._refuse()
+                if saving is not None:
+                    await saving.stop()
                 history.seconds = time.perf_counter() - began
                 self._reporter.end(history)
             model.log(f"training ended: {history}")
+        if saving is not None:
+            await saving.save()
         return history
 
     async def _train(self) -> None:
@@ -182,6 +200,9 @@ class Training:
         try:
             with self._timed(history.phases, "training"):
                 await self._epochs(run)
+                self._held = False
+                await self._rest(run)  # for those who asked in the last moment
+                model.training = None
             task = await run.task_weights()
         except ContextLost:  # nothing is left to hand back or to free
             raise
@@ -195,8 +216,10 @@ class Training:
             best = self._settings["restore_best"]
             standing = await self._standing(run, restored=best)
             await run.finish(restore=best)
-            model.keep(standing)
-        finished_weights(model, self._settings, run, self._reporter.note)
+        if history.stopped in ("epochs", "patience"):
+            changed = finished_weights(model, self._settings, run, self._reporter.note)
+            standing = standing.holding(changed)
+        model.keep(standing)
 
     async def _epochs(self, run: ResidentTraining) -> None:
         total = self._settings["epochs"]
@@ -341,38 +364,10 @@ class Training:
         record: Callable[[int], EpochRecord],
     ) -> None:
         """Stop a training that diverged, naming the first value that is not finite (NNM708)."""
-        streak = totals[-1].values.get("streak")
-        scaled = streak is not None
-        if streak < MOST_OVERFLOWS if scaled else all(t.finite for t in totals):
+        found = await divergence(run, totals, self._settings["accumulate"])
+        if found is None:
             return
-        step, where, largest = await run.first_bad(replay=not scaled)
-        if scaled:  # the streak has gone on since, to the end of the chunk
-            step = max(0, step - 1 - int(streak - MOST_OVERFLOWS) * self._settings["accumulate"])
-        epoch, batch = (number + 1 for number in divmod(step, run.data.steps))
-        for k in range(epoch - 1 - self.history.finished):  # these went well
+        for k in range(found.epoch - 1 - self.history.finished):  # these went well
             self._ended(run, record(k), k + 1, len(totals))
-        rate = run.schedule.at(step + 1)
-        found = (
-            f"the first value that is not finite is in {where}"
-            if where
-            else ("no layer shows it when the step is repeated")
-        )
-        begun = f"; the largest value before it is {largest:.3g}" if where else ""
-        what = (
-            f"{MOST_OVERFLOWS} batches one after the other overflowed"
-            if scaled
-            else "loss or gradient are not finite"
-        )
-        self.history.findings.append(
-            {
-                "id": "E311",
-                "severity": "error",
-                "message": f"{what} in epoch {epoch}, batch {batch}",
-                "evidence": plain({"layer": where, "largest": largest, "lr": rate}),
-            }
-        )
-        raise DataError(
-            "NNM708",
-            f"{what} in epoch {epoch}, batch {batch}, at learning rate {rate:.3g}: {found}{begun}",
-            hint="a smaller lr, standardised data, or clamp what goes into log, exp and pow",
-        )
+        self.history.findings.append(found.finding)
+        raise found.error

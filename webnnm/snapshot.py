@@ -8,15 +8,18 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.arrays import HostArray
+from webnnm.checkpoint import Checkpoint
+from webnnm.checkpoint_file import BEST, TASKS, checkpoint_of, metadata_of, tensors_of
 from webnnm.dtypes import DataType
 from webnnm.errors import DataError
 from webnnm.formats.name_map import Found, Names, assigned
 from webnnm.formats.safetensors import File, StoredTensor, chunks, header, invalid, parsed, read
 from webnnm.restored import NORM, known, restored
+from webnnm.storage import fetch
+from webnnm.training.update import SLOT
 
 if TYPE_CHECKING:
     from webnnm.model import NNModel
@@ -27,27 +30,45 @@ NOTATION = "1.0"
 KEY = "webnnm."
 PARAMETER, STATE = "param/", "state/"
 MODEL, CHECKSUM = KEY + "model", KEY + "checksum"
+STRUCTURED = (*("hyperparameters", "schedule", "scale", "clip", "loss", "rng", "cursor", "best"),)
+"""Metadata of a training that are JSON."""
 STORED = (None, "float32", "float16")
 
 
-def snapshot(model: NNModel, dtype: DataType | None = None) -> Iterator[bytes]:
-    """Yield the snapshot of a model for inference, part by part.
+def snapshot(
+    model: NNModel,
+    dtype: DataType | None = None,
+    checkpoint: Checkpoint | None = None,
+    *,
+    training: bool = True,
+) -> Iterator[bytes]:
+    """Yield the snapshot of a model, part by part.
 
-    With `dtype` "float16" float32 parameters are stored in half of the bytes. Raises `DataError`
+    With a `checkpoint` the parameters are the latest ones, and all that a training needs to go on
+    is written with them; unless `training`, just its best parameters are. With `dtype` "float16"
+    float32 parameters are stored in half of the bytes, which ends a training. Raises `DataError`
     NNM704 for another type.
     """
     if dtype not in STORED:
         raise DataError("NNM704", f"dtype is {dtype!r}", hint='None, "float32" or "float16"')
     tensors: dict[str, HostArray] = {}
     packed: dict[str, Any] = {}
-    for parameter in model.params():
-        value = model.parameters.value(parameter.name)
-        name = (PARAMETER if parameter.trainable else STATE) + parameter.name
+    whole = checkpoint if training and dtype != "float16" else None
+    latest: Mapping[str, HostArray] = {}
+    if checkpoint is not None:
+        latest = whole.parameters if whole else checkpoint.best or checkpoint.parameters
+    prefixes = {p.name: PARAMETER if p.trainable else STATE for p in model.params()}
+    for parameter, prefix in prefixes.items():
+        value = latest.get(parameter) or model.parameters.value(parameter)
+        name = prefix + parameter
         if dtype == "float16" and value.dtype == "float32":
             value = HostArray.of(value, "float16")
         if value.dtype in ("int4", "uint4"):
             packed[name] = [value.dtype, list(value.shape)]
         tensors[name] = value
+    if whole:
+        tensors |= tensors_of(whole)
+        tensors |= {BEST + prefixes[name] + name: array for name, array in whole.best.items()}
     kept = known(model)
     for block, fitted in kept.inputs.items():
         for word, numbers in (("mean", fitted.mean), ("std", fitted.std)):
@@ -61,6 +82,8 @@ def snapshot(model: NNModel, dtype: DataType | None = None) -> Iterator[bytes]:
         KEY + "step": str(model.step),
         KEY + "normalisation": _json(kept.to_dict()),
     }
+    if whole:
+        metadata |= {KEY + key: _json(value) for key, value in metadata_of(whole).items()}
     if packed:
         metadata[KEY + "packed"] = _json(packed)
     body = (tensor.data for tensor in tensors.values())
@@ -113,14 +136,14 @@ def parameters(file: File) -> dict[str, StoredTensor | HostArray]:
     return found
 
 
-def load_parameters(
+async def load_parameters(
     model: NNModel, source: Any, *, strict: bool, names: Names | None = None
 ) -> list[str]:
     """Set the parameters of a model from a file or bytes; return the names of those it took.
 
     All of it is checked before anything changes, then one tensor after the other is read.
     """
-    file = opened(source)
+    file = await opened(source)
     given = parameters(verified(file)) if is_snapshot(file) else file.tensors
     found = assigned(given, model.parameters.types, names, strict=strict)
     if not found:
@@ -128,32 +151,47 @@ def load_parameters(
     return _take(model, found)
 
 
-def opened(source: Any) -> File:
-    """Return a safetensors file from a path or from bytes.
+async def opened(source: Any) -> File:
+    """Return a safetensors file from bytes or from where `storage.fetch` finds it.
 
     Raises `DataError` NNM715 where there is no such file, NNM801, NNM802 for a broken one.
     """
-    if not isinstance(source, str | os.PathLike):
-        return read(source)
-    try:
-        return read(Path(cast("str", source)).read_bytes())
-    except OSError as error:
-        raise DataError(
-            "NNM715", f"{source} cannot be read: {error.strerror or error}", hint="check the path"
-        ) from error
+    if isinstance(source, str | os.PathLike):
+        source = await fetch(cast("str", source))
+    return read(source)
 
 
 def restore(model: NNModel, file: File) -> None:
-    """Give a model the parameters of its snapshot; all of them or, where one is wrong, none."""
+    """Give a model what its snapshot holds; all of it or, where something is wrong, nothing."""
     found = assigned(parameters(file), model.parameters.types)
-    kept, step = (
-        restored(_metadata(file, "normalisation") or {"inputs": {}}, file.tensors),
-        _step(file),
-    )
+    content = _metadata(file, "normalisation") or {"inputs": {}}
+    kept, step = restored(content, file.tensors), _step(file)
+    standing = _checkpoint(model, file) if KEY + "cursor" in file.metadata else None
     _take(model, found)
+    if standing is not None and standing.restored:
+        for name, array in standing.best.items():
+            model.parameters.set(name, array)
     model.step = step
     model.restored = kept
     model.trained = True
+    model.keep(standing)
+
+
+def _checkpoint(model: NNModel, file: File) -> Checkpoint:
+    keys = [key.removeprefix(KEY) for key in file.metadata if key.startswith(KEY)]
+    content = {key: _metadata(file, key) for key in keys if key in STRUCTURED}
+    best: dict[str, HostArray] = {}
+    others: dict[str, HostArray] = {}
+    for name, tensor in file.tensors.items():
+        if name.startswith(BEST):
+            best[name.split("/", 2)[-1]] = tensor.array()
+        elif name.startswith(SLOT) or name == TASKS:
+            others[name] = tensor.array()
+    latest = {
+        name: tensor.array() if isinstance(tensor, StoredTensor) else tensor
+        for name, tensor in parameters(file).items()
+    }
+    return checkpoint_of(content, others, latest, best, model.parameters.types)
 
 
 def _take(model: NNModel, found: Mapping[str, Found]) -> list[str]:

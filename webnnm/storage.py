@@ -10,8 +10,9 @@ from typing import Any
 
 from webnnm.errors import DataError
 
-BROWSER = "browser:"
-"""Names with this prefix lie in the storage of the browser, for this site alone."""
+BROWSER, DOWNLOAD = "browser:", "download:"
+"""Names with these prefixes lie in the storage of the browser, for this site alone, and among the
+user's downloads."""
 
 
 async def store(place: str | os.PathLike[str] | None, parts: Iterable[bytes]) -> Any:
@@ -27,24 +28,27 @@ async def store(place: str | os.PathLike[str] | None, parts: Iterable[bytes]) ->
     """
     if place is None:
         return b"".join(parts)
-    name = stored_name(place)
-    if name is None:
+    if (name := _named(place, BROWSER, "NNM807")) is not None:
+        from webnnm.backends.browser_files import keep_file
+
+        await keep_file(name, parts)
+    elif (name := _named(place, DOWNLOAD, "NNM807")) is not None:
+        from webnnm.backends.browser_files import download_file
+
+        await download_file(name, parts)
+    else:
         from webnnm.formats.atomic import write_atomically
 
         return write_atomically(place, parts)
-    from webnnm.backends.pyodide_host import keep_file
-
-    await keep_file(_here(name, "NNM807"), parts)
     return place
 
 
 async def fetch(place: str | os.PathLike[str]) -> Any:
     """Return the bytes of a file. Raises `DataError` NNM715 where there is none."""
-    name = stored_name(place)
-    if name is not None:
-        from webnnm.backends.pyodide_host import kept_file
+    if (name := _named(place, BROWSER, "NNM715")) is not None:
+        from webnnm.backends.browser_files import kept_file
 
-        found = await kept_file(_here(name, "NNM715"))
+        found = await kept_file(name)
         if found is None:
             raise DataError("NNM715", f'the browser keeps no "{name}" for this site')
         return found
@@ -58,31 +62,21 @@ async def fetch(place: str | os.PathLike[str]) -> Any:
 
 async def discard(place: str | os.PathLike[str]) -> None:
     """Remove a file; one that is not there is removed already."""
-    name = stored_name(place)
-    if name is None:
+    if (name := _named(place, BROWSER, "NNM807")) is None:
         Path(place).unlink(missing_ok=True)
         return
-    from webnnm.backends.pyodide_host import drop_file
+    from webnnm.backends.browser_files import drop_file
 
-    await drop_file(_here(name, "NNM807"))
-
-
-def stored_name(place: Any) -> str | None:
-    """Return the name of a file in the storage of a browser, None for a path.
-
-    >>> stored_name("browser:iris"), stored_name("iris.safetensors")
-    ('iris', None)
-    """
-    if isinstance(place, str) and place.startswith(BROWSER):
-        return place.removeprefix(BROWSER)
-    return None
+    await drop_file(name)
 
 
-def _here(name: str, code: str) -> str:
+def _named(place: Any, prefix: str, code: str) -> str | None:
+    """Return the name that follows a prefix, None for a path."""
+    if not isinstance(place, str) or not place.startswith(prefix):
+        return None
+    name = place.removeprefix(prefix)
     if sys.platform != "emscripten":
-        raise DataError(
-            code, f'"{BROWSER}{name}" is in a browser, and this is none', hint="give a path"
-        )
+        raise DataError(code, f'"{place}" is in a browser, and this is none', hint="give a path")
     if not name or "/" in name:
-        raise DataError(code, f'"{name}" is no name in the storage of a browser', hint="no slash")
+        raise DataError(code, f'"{name}" is no name in a browser', hint="one without slashes")
     return name

@@ -217,7 +217,7 @@ async def load_bridge() -> Bridge:
             hint='use backend("numpy")',
         )
     if not _loaded:
-        _loaded.append(Bridge(_registered() or await _imported()))
+        _loaded.append(Bridge(_registered() or await load_module("bridge.js")))
         shuffle_by(_loaded[0].permutations)
     return _loaded[0]
 
@@ -238,12 +238,15 @@ def _registered() -> BridgeModule | None:
         return None
 
 
-async def _imported() -> BridgeModule:
-    """Import the text of the bridge as a module, by way of a blob."""
+async def load_module(file: str) -> Any:
+    """Import a file of js_bridge as a JavaScript module, by way of a blob.
+
+    Raises `BackendError` NNM709 where the page's content security policy forbids that.
+    """
     package = Path(__file__).resolve().parents[1]
-    packed = package / "_bridge" / "bridge.js"
+    packed = package / "_bridge" / file
     # In a checkout the file lies beside the package; only wheels carry it inside.
-    checkout = package.parent / "js_bridge" / "bridge.js"
+    checkout = package.parent / "js_bridge" / file
     text = (packed if packed.is_file() else checkout).read_text(encoding="utf-8")
     js: Any = import_module("js")
     parts = import_module("pyodide.ffi").to_js([text])
@@ -254,12 +257,17 @@ async def _imported() -> BridgeModule:
     except import_module("pyodide.ffi").JsException as error:
         raise BackendError(
             "NNM709",
-            f"the WebNN bridge could not be loaded: {error}",
+            f"{file} could not be loaded: {error}",
             hint="allow blob: in the page's script-src policy, or serve js_bridge/bridge.js and "
             f'register it as the JavaScript module "{MODULE}"',
         ) from error
     finally:
         js.URL.revokeObjectURL(address)
+
+
+def js_error() -> type[BaseException]:
+    """Return the class of errors that come from JavaScript."""
+    return import_module("pyodide.ffi").JsException
 
 
 @contextmanager

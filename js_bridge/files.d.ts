@@ -1,0 +1,28 @@
+/** Files that a browser keeps for a site, and those that it hands to the user. */
+
+/** A part of a file: a Python object with the buffer protocol. */
+export interface Part {
+  getBuffer(type: "u8"): { data: Uint8Array<ArrayBuffer>; release(): void };
+}
+
+/** A file that is being written; nobody sees it before `close`. */
+export interface Writer {
+  write(part: Part): Promise<void>;
+  close(): Promise<void>;
+  abort(): Promise<void>;
+}
+
+/** Begin a file that replaces the one of this name, if there is one. */
+export function writer(name: string): Promise<Writer>;
+
+/** Return the contents of a file, nothing where there is no such file. */
+export function read(name: string): Promise<Uint8Array | undefined>;
+
+/** Remove a file; one that is not there is removed already. */
+export function drop(name: string): Promise<void>;
+
+/** Begin a file that the browser saves among the user's downloads. */
+export function download(name: string): Writer;
+
+/** Return a promise that is settled when the page is next hidden or closed; never in a worker. */
+export function hidden(): Promise<void>;

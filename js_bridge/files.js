@@ -1,0 +1,143 @@
+/**
+ * Files that a browser keeps for a site: in its private file system, or in IndexedDB where that is
+ * missing. A file is replaced when all of it is written, and not before. files.d.ts says what each
+ * function does.
+ *
+ * @module
+ * @typedef {typeof import("./files.d.ts")} Files
+ */
+
+const NAME = "webnnm";
+const STORE = "files";
+
+/** @type {Files["writer"]} */
+export async function writer(name) {
+  const folder = await privateFolder();
+  if (!folder) {
+    /** @type {Uint8Array<ArrayBuffer>[]} */
+    const parts = [];
+    return {
+      write: async (part) => { parts.push(copy(part)); },
+      close: async () => {
+        await inDatabase("readwrite", (files) => files.put(new Blob(parts), name));
+      },
+      abort: async () => { parts.length = 0; },
+    };
+  }
+  // What is written lies in a file of its own until it is closed.
+  const stream = await (await folder.getFileHandle(name, { create: true })).createWritable();
+  return {
+    write: (part) => stream.write(copy(part)),
+    close: () => stream.close(),
+    abort: () => stream.abort(),
+  };
+}
+
+/** @type {Files["read"]} */
+export async function read(name) {
+  const folder = await privateFolder();
+  const file = folder
+    ? await folder.getFileHandle(name).then((handle) => handle.getFile(), missing)
+    : await inDatabase("readonly", (files) => files.get(name));
+  // A file that was never closed is there, without contents.
+  return file?.size ? new Uint8Array(await file.arrayBuffer()) : undefined;
+}
+
+/** @type {Files["drop"]} */
+export async function drop(name) {
+  const folder = await privateFolder();
+  if (folder) await folder.removeEntry(name).catch(missing);
+  else await inDatabase("readwrite", (files) => files.delete(name));
+}
+
+/** @type {Files["download"]} */
+export function download(name) {
+  if (typeof document === "undefined") {
+    throw new Error("a worker cannot download: send the bytes to the page");
+  }
+  /** @type {Uint8Array<ArrayBuffer>[]} */
+  const parts = [];
+  return {
+    write: async (part) => { parts.push(copy(part)); },
+    close: async () => {
+      const address = URL.createObjectURL(new Blob(parts, { type: "application/octet-stream" }));
+      Object.assign(document.createElement("a"), { href: address, download: name }).click();
+      setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    },
+    abort: async () => { parts.length = 0; },
+  };
+}
+
+/** @type {Promise<void> | undefined} */
+let leaving;
+
+/** @type {Files["hidden"]} */
+export function hidden() {
+  leaving ??= new Promise((resolve) => {
+    if (typeof document === "undefined") return;
+    const look = () => {
+      if (document.visibilityState !== "hidden") return;
+      document.removeEventListener("visibilitychange", look);
+      leaving = undefined;
+      resolve();
+    };
+    document.addEventListener("visibilitychange", look);
+  });
+  return leaving;
+}
+
+/** The folder of this package in the private file system, null where there is none. */
+async function privateFolder() {
+  const known = typeof FileSystemFileHandle === "function"
+    && "createWritable" in FileSystemFileHandle.prototype;
+  if (!known || !navigator.storage?.getDirectory) return null;
+  try {
+    const root = await navigator.storage.getDirectory();
+    return await root.getDirectoryHandle(NAME, { create: true });
+  } catch (error) {
+    // Some private windows have the interface and refuse to use it.
+    if (error instanceof DOMException && error.name === "SecurityError") return null;
+    throw error;
+  }
+}
+
+/** @param {unknown} error */
+function missing(error) {
+  if (error instanceof DOMException && error.name === "NotFoundError") return undefined;
+  throw error;
+}
+
+/**
+ * Carry out one request in one transaction, and wait until that is complete.
+ *
+ * @param {IDBTransactionMode} mode @param {(files: IDBObjectStore) => IDBRequest} ask
+ * @returns {Promise<any>}
+ */
+function inDatabase(mode, ask) {
+  return new Promise((resolve, reject) => {
+    const opening = indexedDB.open(NAME, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const transaction = opening.result.transaction(STORE, mode, { durability: "strict" });
+      const request = ask(transaction.objectStore(STORE));
+      const end = (/** @type {() => void} */ tell) => () => {
+        opening.result.close();
+        tell();
+      };
+      transaction.oncomplete = end(() => resolve(request.result));
+      transaction.onerror = end(() => reject(transaction.error));
+      transaction.onabort = end(() => reject(transaction.error));
+    };
+  });
+}
+
+/** @param {import("./files.d.ts").Part} part */
+function copy(part) {
+  const view = part.getBuffer("u8");
+  try {
+    return view.data.slice();
+  } finally {
+    view.release();
+  }
+}

@@ -1,0 +1,397 @@
+"""A training that was stopped, saved, loaded and resumed is the one that was never interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webnnm import DataError, Dataset, History, NNModel, StreamDataset
+from webnnm.formats.safetensors import chunks, read
+from webnnm.snapshot import CHECKSUM, KEY
+from webnnm.training.optimizers import OPTIMIZERS
+
+np = pytest.importorskip("numpy")
+
+SOURCE = """
+m:input shape=[3]; m:output shape=[2]; m:loss MSE;
+m:layers matmul(w, shape=[6]), batchNorm(s, t), tanh(), dropout(0.2), matmul(w), add(b);
+"""
+TASKS = """
+m:input shape=[3]; many:output shape=[2]; many:loss MSE; one:output shape=[1]; one:loss huber;
+many:layers matmul(w, shape=[5], node=m), tanh(name=both), matmul(w), add(b);
+one:layers matmul(w, node=both), add(b);
+"""
+SETTINGS: dict[str, Any] = {
+    "epochs": 6,
+    "batch_size": 5,
+    "seeds": 3,
+    "progress": "off",
+    "weight_decay": 0.01,
+}
+
+
+def rows(count: int = 33, **settings: Any) -> Dataset:
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(count, 3))
+    y = np.sin(x[:, :2]) + 0.1 * draw.normal(size=(count, 2))
+    return Dataset(x.tolist(), y.tolist(), **{"split": (23, 10, 0), **settings})
+
+
+async def create(source: str = SOURCE, **settings: Any) -> NNModel:
+    given = {"dataset": rows(), "backend": "numpy", "log": lambda _: None, **settings}
+    return await NNModel.create(source=source, **given)
+
+
+async def load(data: Any, **settings: Any) -> NNModel:
+    given = {"dataset": rows(), "backend": "numpy", "log": lambda _: None, **settings}
+    return await NNModel.load(data, **given)
+
+
+def same(one: NNModel, other: NNModel) -> None:
+    for mine, its in zip(one.params(), other.params(), strict=True):
+        np.testing.assert_array_equal(mine.value, its.value, err_msg=mine.name, strict=True)
+    assert one.step == other.step
+
+
+def same_course(whole: History, end: History) -> None:
+    """Look whether a course goes on as the one that was not interrupted."""
+    later = whole.epochs[end.resumed_after :]
+    assert [r.epoch for r in end.epochs] == [r.epoch for r in later]
+    for mine, its in zip(later, end.epochs, strict=True):
+        for name in ("loss", "lr", "val_loss", "scale", "clip_rate", "grad_norm", "overflows"):
+            assert getattr(mine, name) == getattr(its, name), (name, mine.epoch)
+    assert (whole.best_epoch, whole.best_loss) == (end.best_epoch, end.best_loss)
+    assert whole.stopped == end.stopped
+
+
+def until(epoch: int, batch: int = 0) -> dict[str, Any]:
+    """Return the callback that stops after an epoch, or after a batch of the next one."""
+    if not batch:
+        return {"on_epoch": lambda record: record.epoch < epoch}
+    return {"on_batch": lambda record: (record.epoch, record.batch) != (epoch + 1, batch)}
+
+
+OTHERWISE: dict[str, dict[str, Any]] = {
+    **{name: {"optimizer": name} for name in OPTIMIZERS},
+    "accumulated": {"accumulate": 3},
+    "clipped": {"gradient_clipping": "global"},
+    "clipped by unit": {"gradient_clipping": "agc"},
+    "scaled": {"gradient_scaling": "on", "growth_interval": 7},
+    "float16": {"compute_type": "float16"},
+    "one cycle": {"schedule": "onecycle"},
+    "frozen in part": {"freeze": 0.5, "seeds": 0},
+    "regularised": {"regularization": "L1+L2", "lambda1": 1e-4, "lambda2": 1e-3},
+    "in order": {"shuffle": False},
+    "the best one kept": {"patience": 2, "epochs": 12},
+    "the last one kept": {"restore_best": False},
+}
+
+
+@pytest.mark.parametrize("settings", OTHERWISE.values(), ids=OTHERWISE)
+@pytest.mark.parametrize("place", [(3, 0), (2, 3)], ids=["between epochs", "within an epoch"])
+async def test_a_resumed_training_repeats_the_whole_one(
+    settings: dict[str, Any], place: tuple[int, int]
+) -> None:
+    given = {**SETTINGS, **settings}
+    whole = await create()
+    course = await whole.train(given)
+    part = await create()
+    await part.train(given, **until(*place))
+    again = await load(await part.save())
+    same(part, again)
+    end = await again.train(resume=True)
+    same_course(course, end)
+    same(whole, again)
+
+
+async def test_without_validation_many_epochs_go_out_at_once_and_the_end_is_the_same() -> None:
+    data = {"dataset": rows(split=(33, 0, 0))}
+    given = {**SETTINGS, "epochs": 40, "lr": 0.05, "optimizer": "adam"}
+    whole = await create(**data)
+    course = await whole.train(given)
+    assert course.best_epoch > 1
+    part = await create(**data)
+    stopping = part.train(given)
+    async for record in stopping:
+        if record.epoch >= 9:
+            await stopping.stop()
+    again = await load(await part.save(), **data)
+    end = await again.train(resume=True)
+    assert 9 <= end.resumed_after < 40
+    same_course(course, end)
+    same(whole, again)
+
+
+async def test_weights_of_several_outputs_go_on() -> None:
+    x = np.random.default_rng(1).normal(size=(30, 3))
+    outputs = {"many": np.sin(x[:, :2]).tolist(), "one": (100 * x[:, :1] ** 2).tolist()}
+    data = Dataset({"m": x.tolist()}, outputs, split=(20, 10, 0))
+    whole = await create(TASKS, dataset=data)
+    course = await whole.train(SETTINGS)
+    assert all("s" in entry for entry in course.loss_settings.values())
+    part = await create(TASKS, dataset=data)
+    await part.train(SETTINGS, **until(2, 1))
+    again = await load(await part.save(), dataset=data)
+    same_course(course, await again.train(resume=True))
+    same(whole, again)
+
+
+async def test_a_stream_goes_on_in_the_middle_of_its_rows() -> None:
+    async def source(subset: str, epoch: int) -> AsyncIterator[Any]:
+        draw = np.random.default_rng(epoch)
+        for _ in range(700):
+            x = draw.normal(size=3)
+            yield x.tolist(), [float(x[0]), float(x[1] * x[2])]
+
+    async def stream() -> StreamDataset:
+        return await StreamDataset.create(source, rows={"training": 700})
+
+    whole = await create(dataset=await stream())
+    given = {**SETTINGS, "epochs": 2, "seeds": 0}
+    course = await whole.train(given)
+    part = await create(dataset=await stream())
+    await part.train(given, **until(0, 130))
+    assert part.checkpoint is not None
+    assert (part.checkpoint.epoch, part.checkpoint.batch) == (0, 130)
+    again = await load(await part.save(), dataset=await stream())
+    same_course(course, await again.train(resume=True))
+    same(whole, again)
+
+
+PROGRAM = """
+import asyncio, sys
+from tests.unit.test_resume import create, load, until, SETTINGS
+
+async def main():
+    what, path = sys.argv[1:]
+    if what == "begin":
+        model = await create()
+        await model.train(SETTINGS, **until(2, 3))
+        await model.save(path)
+    else:
+        model = await load(path)
+        await model.train(resume=True)
+        await model.save(path, optimizer=False)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "emscripten", reason="a page has no processes")
+async def test_another_process_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "m.webnnm.safetensors"
+    for what in ("begin", "end"):
+        subprocess.run([sys.executable, "-c", PROGRAM, what, str(path)], check=True, timeout=120)
+    whole = await create()
+    await whole.train(SETTINGS)
+    same(whole, await load(path))
+
+
+async def test_a_training_is_saved_while_it_runs_and_goes_on_undisturbed() -> None:
+    whole = await create()
+    course = await whole.train({**SETTINGS, "epochs": 30})
+    model = await create()
+    training = model.train({**SETTINGS, "epochs": 30})
+    saved: list[bytes] = []
+    async for record in training:
+        if record.epoch in (4, 11, 12):
+            saved.append(await model.save())
+    same_course(course, await training)
+    same(whole, model)
+    for data in saved:
+        again = await load(data)
+        assert again.checkpoint is not None
+        assert not again.checkpoint.restored
+        same_course(course, await again.train(resume=True))
+        same(whole, again)
+
+
+async def test_a_paused_training_can_be_saved() -> None:
+    model = await create()
+    training = model.train({**SETTINGS, "epochs": 50})
+    async for record in training:
+        if record.epoch == 3:
+            training.pause()
+            await asyncio.sleep(0.05)
+            before = await model.save()
+            assert await model.save() == before
+            training.resume()
+            break
+    assert (await training).stopped == "epochs"
+
+
+async def test_the_file_for_inference_has_what_the_training_would_leave() -> None:
+    model = await create()
+    await model.train({**SETTINGS, "epochs": 12, "lr": 0.3, "schedule": "constant"})
+    assert model.checkpoint is not None
+    assert model.checkpoint.best_epoch < 12
+    whole, lean = read(await model.save()), read(await model.save(optimizer=False))
+    assert {name.partition("/")[0] for name in lean.tensors} == {"param", "state"}
+    assert f"{KEY}cursor" not in lean.metadata
+    assert {name.partition("/")[0] for name in whole.tensors} == {"param", "state", "opt", "best"}
+    for name, tensor in lean.tensors.items():
+        assert tensor.data == whole.tensors[f"best/{name}"].data
+    halves = read(await model.save(dtype="float16"))
+    assert halves.tensors.keys() == lean.tensors.keys()
+
+
+async def test_more_epochs_may_follow_a_finished_training() -> None:
+    model = await create()
+    await model.train({**SETTINGS, "schedule": "constant"})
+    again = await load(await model.save())
+    history = await again.train(resume=True, epochs=8)
+    assert [record.epoch for record in history.epochs] == [7, 8]
+    assert history.finished == 8
+
+
+async def test_nothing_is_left_to_train() -> None:
+    model = await create()
+    await model.train(SETTINGS)
+    before = {p.name: p.value for p in model.params()}
+    history = await model.train(resume=True)
+    assert (history.epochs, history.finished) == ([], 6)
+    assert str(history)
+    for p in model.params():
+        np.testing.assert_array_equal(p.value, before[p.name])
+
+
+async def refused(model: NNModel, **settings: Any) -> str:
+    with pytest.raises(DataError) as caught:
+        await model.train(resume=True, **settings)
+    assert caught.value.code == "NNM808"
+    return str(caught.value)
+
+
+async def test_another_training_is_no_resumed_one() -> None:
+    model = await create()
+    assert "no training to resume" in await refused(model)
+    await model.train(SETTINGS, optimizer="adam", **until(2))
+    told = await refused(model, optimizer="lion")
+    assert "optimizer 'adam'" in told and "'lion'" in told
+    assert "batch_size 5" in await refused(model, batch_size=7)
+    lean = await load(await model.save(optimizer=False))
+    assert "optimizer=True" in await refused(lean)
+    other = await load(await model.save(), dataset=rows(split=(33, 0, 0)))
+    assert "an epoch has 7 batches" in await refused(other)
+    model.set_dataset(rows())
+    model.take_parameters({"w1": np.zeros((3, 6), "float32")})
+    assert "no training to resume" in await refused(model)
+
+
+async def test_states_of_another_model_are_refused_and_nothing_changes() -> None:
+    model = await create()
+    await model.train(SETTINGS, optimizer="adam", **until(2))
+    file = read(await model.save())
+
+    def changed(name: str, array: Any) -> bytes:
+        from webnnm.arrays import HostArray
+
+        tensors = {n: t.array() for n, t in file.tensors.items()}
+        tensors[name] = HostArray.of(array, "float32")
+        metadata = {k: v for k, v in file.metadata.items() if k != CHECKSUM}
+        return signed(tensors, metadata)
+
+    for name, code in (
+        ("opt/m/w1", "NNM806"),
+        ("opt/m/other", "NNM805"),
+        ("best/param/w2", "NNM806"),
+    ):
+        with pytest.raises(DataError) as caught:
+            await load(changed(name, [1.0]))
+        assert caught.value.code == code
+        assert name in str(caught.value)
+
+
+def signed(tensors: Any, metadata: dict[str, str]) -> bytes:
+    """Return a file as a forger writes it: with a checksum that fits."""
+    from webnnm.formats.safetensors import header
+    from webnnm.snapshot import _checksum
+
+    body = (tensor.data for tensor in tensors.values())
+    return b"".join(
+        chunks(tensors, {**metadata, CHECKSUM: _checksum(body, header(tensors, metadata))})
+    )
+
+
+NONSENSE: dict[str, Any] = {
+    "cursor": [{}, {"epoch": -1, "batch": 0, "totals": {}}, {"epoch": 1.5}, []],
+    "schedule": [{}, {"t": "1", "numbers": {}}, {"t": 1, "numbers": {"clock/beta1": "x"}}],
+    "best": [{}, {"epoch": 1, "value": "low", "restored": True}],
+    "hyperparameters": [
+        {},
+        {"given": 1, "resolved": 2},
+        {"given": {}, "resolved": {"epochs": "many"}},
+        {"given": {}, "resolved": {"unheard_of": 1}},
+    ],
+    "loss": [5],
+}
+
+
+async def test_a_checkpoint_that_makes_no_sense_is_refused() -> None:
+    model = await create()
+    await model.train(SETTINGS, **until(2))
+    file = read(await model.save())
+    tensors = {n: t.array() for n, t in file.tensors.items()}
+    for key, contents in NONSENSE.items():
+        for content in contents:
+            metadata = {k: v for k, v in file.metadata.items() if k != CHECKSUM}
+            metadata[KEY + key] = json.dumps(content)
+            with pytest.raises(DataError) as caught:
+                await load(signed(tensors, metadata))
+            assert caught.value.code == "NNM802", (key, content)
+
+
+# Autosave.
+
+
+async def test_autosave_writes_on_the_way_and_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "m.webnnm.safetensors"
+    model = await create()
+    training = model.train({**SETTINGS, "epochs": 400}, autosave=path, autosave_seconds=0.02)
+    seen: set[int] = set()
+    async for _ in training:
+        if path.exists():
+            found = (await load(path)).checkpoint
+            assert found is not None
+            seen.add(found.epoch)
+    assert len(seen) > 2
+    found = (await load(path)).checkpoint
+    assert found is not None
+    assert (found.epoch, found.restored) == (400, True)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+async def test_an_autosave_that_fails_is_told_and_the_training_goes_on(tmp_path: Path) -> None:
+    lines: list[str] = []
+    model = await create(log=lines.append)
+    place = tmp_path / "gone" / "m.safetensors"
+    training = model.train({**SETTINGS, "epochs": 60}, autosave=place, autosave_seconds=0.01)
+    with pytest.raises(DataError) as caught:
+        await training
+    assert caught.value.code == "NNM807"
+    assert training.history.stopped == "epochs"
+    assert any("autosave" in line and "NNM807" in line for line in lines)
+
+
+async def test_a_training_that_fails_refuses_to_tell_where_it_stands() -> None:
+    model = await create()
+    training = model.train({**SETTINGS, "lr": 1e30, "optimizer": "sgdm", "schedule": "constant"})
+
+    async def ask() -> AsyncIterator[Any]:
+        while True:
+            yield await training.checkpoint()
+
+    with pytest.raises(DataError) as caught:
+        async for _ in ask():
+            pass
+    assert caught.value.code == "NNM808"
+    with pytest.raises(DataError, match="NNM708"):
+        await training
+    assert model.checkpoint is None

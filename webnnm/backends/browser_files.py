@@ -1,0 +1,85 @@
+"""Files of a browser: those that it keeps for a site, and downloads (spec I)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable
+from contextlib import contextmanager
+from typing import Any, Protocol, cast
+
+from webnnm.backends import pyodide_host
+from webnnm.errors import DataError
+
+
+class _Writer(Protocol):
+    def write(self, part: Any, /) -> Awaitable[None]: ...
+    def close(self) -> Awaitable[None]: ...
+    def abort(self) -> Awaitable[None]: ...
+
+
+class _Files(Protocol):
+    """The functions of js_bridge/files.js; files.d.ts describes them."""
+
+    def writer(self, name: str, /) -> Awaitable[_Writer]: ...
+    def read(self, name: str, /) -> Awaitable[Any]: ...
+    def drop(self, name: str, /) -> Awaitable[None]: ...
+    def download(self, name: str, /) -> _Writer: ...
+    def hidden(self) -> Awaitable[None]: ...
+
+
+_loaded: list[_Files] = []
+
+
+async def _files() -> _Files:
+    if not _loaded:
+        _loaded.append(cast(_Files, await pyodide_host.load_module("files.js")))
+    return _loaded[0]
+
+
+async def keep_file(name: str, parts: Iterable[bytes]) -> None:
+    """Keep a file for this site; the one before stays until all is written (NNM807 else)."""
+    with _failing(f'keeping "{name}" in the browser'):
+        await _write(await (await _files()).writer(name), parts)
+
+
+async def download_file(name: str, parts: Iterable[bytes]) -> None:
+    """Let the browser save a file among the user's downloads (NNM807 where it cannot)."""
+    with _failing(f'downloading "{name}"'):
+        await _write((await _files()).download(name), parts)
+
+
+async def kept_file(name: str) -> memoryview | None:
+    """Return the contents of a file that is kept for this site, None where there is none."""
+    with _failing(f'reading "{name}" from the browser', "NNM715"):
+        found = await (await _files()).read(name)
+        return None if found is None else found.to_py()
+
+
+async def drop_file(name: str) -> None:
+    """Remove a file that is kept for this site."""
+    with _failing(f'removing "{name}" from the browser'):
+        await (await _files()).drop(name)
+
+
+async def hidden() -> None:
+    """Wait until the page is hidden or closed; for ever in a worker."""
+    await (await _files()).hidden()
+
+
+async def _write(writer: _Writer, parts: Iterable[bytes]) -> None:
+    try:
+        for part in parts:
+            await writer.write(part)
+    except BaseException:
+        await writer.abort()
+        raise
+    await writer.close()
+
+
+@contextmanager
+def _failing(what: str, code: str = "NNM807"):
+    """Turn the browser's errors into ours."""
+    try:
+        yield
+    except pyodide_host.js_error() as error:
+        hint = "the site may keep too much already, or the browser forbids it to keep anything"
+        raise DataError(code, f"{what} failed: {error}", hint=hint) from error
