@@ -48,7 +48,7 @@ async def split(model: NNModel, at: str, **settings: Any) -> tuple[NNModel, NNMo
     try:
         for document, part in zip((trunk, head), parts, strict=True):
             offsets = {} if part is parts[0] else {block: _layers(parts[0], block)}
-            names = counterparts(part, model.network, offsets)
+            names = _counterparts(part, model.network, offsets, at)
             made.append(await _created(document, model, settings))
             _take(made[-1], model, {whole: own for own, whole in names.items()})
     except BaseException:
@@ -145,6 +145,19 @@ def replace_head(model: NNModel, head: NNModel) -> list[str]:
     return taken
 
 
+def _counterparts(
+    part: Network, whole: Network, offsets: Mapping[str, int], at: str
+) -> dict[str, str]:
+    try:
+        return counterparts(part, whole, offsets)
+    except ModelError as error:
+        raise DataError(
+            "NNM704",
+            f'the model cannot be split at "{at}": {error.message}',
+            hint="split it where one value flows from trunk to head",
+        ) from error
+
+
 def _offsets(trunk: Network, head: Network) -> dict[str, int]:
     """Return by block of a head how many layers stand before its own in the whole."""
     given, taken = link(trunk, head)
@@ -163,10 +176,10 @@ async def _created(document: Document, like: NNModel, settings: Mapping[str, Any
         "device_type": like.device_type or None,
         "optimize_for": like.optimize_for,
         "log": like.log,
+        "sequence_length": dict(like.sequence),
         "seed": like.seed,
     }
     model = await NNModel.create({**own, **settings})
-    model.sequence = {**like.sequence, **model.sequence}
     model.trained, model.step = like.trained, like.step
     return model
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from webnnm.errors import DataError, suggestion
 from webnnm.graph.elaborate import elaborate
+from webnnm.graph.lowering import lower_network
 from webnnm.graph.vertices import (
     InputVertex,
     LayerVertex,
@@ -66,7 +67,7 @@ def split_document(document: Document, at: str) -> tuple[Document, Document]:
     `at` is the first layer of the head: its `name=`, or the operator or block that it calls; or a
     root block, whose value the head begins with. Raises `DataError` NNM710 for a layer that is not
     there or stands twice, NNM704 where more than one value, or a parameter, is needed on both
-    sides.
+    sides, or the value is laid out as no input is.
     """
     network = elaborate(document)
     place = _place(network, at)
@@ -74,7 +75,7 @@ def split_document(document: Document, at: str) -> tuple[Document, Document]:
     cut = next((layer for layer in marked.layers if layer.label == MARK), None)
     if cut is None:
         raise DataError("NNM704", f'no output depends on what flows to "{at}"')
-    before = {id(layer) for layer in layers_before([cut]) if layer is not cut}
+    before = _before(marked, cut)
     _refuse_crossings(marked, cut, before, at)
     in_trunk = {layer.chain[0] for layer in marked.layers if id(layer) in before}
     in_trunk |= {v.block for v in _inputs(marked, before)}
@@ -90,7 +91,9 @@ def split_document(document: Document, at: str) -> tuple[Document, Document]:
         for statement in _statements(marked, place, after, beside, port, of_trunk=False)
         if not (kept and _of_output(statement, place.block))
     )
-    return _parsed(document, trunk), _parsed(document, head)
+    parts = _parsed(document, trunk), _parsed(document, head)
+    _refuse_layout(elaborate(parts[0]), place.block, at)
+    return parts
 
 
 def _of_output(statement: AnyStatement, block: str) -> bool:
@@ -167,6 +170,22 @@ def _inputs(network: Network, layers: Collection[int]) -> list[InputVertex]:
     return [vertex for vertex in found if isinstance(vertex, InputVertex)]
 
 
+def _before(network: Network, cut: LayerVertex) -> set[int]:
+    """Return the layers of a trunk: what the cut depends on, and what stands in these blocks."""
+    found = {id(layer) for layer in layers_before([cut]) if layer is not cut}
+    block = cut.chain[0]
+    own = [layer for layer in network.layers if layer.chain[0] == block]
+    found |= {id(layer) for layer in own[: own.index(cut)]}
+    size = 0
+    while size < len(found):
+        size = len(found)
+        trunk = [layer for layer in network.layers if id(layer) in found]
+        blocks = {layer.chain[0] for layer in trunk} - {block}
+        whole = [layer for layer in network.layers if layer.chain[0] in blocks]
+        found |= {id(layer) for layer in layers_before([*trunk, *whole])} - {id(cut)}
+    return found
+
+
 def _refuse_crossings(network: Network, cut: LayerVertex, before: Collection[int], at: str) -> None:
     """Raise NNM704 where a head needs more of the trunk than the value at the cut."""
     trunk = _sources(network, before)
@@ -183,14 +202,36 @@ def _refuse_crossings(network: Network, cut: LayerVertex, before: Collection[int
                 crossing[f'input "{vertex.block}"'] = layer.label
             elif isinstance(vertex, ParameterVertex) and id(vertex) in shared:
                 crossing[f'parameter "{vertex.name}"'] = layer.label
-    if not any(id(layer) not in before and layer is not cut for layer in network.layers):
-        raise DataError("NNM704", f'nothing stands after "{at}": the head would be empty')
+    rest = [layer for layer in network.layers if id(layer) not in before and layer is not cut]
+    if not any(source.vertex is cut for layer in rest for source in layer.sources()):
+        raise DataError("NNM704", f'no layer takes what comes before "{at}": the head is empty')
     if crossing:
         listed = ", ".join(f'{what} by "{user}"' for what, user in crossing.items())
         raise DataError(
             "NNM704",
             f'the model cannot be split at "{at}": the head also needs {listed}',
             hint="split it where one value flows from trunk to head",
+        )
+
+
+BATCH, LENGTH = 97, 89
+"""Sizes that features hardly have, so that a shape tells which dimension is which."""
+
+
+def _refuse_layout(trunk: Network, block: str, at: str) -> None:
+    """Raise NNM704 where a trunk delivers batch and sequence behind features."""
+    if not any(layer.operator.name == "transpose" for layer in trunk.layers):
+        return
+    names = {vertex.features[0].sequence: vertex.length or LENGTH for vertex in trunk.inputs}
+    lengths = {name: length for name, length in names.items() if name is not None}
+    delivered = lower_network(trunk, batch=BATCH, sequence=lengths).outputs[block].shape
+    (output,) = [output for output in trunk.outputs if output.name == block]
+    sizes = output.source.features.sizes()
+    if delivered[0] != BATCH or delivered[len(delivered) - len(sizes) :] != sizes:
+        raise DataError(
+            "NNM704",
+            f'what flows to "{at}" has batch or sequence behind a feature, which no input has',
+            hint="split it before that transpose, or behind the one that turns it back",
         )
 
 

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import struct
+import sys
 import tracemalloc
 from typing import Any
 
@@ -292,6 +293,7 @@ def test_integers_are_no_floats() -> None:
         assigned(strange.tensors, {"x": TensorType("float32", (2,))})
 
 
+@pytest.mark.skipif(sys.platform == "emscripten", reason="measured on the desktop")
 @pytest.mark.parametrize("code", ["F32", "F16", "BF16"])
 def test_tensors_are_read_one_after_the_other(code: str) -> None:
     """What is needed beside the file and the results is small, whatever is turned or widened."""
