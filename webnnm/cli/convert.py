@@ -61,5 +61,5 @@ async def _converted(given: argparse.Namespace) -> dict[str, Any]:
         taken = [parameter.name for parameter in model.params()]
         if given.model is not None:
             taken = await model.load_params(data, strict=not given.partial, names=names)
-        await model.save(given.out, dtype=given.dtype)
+        await model.save(given.out, optimizer=False, dtype=given.dtype)
     return {"parameters": taken}

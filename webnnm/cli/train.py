@@ -82,10 +82,11 @@ async def _trained(given: argparse.Namespace, dataset: CSVDataset) -> dict[str, 
     async with await opened(given.model, log=say, **own) as model:
         if isinstance(shown, Screen):  # which shows what the log would tell
             model.log = silent
-        if given.resume:
-            settings["resume"] = True
         training = model.train(
-            settings, silence=silenced(given), progress="off" if shown is None else shown
+            settings,
+            resume=given.resume,
+            silence=silenced(given),
+            progress="off" if shown is None else shown,
         )
         history = await _until_interrupted(training)
         await model.save(given.out)

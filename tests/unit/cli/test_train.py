@@ -103,6 +103,17 @@ def test_a_snapshot_is_trained_further(snapshot: str, tmp_path: Path, capsys: Pr
     assert trained(capsys, "test", again, "--data", IRIS)["loss"] < before
 
 
+def test_without_a_training_there_is_none_to_resume(
+    snapshot: str, tmp_path: Path, capsys: Printed
+) -> None:
+    plain, again = str(tmp_path / "plain.safetensors"), str(tmp_path / "again.safetensors")
+    assert main(["convert", snapshot, "--out", plain]) == 0
+    capsys.readouterr()
+    assert main(["train", plain, "--resume", "--data", IRIS, "--out", again]) == 2
+    assert "NNM808" in capsys.readouterr().err
+    assert not Path(again).exists()
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".svg"])
 def test_the_course_is_written(model: str, tmp_path: Path, capsys: Printed, suffix: str) -> None:
     out, course = str(tmp_path / "m.safetensors"), tmp_path / f"h{suffix}"
