@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.dtypes import ANY, DataType
 from webnnm.ops.algebra import broadcast_type
 from webnnm.ops.layer import LayerRules, TensorSlot
-from webnnm.ops.operator import Operator, Sample, Slot, TensorType, no_gradient, sample
+from webnnm.ops.operator import Operator, Sample, Slot, StableHLO, TensorType, no_gradient, sample
 from webnnm.ops.rules import broadcast_shape, build_broadcast
 
 
@@ -26,6 +26,7 @@ def comparison(
     name: str,
     summary: str,
     reference: Callable[[Any, Any, Any], Any],
+    stablehlo: StableHLO,
     *,
     dtypes: frozenset[DataType] = ANY,
     samples: tuple[Sample, ...] = SAMPLES,
@@ -44,6 +45,7 @@ def comparison(
         infer=_infer,
         gradient=no_gradient,
         reference=as_bytes,
+        stablehlo=stablehlo,
         layer=LayerRules(
             slots=(TensorSlot(name="y"),),
             shape=broadcast_shape,
@@ -55,9 +57,19 @@ def comparison(
     )
 
 
-equal = comparison("equal", "a = b", lambda np, a, b: a == b)
-not_equal = comparison("notEqual", "a ≠ b", lambda np, a, b: a != b)
-greater = comparison("greater", "a > b", lambda np, a, b: a > b)
-greater_or_equal = comparison("greaterOrEqual", "a ≥ b", lambda np, a, b: a >= b)
-lesser = comparison("lesser", "a < b", lambda np, a, b: a < b)
-lesser_or_equal = comparison("lesserOrEqual", "a ≤ b", lambda np, a, b: a <= b)
+equal = comparison("equal", "a = b", lambda np, a, b: a == b, lambda h, a, b: h.compare("EQ", a, b))
+not_equal = comparison(
+    "notEqual", "a ≠ b", lambda np, a, b: a != b, lambda h, a, b: h.compare("NE", a, b)
+)
+greater = comparison(
+    "greater", "a > b", lambda np, a, b: a > b, lambda h, a, b: h.compare("GT", a, b)
+)
+greater_or_equal = comparison(
+    "greaterOrEqual", "a ≥ b", lambda np, a, b: a >= b, lambda h, a, b: h.compare("GE", a, b)
+)
+lesser = comparison(
+    "lesser", "a < b", lambda np, a, b: a < b, lambda h, a, b: h.compare("LT", a, b)
+)
+lesser_or_equal = comparison(
+    "lesserOrEqual", "a ≤ b", lambda np, a, b: a <= b, lambda h, a, b: h.compare("LE", a, b)
+)

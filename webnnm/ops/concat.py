@@ -128,6 +128,7 @@ concat = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=lambda h, *parts, axis: h.concatenate(parts, axis),
     layer=LayerRules(
         options={"axis": ValueOption(read=values.one_axis)},
         shape=_shape,

@@ -94,6 +94,7 @@ expand = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=lambda h, x, *, new_shape: h.broadcast(x, new_shape),
     layer=LayerRules(
         options={"new_shape": ValueOption(read=values.sizes, operand=True)},
         shape=_shape,

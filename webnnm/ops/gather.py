@@ -307,6 +307,7 @@ gather = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=lambda h, x, indices, *, axis: h.take(x, h.inside(indices, x.shape[axis]), axis),
     layer=LayerRules(
         slots=(TensorSlot(name="indices", option=True, optional=True, promotes=False),),
         options={

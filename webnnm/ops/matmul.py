@@ -165,6 +165,7 @@ matmul = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=lambda h, a, b: h.matmul(a, b),
     earlier=_earlier,
     layer=LayerRules(
         slots=(TensorSlot(name="y", parameter="weight"),),

@@ -118,6 +118,7 @@ reshape = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=lambda h, x, *, new_shape: h.reshape(x, new_shape),
     layer=LayerRules(
         options={"new_shape": ValueOption(read=values.sizes, operand=True)},
         shape=_shape,

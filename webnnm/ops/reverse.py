@@ -41,6 +41,7 @@ reverse = Operator(
     infer=same_as_first,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=lambda h, x, *, axes: h.reverse(x, axes),
     layer=LayerRules(
         options={"axes": ValueOption(read=values.axis_names, operand=True, aliases=("axis",))},
         shape=same_shape,

@@ -137,6 +137,7 @@ slice = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=lambda h, x, *, starts, sizes, strides: h.slice(x, starts, sizes, strides),
     earlier=_earlier,
     layer=LayerRules(
         options={

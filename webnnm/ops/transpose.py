@@ -85,6 +85,7 @@ transpose = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=lambda h, x, *, permutation: h.transpose(x, permutation),
     layer=LayerRules(
         options={"permutation": ValueOption(read=values.axis_names, operand=True)},
         shape=_shape,

@@ -38,6 +38,7 @@ where = Operator(
     infer=broadcast_type,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=lambda h, condition, a, b: h.select(condition, a, b),
     layer=LayerRules(
         slots=(TensorSlot(name="trueValue"), TensorSlot(name="falseValue")),
         shape=broadcast_shape,
