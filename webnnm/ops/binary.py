@@ -9,7 +9,7 @@ from typing import Any
 from webnnm.ops.algebra import as_number, broadcast_type, not_negative, scalar_like
 from webnnm.ops.known import known_values
 from webnnm.ops.layer import LayerRules, ParameterRole, TensorSlot
-from webnnm.ops.operator import Builder, Operator, Sample, Slot, StableHLO, Tensor, sample
+from webnnm.ops.operator import Builder, Operator, Sample, Slot, Tensor, sample
 from webnnm.ops.rules import broadcast_shape, build_broadcast
 
 BinaryGradient = Callable[[Builder, Tensor, Tensor, Tensor, Tensor], Sequence[Any]]
@@ -26,7 +26,7 @@ def _binary(
     name: str,
     summary: str,
     reference: Callable[[Any, Any, Any], Any],
-    stablehlo: StableHLO,
+    stablehlo: Callable[[Any, Any, Any], Any],
     gradient: BinaryGradient,
     role: ParameterRole,
     *,

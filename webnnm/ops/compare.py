@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.dtypes import ANY, DataType
 from webnnm.ops.algebra import broadcast_type
 from webnnm.ops.layer import LayerRules, TensorSlot
-from webnnm.ops.operator import Operator, Sample, Slot, StableHLO, TensorType, no_gradient, sample
+from webnnm.ops.operator import Operator, Sample, Slot, TensorType, no_gradient, sample
 from webnnm.ops.rules import broadcast_shape, build_broadcast
 
 
@@ -26,7 +26,7 @@ def comparison(
     name: str,
     summary: str,
     reference: Callable[[Any, Any, Any], Any],
-    stablehlo: StableHLO,
+    stablehlo: Callable[[Any, Any, Any], Any],
     *,
     dtypes: frozenset[DataType] = ANY,
     samples: tuple[Sample, ...] = SAMPLES,

@@ -152,7 +152,8 @@ def spread(b: Builder, x: Tensor, axis: int, stride: int) -> Tensor:
 
 def _stablehlo(h: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
     layout, letters, groups = given["input_layout"], given["filter_layout"], given["groups"]
-    sizes, window = lettered(letters, kernel.shape), []
+    sizes = lettered(letters, kernel.shape)
+    window: list[Any] = []
     for k, letter in enumerate("hw"):
         axis, span = layout.index(letter), reach(sizes[letter], given["dilations"][k])
         whole = (x.shape[axis] - 1) * given["strides"][k] + 1

@@ -68,6 +68,14 @@ def _is_infinite(b: Builder, a: Tensor) -> Tensor:
     return b.equal(b.abs(a), b.constant(math.inf, a.dtype))
 
 
+def _lower_not(h: Any, a: Any) -> Any:
+    return h.bitwise_not(h.truth(a))
+
+
+def _lower_nan(h: Any, a: Any) -> Any:
+    return h.compare("NE", a, a)
+
+
 def _lower_infinite(h: Any, a: Any) -> Any:
     if not is_float(a.dtype):
         return h.compare("NE", a, a)
@@ -96,7 +104,7 @@ logical_not = Operator(
     infer=_bytes,
     gradient=no_gradient,
     reference=_not_reference,
-    stablehlo=lambda h, a: h.bitwise_not(h.truth(a)),
+    stablehlo=_lower_not,
     layer=_LAYER,
     samples=(sample((2, 2), dtypes=("uint8",), values=([0, 1, 2, 255],)),),
 )
@@ -108,7 +116,7 @@ is_nan = Composite(
     options={},
     infer=_bytes,
     decompose=_is_nan,
-    stablehlo=lambda h, a: h.compare("NE", a, a),
+    stablehlo=_lower_nan,
     native="isNaN",
     layer=_LAYER,
     samples=(

@@ -77,6 +77,10 @@ def _reference(np: Any, x: Any, *, permutation: tuple[int, ...]) -> Any:
     return np.permute_dims(x, permutation)
 
 
+def _stablehlo(h: Any, x: Any, *, permutation: tuple[int, ...]) -> Any:
+    return h.transpose(x, permutation)
+
+
 transpose = Operator(
     name="transpose",
     summary="another order of dimensions",
@@ -85,7 +89,7 @@ transpose = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
-    stablehlo=lambda h, x, *, permutation: h.transpose(x, permutation),
+    stablehlo=_stablehlo,
     layer=LayerRules(
         options={"permutation": ValueOption(read=values.axis_names, operand=True)},
         shape=_shape,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from webnnm.dtypes import DataType
 from webnnm.formats.stablehlo.elementwise import common_shape
-from webnnm.formats.stablehlo.emitter import Region, Value
+from webnnm.formats.stablehlo.emitter import Region, Type, Value
 from webnnm.formats.stablehlo.movement import Movement
 from webnnm.formats.stablehlo.runtime import static
 from webnnm.formats.stablehlo.sizes import Dim, Dims
@@ -55,7 +55,7 @@ class Dialect(Movement):
         places = self.iota(x.shape, axis, dtype)
         start = self.lowest(x.dtype) if largest else self.highest(x.dtype)
         operands = [x, places, self.constant(start, x.dtype), self.constant(0, dtype)]
-        scalars = [(x.dtype, ()), (dtype, ())] * 2
+        scalars: list[Type] = [(x.dtype, ()), (dtype, ())] * 2
 
         def body(a: Value, i: Value, b: Value, j: Value) -> list[Value]:
             # What is no number comes before all numbers, as it does in NumPy.
@@ -65,7 +65,7 @@ class Dialect(Movement):
             chosen = self.select(self.bitwise_or(beats, tie), i, j)
             return [self.select(beats, a, b), chosen]
 
-        types = [(x.dtype, shape), (dtype, shape)]
+        types: list[Type] = [(x.dtype, shape), (dtype, shape)]
         region = self.region(scalars, body)
         return self.emit("stablehlo.reduce", operands, types, region, dimensions=integers([axis]))[
             1
@@ -202,8 +202,10 @@ class Dialect(Movement):
         return self.constant(int(kind == "multiply"), x.dtype)
 
     def _combining(self, kind: str, x: Value) -> Region:
-        scalar = (x.dtype, ())
-        return self.region([scalar, scalar], lambda a, b: [getattr(self, kind)(a, b)])
+        def body(a: Value, b: Value) -> list[Value]:
+            return [getattr(self, kind)(a, b)]
+
+        return self.region([(x.dtype, ()), (x.dtype, ())], body)
 
 
 _LETTERS = str.maketrans("ncoihw", "bfoi01")

@@ -56,7 +56,7 @@ class Elementwise(Runtime):
 
         def apply(*given: Given) -> Value:
             operands = self.together(*given)
-            dtype = "bool" if name == "is_finite" else operands[0].dtype
+            dtype: Element = "bool" if name == "is_finite" else operands[0].dtype
             return self.one(f"stablehlo.{NAMES[name]}", operands, dtype, operands[0].shape)
 
         return apply

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from webnnm.formats.stablehlo.elementwise import Elementwise
@@ -137,13 +137,17 @@ class Movement(Elementwise):
             "inserted_window_dims": axes,
             "scatter_dims_to_operand_dims": axes,
         }
+
+        def replaced(_: Value, new: Value) -> list[Value]:
+            return [new]
+
         scalar = (x.dtype, ())
         return self.one(
             "stablehlo.scatter",
             [x, indices, updates],
             x.dtype,
             x.shape,
-            self.region([scalar, scalar], lambda _, new: [new]),
+            self.region([scalar, scalar], replaced),
             scatter_dimension_numbers=_numbers("scatter", listed, indices.rank - 1),
             indices_are_sorted="false",
             unique_indices="false",
@@ -190,7 +194,7 @@ def _gathering(
     return _numbers("gather", listed, vector)
 
 
-def _numbers(kind: str, listed: dict[str, Sequence[int]], vector: int) -> str:
+def _numbers(kind: str, listed: Mapping[str, Sequence[int]], vector: int) -> str:
     """Return dimension numbers; empty lists are not written."""
     parts = [f"{name} = {list(dims)}" for name, dims in listed.items() if len(dims)]
     return f"#stablehlo.{kind}<{', '.join([*parts, f'index_vector_dim = {vector}'])}>"

@@ -92,7 +92,7 @@ class Runtime(Emitter):
             return self.constant(size, "int32")
         found = self._from_known(size)
         if found is None:
-            raise inexpressible("a size follows from no open size by a product and a sum")
+            raise inexpressible("a size is no multiple of an open size plus a number")
         factors, a, c = found
         total = self._read(factors[0])
         for factor in factors[1:]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from operator import add, floordiv, mul, sub
+from operator import add, mul, sub
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,10 @@ class Size:
         return self._with(other, sub)
 
     def __rsub__(self, other: int) -> Dim:
-        return -1 * (self - other)
+        return -self + other
+
+    def __neg__(self) -> Dim:
+        return size_of(-own for own in self.values)
 
     def __mul__(self, other: Dim) -> Dim:
         return self._with(other, mul)
@@ -40,7 +43,7 @@ class Size:
         return self._with(other, mul)
 
     def __floordiv__(self, other: Dim) -> Dim:
-        return self._with(other, floordiv)
+        return self._with(other, lambda a, b: a // b)
 
     def __rfloordiv__(self, other: int) -> Dim:
         return size_of(other // own for own in self.values)

@@ -88,7 +88,7 @@ def zipped(values: Sequence[Any]) -> Any:
 
     Raises `OperatorError` NNM902 for other differences.
     """
-    first = values[0]
+    first: Any = values[0]
     if all(value == first for value in values):
         return first
     if all(isinstance(value, int) for value in values):

@@ -1,0 +1,141 @@
+"""Modules of networks: for inference, for the losses of a batch, for a training step (spec J)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from webnnm.arrays import HostArray
+from webnnm.errors import DataError, ModelError, WebNNMError, suggestion
+from webnnm.formats.stablehlo.lowering import graph_text
+from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.node import Graph
+from webnnm.graph.vertices import Network
+
+KINDS = ("inference", "loss", "train")
+
+Builder = Callable[[int, Mapping[str, int]], Graph]
+"""Builds a graph for a batch size and lengths by sequence name."""
+
+BATCHES = (23, 28, 35)
+"""The batch sizes of trial graphs. No stride goes through both differences, here and below, so
+that what a size leaves over when it is divided is not taken for a number."""
+
+LENGTHS = ((37, 44, 48), (59, 70, 72), (83, 96, 98), (107, 118, 131), (139, 152, 156))
+"""The lengths of trial graphs, a row for each sequence name."""
+
+LARGER = (1, 8, 64)
+"""By so much trial sizes are multiplied where windows do not fit."""
+
+
+def check_kind(kind: str) -> None:
+    """Refuse a kind of graph that there is not (NNM903)."""
+    if kind not in KINDS:
+        hint = suggestion(kind, KINDS) or f"one of {', '.join(KINDS)}"
+        raise ModelError("NNM903", f'there is no graph "{kind}"', hint=hint)
+
+
+def inference_text(
+    network: Network,
+    batch: int | None = None,
+    sequence: Mapping[str, int | None] | None = None,
+    *,
+    constants: Mapping[str, HostArray] | None = None,
+    chlo: bool = True,
+) -> str:
+    """Return the module that computes the outputs of a network.
+
+    Arguments are the inputs and the parameters; those that `constants` has become constants.
+    `batch` and the lengths in `sequence` that are None are left open.
+
+    Raises `ModelError` NNM901, NNM902.
+    """
+
+    def graph(batch: int, lengths: Mapping[str, int]) -> Graph:
+        lowered = lower_network(network, batch=batch, sequence=lengths)
+        return ordered(lowered.graph(), [*lowered.inputs])
+
+    fixed = {PARAMETER_PREFIX + name: array for name, array in (constants or {}).items()}
+    return network_text(network, graph, batch, sequence or {}, constants=fixed, chlo=chlo)
+
+
+def network_text(
+    network: Network,
+    graph: Builder,
+    batch: int | None,
+    sequence: Mapping[str, int | None],
+    *,
+    constants: Mapping[str, HostArray] | None = None,
+    names: Mapping[str, str] | None = None,
+    chlo: bool = True,
+) -> str:
+    """Return the module of a graph that is built for a network, open sizes found by trial."""
+    graphs = trials(network, graph, batch, sequence)
+    called = {name: shown(name) for name in [*graphs[0].inputs, *graphs[0].outputs]}
+    return graph_text(
+        graphs,
+        network.name or "model",
+        names=called | dict(names or {}),
+        constants=constants,
+        chlo=chlo,
+        source=network.outline.document.source,
+    )
+
+
+def shown(name: str) -> str:
+    """Return what a graph input is called in a module: parameters by their own names."""
+    return name.removeprefix(PARAMETER_PREFIX)
+
+
+def trials(
+    network: Network, graph: Builder, batch: int | None, sequence: Mapping[str, int | None]
+) -> list[Graph]:
+    """Return graphs for several values of the open sizes, one graph if there is none."""
+    lengths = lengths_of(network, sequence)
+    failed: WebNNMError | None = None
+    for factor in LARGER:
+        try:
+            return [graph(size, chosen) for size, chosen in _sizes(batch, lengths, factor)]
+        except WebNNMError as error:
+            if batch is not None and None not in lengths.values():
+                raise
+            failed = failed or error
+    assert failed is not None
+    raise failed
+
+
+def lengths_of(network: Network, sequence: Mapping[str, int | None]) -> dict[str, int | None]:
+    """Return the length of every sequence, None where it is left open.
+
+    Raises `DataError` NNM711 for a name that there is not and for another length than the fixed.
+    """
+    found: dict[str, int | None] = {}
+    for vertex in network.inputs:
+        name = vertex.features[0].sequence
+        if name is not None:
+            found[name] = vertex.length or sequence.get(name)
+            given = sequence.get(name)
+            if vertex.length and given not in (None, vertex.length):
+                message = f'sequence "{name}" has {vertex.length} steps, not {given}'
+                raise DataError("NNM711", message)
+    for name in sequence:
+        if name not in found:
+            hint = suggestion(name, found)
+            raise DataError("NNM711", f'there is no sequence "{name}"', hint=hint)
+    return found
+
+
+def ordered(graph: Graph, first: list[str]) -> Graph:
+    """Return a graph whose inputs stand in an order: these first, the others behind them."""
+    rest = [name for name in graph.inputs if name not in first]
+    return Graph(graph.outputs, {name: graph.inputs[name] for name in (*first, *rest)})
+
+
+def _sizes(
+    batch: int | None, lengths: Mapping[str, int | None], factor: int
+) -> Iterator[tuple[int, dict[str, int]]]:
+    open_names = [name for name, length in lengths.items() if length is None]
+    count = 3 if batch is None or open_names else 1
+    for trial in range(count):
+        rows = dict(zip(open_names, (row[trial] * factor for row in LENGTHS), strict=False))
+        fixed = {name: length for name, length in lengths.items() if length is not None}
+        yield batch or BATCHES[trial] * factor, fixed | rows
