@@ -37,7 +37,7 @@ LAYERS = (
     ("resident",),
     ("reviewing", "scout"),
     ("preparation",),
-    ("session",),
+    ("session", "exporting"),
     ("model",),
     ("models", "cli"),
     ("__main__",),

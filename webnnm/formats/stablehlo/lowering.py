@@ -130,8 +130,9 @@ def _constant(h: Dialect, twins: Twins) -> Value:
         if not steps and step is not None:
             start, difference = step
             places = h.iota(shape, axis, "int32")
-            scaled = h.multiply(h.convert(places, first.dtype), difference)
-            return h.add(scaled, start)
+            found = h.convert(places, first.dtype)
+            scaled = found if difference == 1 else h.multiply(found, difference)
+            return h.add(scaled, start) if start else scaled
     raise inexpressible(
         f"it has a table {tensor_type(first.dtype, shape)} of numbers for each size"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from webnnm.arrays import HostArray
 from webnnm.errors import DataError, ModelError, WebNNMError, suggestion
@@ -10,6 +11,9 @@ from webnnm.formats.stablehlo.lowering import graph_text
 from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.node import Graph
 from webnnm.graph.vertices import Network
+from webnnm.training.batch_step import batch_loss, batch_step, called
+from webnnm.training.forward import OutputLoss
+from webnnm.training.step import StepSettings
 
 KINDS = ("inference", "loss", "train")
 
@@ -52,10 +56,52 @@ def inference_text(
 
     def graph(batch: int, lengths: Mapping[str, int]) -> Graph:
         lowered = lower_network(network, batch=batch, sequence=lengths)
-        return ordered(lowered.graph(), [*lowered.inputs])
+        return lowered.graph()
 
     fixed = {PARAMETER_PREFIX + name: array for name, array in (constants or {}).items()}
     return network_text(network, graph, batch, sequence or {}, constants=fixed, chlo=chlo)
+
+
+def loss_text(
+    network: Network,
+    losses: Mapping[str, OutputLoss],
+    batch: int | None = None,
+    sequence: Mapping[str, int | None] | None = None,
+    *,
+    constants: Mapping[str, HostArray] | None = None,
+    chlo: bool = True,
+) -> str:
+    """Return the module that computes the mean loss of every output over the rows that count.
+
+    Arguments are inputs, labels (`target/…`), `valid_count`, parameters; results are `loss/…`.
+    """
+
+    def graph(batch: int, lengths: Mapping[str, int]) -> Graph:
+        return batch_loss(network, losses, batch=batch, sequence=lengths)
+
+    fixed = {PARAMETER_PREFIX + name: array for name, array in (constants or {}).items()}
+    return network_text(network, graph, batch, sequence or {}, constants=fixed, chlo=chlo)
+
+
+def train_text(
+    network: Network,
+    settings: StepSettings,
+    batch: int | None = None,
+    sequence: Mapping[str, int | None] | None = None,
+    *,
+    chlo: bool = True,
+) -> str:
+    """Return the module of one training step; its batch size and lengths replace the settings'.
+
+    Arguments are inputs, labels, `valid_count`, parameters, the states of the optimizer and of
+    layers, `lr`, `1/S`; results are the new parameters and states, `loss/…` and `overflow`.
+    """
+
+    def graph(batch: int, lengths: Mapping[str, int]) -> Graph:
+        made = replace(settings, batch=batch, rows=batch, steps=1, sequence=lengths)
+        return batch_step(network, made)
+
+    return network_text(network, graph, batch, sequence or {}, chlo=chlo)
 
 
 def network_text(
@@ -65,25 +111,18 @@ def network_text(
     sequence: Mapping[str, int | None],
     *,
     constants: Mapping[str, HostArray] | None = None,
-    names: Mapping[str, str] | None = None,
     chlo: bool = True,
 ) -> str:
     """Return the module of a graph that is built for a network, open sizes found by trial."""
     graphs = trials(network, graph, batch, sequence)
-    called = {name: shown(name) for name in [*graphs[0].inputs, *graphs[0].outputs]}
     return graph_text(
         graphs,
         network.name or "model",
-        names=called | dict(names or {}),
+        names={name: called(name) for name in (*graphs[0].inputs, *graphs[0].outputs)},
         constants=constants,
         chlo=chlo,
         source=network.outline.document.source,
     )
-
-
-def shown(name: str) -> str:
-    """Return what a graph input is called in a module: parameters by their own names."""
-    return name.removeprefix(PARAMETER_PREFIX)
 
 
 def trials(
@@ -122,12 +161,6 @@ def lengths_of(network: Network, sequence: Mapping[str, int | None]) -> dict[str
             hint = suggestion(name, found)
             raise DataError("NNM711", f'there is no sequence "{name}"', hint=hint)
     return found
-
-
-def ordered(graph: Graph, first: list[str]) -> Graph:
-    """Return a graph whose inputs stand in an order: these first, the others behind them."""
-    rest = [name for name in graph.inputs if name not in first]
-    return Graph(graph.outputs, {name: graph.inputs[name] for name in (*first, *rest)})
 
 
 def _sizes(

@@ -106,7 +106,12 @@ class Runtime(Emitter):
         fixed = [size for size in dims if isinstance(size, int)]
         if len(fixed) == len(dims):
             return self.numbers(fixed, "int32")
-        parts = [self.one("stablehlo.reshape", [self.size(size)], "int32", (1,)) for size in dims]
+        parts = [
+            self.numbers([size], "int32")
+            if isinstance(size, int)
+            else self.one("stablehlo.reshape", [self.size(size)], "int32", (1,))
+            for size in dims
+        ]
         if len(parts) == 1:
             return parts[0]
         return self.one(
