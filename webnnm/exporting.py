@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from webnnm.errors import DataError
-from webnnm.formats.stablehlo.networks import check_kind, inference_text, loss_text, train_text
+from webnnm.formats.stablehlo.networks import (
+    check_kind,
+    inference_text,
+    loss_text,
+    train_text,
+    trials,
+)
+from webnnm.objectives import Objective, objectives
 from webnnm.preparation import chosen_losses, loss_weights, update_settings
-from webnnm.reviewing import half_network
+from webnnm.reviewing import Reviewer, half_network
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
 from webnnm.training.optimizers import OPTIMIZERS
@@ -50,11 +58,12 @@ def stablehlo(
     fixed = values if constants else None
     if graph == "inference":
         return inference_text(network, batch, lengths, constants=fixed, chlo=chlo)
+    sized: Any = _Sized(model, lengths)
     if graph == "loss":
-        losses = model.losses()
+        losses = {name: aim.loss() for name, aim in sized.objectives().items()}
         return loss_text(network, losses, batch, lengths, constants=fixed, chlo=chlo)
     settings = resolve({"optimize_for": model.optimize_for} | written(hyperparameters))
-    settings |= model.reviewed(written(hyperparameters), settings).settings
+    settings |= Reviewer(sized).review(written(hyperparameters), settings).settings
     if settings["compute_type"] == "float16":
         network = half_network(network)
     return train_text(
@@ -64,7 +73,7 @@ def stablehlo(
             rows=0,
             steps=1,
             sequence={},
-            losses=chosen_losses(model, settings, None),
+            losses=chosen_losses(sized.objectives(), settings, None),
             optimizer=OPTIMIZERS[settings["optimizer"]],
             weights=loss_weights(settings),
             update=update_settings(network, settings),
@@ -73,3 +82,36 @@ def stablehlo(
         lengths,
         chlo=chlo,
     )
+
+
+class _Sized:
+    """A model as it is with a length for every sequence, for its review."""
+
+    def __init__(self, model: NNModel, lengths: Mapping[str, int | None]) -> None:
+        self._model = model
+        self._lengths = lengths
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    @cached_property
+    def found(self) -> tuple[Mapping[str, int], dict[str, Objective]]:
+        """Lengths with which the network can be built, and what it is trained for then."""
+        model = self._model
+        binding = model.binding() if model.has_dataset else None
+
+        def make(
+            _: int, sequence: Mapping[str, int]
+        ) -> tuple[Mapping[str, int], dict[str, Objective]]:
+            return sequence, objectives(model.network, sequence, binding)
+
+        return trials(model.network, make, 1, self._lengths)[0]
+
+    @property
+    def sequence(self) -> Mapping[str, int]:
+        """Lengths by sequence name."""
+        return self.found[0]
+
+    def objectives(self) -> dict[str, Objective]:
+        """Return what every output is trained for."""
+        return self.found[1]

@@ -24,6 +24,7 @@ from webnnm.training.update import UpdateSettings
 
 if TYPE_CHECKING:
     from webnnm.model import NNModel
+    from webnnm.objectives import Objective
     from webnnm.resident import ResidentTraining
 
 Note = Callable[[str], None]
@@ -52,7 +53,7 @@ async def prepare(
     half = settings["compute_type"] == "float16"
     model.training_network = half_network(model.network) if half else model.network
     history.phases["review"] = time.perf_counter() - began
-    losses = chosen_losses(model, settings, None)
+    losses = chosen_losses(model.objectives(), settings, None)
     spreads: Mapping[str, float] = {}
     if settings["seeds"] > 0 and model.parameters.count:
         found = await _scouted(model, losses, settings, history, note)
@@ -64,7 +65,7 @@ async def prepare(
             if finding.severity != "info":
                 note(str(finding))
         changed = {k: v for k, v in again.settings.items() if k.endswith(":loss")}
-        losses = chosen_losses(model, changed | settings, spreads)
+        losses = chosen_losses(model.objectives(), changed | settings, spreads)
     history.loss_settings = {
         name: plain({"loss": o.loss.name, "reason": o.reason, **asdict(o.settings)})
         for name, o in losses.items()
@@ -101,7 +102,9 @@ async def _scouted(
 
 
 def chosen_losses(
-    model: NNModel, settings: Mapping[str, Any], spreads: Mapping[str, float] | None
+    objectives: Mapping[str, Objective],
+    settings: Mapping[str, Any],
+    spreads: Mapping[str, float] | None,
 ) -> dict[str, OutputLoss]:
     """Return the loss of every output as the settings choose it, `spreads` measured by scouting."""
     return {
@@ -110,7 +113,7 @@ def chosen_losses(
             spread=(spreads or {}).get(name),
             smoothing=settings["label_smoothing"],
         )
-        for name, objective in model.objectives().items()
+        for name, objective in objectives.items()
     }
 
 

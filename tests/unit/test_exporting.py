@@ -26,9 +26,7 @@ iris:layers matmul(w), add(b), softmax();
 
 
 async def model(source: str = SOURCE, **settings: Any) -> NNModel:
-    return await NNModel.create(
-        source=source, backend="numpy", log=lambda line: None, **settings
-    )
+    return await NNModel.create(source=source, backend="numpy", log=lambda line: None, **settings)
 
 
 def main(text: str) -> str:

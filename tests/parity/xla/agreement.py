@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from tests.parity.xla.run import Program, run
+from tests.unit.formats.stablehlo_cases import losses as suggested
+from tests.unit.formats.stablehlo_cases import step_settings
 from tests.unit.ops.cases import CASES, build
 from webnnm import Dataset, NNModel
 from webnnm.backends.reference import evaluate
@@ -22,16 +24,11 @@ from webnnm.formats.stablehlo.check import check_stablehlo
 from webnnm.formats.stablehlo.lowering import graph_text
 from webnnm.formats.stablehlo.networks import inference_text, loss_text, train_text
 from webnnm.graph.elaborate import elaborate
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.node import Graph
 from webnnm.graph.vertices import Network
 from webnnm.notation import parse
-from webnnm.objectives import objectives
-from webnnm.preparation import loss_weights, update_settings
 from webnnm.training.batch_step import COUNTS, RATES, UNSCALE, batch_loss, batch_step
-from webnnm.training.forward import OutputLoss
-from webnnm.training.hyperparameters import resolve
-from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.step import DUE, StepSettings
 
 LIMIT = {"float32": 1e-5, "float16": 5e-3}
@@ -97,9 +94,8 @@ def _graphs(
     lowered = lower_network(network, batch=batch, sequence=lengths)
     yield "inference", lowered.graph(), lambda b, s: inference_text(network, b, s)
     try:
-        found = objectives(network, lengths, None)
-        losses = {name: objective.loss() for name, objective in found.items()}
-        settings = step_settings(network, losses)
+        losses = suggested(network, lengths)
+        settings = step_settings(network, losses, optimizer="adam")
         loss = batch_loss(network, losses, batch=batch, sequence=lengths)
     except DataError:  # this one has nothing that could be trained
         return
@@ -112,22 +108,6 @@ def _graphs(
             raise
         return
     yield "train", step, lambda b, s: train_text(network, settings, b, s)
-
-
-def step_settings(network: Network, losses: Mapping[str, OutputLoss], **given: Any) -> StepSettings:
-    """Return the settings of a step with these hyperparameters, everything automatic off."""
-    off = {"regularization": "off", "gradient_scaling": "off", "gradient_clipping": "off"}
-    settings = resolve({"loss_weights": "off", "optimizer": "adam", **off, **given})
-    return StepSettings(
-        batch=0,
-        rows=0,
-        steps=1,
-        sequence={},
-        losses=losses,
-        optimizer=OPTIMIZERS[settings["optimizer"]],
-        weights=loss_weights(settings),
-        update=update_settings(network, settings),
-    )
 
 
 def _at(settings: StepSettings, batch: int, lengths: Mapping[str, int]) -> StepSettings:
@@ -144,7 +124,10 @@ def drawn(graph: Graph, batch: int) -> dict[str, Any]:
             value: Any = known[name]
         elif name.startswith("random/"):
             value = rng.integers(1, 30000, operand.shape)
-        elif is_float(operand.dtype):
+        elif name.startswith(PARAMETER_PREFIX) and operand.rank > 1:
+            width = np.sqrt(np.prod(operand.shape[:-1]))
+            value = rng.uniform(-1, 1, operand.shape) / width
+        elif is_float(operand.dtype):  # variances and moments are not negative
             value = rng.uniform(0.1, 0.9, operand.shape)
         else:
             value = rng.integers(0, 2, operand.shape)

@@ -63,7 +63,7 @@ class Elementwise(Runtime):
 
     def together(self, *given: Given) -> list[Value]:
         """Return tensors and numbers as tensors of their common shape, numbers in their type."""
-        dtype = next(value.dtype for value in given if isinstance(value, Value))
+        dtype: Element = next(value.dtype for value in given if isinstance(value, Value))
         shape = common_shape(*(value.shape for value in given if isinstance(value, Value)))
         return [
             self.stretched(value, shape)

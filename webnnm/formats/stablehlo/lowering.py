@@ -100,7 +100,7 @@ def _applied(h: Dialect, twins: Twins, operands: Sequence[Value | None]) -> tupl
         raise OperatorError("NNM901", f'"{operator.name}" has no mapping to StableHLO', hint)
     h.shape = types[0][1]
     made = lowering(h, *operands, **twins.options())
-    results: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)
+    results: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)  # pyright: ignore
     converted: list[Value] = []
     for result, (dtype, shape) in zip(results, types, strict=True):
         # What comparisons give is a number where it can be seen.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from webnnm.arrays import HostArray
 from webnnm.errors import DataError, ModelError, WebNNMError, suggestion
@@ -17,8 +18,9 @@ from webnnm.training.step import StepSettings
 
 KINDS = ("inference", "loss", "train")
 
-Builder = Callable[[int, Mapping[str, int]], Graph]
-"""Builds a graph for a batch size and lengths by sequence name."""
+T = TypeVar("T")
+Make = Callable[[int, Mapping[str, int]], T]
+"""Makes something for a batch size and lengths by sequence name."""
 
 BATCHES = (23, 28, 35)
 """The batch sizes of trial graphs. No stride goes through both differences, here and below, so
@@ -106,7 +108,7 @@ def train_text(
 
 def network_text(
     network: Network,
-    graph: Builder,
+    graph: Make[Graph],
     batch: int | None,
     sequence: Mapping[str, int | None],
     *,
@@ -126,14 +128,14 @@ def network_text(
 
 
 def trials(
-    network: Network, graph: Builder, batch: int | None, sequence: Mapping[str, int | None]
-) -> list[Graph]:
-    """Return graphs for several values of the open sizes, one graph if there is none."""
+    network: Network, make: Make[T], batch: int | None, sequence: Mapping[str, int | None]
+) -> list[T]:
+    """Return what is made for several values of the open sizes, one of it if there is none."""
     lengths = lengths_of(network, sequence)
     failed: WebNNMError | None = None
     for factor in LARGER:
         try:
-            return [graph(size, chosen) for size, chosen in _sizes(batch, lengths, factor)]
+            return [make(size, chosen) for size, chosen in _sizes(batch, lengths, factor)]
         except WebNNMError as error:
             if batch is not None and None not in lengths.values():
                 raise
