@@ -35,6 +35,7 @@ def stablehlo(
     sequence: Lengths,
     constants: bool,
     chlo: bool,
+    loops: bool,
     hyperparameters: Mapping[str, Any],
 ) -> str:
     """Return the text of a module; see `NNModel.export_stablehlo`."""
@@ -57,11 +58,11 @@ def stablehlo(
     values = {name: model.parameters.value(name) for name in model.parameters.types}
     fixed = values if constants else None
     if graph == "inference":
-        return inference_text(network, batch, lengths, constants=fixed, chlo=chlo)
+        return inference_text(network, batch, lengths, constants=fixed, chlo=chlo, loops=loops)
     sized: Any = _Sized(model, lengths)
     if graph == "loss":
         losses = {name: aim.loss() for name, aim in sized.objectives().items()}
-        return loss_text(network, losses, batch, lengths, constants=fixed, chlo=chlo)
+        return loss_text(network, losses, batch, lengths, constants=fixed, chlo=chlo, loops=loops)
     settings = resolve({"optimize_for": model.optimize_for} | written(hyperparameters))
     settings |= Reviewer(sized).review(written(hyperparameters), settings).settings
     if settings["compute_type"] == "float16":
@@ -81,6 +82,7 @@ def stablehlo(
         batch,
         lengths,
         chlo=chlo,
+        loops=loops,
     )
 
 

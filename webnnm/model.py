@@ -272,18 +272,20 @@ class NNModel(Described):
         *,
         constants: bool = False,
         chlo: bool = True,
+        while_: bool = False,
         **hyperparameters: Any,
     ) -> str:
         """Return the model as a StableHLO module, for XLA and others (docs/stablehlo.md).
 
         `graph` is "inference", "loss" or "train" (with hyperparameters as for `train`); sizes that
-        are None stay open. `constants` embeds the parameters; without `chlo` erf is a polynomial.
+        are None stay open. `constants` embeds the parameters; without `chlo` erf is a polynomial;
+        with `while_` recurrent layers are loops.
 
         Raises `ModelError` NNM901, NNM902, NNM903, `DataError` NNM703, NNM704, NNM711.
         """
         from webnnm.exporting import stablehlo
 
-        return stablehlo(self, graph, batch, sequence, constants, chlo, hyperparameters)
+        return stablehlo(self, graph, batch, sequence, constants, chlo, while_, hyperparameters)
 
     # Training and testing.
 

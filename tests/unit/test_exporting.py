@@ -64,6 +64,15 @@ async def test_without_chlo_erf_is_a_polynomial() -> None:
         assert "chlo" not in tags.export_stablehlo(batch=1, sequence=2, chlo=False)
 
 
+async def test_recurrent_layers_become_loops() -> None:
+    source = SOURCE.replace("matmul(w, shape=[8])", "gru(w, r, hiddenSize=8, returnSequence=true)")
+    async with await model(source) as tags:
+        text = tags.export_stablehlo(while_=True)
+        assert "stablehlo.while" in text
+        assert check_stablehlo(text)
+        assert "stablehlo.while" not in tags.export_stablehlo(sequence=3)
+
+
 async def test_hyperparameters_are_those_of_a_training() -> None:
     async with await model(IRIS, dataset=await IrisDataset.create()) as iris:
         plain = main(iris.export_stablehlo("train", optimizer="sgdm"))

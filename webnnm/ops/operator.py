@@ -200,6 +200,17 @@ def decomposed(h: Any, *values: Any, **options: Any) -> Any:
     raise NotImplementedError(values, options)
 
 
+@dataclass(frozen=True)
+class Looped:
+    """The lowering to StableHLO as a loop, where that is asked for; else it is decomposed."""
+
+    lower: StableHLO
+
+    def __call__(self, h: Any, *values: Any, **options: Any) -> Any:
+        """Write the operator."""
+        return self.lower(h, *values, **options)
+
+
 def covers_all(**_options: Any) -> bool:
     """The native method of a composite has every option."""
     return True

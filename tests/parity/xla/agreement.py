@@ -28,6 +28,7 @@ from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.node import Graph
 from webnnm.graph.vertices import Network
 from webnnm.notation import parse
+from webnnm.ops.operator import Looped
 from webnnm.training.batch_step import COUNTS, RATES, UNSCALE, batch_loss, batch_step
 from webnnm.training.step import DUE, StepSettings
 
@@ -58,6 +59,9 @@ def operators() -> Iterator[tuple[str, str, float]]:
             types = {o.dtype for o in (*graph.inputs.values(), *graph.outputs.values())}
             kind = "float16" if "float16" in types else "float32"
             yield f"{case} {dtype}", kind, _apart(graph_text([graph]), graph, feeds)
+            if isinstance(case.operator.stablehlo, Looped):
+                text = graph_text([graph], loops=True)
+                yield f"{case} {dtype} looped", kind, _apart(text, graph, feeds)
 
 
 def _apart(text: str, graph: Graph, feeds: Mapping[str, Any]) -> float:
@@ -85,6 +89,9 @@ def examples(folder: Path) -> Iterator[tuple[str, str, float | str]]:
                     yield name, limit, error.code
                 else:
                     yield name, limit, _apart(text, graph, feeds)
+                if kind != "train" and _recurrent(network):
+                    text = write(batch, sequence, loops=True)
+                    yield f"{name} looped", limit, _apart(text, graph, feeds)
 
 
 def _graphs(
@@ -92,14 +99,14 @@ def _graphs(
 ) -> Iterator[tuple[str, Graph, Callable[..., str]]]:
     """Yield the graphs of a network as the reference runs them, and what writes each module."""
     lowered = lower_network(network, batch=batch, sequence=lengths)
-    yield "inference", lowered.graph(), lambda b, s: inference_text(network, b, s)
+    yield "inference", lowered.graph(), lambda b, s, **k: inference_text(network, b, s, **k)
     try:
         losses = suggested(network, lengths)
         settings = step_settings(network, losses, optimizer="adam")
         loss = batch_loss(network, losses, batch=batch, sequence=lengths)
     except DataError:  # this one has nothing that could be trained
         return
-    yield "loss", loss, lambda b, s: loss_text(network, losses, b, s)
+    yield "loss", loss, lambda b, s, **k: loss_text(network, losses, b, s, **k)
     made = _at(settings, batch, lengths)
     try:
         step = batch_step(network, made)
@@ -107,7 +114,12 @@ def _graphs(
         if error.code not in ("NNM605", "NNM606"):
             raise
         return
-    yield "train", step, lambda b, s: train_text(network, settings, b, s)
+    yield "train", step, lambda b, s, **k: train_text(network, settings, b, s, **k)
+
+
+def _recurrent(network: Network) -> bool:
+    """Tell whether a network has layers that can be loops."""
+    return any(isinstance(layer.operator.stablehlo, Looped) for layer in network.order)
 
 
 def _at(settings: StepSettings, batch: int, lengths: Mapping[str, int]) -> StepSettings:

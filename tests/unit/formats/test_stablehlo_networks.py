@@ -177,6 +177,42 @@ def test_what_needs_its_size_is_nnm902_at_its_place(layers: str, column: int, me
     assert check_stablehlo(inference_text(network(source), None, {"steps": 6}))
 
 
+RECURRENT = """
+m:input shape=[4] sequence=steps;
+m:output shape=[3];
+m:layers gru(w, r, bias=b, hiddenSize=5, direction=both, returnSequence=true),
+  lstm(w, r, hiddenSize=3, direction=backward);
+"""
+
+
+def test_recurrent_layers_are_loops_where_that_is_asked_for() -> None:
+    found = network(RECURRENT)
+    unrolled = inference_text(found, 2, {"steps": 4})
+    looped = inference_text(found, 2, {"steps": 4}, loops=True)
+    assert "stablehlo.while" not in unrolled
+    assert looped.count("stablehlo.while") == 3, "one for each direction"
+    assert check_stablehlo(looped)
+    longer = inference_text(found, 2, {"steps": 40}, loops=True)
+    assert len(longer.splitlines()) == len(looped.splitlines())
+
+
+def test_loops_take_sequences_of_any_length() -> None:
+    text = inference_text(network(RECURRENT), loops=True)
+    assert signature(text)[0][0] == ("m", "tensor<?x?x4xf32>")
+    assert check_stablehlo(text)
+    whole = loss_text(network(RECURRENT), losses(network(RECURRENT), {"steps": 3}), loops=True)
+    assert check_stablehlo(whole)
+
+
+def test_a_loop_that_was_changed_is_refused() -> None:
+    text = inference_text(network(RECURRENT), 2, {"steps": 4}, loops=True)
+    place = text.index("dynamic_update_slice")
+    start, end = text.index("tensor<i32>", place), text.index("\n", place)
+    line = text[start:end].replace("tensor<i32>", "tensor<i64>")
+    with pytest.raises(ModelError):
+        check_stablehlo(text[:start] + line + text[end:])
+
+
 def test_windows_that_are_long_are_tried_with_longer_sequences() -> None:
     source = STRIDED.replace("kernel=3, strides=2", "kernel=90")
     assert check_stablehlo(inference_text(network(source)))

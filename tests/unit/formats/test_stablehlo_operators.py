@@ -11,7 +11,7 @@ from webnnm.errors import Span
 from webnnm.formats.stablehlo.check import check_stablehlo
 from webnnm.formats.stablehlo.lowering import graph_text
 from webnnm.graph.node import Graph
-from webnnm.ops.operator import AnyOperator, Operator, Sample, decomposed
+from webnnm.ops.operator import AnyOperator, Looped, Operator, Sample, decomposed
 
 OPERATORS = list(ops.registry().values())
 SAMPLES = [(o, k, sample) for o in OPERATORS for k, sample in enumerate(o.samples)]
@@ -35,10 +35,12 @@ def graph(operator: AnyOperator, sample: Sample) -> Graph:
 )
 def test_samples_become_modules(operator: AnyOperator, sample: Sample) -> None:
     found = graph(operator, sample)
-    for chlo in (True, False):
-        text = graph_text([found], chlo=chlo)
+    for chlo, loops in ((True, False), (False, True)):
+        text = graph_text([found], chlo=chlo, loops=loops)
         assert check_stablehlo(text) >= 0
         assert chlo or "chlo." not in text
+        looped = loops and isinstance(operator.stablehlo, Looped)
+        assert ("stablehlo.while" in text) == looped
         for name, y in found.outputs.items():
             assert f'{{webnnm.name = "{name}"}}' in text
             assert y.dtype[:1] != "b"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from webnnm.dtypes import DataType
 from webnnm.formats.stablehlo.elementwise import common_shape
@@ -16,12 +17,17 @@ from webnnm.formats.stablehlo.text import booleans, integer, integers, pairs
 Pairs = Sequence[tuple[Dim, Dim]]
 
 
+def unwritten(*_: object) -> list[Value]:
+    """Stand where nothing writes graphs."""
+    raise NotImplementedError
+
+
 @dataclass
 class Dialect(Movement):
     """The emitter that every lowering gets as `h`.
 
     Operands are values with `dtype`, `shape` and `rank`; numbers beside them take their type.
-    `shape` is that of the result which the operator's own rule infers.
+    `shape` is that of the result which the operator's own rule infers; `written` writes graphs.
 
     >>> h = Dialect()
     >>> x = Value("float32", (2, 3))
@@ -30,6 +36,7 @@ class Dialect(Movement):
     """
 
     shape: Dims = ()
+    written: Callable[..., list[Value]] = unwritten
 
     def reduce(self, kind: str, x: Value, axes: Sequence[int], *, keep: bool = False) -> Value:
         """Combine the elements along axes by "add", "multiply", "maximum" or "minimum"."""
@@ -41,6 +48,21 @@ class Dialect(Movement):
             name, written = "stablehlo.reduce", integers(axes)
             x = self.one(name, operands, x.dtype, left, region, dimensions=written)
         return self.reshape(x, kept) if keep else x
+
+    def loop(
+        self,
+        first: Sequence[Value],
+        going: Callable[..., Value],
+        step: Callable[..., Sequence[Value]],
+    ) -> tuple[Value, ...]:
+        """Return what values become by steps that are repeated while a condition holds."""
+        types: list[Type] = [(value.dtype, value.shape) for value in first]
+        regions = self.region(types, lambda *v: [going(*v)]), self.region(types, step)
+        return self.emit("stablehlo.while", first, types, *regions)
+
+    def inline(self, build: Callable[..., Any], *values: Value | None) -> list[Value]:
+        """Write what a function of a graph builder and operands builds; None stays None."""
+        return self.written(self, build, values)
 
     def count(self, x: Value, axes: Sequence[int]) -> Dim:
         """Return the number of elements that a reduction along axes combines."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 from webnnm.arrays import HostArray
-from webnnm.dtypes import is_float
+from webnnm.dtypes import DataType, is_float
 from webnnm.errors import ModelError
 from webnnm.formats.stablehlo.dialect import Dialect
 from webnnm.formats.stablehlo.emitter import Value
@@ -15,6 +15,7 @@ from webnnm.formats.stablehlo.sizes import Dims, Size, size_of
 from webnnm.formats.stablehlo.text import tensor_type
 from webnnm.formats.stablehlo.twins import Twins, outputs_of, placed, simplified, walked, zipped
 from webnnm.formats.stablehlo.writer import Main, module_text
+from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
 from webnnm.ops.operator import OperatorError, decomposed
 from webnnm.shapes import count
@@ -27,14 +28,15 @@ def graph_text(
     names: Mapping[str, str] | None = None,
     constants: Mapping[str, HostArray] | None = None,
     chlo: bool = True,
+    loops: bool = False,
     source: str = "",
 ) -> str:
     """Return the module of a graph.
 
     Several `graphs` are those of one text for different sizes: what differs between them is left
     open. Every input is an argument, every output a result, under its name or the one that `names`
-    gives it. Inputs of which `constants` has values become constants. `source` is the text that
-    the places of nodes refer to.
+    gives it. Inputs of which `constants` has values become constants. With `loops` what runs over
+    steps is a loop. `source` is the text that the places of nodes refer to.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
@@ -45,9 +47,9 @@ def graph_text(
     Raises `ModelError` NNM901 for an operator without mapping, NNM902 for a graph that needs a
     size when it is written.
     """
-    graphs = [simplified(graph) for graph in graphs]
+    graphs = [simplified(graph, loops=loops) for graph in graphs]
     called, fixed = names or {}, constants or {}
-    h = Dialect(chlo=chlo)
+    h = Dialect(chlo=chlo, written=_inlined)
     arguments: dict[str, Value] = {}
     for input in graphs[0].inputs:
         types = [graph.inputs[input].type for graph in graphs]
@@ -87,6 +89,29 @@ def lower(
         name: values[tuple(o.number for o in outputs)][outputs[0].index]
         for name, outputs in outputs_of(graphs).items()
     }
+
+
+def _inlined(h: Dialect, build: Callable[..., Any], values: Sequence[Value | None]) -> list[Value]:
+    """Write what a function builds of operands, in as many trials as their open sizes have."""
+    sizes = [size for value in values if value is not None for size in value.shape]
+    trials = max((len(size.values) for size in sizes if isinstance(size, Size)), default=1)
+    graphs: list[Graph] = []
+    for trial in range(trials):
+        b = GraphBuilder()
+        operands = [
+            value
+            and b.input(
+                str(number),
+                cast(DataType, value.dtype),
+                [size.values[trial] if isinstance(size, Size) else size for size in value.shape],
+            )
+            for number, value in enumerate(values)
+        ]
+        made = build(b, *operands)
+        results = made if isinstance(made, tuple) else (made,)
+        graphs.append(simplified(b.build({str(k): y for k, y in enumerate(results)})))
+    given = {str(number): value for number, value in enumerate(values) if value is not None}
+    return list(lower(h, graphs, given, "").values())
 
 
 def _applied(h: Dialect, twins: Twins, operands: Sequence[Value | None]) -> tuple[Value, ...]:

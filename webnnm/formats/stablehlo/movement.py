@@ -153,6 +153,13 @@ class Movement(Elementwise):
             unique_indices="false",
         )
 
+    def replaced(self, x: Value, update: Value, place: Value) -> Value:
+        """Return `x` with what stands at an int32 place of its first axis replaced."""
+        rows = self.reshape(update, (1, *update.shape))
+        places = [place, *[self.constant(0, "int32")] * update.rank]
+        name = "stablehlo.dynamic_update_slice"
+        return self.one(name, [x, rows, *places], x.dtype, x.shape)
+
     def coordinates(self, indices: Value, sizes: Sequence[Dim]) -> Value:
         """Return coordinates, the last dimension of `indices`, as int32 within their axes."""
         columns = [

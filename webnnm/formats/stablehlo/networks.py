@@ -47,11 +47,13 @@ def inference_text(
     *,
     constants: Mapping[str, HostArray] | None = None,
     chlo: bool = True,
+    loops: bool = False,
 ) -> str:
     """Return the module that computes the outputs of a network.
 
     Arguments are the inputs and the parameters; those that `constants` has become constants.
-    `batch` and the lengths in `sequence` that are None are left open.
+    `batch` and the lengths in `sequence` that are None are left open. With `loops` what runs over
+    steps is a loop, in place of a copy for each step.
 
     Raises `ModelError` NNM901, NNM902.
     """
@@ -61,7 +63,9 @@ def inference_text(
         return lowered.graph()
 
     fixed = {PARAMETER_PREFIX + name: array for name, array in (constants or {}).items()}
-    return network_text(network, graph, batch, sequence or {}, constants=fixed, chlo=chlo)
+    return network_text(
+        network, graph, batch, sequence or {}, constants=fixed, chlo=chlo, loops=loops
+    )
 
 
 def loss_text(
@@ -72,6 +76,7 @@ def loss_text(
     *,
     constants: Mapping[str, HostArray] | None = None,
     chlo: bool = True,
+    loops: bool = False,
 ) -> str:
     """Return the module that computes the mean loss of every output over the rows that count.
 
@@ -82,7 +87,9 @@ def loss_text(
         return batch_loss(network, losses, batch=batch, sequence=lengths)
 
     fixed = {PARAMETER_PREFIX + name: array for name, array in (constants or {}).items()}
-    return network_text(network, graph, batch, sequence or {}, constants=fixed, chlo=chlo)
+    return network_text(
+        network, graph, batch, sequence or {}, constants=fixed, chlo=chlo, loops=loops
+    )
 
 
 def train_text(
@@ -92,6 +99,7 @@ def train_text(
     sequence: Mapping[str, int | None] | None = None,
     *,
     chlo: bool = True,
+    loops: bool = False,
 ) -> str:
     """Return the module of one training step; its batch size and lengths replace the settings'.
 
@@ -103,7 +111,7 @@ def train_text(
         made = replace(settings, batch=batch, rows=batch, steps=1, sequence=lengths)
         return batch_step(network, made)
 
-    return network_text(network, graph, batch, sequence or {}, chlo=chlo)
+    return network_text(network, graph, batch, sequence or {}, chlo=chlo, loops=loops)
 
 
 def network_text(
@@ -114,6 +122,7 @@ def network_text(
     *,
     constants: Mapping[str, HostArray] | None = None,
     chlo: bool = True,
+    loops: bool = False,
 ) -> str:
     """Return the module of a graph that is built for a network, open sizes found by trial."""
     graphs = trials(network, graph, batch, sequence)
@@ -123,6 +132,7 @@ def network_text(
         names={name: called(name) for name in (*graphs[0].inputs, *graphs[0].outputs)},
         constants=constants,
         chlo=chlo,
+        loops=loops,
         source=network.outline.document.source,
     )
 

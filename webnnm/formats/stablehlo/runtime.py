@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 
 from webnnm.arrays import HostArray
 from webnnm.dtypes import DataType
-from webnnm.formats.stablehlo.emitter import Emitter, Value
+from webnnm.formats.stablehlo.emitter import Emitter, Region, Type, Value
 from webnnm.formats.stablehlo.sizes import Dim, Dims, Size, affine
 from webnnm.formats.stablehlo.text import Element, dense, integer, integers, number, tensor_type
 from webnnm.ops.operator import OperatorError
@@ -76,6 +76,21 @@ class Runtime(Emitter):
         if truth.dtype == "bool":
             self.truths[found] = truth
         return found
+
+    def region(self, types: Sequence[Type], body: Callable[..., Sequence[Value]]) -> Region:
+        """Return a region, in which open sizes are read off its arguments."""
+        outer = self.symbols, self.truths
+        self.symbols, self.truths = {}, {}
+
+        def learned(*arguments: Value) -> Sequence[Value]:
+            for argument in arguments:
+                self.learn(argument)
+            return body(*arguments)
+
+        try:
+            return super().region(types, learned)
+        finally:
+            self.symbols, self.truths = outer
 
     def learn(self, value: Value) -> None:
         """Note where sizes can be read that do not follow from known ones."""

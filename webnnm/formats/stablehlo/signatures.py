@@ -299,6 +299,27 @@ def _size(operation: Read) -> None:
     _expect(operation, result, (), "i32")
 
 
+def _loop(operation: Read) -> None:
+    types = operation.operands
+    if operation.results != types or len(operation.regions) != 2:
+        operation.fail("a loop gives what it takes, by a condition and a step")
+    condition, step = operation.regions
+    if condition.arguments != types or condition.results != (Tensor((), "i1"),):
+        operation.fail("its condition does not decide on what is carried")
+    if step.arguments != types or step.results != types:
+        operation.fail("its step does not carry on what it takes")
+
+
+def _update(operation: Read) -> None:
+    x, update, *places = operation.operands
+    (result,) = operation.results
+    if len(places) != x.rank or any(place != Tensor((), "i32") for place in places):
+        operation.fail(f"{len(places)} places for {x.rank} dimensions")
+    if update.rank != x.rank or update.element != x.element:
+        operation.fail(f"{update} is no part of {x}")
+    _expect(operation, result, x.shape, x.element)
+
+
 STRUCTURED: Mapping[str, Signature] = {
     f"stablehlo.{name}": check
     for name, check in {
@@ -323,6 +344,8 @@ STRUCTURED: Mapping[str, Signature] = {
         "dynamic_gather": _gather,
         "scatter": _scatter,
         "get_dimension_size": _size,
+        "while": _loop,
+        "dynamic_update_slice": _update,
     }.items()
 }
 """Checks by the names of operations."""

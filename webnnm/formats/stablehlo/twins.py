@@ -12,7 +12,7 @@ from webnnm.formats.stablehlo.sizes import size_of
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, rewrite
 from webnnm.graph.rewrite import decomposed as by_other_operators
-from webnnm.ops.operator import decomposed
+from webnnm.ops.operator import Looped, decomposed
 
 Key = tuple[int, ...]
 """The numbers of corresponding nodes."""
@@ -98,13 +98,19 @@ def zipped(values: Sequence[Any]) -> Any:
     raise inexpressible(f"an option is {first} for one size and {values[1]} for another")
 
 
-def simplified(graph: Graph) -> Graph:
-    """Return the graph with everything decomposed that is written by way of other operators."""
+def simplified(graph: Graph, *, loops: bool = False) -> Graph:
+    """Return the graph with everything decomposed that is written by way of other operators.
+
+    With `loops` what runs over steps is left as it is, where it can be written as a loop.
+    """
+
+    def apart(lowering: Any) -> bool:
+        return lowering is decomposed or (isinstance(lowering, Looped) and not loops)
 
     def chosen(node: Node) -> bool:
         return (
             isinstance(node, OperatorNode)
-            and node.operator.stablehlo is decomposed
+            and apart(node.operator.stablehlo)
             and node.operator.decompose is not None
         )
 
