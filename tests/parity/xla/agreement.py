@@ -59,6 +59,9 @@ def operators() -> Iterator[tuple[str, str, float]]:
             types = {o.dtype for o in (*graph.inputs.values(), *graph.outputs.values())}
             kind = "float16" if "float16" in types else "float32"
             yield f"{case} {dtype}", kind, _apart(graph_text([graph]), graph, feeds)
+            if case.operator.name in ("erf", "gelu"):
+                text = graph_text([graph], chlo=False)
+                yield f"{case} {dtype} polynomial", kind, _apart(text, graph, feeds)
             if isinstance(case.operator.stablehlo, Looped):
                 text = graph_text([graph], loops=True)
                 yield f"{case} {dtype} looped", kind, _apart(text, graph, feeds)

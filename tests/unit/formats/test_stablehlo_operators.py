@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from webnnm.errors import Span
 from webnnm.formats.stablehlo.check import check_stablehlo
 from webnnm.formats.stablehlo.lowering import graph_text
 from webnnm.graph.node import Graph
+from webnnm.ops.composite import composed
 from webnnm.ops.operator import AnyOperator, Looped, Operator, Sample, decomposed
 
 OPERATORS = list(ops.registry().values())
@@ -88,6 +90,17 @@ def test_a_mapping_of_another_type_than_inferred_is_refused() -> None:
 def test_a_mapping_of_ones_own() -> None:
     text = graph_text([own(stablehlo=lambda h, x: h.tanh(h.multiply(x, 2)))])
     assert check_stablehlo(text) == 3
+
+
+def test_a_composite_may_have_a_mapping() -> None:
+    @composed("twice", stablehlo=lambda h, x: h.add(x, x))
+    def twice(b: Any, x: Any) -> Any:
+        return x * 2
+
+    b = GraphBuilder()
+    text = graph_text([b.build({"y": b.apply(twice, [b.input("x", "float32", [2])], {})})])
+    assert "stablehlo.add" in text
+    assert "multiply" not in text
 
 
 def test_uint4_has_no_arithmetic() -> None:

@@ -16,7 +16,7 @@ from webnnm.formats.stablehlo.text import tensor_type
 from webnnm.formats.stablehlo.twins import Twins, outputs_of, placed, simplified, walked, zipped
 from webnnm.formats.stablehlo.writer import Main, module_text
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Operand, OperatorNode
 from webnnm.ops.operator import OperatorError, decomposed
 from webnnm.shapes import count
 
@@ -108,7 +108,7 @@ def _inlined(h: Dialect, build: Callable[..., Any], values: Sequence[Value | Non
             for number, value in enumerate(values)
         ]
         made = build(b, *operands)
-        results = made if isinstance(made, tuple) else (made,)
+        results: tuple[Operand, ...] = made if isinstance(made, tuple) else (made,)  # pyright: ignore
         graphs.append(simplified(b.build({str(k): y for k, y in enumerate(results)})))
     given = {str(number): value for number, value in enumerate(values) if value is not None}
     return list(lower(h, graphs, given, "").values())
