@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.parity.xla.open_layers import LAYERS
 from tests.parity.xla.run import Program, run
 from tests.unit.formats.stablehlo_cases import losses as suggested
 from tests.unit.formats.stablehlo_cases import step_settings
@@ -95,6 +96,21 @@ def examples(folder: Path) -> Iterator[tuple[str, str, float | str]]:
                 if kind != "train" and _recurrent(network):
                     text = write(batch, sequence, loops=True)
                     yield f"{name} looped", limit, _apart(text, graph, feeds)
+
+
+def open_layers() -> Iterator[tuple[str, str, float | str]]:
+    """Yield layers over sequences, their sizes left open, and how far XLA is from NumPy."""
+    for output, layers in LAYERS:
+        source = f"m:input shape=[4] sequence=steps; m:output {output}; m:layers {layers};"
+        network = elaborate(parse(source))
+        for kind, graph, write in _graphs(network, 3, {"steps": 7}):
+            name = f"{layers} {kind} open"
+            try:
+                text = write(None, {})
+            except WebNNMError as error:
+                yield name, "float32", error.code
+            else:
+                yield name, "float32", _apart(text, graph, drawn(graph, 3))
 
 
 def _graphs(

@@ -7,7 +7,14 @@ from collections.abc import Iterable
 
 import jax
 
-from tests.parity.xla.agreement import LIMIT, STEPS_LIMIT, examples, operators, trainings
+from tests.parity.xla.agreement import (
+    LIMIT,
+    STEPS_LIMIT,
+    examples,
+    open_layers,
+    operators,
+    trainings,
+)
 from tests.shared import shared_path
 
 REFUSED = "NNM902"
@@ -42,6 +49,7 @@ def main() -> None:
     print(f"JAX {jax.__version__}, limits {LIMIT}, {STEPS_LIMIT:g} after ten steps")
     good = [
         report(operators(), "operators"),
+        report(open_layers(), "layers with open sizes"),
         report(examples(shared_path("spec", "examples", "valid")), "examples"),
     ]
     for name, apart in asyncio.run(trainings()):
