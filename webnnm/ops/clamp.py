@@ -53,7 +53,8 @@ def _range(dtype: DataType) -> tuple[float, float]:
 def _nearest(dtype: DataType, min_value: float, max_value: float) -> tuple[float, float]:
     """Return the bounds as the nearest numbers within them that the type has."""
     low, high = _range(dtype)
-    first, last = (min(max(value, low), high) for value in (min_value, max_value))
+    # In this order NaN, which is no bound, gives way to those of the type.
+    first, last = min(max(low, min_value), high), max(min(high, max_value), low)
     return (first, last) if is_float(dtype) else (math.ceil(first), math.floor(last))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -130,3 +131,11 @@ def test_inputs_become_constants_where_there_are_values() -> None:
     text = graph_text([b.build({"y": y})], constants={"w": HostArray.of([1.0, 2.0])})
     assert '"w"' not in text
     assert "dense<[1.000000e+00, 2.000000e+00]>" in text
+
+
+def test_a_bound_that_is_no_number_is_none() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "int8", [2])
+    text = graph_text([b.build({"y": b.clamp(x, min_value=math.nan, max_value=5.5)})])
+    assert "dense<-128> : tensor<i8>" in text
+    assert "dense<5> : tensor<i8>" in text

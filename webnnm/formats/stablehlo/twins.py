@@ -89,7 +89,7 @@ def zipped(values: Sequence[Any]) -> Any:
     Raises `OperatorError` NNM902 for other differences.
     """
     first: Any = values[0]
-    if all(value == first for value in values):
+    if all(value == first or (value != value and first != first) for value in values):
         return first
     if all(isinstance(value, int) for value in values):
         return size_of(values)
