@@ -27,8 +27,9 @@ operators: ## record the conformance of both backends, write docs/operators.md a
 	@$(SETUP) site
 	@$(VENV)/python -m tools.operators --record
 
-parity: ## compare operators, gradients and training with PyTorch, which it installs into .cache
+parity: ## compare operators, gradients and training with PyTorch, StableHLO modules with XLA
 	@$(PYTHON) -m tools.parity live $(ARGS)
+	@$(PYTHON) -m tools.parity xla.live
 
 quality: ## accuracy with default settings, beside scikit-learn, which it installs into .cache
 	@$(PYTHON) -m tools.quality quality $(ARGS)

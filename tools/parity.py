@@ -1,4 +1,4 @@
-"""Runs a module of tests/parity with PyTorch, in a virtual environment of its own."""
+"""Runs a module of tests/parity with PyTorch and JAX, in a virtual environment of its own."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ import sys
 
 from tools.common import CACHE, ROOT, fingerprint, run, step
 
-REQUIREMENTS = ("torch==2.13.0", "numpy>=2.1,<3")
+REQUIREMENTS = ("torch==2.13.0", "jax==0.10.2", "jaxlib==0.10.2", "numpy>=2.1,<3", "pytest>=8")
 """On Linux, PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu offers smaller builds."""
 
 VENV = CACHE / "parity" / "venv"
 PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-USAGE = "usage: python3 -m tools.parity [live | write_fixtures] [arguments]"
+USAGE = "usage: python3 -m tools.parity [live | xla.live | write_fixtures] [arguments]"
 
 
 def install() -> None:
-    """Install PyTorch unless it is there; nothing else of the checkout needs it."""
+    """Install PyTorch and JAX unless they are there; nothing else of the checkout needs them."""
     key = fingerprint([], *REQUIREMENTS, sys.version, str(ROOT))
     with step("parity", key, PYTHON) as needed:
         if needed:
             run([sys.executable, "-m", "venv", "--clear", VENV], "creating .cache/parity/venv")
             pip = [PYTHON, "-m", "pip", "--disable-pip-version-check"]
-            run([*pip, "install", "--quiet", *REQUIREMENTS], "installing PyTorch")
+            run([*pip, "install", "--quiet", *REQUIREMENTS], "installing PyTorch and JAX")
 
 
 def main() -> None:
     """Install what is needed, then run the module."""
     name, *arguments = sys.argv[1:] or [""]
-    if name not in ("live", "write_fixtures"):
+    if name not in ("live", "xla.live", "write_fixtures"):
         raise SystemExit(USAGE)
     install()
     command = [str(PYTHON), "-m", f"tests.parity.{name}", *arguments]

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from webnnm.backends.base import Backend, Ledger
+from webnnm.errors import DataError
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.outline import Warning
 from webnnm.graph.vertices import Network
 from webnnm.notation import format_document
 from webnnm.parameters import Parameter, ParameterStore
 from webnnm.report import graph_text, summary, view
+
+if TYPE_CHECKING:
+    from webnnm.binding import DataBinding
+    from webnnm.data.standardize import Standardization
+    from webnnm.restored import Restored
 
 
 class Described:
@@ -20,6 +27,8 @@ class Described:
     backend: Backend
     parameters: ParameterStore
     sequence: dict[str, int]
+    restored: Restored | None
+    _binding: DataBinding | None
 
     @property
     def name(self) -> str:
@@ -74,3 +83,26 @@ class Described:
     def memory(self) -> Ledger:
         """Return what the model's backend holds: graphs, tensors, bytes, and for what."""
         return self.backend.ledger()
+
+    def binding(self) -> DataBinding:
+        """Return how the dataset is bound. Raises `DataError` NNM714 if there is none."""
+        if self._binding is None:
+            raise DataError(
+                "NNM714",
+                "the model has no dataset",
+                hint="NNModel.create(dataset=…) or set_dataset",
+            )
+        return self._binding
+
+    @property
+    def has_dataset(self) -> bool:
+        """Whether a dataset is bound."""
+        return self._binding is not None
+
+    def standardizations(self) -> Mapping[str, Standardization]:
+        """Return how raw inputs are standardised, by block: as the dataset says, or a snapshot."""
+        if self._binding is None:
+            return self.restored.inputs if self.restored else {}
+        fitted = self._binding.standardization
+        bound = {block: binding.field for block, binding in self._binding.inputs.items()}
+        return {block: fitted[field] for block, field in bound.items() if field in fitted}

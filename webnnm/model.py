@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from webnnm.backends.base import Backend
 from webnnm.backends.selection import backend as open_backend
-from webnnm.binding import DataBinding, bind
+from webnnm.binding import bind
 from webnnm.creation import create_settings, model_text
-from webnnm.data.standardize import Standardization
 from webnnm.errors import DataError
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.vertices import Network
@@ -81,7 +80,7 @@ class NNModel(Stored):
         self.optimize_for = "size"
         self.training_network = network
         self.restored: Restored | None = None
-        self._binding: DataBinding | None = None
+        self._binding = None
         self._objectives: dict[str, Objective] | None = None
         self._reviewer = Reviewer(self)
         self._predictor = Predictor(network, self.create_context)
@@ -198,6 +197,29 @@ class NNModel(Stored):
         """
         return await self._predictor.predict(data, batch_size or self.batch_size, raw=raw)
 
+    def export_stablehlo(
+        self,
+        graph: str = "inference",
+        batch: int | None = None,
+        sequence: int | Mapping[str, int | None] | None = None,
+        *,
+        constants: bool = False,
+        chlo: bool = True,
+        while_: bool = False,
+        **hyperparameters: Any,
+    ) -> str:
+        """Return the model as a StableHLO module, for XLA and others (docs/stablehlo.md).
+
+        `graph` is "inference", "loss" or "train" (with hyperparameters as for `train`); sizes that
+        are None stay open. `constants` embeds the parameters; without `chlo` erf is a polynomial;
+        with `while_` recurrent layers are loops.
+
+        Raises `ModelError` NNM901, NNM902, NNM903, `DataError` NNM703, NNM704, NNM711.
+        """
+        from webnnm.exporting import stablehlo
+
+        return stablehlo(self, graph, batch, sequence, constants, chlo, while_, hyperparameters)
+
     # Training and testing.
 
     def set_dataset(self, dataset: AnyDataset, mapping: Mapping[str, str] | None = None) -> None:
@@ -294,18 +316,6 @@ class NNModel(Stored):
         with self.busy():
             return await tested(self, subset)
 
-    def binding(self) -> DataBinding:
-        """Return how the dataset is bound. Raises `DataError` NNM714 if there is none."""
-        if self._binding is None:
-            hint = "NNModel.create(dataset=…) or set_dataset"
-            raise DataError("NNM714", "the model has no dataset", hint=hint)
-        return self._binding
-
-    @property
-    def has_dataset(self) -> bool:
-        """Whether a dataset is bound."""
-        return self._binding is not None
-
     def objectives(self) -> dict[str, Objective]:
         """Return what every output is trained for.
 
@@ -335,14 +345,6 @@ class NNModel(Stored):
             yield
         finally:
             self._busy = False
-
-    def standardizations(self) -> Mapping[str, Standardization]:
-        """Return how raw inputs are standardised, by block: as the dataset says, or a snapshot."""
-        if self._binding is None:
-            return self.restored.inputs if self.restored else {}
-        fitted = self._binding.standardization
-        bound = {block: binding.field for block, binding in self._binding.inputs.items()}
-        return {block: fitted[field] for block, field in bound.items() if field in fitted}
 
     def _set_sequence_length(self, length: int | Mapping[str, int] | None) -> None:
         if isinstance(length, Mapping):

@@ -11,6 +11,7 @@ from webnnm.arrays import HostArray
 from webnnm.checkpoint import Checkpoint
 from webnnm.dtypes import DataType
 from webnnm.errors import DataError, suggestion
+from webnnm.graph.vertices import Network
 from webnnm.history import History, plain
 from webnnm.reviewing import half_network
 from webnnm.rows import Rows, training_rows
@@ -25,6 +26,7 @@ from webnnm.training.update import UpdateSettings
 
 if TYPE_CHECKING:
     from webnnm.model import NNModel
+    from webnnm.objectives import Objective
     from webnnm.resident import ResidentTraining
 
 Note = Callable[[str], None]
@@ -57,7 +59,7 @@ async def prepare(
     half = settings["compute_type"] == "float16"
     model.training_network = half_network(model.network) if half else model.network
     history.phases["review"] = time.perf_counter() - began
-    losses = _losses(model, settings, None)
+    losses = chosen_losses(model.objectives(), settings, None)
     spreads: Mapping[str, float] = {}
     if settings["seeds"] > 0 and model.parameters.count:
         found = await _scouted(model, losses, settings, history, note)
@@ -69,7 +71,7 @@ async def prepare(
             if finding.severity != "info":
                 note(str(finding))
         changed = {k: v for k, v in again.settings.items() if k.endswith(":loss")}
-        losses = _losses(model, changed | settings, spreads)
+        losses = chosen_losses(model.objectives(), changed | settings, spreads)
     if checkpoint is not None:
         losses = _losses_again(model, checkpoint)
     history.loss_settings = {
@@ -107,16 +109,19 @@ async def _scouted(
     return found
 
 
-def _losses(
-    model: NNModel, settings: Mapping[str, Any], spreads: Mapping[str, float] | None
+def chosen_losses(
+    objectives: Mapping[str, Objective],
+    settings: Mapping[str, Any],
+    spreads: Mapping[str, float] | None,
 ) -> dict[str, OutputLoss]:
+    """Return the loss of every output as the settings choose it, `spreads` measured by scouting."""
     return {
         name: objective.loss(
             name=settings.get(f"{name}:loss", ""),
             spread=(spreads or {}).get(name),
             smoothing=settings["label_smoothing"],
         )
-        for name, objective in model.objectives().items()
+        for name, objective in objectives.items()
     }
 
 
@@ -148,10 +153,6 @@ def _step_settings(
 ) -> StepSettings:
     network = model.training_network
     optimizer = OPTIMIZERS[settings["optimizer"]]
-    parameters = [vertex for vertex in network.parameters if vertex.trainable]
-    pace = multipliers(network, settings["freeze"])
-    kinds = settings["regularization"]
-    weights = settings["loss_weights"]
     return StepSettings(
         batch=rows.batch,
         rows=rows.held,
@@ -161,29 +162,44 @@ def _step_settings(
         losses=losses,
         optimizer=optimizer,
         masks=rows.masks,
-        weights=None if weights == "uncertainty" else weights if weights != "off" else {},
+        weights=loss_weights(settings),
         short=rows.short or rows.streams,
         tell=settings["on_batch"] is not None,
-        update=UpdateSettings(
-            multipliers=pace,
-            decays={
-                v.name: (v.features[0].rank or 0) >= 2 if v.decay is None else v.decay
-                for v in parameters
-            },
-            numbers={name: settings[name] for name in optimizer.defaults},
-            weight_decay=settings["weight_decay"],
-            accumulate=settings["accumulate"],
-            scaling=settings["gradient_scaling"] == "on",
-            scale=settings["scale"],
-            growth_interval=settings["growth_interval"],
-            clipping=settings["gradient_clipping"],
-            clip_alpha=settings["clip_alpha"],
-            clip_epsilon=settings["clip_epsilon"],
-            agc_lambda=settings["agc_lambda"],
-            units={name: axes for name, axes in clipped_units(network).items() if pace[name] > 0},
-            lambda1=settings["lambda1"] if "L1" in kinds else 0.0,
-            lambda2=settings["lambda2"] if "L2" in kinds else 0.0,
-        ),
+        update=update_settings(network, settings),
+    )
+
+
+def loss_weights(settings: Mapping[str, Any]) -> Mapping[str, float] | None:
+    """Return the weight of every output's loss; None weighs them by uncertainty."""
+    weights = settings["loss_weights"]
+    return None if weights == "uncertainty" else weights if weights != "off" else {}
+
+
+def update_settings(network: Network, settings: Mapping[str, Any]) -> UpdateSettings:
+    """Return how gradients become updates, from hyperparameters of which none is "auto"."""
+    optimizer = OPTIMIZERS[settings["optimizer"]]
+    parameters = [vertex for vertex in network.parameters if vertex.trainable]
+    pace = multipliers(network, settings["freeze"])
+    kinds = settings["regularization"]
+    return UpdateSettings(
+        multipliers=pace,
+        decays={
+            v.name: (v.features[0].rank or 0) >= 2 if v.decay is None else v.decay
+            for v in parameters
+        },
+        numbers={name: settings[name] for name in optimizer.defaults},
+        weight_decay=settings["weight_decay"],
+        accumulate=settings["accumulate"],
+        scaling=settings["gradient_scaling"] == "on",
+        scale=settings["scale"],
+        growth_interval=settings["growth_interval"],
+        clipping=settings["gradient_clipping"],
+        clip_alpha=settings["clip_alpha"],
+        clip_epsilon=settings["clip_epsilon"],
+        agc_lambda=settings["agc_lambda"],
+        units={name: axes for name, axes in clipped_units(network).items() if pace[name] > 0},
+        lambda1=settings["lambda1"] if "L1" in kinds else 0.0,
+        lambda2=settings["lambda2"] if "L2" in kinds else 0.0,
     )
 
 

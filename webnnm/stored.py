@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from webnnm.checkpoint import Checkpoint
     from webnnm.formats.name_map import Names
     from webnnm.model import NNModel
-    from webnnm.restored import Restored
     from webnnm.session import Training
 
 
@@ -24,7 +23,6 @@ class Stored(Described):
     step: int
     trained: bool
     log: Callable[[str], None]
-    restored: Restored | None
     training: Training | None
     busy: Callable[[], AbstractContextManager[None]]
     create: Callable[..., Any]

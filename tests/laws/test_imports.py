@@ -39,7 +39,7 @@ LAYERS = (
     ("resident",),
     ("divergence", "reviewing", "scout"),
     ("preparation",),
-    ("session",),
+    ("session", "exporting"),
     ("model",),
     ("models", "parts", "cli"),
     ("__main__",),

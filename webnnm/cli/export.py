@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Iterable
-from typing import Any, cast
 
 from webnnm.cli.common import (
     FINE,
@@ -19,10 +18,9 @@ from webnnm.cli.common import (
     print_json,
     say,
 )
-from webnnm.errors import BackendError, DataError
+from webnnm.errors import DataError
 from webnnm.formats.atomic import write_atomically
 from webnnm.formats.safetensors import chunks
-from webnnm.model import NNModel
 
 FORMATS = ("stablehlo", "params")
 GRAPHS = ("inference", "loss", "train")
@@ -64,11 +62,5 @@ async def _parts(given: argparse.Namespace) -> Iterable[bytes]:
     async with await opened(given.model, backend=given.backend) as model:
         if given.format == "params":
             return chunks({p.name: model.parameters.value(p.name) for p in model.params()}, {})
-        return [_stablehlo(model, given).encode()]
-
-
-def _stablehlo(model: NNModel, given: argparse.Namespace) -> str:
-    export: Any = getattr(cast("Any", model), "export_stablehlo", None)
-    if export is None:
-        raise BackendError("NNM709", "this version of the package writes no StableHLO")
-    return export(graph=given.graph, batch=given.batch, sequence=lengths(given.sequence) or None)
+        sequence = lengths(given.sequence) or None
+        return [model.export_stablehlo(given.graph, given.batch, sequence).encode()]

@@ -1,1 +1,1 @@
-"""Files of other programs: safetensors."""
+"""Files of other programs: safetensors, StableHLO."""

@@ -90,6 +90,10 @@ def _arg(name: str, summary: str, kernel: str) -> Operator:
         found = getattr(np, kernel)(x, axis=axis, keepdims=keep_dimensions)
         return np.astype(np.asarray(found), getattr(np, output_data_type))
 
+    def lower(h: Any, x: Any, *, axis: int, output_data_type: DataType, **_: Any) -> Any:
+        found = h.first(x, axis, output_data_type, largest=kernel == "argmax")
+        return h.reshape(found, h.shape)
+
     return Operator(
         name=name,
         summary=summary,
@@ -102,6 +106,7 @@ def _arg(name: str, summary: str, kernel: str) -> Operator:
         infer=_infer,
         gradient=no_gradient,
         reference=reference,
+        stablehlo=lower,
         earlier=_earlier,
         layer=LayerRules(
             options={

@@ -26,6 +26,7 @@ def _binary(
     name: str,
     summary: str,
     reference: Callable[[Any, Any, Any], Any],
+    stablehlo: Callable[[Any, Any, Any], Any],
     gradient: BinaryGradient,
     role: ParameterRole,
     *,
@@ -41,6 +42,7 @@ def _binary(
         infer=broadcast_type,
         gradient=gradient,
         reference=reference,
+        stablehlo=stablehlo,
         layer=LayerRules(
             slots=(TensorSlot(name="y", parameter=role),),
             shape=broadcast_shape,
@@ -97,13 +99,27 @@ def _divide(np: Any, a: Any, b: Any) -> Any:
 
 
 add = _binary(
-    "add", "sum", lambda np, a, b: a + b, lambda b, g, y, x, z: [g, g], "additive", folds=True
+    "add",
+    "sum",
+    lambda np, a, b: a + b,
+    lambda h, a, b: h.add(a, b),
+    lambda b, g, y, x, z: [g, g],
+    "additive",
+    folds=True,
 )
-sub = _binary("sub", "difference", lambda np, a, b: a - b, lambda b, g, y, x, z: [g, -g], "zeros")
+sub = _binary(
+    "sub",
+    "difference",
+    lambda np, a, b: a - b,
+    lambda h, a, b: h.subtract(a, b),
+    lambda b, g, y, x, z: [g, -g],
+    "zeros",
+)
 mul = _binary(
     "mul",
     "product",
     lambda np, a, b: a * b,
+    lambda h, a, b: h.multiply(a, b),
     lambda b, g, y, x, z: [g * z, g * x],
     "ones",
     folds=True,
@@ -112,6 +128,7 @@ div = _binary(
     "div",
     "quotient; integers truncate towards zero",
     _divide,
+    lambda h, a, b: h.divide(a, b),
     lambda b, g, y, x, z: [g / z, -g * y / z],
     "ones",
     samples=[sample(*s.shapes, low=0.5) for s in SAMPLES],
@@ -120,6 +137,7 @@ max = _binary(
     "max",
     "larger of two; on ties the gradient goes to the first",
     lambda np, a, b: np.maximum(a, b),
+    lambda h, a, b: h.maximum(a, b),
     _choose("greater_or_equal"),
     "zeros",
     folds=True,
@@ -128,6 +146,7 @@ min = _binary(
     "min",
     "smaller of two; on ties the gradient goes to the first",
     lambda np, a, b: np.minimum(a, b),
+    lambda h, a, b: h.minimum(a, b),
     _choose("lesser_or_equal"),
     "zeros",
     folds=True,
@@ -136,6 +155,7 @@ pow = _binary(
     "pow",
     "power; of integers by negative exponents 0, or ±1 for ±1",
     _power,
+    lambda h, a, b: h.power(a, b),
     _pow_gradient,
     "ones",
     samples=[sample(*s.shapes, low=0.5) for s in SAMPLES],

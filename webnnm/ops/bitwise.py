@@ -58,6 +58,7 @@ def _bitwise(
     summary: str,
     decompose: Callable[[Builder, Tensor, Tensor, Tensor], Tensor],
     reference: Callable[[Any, Any, Any], Any],
+    stablehlo: Callable[[Any, Any, Any], Any],
 ) -> Composite:
     def in_arithmetic(b: Builder, x: Tensor, y: Tensor) -> Tensor:
         p, q = _wrapped(b, x), _wrapped(b, y)
@@ -72,6 +73,7 @@ def _bitwise(
         infer=broadcast_type,
         gradient=no_gradient,
         reference=reference,
+        stablehlo=stablehlo,
         # No method of WebNN: backends find that out and decompose it, the reference does not.
         native=name,
         layer=LayerRules(
@@ -89,17 +91,23 @@ def _bitwise(
 
 
 bitwise_and = _bitwise(
-    "bitwiseAnd", "bits that are set in both", lambda b, x, y, both: both, lambda np, x, y: x & y
+    "bitwiseAnd",
+    "bits that are set in both",
+    lambda b, x, y, both: both,
+    lambda np, x, y: x & y,
+    lambda h, x, y: h.bitwise_and(x, y),
 )
 bitwise_or = _bitwise(
     "bitwiseOr",
     "bits that are set in one at least",
     lambda b, x, y, both: x - both + y,
     lambda np, x, y: x | y,
+    lambda h, x, y: h.bitwise_or(x, y),
 )
 bitwise_xor = _bitwise(
     "bitwiseXor",
     "bits that are set in exactly one",
     lambda b, x, y, both: (x - both) + (y - both),
     lambda np, x, y: x ^ y,
+    lambda h, x, y: h.bitwise_xor(x, y),
 )

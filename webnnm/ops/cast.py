@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.dtypes import DataType, integer_range, is_float
+from webnnm.dtypes import FLOAT16_MAX, DataType, integer_range, is_float
 from webnnm.ops import checks, values
 from webnnm.ops.layer import BuildView, LayerRules, ValueOption
 from webnnm.ops.layout import Laid
@@ -12,6 +12,7 @@ from webnnm.ops.operator import (
     REQUIRED,
     Builder,
     Operator,
+    OperatorError,
     Option,
     Slot,
     Tensor,
@@ -58,6 +59,16 @@ def _reference(np: Any, x: Any, *, type: DataType) -> Any:
     return np.astype(x, getattr(np, type))
 
 
+def _stablehlo(h: Any, x: Any, *, type: DataType) -> Any:
+    if "uint4" in (type, x.dtype):
+        raise OperatorError("NNM901", "StableHLO has no arithmetic of uint4")
+    if not is_float(type) and is_float(x.dtype):
+        facts = (2.0**-23, 2.0**128 - 2.0**104) if x.dtype == "float32" else (2.0**-10, FLOAT16_MAX)
+        low, high = float_range(type, *facts)
+        x = h.select(h.compare("NE", x, x), 0, h.clamp(low, x, high))
+    return h.convert(x, type)
+
+
 cast = Operator(
     name="cast",
     summary="change of data type; floats truncate to the nearest value of an integer type",
@@ -66,6 +77,7 @@ cast = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=LayerRules(
         options={"type": ValueOption(read=values.data_type, operand=True)},
         shape=same_shape,

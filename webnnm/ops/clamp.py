@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-from webnnm.dtypes import integer_range, is_float
+from webnnm.dtypes import DataType, integer_range, is_float
 from webnnm.ops import values
 from webnnm.ops.layer import LayerRules, ValueOption
 from webnnm.ops.operator import (
@@ -37,19 +36,31 @@ def _infer(x: TensorType, *, min_value: float, max_value: float) -> TensorType:
 
 
 def _clamp(b: Builder, x: Tensor, *, min_value: float, max_value: float) -> Tensor:
-    low, high = (-math.inf, math.inf) if is_float(x.dtype) else integer_range(x.dtype)
-
-    def bound(value: float, rounded: Callable[[float], int]) -> Tensor:
-        """Return a bound as the nearest number that the type of `x` has within the bounds."""
-        nearest = min(max(value, low), high)
-        return b.constant(nearest if is_float(x.dtype) else rounded(nearest), x.dtype)
-
+    low, high = _range(x.dtype)
+    first, last = _nearest(x.dtype, min_value, max_value)
     # The gradient of max and min goes to the first operand on ties: 1 at the bounds (spec C.1).
     if max_value < high:
-        x = b.min(x, bound(max_value, math.floor))
+        x = b.min(x, b.constant(last, x.dtype))
     if min_value > low:
-        x = b.max(x, bound(min_value, math.ceil))
+        x = b.max(x, b.constant(first, x.dtype))
     return x
+
+
+def _range(dtype: DataType) -> tuple[float, float]:
+    return (-math.inf, math.inf) if is_float(dtype) else integer_range(dtype)
+
+
+def _nearest(dtype: DataType, min_value: float, max_value: float) -> tuple[float, float]:
+    """Return the bounds as the nearest numbers within them that the type has."""
+    low, high = _range(dtype)
+    # In this order NaN, which is no bound, gives way to those of the type.
+    first, last = min(max(low, min_value), high), max(min(high, max_value), low)
+    return (first, last) if is_float(dtype) else (math.ceil(first), math.floor(last))
+
+
+def _stablehlo(h: Any, x: Any, *, min_value: float, max_value: float) -> Any:
+    first, last = _nearest(x.dtype, min_value, max_value)
+    return h.clamp(first, x, last)
 
 
 clamp = Composite(
@@ -59,6 +70,7 @@ clamp = Composite(
     options={"min_value": Option(-math.inf, _bound), "max_value": Option(math.inf, _bound)},
     infer=_infer,
     decompose=_clamp,
+    stablehlo=_stablehlo,
     native="clamp",
     layer=LayerRules(
         options={

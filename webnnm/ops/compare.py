@@ -26,6 +26,7 @@ def comparison(
     name: str,
     summary: str,
     reference: Callable[[Any, Any, Any], Any],
+    stablehlo: Callable[[Any, Any, Any], Any],
     *,
     dtypes: frozenset[DataType] = ANY,
     samples: tuple[Sample, ...] = SAMPLES,
@@ -44,6 +45,7 @@ def comparison(
         infer=_infer,
         gradient=no_gradient,
         reference=as_bytes,
+        stablehlo=stablehlo,
         layer=LayerRules(
             slots=(TensorSlot(name="y"),),
             shape=broadcast_shape,
@@ -55,9 +57,19 @@ def comparison(
     )
 
 
-equal = comparison("equal", "a = b", lambda np, a, b: a == b)
-not_equal = comparison("notEqual", "a ≠ b", lambda np, a, b: a != b)
-greater = comparison("greater", "a > b", lambda np, a, b: a > b)
-greater_or_equal = comparison("greaterOrEqual", "a ≥ b", lambda np, a, b: a >= b)
-lesser = comparison("lesser", "a < b", lambda np, a, b: a < b)
-lesser_or_equal = comparison("lesserOrEqual", "a ≤ b", lambda np, a, b: a <= b)
+equal = comparison("equal", "a = b", lambda np, a, b: a == b, lambda h, a, b: h.compare("EQ", a, b))
+not_equal = comparison(
+    "notEqual", "a ≠ b", lambda np, a, b: a != b, lambda h, a, b: h.compare("NE", a, b)
+)
+greater = comparison(
+    "greater", "a > b", lambda np, a, b: a > b, lambda h, a, b: h.compare("GT", a, b)
+)
+greater_or_equal = comparison(
+    "greaterOrEqual", "a ≥ b", lambda np, a, b: a >= b, lambda h, a, b: h.compare("GE", a, b)
+)
+lesser = comparison(
+    "lesser", "a < b", lambda np, a, b: a < b, lambda h, a, b: h.compare("LT", a, b)
+)
+lesser_or_equal = comparison(
+    "lesserOrEqual", "a ≤ b", lambda np, a, b: a <= b, lambda h, a, b: h.compare("LE", a, b)
+)

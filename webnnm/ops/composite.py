@@ -24,7 +24,9 @@ from webnnm.ops.operator import (
     Reference,
     Sample,
     Slot,
+    StableHLO,
     covers_all,
+    decomposed,
 )
 from webnnm.ops.signature import Ranks, Types, read_signature
 
@@ -59,6 +61,7 @@ class Declaration(TypedDict, total=False):
     infer: Infer
     gradient: Gradient
     reference: Reference
+    stablehlo: StableHLO | None
     earlier: Earlier
 
 
@@ -115,7 +118,7 @@ def composed(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decom
             layer = derived_rules(name, operands, options, parameters, results, result)
         if layer is not None:
             layer = replace(layer, options={**signature.readable(options), **layer.options})
-        rules = [declaration.get(rule) for rule in ("gradient", "reference")]
+        rules = [declaration.get(rule) for rule in ("gradient", "reference", "stablehlo")]
         native = declaration.get("native", "")
         gradient = declaration.get("gradient")
         return Composite(
@@ -135,6 +138,7 @@ def composed(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decom
             infer=declaration.get("infer"),
             gradient=None if gradient is None else _listing(name, gradient),
             reference=declaration.get("reference"),
+            stablehlo=declaration.get("stablehlo", decomposed),
             earlier=declaration.get("earlier"),
         )
 

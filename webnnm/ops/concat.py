@@ -120,6 +120,10 @@ def _reference(np: Any, *parts: Any, axis: int) -> Any:
     return np.concat(parts, axis=axis)
 
 
+def _stablehlo(h: Any, *parts: Any, axis: int) -> Any:
+    return h.concatenate(parts, axis)
+
+
 concat = Operator(
     name="concat",
     summary="tensors one behind the other along an axis",
@@ -128,6 +132,7 @@ concat = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=LayerRules(
         options={"axis": ValueOption(read=values.one_axis)},
         shape=_shape,

@@ -15,6 +15,7 @@ from webnnm.ops.convolution import (
     earlier,
     filter_gradient,
     grouped_filter,
+    lower_bias,
     options,
     slide,
     with_bias,
@@ -97,6 +98,21 @@ def _reference(
     return np.astype(np.permute_dims(result, order("nchw", input_layout)), x.dtype)
 
 
+def _stablehlo(h: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
+    padding, layout = given["padding"], given["input_layout"]
+    found = h.convolution(
+        x,
+        kernel,
+        layouts=(layout, given["filter_layout"]),
+        shape=h.shape,
+        padding=(padding[:2], padding[2:]),
+        strides=given["strides"],
+        dilations=given["dilations"],
+        groups=given["groups"],
+    )
+    return lower_bias(h, found, bias, layout)
+
+
 conv2d = Operator(
     name="conv2d",
     summary="convolution of images",
@@ -106,6 +122,7 @@ conv2d = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     earlier=earlier,
     layer=layer_rules(FILTER_LAYOUTS),
     samples=(

@@ -15,6 +15,7 @@ from webnnm.ops.convolution import (
     earlier,
     filter_gradient,
     grow,
+    lower_bias,
     options,
     with_bias,
 )
@@ -149,6 +150,35 @@ def spread(b: Builder, x: Tensor, axis: int, stride: int) -> Tensor:
     )
 
 
+def _stablehlo(h: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
+    layout, letters, groups = given["input_layout"], given["filter_layout"], given["groups"]
+    sizes = lettered(letters, kernel.shape)
+    window: list[Any] = []
+    for k, letter in enumerate("hw"):
+        axis, span = layout.index(letter), reach(sizes[letter], given["dilations"][k])
+        whole = (x.shape[axis] - 1) * given["strides"][k] + 1
+        before = span - 1 - given["padding"][2 * k]
+        window.append((before, h.shape[axis] - whole - before + span - 1))
+    if groups > 1:  # the filters of all groups one behind the other, as a convolution has them
+        parts = {**sizes, "g": groups, "i": sizes["i"] // groups}
+        kernel = h.reshape(kernel, [parts[letter] for letter in letters.replace("i", "gi")])
+        kernel = h.transpose(kernel, order(letters.replace("i", "gi"), "goihw"))
+        letters, merged = "oihw", {**parts, "o": groups * parts["o"]}
+        kernel = h.reshape(kernel, [merged[letter] for letter in letters])
+    found = h.convolution(
+        x,
+        kernel,
+        layouts=(layout, letters),
+        shape=h.shape,
+        padding=window,
+        spread=given["strides"],
+        dilations=given["dilations"],
+        groups=groups,
+        reverse=True,
+    )
+    return lower_bias(h, found, bias, layout)
+
+
 conv_transpose2d = Operator(
     name="convTranspose2d",
     summary="transposed convolution of images",
@@ -162,6 +192,7 @@ conv_transpose2d = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     decompose=_decompose,
     earlier=earlier,
     layer=layer_rules(TRANSPOSED_FILTER_LAYOUTS, transposed=True),

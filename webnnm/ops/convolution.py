@@ -194,6 +194,13 @@ def with_bias(np: Any, image: Any, bias: Any) -> Any:
     return image if bias is None else image + np.reshape(bias, (-1, 1, 1))
 
 
+def lower_bias(h: Any, image: Any, bias: Any, layout: str) -> Any:
+    """Add a bias to the channels of an image in StableHLO."""
+    if bias is None:
+        return image
+    return h.add(image, h.broadcast(bias, image.shape, [layout.index("c")]))
+
+
 def grouped_filter(np: Any, kernel: Any, groups: int) -> Any:
     """Return a filter `[o, i, h, w]` as one matrix per group."""
     outer = kernel.shape[0] // groups

@@ -48,6 +48,15 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     return flow.with_tensor(result)
 
 
+def _stablehlo(h: Any, x: Any, *, axis: int, exclusive: bool, reversed: bool) -> Any:
+    wide = h.reverse(h.wide(x), [axis] if reversed else [])
+    if exclusive:
+        shift = [int(k == axis) for k in range(x.rank)]
+        wide = h.pad(wide, shift, [-k for k in shift])
+    sums = h.reverse(h.running_sum(wide, axis), [axis] if reversed else [])
+    return h.convert(sums, x.dtype)
+
+
 cumulative_sum = Operator(
     name="cumulativeSum",
     summary="running sums along an axis",
@@ -66,6 +75,7 @@ cumulative_sum = Operator(
     infer=same_as_first,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=LayerRules(
         options={
             "axis": ValueOption(read=values.one_axis, default=(-1,), operand=True),

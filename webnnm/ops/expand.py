@@ -86,6 +86,10 @@ def _reference(np: Any, x: Any, *, new_shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(x, new_shape)
 
 
+def _stablehlo(h: Any, x: Any, *, new_shape: tuple[int, ...]) -> Any:
+    return h.broadcast(x, new_shape)
+
+
 expand = Operator(
     name="expand",
     summary="repetition of size-1 dimensions",
@@ -94,6 +98,7 @@ expand = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=LayerRules(
         options={"new_shape": ValueOption(read=values.sizes, operand=True)},
         shape=_shape,

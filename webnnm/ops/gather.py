@@ -299,6 +299,10 @@ def _per_sample(b: Builder, flow: Laid, indices: Laid, axis: Role, lead: tuple[A
     return Laid(taken, tuple(order), flow.sequence).arranged((*lead, *range(rank)))
 
 
+def _stablehlo(h: Any, x: Any, indices: Any, *, axis: int) -> Any:
+    return h.take(x, h.inside(indices, x.shape[axis]), axis)
+
+
 gather = Operator(
     name="gather",
     summary="elements picked along an axis by indices",
@@ -307,6 +311,7 @@ gather = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=LayerRules(
         slots=(TensorSlot(name="indices", option=True, optional=True, promotes=False),),
         options={

@@ -38,6 +38,10 @@ def _reference(np: Any, x: Any, indices: Any, *, axis: int) -> Any:
     return np.take_along_axis(x, in_range(np, indices, x.shape[axis]), axis=axis)
 
 
+def _stablehlo(h: Any, x: Any, indices: Any, *, axis: int) -> Any:
+    return h.take_nd(x, h.along(indices, axis, x.shape[axis]))
+
+
 gather_elements = Composite(
     name="gatherElements",
     summary="elements picked along an axis, by indices of their own for every line",
@@ -51,6 +55,7 @@ gather_elements = Composite(
     decompose=_decompose,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=gather_elements_rules,
     samples=(
         sample((4,), (2,), values=(None, [3, -3]), dtypes=("float32", "int32")),

@@ -25,6 +25,10 @@ def _reference(np: Any, x: Any, indices: Any) -> Any:
     return x[tuple(columns)]
 
 
+def _stablehlo(h: Any, x: Any, indices: Any) -> Any:
+    return h.take_nd(x, h.coordinates(indices, x.shape[: indices.shape[-1]]))
+
+
 gather_nd = Composite(
     name="gatherND",
     summary="elements or slices picked by coordinates",
@@ -37,6 +41,7 @@ gather_nd = Composite(
     infer=_infer,
     decompose=_decompose,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=gather_nd_rules,
     samples=(
         sample(

@@ -113,6 +113,24 @@ def _build(b: Builder, layer: BuildView) -> Laid:
     return Laid(product, layout, x.sequence)
 
 
+def _stablehlo(
+    h: Any,
+    a: Any,
+    b: Any,
+    c: Any,
+    *,
+    alpha: float,
+    beta: float,
+    a_transpose: bool,
+    b_transpose: bool,
+) -> Any:
+    product = h.dot_general(a, b, ([int(not a_transpose)], [int(b_transpose)]))
+    scaled = product if alpha == 1 else h.multiply(product, alpha)
+    if c is None:
+        return scaled
+    return h.add(scaled, c if beta == 1 else h.multiply(c, beta))
+
+
 gemm = Operator(
     name="gemm",
     summary="α·A·B + β·C of matrices",
@@ -130,6 +148,7 @@ gemm = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=LayerRules(
         slots=(
             TensorSlot(name="b", parameter="weight"),

@@ -10,7 +10,7 @@ from webnnm.ops import checks, values
 from webnnm.ops.activation import Activation
 from webnnm.ops.layer import LayerRules, TensorSlot, ValueOption
 from webnnm.ops.matmul import transposed
-from webnnm.ops.operator import Builder, Composite, Option, Tensor, TensorType, sample
+from webnnm.ops.operator import Builder, Composite, Looped, Option, Tensor, TensorType, sample
 from webnnm.ops.recurrent import (
     DIRECTION,
     DIRECTIONS,
@@ -22,6 +22,7 @@ from webnnm.ops.recurrent import (
     covers,
     functions,
     last_states,
+    loops,
     of_direction,
     parts,
     projected,
@@ -164,6 +165,28 @@ def _decompose(
     return (*found, sequence(b, runs)) if return_sequence else tuple(found)
 
 
+def _stablehlo(
+    h: Any,
+    x: Any,
+    *operands: Any,
+    steps: Any,
+    reset_after: bool,
+    layout: str,
+    activations: Sequence[str | Activation],
+    **options: Any,
+) -> tuple[Any, ...]:
+    del steps
+    *weights, hidden = operands
+    rules = {"reset_after": reset_after, "layout": layout, "activations": activations}
+
+    def step(b: Builder, x: Tensor, *given: Any) -> Tensor:
+        weight, recurrent, bias, recurrent_bias, state = given
+        rest = {"bias": bias, "recurrent_bias": recurrent_bias, "hidden_size": None}
+        return b.gru_cell(x, weight, recurrent, state, **rest, **rules)
+
+    return loops(h, step, x, weights, [hidden], **options)
+
+
 SLOTS = (
     slot("input", 3),
     slot("weight", 3),
@@ -188,6 +211,7 @@ gru = Composite(
     covers=covers,
     infer=_infer,
     decompose=_decompose,
+    stablehlo=Looped(_stablehlo),
     layer=LayerRules(
         slots=(*WEIGHTS, *biases("zeros"), initial("initialHiddenState")),
         options={**RUN_OPTIONS, **CELL_OPTIONS},

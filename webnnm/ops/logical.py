@@ -33,12 +33,21 @@ _SAMPLES = (
 
 
 def _logical(
-    name: str, summary: str, reference: Callable[[Any, Any, Any], Any], *aliases: str
+    name: str,
+    summary: str,
+    reference: Callable[[Any, Any, Any], Any],
+    stablehlo: Callable[[Any, Any, Any], Any],
+    *aliases: str,
 ) -> Operator:
     def of_truths(np: Any, a: Any, b: Any) -> Any:
         return reference(np, a != 0, b != 0)
 
-    return comparison(name, summary, of_truths, dtypes=BYTES, samples=_SAMPLES, aliases=aliases)
+    def lower(h: Any, a: Any, b: Any) -> Any:
+        return stablehlo(h, h.truth(a), h.truth(b))
+
+    return comparison(
+        name, summary, of_truths, lower, dtypes=BYTES, samples=_SAMPLES, aliases=aliases
+    )
 
 
 def _bytes(x: TensorType) -> TensorType:
@@ -59,9 +68,33 @@ def _is_infinite(b: Builder, a: Tensor) -> Tensor:
     return b.equal(b.abs(a), b.constant(math.inf, a.dtype))
 
 
-logical_and = _logical("logicalAnd", "both are not 0", lambda np, a, b: a & b)
-logical_or = _logical("logicalOr", "at least one is not 0", lambda np, a, b: a | b)
-logical_xor = _logical("logicalXor", "exactly one is not 0", lambda np, a, b: a ^ b, "logicalXOr")
+def _lower_not(h: Any, a: Any) -> Any:
+    return h.bitwise_not(h.truth(a))
+
+
+def _lower_nan(h: Any, a: Any) -> Any:
+    return h.compare("NE", a, a)
+
+
+def _lower_infinite(h: Any, a: Any) -> Any:
+    if not is_float(a.dtype):
+        return h.compare("NE", a, a)
+    return h.bitwise_and(h.bitwise_not(h.is_finite(a)), h.compare("EQ", a, a))
+
+
+logical_and = _logical(
+    "logicalAnd", "both are not 0", lambda np, a, b: a & b, lambda h, a, b: h.bitwise_and(a, b)
+)
+logical_or = _logical(
+    "logicalOr", "at least one is not 0", lambda np, a, b: a | b, lambda h, a, b: h.bitwise_or(a, b)
+)
+logical_xor = _logical(
+    "logicalXor",
+    "exactly one is not 0",
+    lambda np, a, b: a ^ b,
+    lambda h, a, b: h.bitwise_xor(a, b),
+    "logicalXOr",
+)
 
 logical_not = Operator(
     name="logicalNot",
@@ -71,6 +104,7 @@ logical_not = Operator(
     infer=_bytes,
     gradient=no_gradient,
     reference=_not_reference,
+    stablehlo=_lower_not,
     layer=_LAYER,
     samples=(sample((2, 2), dtypes=("uint8",), values=([0, 1, 2, 255],)),),
 )
@@ -82,6 +116,7 @@ is_nan = Composite(
     options={},
     infer=_bytes,
     decompose=_is_nan,
+    stablehlo=_lower_nan,
     native="isNaN",
     layer=_LAYER,
     samples=(
@@ -97,6 +132,7 @@ is_infinite = Composite(
     options={},
     infer=_bytes,
     decompose=_is_infinite,
+    stablehlo=_lower_infinite,
     native="isInfinite",
     layer=_LAYER,
     samples=(

@@ -9,7 +9,7 @@ from webnnm.ops import checks
 from webnnm.ops.activation import Activation
 from webnnm.ops.layer import LayerRules, TensorSlot
 from webnnm.ops.matmul import transposed
-from webnnm.ops.operator import Builder, Composite, Option, Tensor, TensorType, sample
+from webnnm.ops.operator import Builder, Composite, Looped, Option, Tensor, TensorType, sample
 from webnnm.ops.recurrent import (
     DIRECTION,
     DIRECTIONS,
@@ -21,6 +21,7 @@ from webnnm.ops.recurrent import (
     covers,
     functions,
     last_states,
+    loops,
     of_direction,
     parts,
     projected,
@@ -145,6 +146,27 @@ def _decompose(
     return (*found, sequence(b, runs)) if return_sequence else tuple(found)
 
 
+def _stablehlo(
+    h: Any,
+    x: Any,
+    *operands: Any,
+    steps: Any,
+    layout: str,
+    activations: Sequence[str | Activation],
+    **options: Any,
+) -> tuple[Any, ...]:
+    del steps
+    *weights, hidden, cell = operands
+
+    def step(b: Builder, x: Tensor, *given: Any) -> tuple[Tensor, Tensor]:
+        weight, recurrent, bias, recurrent_bias, peephole, *states = given
+        rest = {"bias": bias, "recurrent_bias": recurrent_bias, "peephole_weight": peephole}
+        options = {"hidden_size": None, "layout": layout, "activations": activations}
+        return b.lstm_cell(x, weight, recurrent, *states, **rest, **options)
+
+    return loops(h, step, x, weights, [hidden, cell], **options)
+
+
 SLOTS = (
     slot("input", 3),
     slot("weight", 3),
@@ -171,6 +193,7 @@ lstm = Composite(
     covers=covers,
     infer=_infer,
     decompose=_decompose,
+    stablehlo=Looped(_stablehlo),
     layer=LayerRules(
         slots=(
             *WEIGHTS,

@@ -128,6 +128,10 @@ def _reference(np: Any, a: Any, b: Any) -> Any:
     return np.matmul(a, b)
 
 
+def _stablehlo(h: Any, a: Any, b: Any) -> Any:
+    return h.matmul(a, b)
+
+
 def _earlier(
     b: Builder, _operator: AnyOperator, operands: list[Any], options: dict[str, Any]
 ) -> tuple[Any, ...]:
@@ -165,6 +169,7 @@ matmul = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     earlier=_earlier,
     layer=LayerRules(
         slots=(TensorSlot(name="y", parameter="weight"),),

@@ -124,6 +124,7 @@ Infer = Callable[..., TensorType | tuple[TensorType, ...]]
 Gradient = Callable[..., Sequence[Any]]
 Decompose = Callable[..., Any]
 Reference = Callable[..., Any]
+StableHLO = Callable[..., Any]
 Earlier = Callable[..., tuple[Any, ...]]
 
 
@@ -161,6 +162,9 @@ class Operator:
     `gradient(b, g, y, *operands, **options)` gives one gradient per operand, None where the
     gradient is cut; gradients of broadcast operands are summed by the caller.
     `reference(np, *arrays, **options)` computes the result with a NumPy-like namespace.
+    `stablehlo(h, *values, **options)` writes the operator in StableHLO, with the methods of `h`
+    (webnnm/formats/stablehlo/dialect.py); `decomposed` does it by way of other operators, None
+    says that there is no mapping (NNM901).
     `layer` says how the notation uses the operator, None if it does not.
     `hazards` are read by the precision rules: "overflow" leaves the range of float16 easily,
     "wide" operators compute in float32 when their operands are float16 (spec B.5, rule 7).
@@ -177,6 +181,7 @@ class Operator:
     infer: Infer
     gradient: Gradient
     reference: Reference
+    stablehlo: StableHLO | None
     layer: LayerRules | None
     samples: tuple[Sample, ...]
     aliases: tuple[str, ...] = ()
@@ -190,6 +195,22 @@ class Operator:
         return self.name
 
 
+def decomposed(h: Any, *values: Any, **options: Any) -> Any:
+    """The lowering to StableHLO by way of `decompose`: graphs are decomposed before."""
+    raise NotImplementedError(values, options)
+
+
+@dataclass(frozen=True)
+class Looped:
+    """The lowering to StableHLO as a loop, where that is asked for; else it is decomposed."""
+
+    lower: StableHLO
+
+    def __call__(self, h: Any, *values: Any, **options: Any) -> Any:
+        """Write the operator."""
+        return self.lower(h, *values, **options)
+
+
 def covers_all(**_options: Any) -> bool:
     """The native method of a composite has every option."""
     return True
@@ -199,8 +220,8 @@ def covers_all(**_options: Any) -> bool:
 class Composite:
     """An operator written with others: `decompose(b, *operands, **options)` builds its result.
 
-    Types, gradient and result follow from the decomposition; `infer`, `gradient` and `reference`
-    replace what follows where it would be slow, imprecise or wrong at a kink.
+    Types, gradient and result follow from the decomposition; `infer`, `gradient`, `reference` and
+    `stablehlo` replace what follows where it would be slow, imprecise or wrong at a kink.
 
     `native` is the method of WebNN that computes the same: the composite stays one node then, so
     that backends can use the method, wherever `covers(**options)` says that it has these options.
@@ -222,6 +243,7 @@ class Composite:
     infer: Infer | None = None
     gradient: Gradient | None = None
     reference: Reference | None = None
+    stablehlo: StableHLO | None = decomposed
     earlier: Earlier | None = None
     straight_through: bool = False
 

@@ -193,6 +193,24 @@ def _build(b: Builder, layer: BuildView) -> Laid:
     )
 
 
+def _stablehlo(
+    h: Any, x: Any, *, beginning_padding: Any, ending_padding: Any, mode: str, value: float
+) -> Any:
+    if mode == "constant":
+        return h.pad(x, beginning_padding, ending_padding, value)
+    for axis, (before, after) in enumerate(zip(beginning_padding, ending_padding, strict=True)):
+        size = x.shape[axis]
+        if before or after:
+            cells = h.subtract(h.iota((before + size + after,), 0, "int32"), before)
+            if mode == "edge":
+                cells = h.maximum(h.minimum(cells, size - 1), 0)
+            else:
+                mirrored = h.subtract(2 * size - 2, cells)
+                cells = h.select(h.compare("LT", cells, size), h.abs(cells), mirrored)
+            x = h.take(x, cells, axis)
+    return x
+
+
 pad = Composite(
     name="pad",
     summary="sizes grown by a constant, the edge, or a mirror image",
@@ -207,6 +225,7 @@ pad = Composite(
     covers=_covers,
     infer=_infer,
     decompose=_decompose,
+    stablehlo=_stablehlo,
     gradient=_gradient,
     reference=_reference,
     earlier=_earlier,

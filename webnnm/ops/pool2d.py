@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from webnnm.dtypes import ANY, FLOAT, DataType
@@ -20,6 +21,7 @@ from webnnm.ops.operator import (
     Reference,
     Sample,
     Slot,
+    StableHLO,
     Tensor,
     TensorType,
     sample,
@@ -222,6 +224,39 @@ def _kernel(reduce: Callable[[Any, Any, Any], Any], padding: float | None) -> Re
     return apply
 
 
+def _lower(kind: str, h: Any, x: Any, **given: Any) -> Any:
+    """Combine the real cells of each window in StableHLO."""
+    places = axes(given["layout"])
+    if given["window_dimensions"] is None and not any(given["padding"]):
+        return h.reduce(kind, x, places, keep=True)
+    window, strides, dilations, padding = [1] * 4, [1] * 4, [1] * 4, [(0, 0)] * 4
+    for k, axis in enumerate(places):
+        size, length = (
+            x.shape[axis],
+            (given["window_dimensions"] or [x.shape[n] for n in places])[k],
+        )
+        stride, dilation = given["strides"][k], given["dilations"][k]
+        before, after = given["padding"][2 * k : 2 * k + 2]
+        span = reach(length, dilation)
+        if (size + before + after - span) // stride + 1 != h.shape[axis]:
+            after = (h.shape[axis] - 1) * stride + span - before - size
+        window[axis], strides[axis], dilations[axis] = length, stride, dilation
+        padding[axis] = before, after
+    return h.reduce_window(kind, x, window, strides=strides, padding=padding, dilations=dilations)
+
+
+def _lower_average(h: Any, x: Any, **given: Any) -> Any:
+    wide = h.wide(x)
+    one = [n if k in axes(given["layout"]) else 1 for k, n in enumerate(x.shape)]
+    counts = _lower("add", h, h.constant(1, wide.dtype, tuple(one)), **given)
+    return h.convert(h.divide(_lower("add", h, wide, **given), counts), x.dtype)
+
+
+def _lower_norm(h: Any, x: Any, **given: Any) -> Any:
+    wide = h.wide(x)
+    return h.convert(h.sqrt(_lower("add", h, h.multiply(wide, wide), **given)), x.dtype)
+
+
 def _earlier(
     b: Builder, operator: AnyOperator, operands: Sequence[Any], options: dict[str, Any]
 ) -> tuple[Any, ...]:
@@ -251,6 +286,7 @@ def _pool(
     reference: Reference,
     gradient: Gradient,
     decompose: Callable[..., Tensor],
+    stablehlo: StableHLO,
     *,
     dtypes: frozenset[DataType] = FLOAT,
     hazards: frozenset[str] = frozenset(),
@@ -264,6 +300,7 @@ def _pool(
         infer=_infer,
         gradient=gradient,
         reference=reference,
+        stablehlo=stablehlo,
         decompose=decompose,
         earlier=_earlier,
         layer=layer_rules(pool_windows),
@@ -300,6 +337,7 @@ average_pool2d = _pool(
     _kernel(lambda np, cells, counts: np.sum(cells, axis=(3, 5)) / counts, 0),
     _average_gradient,
     _average,
+    _lower_average,
 )
 l2_pool2d = _pool(
     "l2Pool2d",
@@ -307,6 +345,7 @@ l2_pool2d = _pool(
     _kernel(lambda np, cells, counts: np.sqrt(np.sum(cells * cells, axis=(3, 5))), 0),
     _norm_gradient,
     _norm,
+    _lower_norm,
     hazards=frozenset({"overflow"}),
 )
 max_pool2d = _pool(
@@ -315,5 +354,6 @@ max_pool2d = _pool(
     _kernel(lambda np, cells, counts: np.max(cells, axis=(3, 5)), None),
     _maximum_gradient,
     _maximum,
+    partial(_lower, "maximum"),
     dtypes=ANY,
 )

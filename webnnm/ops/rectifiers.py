@@ -37,6 +37,11 @@ def _elu_reference(np: Any, x: Any, *, alpha: float) -> Any:
     return np.astype(found, x.dtype)
 
 
+def _lower_elu(h: Any, x: Any, *, alpha: float) -> Any:
+    below = h.multiply(h.exponential_minus_one(h.minimum(x, 0)), alpha)
+    return h.select(h.compare("GT", x, 0), x, below)
+
+
 def _prelu(b: Builder, x: Tensor, slope: Tensor) -> Tensor:
     return b.where(b.greater(x, scalar_like(b, 0, x)), x, x * slope)
 
@@ -91,6 +96,7 @@ elu = Composite(
     options={"alpha": Option(1.0, checks.number)},
     decompose=_elu,
     reference=_elu_reference,
+    stablehlo=_lower_elu,
     native="elu",
     layer=_layer(1.0),
     samples=(sample((2, 3), kinks=(0.0,)), sample((4,), alpha=0.25, kinks=(0.0,))),

@@ -185,6 +185,60 @@ def run(
     return found[::-1] if backward else found
 
 
+def loops(
+    h: Any,
+    cell: Callable[..., Any],
+    x: Any,
+    weights: Sequence[Any],
+    states: Sequence[Any],
+    *,
+    hidden_size: int,
+    return_sequence: bool,
+    direction: str,
+) -> tuple[Any, ...]:
+    """Write the run over steps as a loop in StableHLO, one for each direction.
+
+    `cell(b, x, *weights, *states)` builds one step; absent operands are None.
+    """
+    steps, state = x.shape[0], (x.shape[1], hidden_size)
+    ends: list[list[Any]] = []
+    sequences: list[Any] = []
+    for number, backward in enumerate(backwards(direction)):
+        own = [w if w is None else h.reshape(h.cut(w, 0, number, 1), w.shape[1:]) for w in weights]
+        first = [
+            h.constant(0, x.dtype, state) if s is None else h.reshape(h.cut(s, 0, number, 1), state)
+            for s in states
+        ]
+        present = [w for w in own if w is not None]
+        outputs = [h.constant(0, x.dtype, (steps, *state))] if return_sequence else []
+
+        def going(place: Any, *_: Any) -> Any:
+            return h.compare("LT", place, steps)
+
+        def step(
+            place: Any,
+            x: Any,
+            *rest: Any,
+            own: Any = own,
+            k: int = len(present),
+            back: Any = backward,
+        ) -> list[Any]:
+            given, before, written = rest[:k], rest[k : k + len(states)], rest[k + len(states) :]
+            left = iter(given)
+            at = h.subtract(steps - 1, place) if back else place
+            around = [None if w is None else next(left) for w in own]
+            after = h.inline(cell, h.take(x, at, 0), *around, *before)
+            kept = [h.replaced(whole, after[0], at) for whole in written]
+            return [h.add(place, 1), x, *given, *after, *kept]
+
+        found = h.loop([h.constant(0, "int32"), x, *present, *first, *outputs], going, step)
+        found = found[2 + len(present) :]
+        ends.append([h.reshape(end, (1, *state)) for end in found[: len(states)]])
+        sequences += [h.reshape(y, (steps, 1, *state)) for y in found[len(states) :]]
+    last = [h.concatenate(kind, 0) for kind in zip(*ends, strict=True)]
+    return (*last, h.concatenate(sequences, 1)) if return_sequence else tuple(last)
+
+
 def stacked(b: Builder, tensors: Sequence[Tensor], *lead: int) -> Tensor:
     """Lay tensors of one shape one after the other, in leading dimensions of these sizes."""
     joined = tensors[0] if len(tensors) == 1 else b.concat(tensors, axis=0)

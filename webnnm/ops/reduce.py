@@ -24,6 +24,7 @@ from webnnm.ops.operator import (
     Slot,
     Tensor,
     TensorType,
+    decomposed,
     sample,
 )
 from webnnm.ops.padding import extremes, filled, mean, one_step
@@ -217,6 +218,7 @@ def _reduce(
     summary: str,
     reference: Kernel,
     derivative: Derivative,
+    stablehlo: Callable[[Any, Any, Any], Any],
     *,
     dtypes: frozenset[DataType] = FLOAT,
     samples: Sequence[Sample] | None = None,
@@ -230,6 +232,9 @@ def _reduce(
         result = reference(np, wide, axis=tuple(axes), keepdims=keep_dimensions)
         return np.astype(np.asarray(result), x.dtype)
 
+    def lower(h: Any, x: Any, *, axes: Sequence[int], **_: Any) -> Any:
+        return h.reshape(h.convert(stablehlo(h, h.wide(x), axes), x.dtype), h.shape)
+
     return Operator(
         name=name,
         summary=summary,
@@ -238,6 +243,7 @@ def _reduce(
         infer=_infer,
         gradient=_gradient(derivative),
         reference=apply,
+        stablehlo=stablehlo if stablehlo is decomposed else lower,
         layer=_rules(neutral),
         samples=tuple(samples or _samples()),
         hazards=hazards,
@@ -279,6 +285,7 @@ reduce_sum = _reduce(
     "Σ x",
     lambda np, x, **k: np.sum(x, **k),
     lambda b, g, y, x, axes: g,
+    lambda h, x, axes: h.reduce("add", x, axes),
     dtypes=WIDE,
 )
 reduce_mean = _reduce(
@@ -286,6 +293,7 @@ reduce_mean = _reduce(
     "mean of x",
     lambda np, x, **k: np.mean(x, **k),
     lambda b, g, y, x, axes: g / count(x.shape[k] for k in axes),
+    lambda h, x, axes: h.divide(h.reduce("add", x, axes), h.count(x, axes)),
     neutral="mean",
 )
 reduce_sum_square = _reduce(
@@ -293,6 +301,7 @@ reduce_sum_square = _reduce(
     "Σ x²",
     lambda np, x, **k: np.sum(x * x, **k),
     lambda b, g, y, x, axes: g * 2 * x,
+    lambda h, x, axes: h.reduce("add", h.multiply(x, x), axes),
     dtypes=WIDE,
     hazards=OVERFLOW,
 )
@@ -301,6 +310,7 @@ reduce_l1 = _reduce(
     "Σ |x|; gradient 0 at 0",
     lambda np, x, **k: np.sum(np.abs(x), **k),
     lambda b, g, y, x, axes: g * b.sign(x),
+    lambda h, x, axes: h.reduce("add", h.abs(x) if x.dtype in SIGNED else x, axes),
     dtypes=WIDE,
     samples=_samples(kinks=(0.0,)),
     decompose=_sum_of_sizes,
@@ -310,6 +320,7 @@ reduce_l2 = _reduce(
     "√Σ x²; gradient 0 at 0",
     lambda np, x, **k: np.sqrt(np.sum(x * x, **k)),
     lambda b, g, y, x, axes: g * _safe_quotient(b, x, y),
+    lambda h, x, axes: h.sqrt(h.reduce("add", h.multiply(x, x), axes)),
     hazards=OVERFLOW,
 )
 reduce_log_sum = _reduce(
@@ -317,6 +328,7 @@ reduce_log_sum = _reduce(
     "ln Σ x",
     lambda np, x, **k: np.log(np.sum(x, **k)),
     lambda b, g, y, x, axes: g / b.exp(y),
+    lambda h, x, axes: h.log(h.reduce("add", x, axes)),
     samples=_samples(low=0.5),
     hazards=WIDE_INSIDE,
 )
@@ -325,6 +337,7 @@ reduce_log_sum_exp = _reduce(
     "ln Σ exp x",
     _log_sum_exp,
     lambda b, g, y, x, axes: g * b.exp(x - y),
+    decomposed,
     hazards=WIDE_INSIDE,
     decompose=_stable_log_sum_exp,
     neutral="lowest",
@@ -334,6 +347,7 @@ reduce_max = _reduce(
     "largest x; ties share the gradient",
     lambda np, x, **k: np.max(x, **k),
     _ties,
+    lambda h, x, axes: h.reduce("maximum", x, axes),
     dtypes=ANY,
     neutral="lowest",
 )
@@ -342,6 +356,7 @@ reduce_min = _reduce(
     "smallest x; ties share the gradient",
     lambda np, x, **k: np.min(x, **k),
     _ties,
+    lambda h, x, axes: h.reduce("minimum", x, axes),
     dtypes=ANY,
     neutral="highest",
 )
@@ -350,6 +365,7 @@ reduce_product = _reduce(
     "Π x",
     lambda np, x, **k: np.prod(x, **k),
     lambda b, g, y, x, axes: g * _others(b, x, axes),
+    lambda h, x, axes: h.reduce("multiply", x, axes),
     dtypes=WIDE,
     neutral="one",
     samples=(*_samples(), sample((2, 3), values=([[0.0, 2.0, 3.0], [0.0, 0.0, 1.0]],), axes=(1,))),

@@ -110,6 +110,10 @@ def _reference(np: Any, x: Any, *, new_shape: tuple[int, ...]) -> Any:
     return np.reshape(x, new_shape)
 
 
+def _stablehlo(h: Any, x: Any, *, new_shape: tuple[int, ...]) -> Any:
+    return h.reshape(x, new_shape)
+
+
 reshape = Operator(
     name="reshape",
     summary="same elements, other shape",
@@ -118,6 +122,7 @@ reshape = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=LayerRules(
         options={"new_shape": ValueOption(read=values.sizes, operand=True)},
         shape=_shape,

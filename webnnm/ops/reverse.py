@@ -33,6 +33,10 @@ def _reference(np: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
     return np.flip(x, axis=axes)
 
 
+def _stablehlo(h: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+    return h.reverse(x, axes)
+
+
 reverse = Operator(
     name="reverse",
     summary="order reversed along axes",
@@ -41,6 +45,7 @@ reverse = Operator(
     infer=same_as_first,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=LayerRules(
         options={"axes": ValueOption(read=values.axis_names, operand=True, aliases=("axis",))},
         shape=same_shape,

@@ -73,6 +73,10 @@ def _reference(np: Any, x: Any, indices: Any, updates: Any, *, axis: int) -> Any
     return result
 
 
+def _stablehlo(h: Any, x: Any, indices: Any, updates: Any, *, axis: int) -> Any:
+    return h.put_nd(x, h.along(indices, axis, x.shape[axis]), updates)
+
+
 scatter_elements = Composite(
     name="scatterElements",
     summary="elements replaced along an axis, by indices of their own for every line",
@@ -87,6 +91,7 @@ scatter_elements = Composite(
     decompose=_decompose,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=scatter_elements_rules,
     samples=(
         sample((4,), (3,), (3,), values=(None, [3, 0, 3]), dtypes=("float32", "int32", "float32")),

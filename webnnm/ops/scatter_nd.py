@@ -75,6 +75,10 @@ def _reference(np: Any, x: Any, indices: Any, updates: Any) -> Any:
     return result
 
 
+def _stablehlo(h: Any, x: Any, indices: Any, updates: Any) -> Any:
+    return h.put_nd(x, h.coordinates(indices, x.shape[: indices.shape[-1]]), updates)
+
+
 scatter_nd = Composite(
     name="scatterND",
     summary="elements or slices replaced by coordinates",
@@ -89,6 +93,7 @@ scatter_nd = Composite(
     decompose=_decompose,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=scatter_nd_rules,
     samples=(
         sample(

@@ -123,6 +123,10 @@ def _reference(np: Any, x: Any, *, starts: Ints, sizes: Ints, strides: Ints) -> 
     return x[tuple(slice_(a, a + n, s) for a, n, s in cuts)]
 
 
+def _stablehlo(h: Any, x: Any, *, starts: Ints, sizes: Ints, strides: Ints) -> Any:
+    return h.slice(x, starts, sizes, strides)
+
+
 slice_ = slice
 
 slice = Operator(
@@ -137,6 +141,7 @@ slice = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     earlier=_earlier,
     layer=LayerRules(
         options={

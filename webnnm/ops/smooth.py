@@ -38,6 +38,10 @@ def _softplus_reference(np: Any, x: Any) -> Any:
     return np.astype(found, x.dtype)
 
 
+def _lower_softplus(h: Any, x: Any) -> Any:
+    return h.add(h.maximum(x, 0), h.log_plus_one(h.exponential(h.negate(h.abs(x)))))
+
+
 def _with_steepness(
     b: Builder, _operator: AnyOperator, operands: list[Any], options: dict[str, Any]
 ) -> tuple[Any, ...]:
@@ -78,6 +82,7 @@ softplus = Composite(
     # The parts have kinks at 0 that the whole has not.
     gradient=chain(lambda b, y, x: b.sigmoid(x)),
     reference=_softplus_reference,
+    stablehlo=_lower_softplus,
     native="softplus",
     earlier=_with_steepness,
     layer=_LAYER,

@@ -9,7 +9,7 @@ from webnnm.ops import checks, values
 from webnnm.ops.algebra import same_as_first
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.layout import Laid
-from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, sample
+from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, decomposed, sample
 from webnnm.ops.padding import extremes, filled
 from webnnm.ops.rules import same_shape
 
@@ -66,6 +66,12 @@ _LAYER = LayerRules(
     build=_build,
 )
 
+
+def _stablehlo(h: Any, x: Any, *, axis: int) -> Any:
+    e = h.exponential(h.subtract(x, h.reduce("maximum", x, [axis], keep=True)))
+    return h.divide(e, h.reduce("add", e, [axis], keep=True))
+
+
 softmax = Operator(
     name="softmax",
     summary="exp x / Σ exp x along an axis",
@@ -74,6 +80,7 @@ softmax = Operator(
     infer=same_as_first,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=_LAYER,
     samples=(sample((2, 3), axis=1), sample((2, 3, 4), axis=0)),
     hazards=HAZARDS,
@@ -87,6 +94,7 @@ log_softmax = Operator(
     infer=same_as_first,
     gradient=_log_softmax_gradient,
     reference=_log_softmax_reference,
+    stablehlo=decomposed,
     decompose=_log_softmax,
     layer=_LAYER,
     samples=(sample((2, 3), axis=1), sample((2, 3, 4), axis=0)),

@@ -77,6 +77,10 @@ def _reference(np: Any, x: Any, *, permutation: tuple[int, ...]) -> Any:
     return np.permute_dims(x, permutation)
 
 
+def _stablehlo(h: Any, x: Any, *, permutation: tuple[int, ...]) -> Any:
+    return h.transpose(x, permutation)
+
+
 transpose = Operator(
     name="transpose",
     summary="another order of dimensions",
@@ -85,6 +89,7 @@ transpose = Operator(
     infer=_infer,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=LayerRules(
         options={"permutation": ValueOption(read=values.axis_names, operand=True)},
         shape=_shape,

@@ -56,6 +56,12 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     return flow.with_tensor(builder.triangular(flow.tensor, **tensor_options(layer)))
 
 
+def _stablehlo(h: Any, x: Any, *, upper: bool, diagonal: int) -> Any:
+    rows, columns = (h.iota(x.shape[-2:], axis, "int32") for axis in (0, 1))
+    kept = h.compare("GE" if upper else "LE", columns, h.add(rows, diagonal))
+    return h.select(kept, x, 0)
+
+
 triangular = Operator(
     name="triangular",
     summary="upper or lower triangle of matrices, 0 elsewhere",
@@ -64,6 +70,7 @@ triangular = Operator(
     infer=same_as_first,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     earlier=_earlier,
     aliases=("triangularMatrix",),
     layer=LayerRules(

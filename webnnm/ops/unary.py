@@ -28,6 +28,7 @@ def _unary(
     summary: str,
     reference: Callable[[Any, Any], Any],
     gradient: Callable[[Builder, Tensor, Tensor, Tensor], Sequence[Any]],
+    stablehlo: Callable[[Any, Any], Any],
     *,
     dtypes: frozenset[DataType] = FLOAT,
     samples: Sequence[Sample] = ANYWHERE,
@@ -41,6 +42,7 @@ def _unary(
         infer=same_as_first,
         gradient=gradient,
         reference=reference,
+        stablehlo=stablehlo,
         layer=LayerRules(shape=same_shape, build=build_unary),
         samples=tuple(samples),
         hazards=hazards,
@@ -78,46 +80,79 @@ abs = _unary(
     "absolute value",
     lambda np, x: np.abs(x),
     chain(lambda b, y, x: b.sign(x)),
+    lambda h, x: h.abs(x),
     dtypes=SIGNED,
     samples=_kink(0.0),
 )
 ceil = _unary(
-    "ceil", "round up", lambda np, x: np.ceil(x), no_gradient, samples=_kink(*range(-2, 3))
+    "ceil",
+    "round up",
+    lambda np, x: np.ceil(x),
+    no_gradient,
+    lambda h, x: h.ceil(x),
+    samples=_kink(*range(-2, 3)),
 )
-cos = _unary("cos", "cosine", lambda np, x: np.cos(x), chain(lambda b, y, x: -b.sin(x)))
+cos = _unary(
+    "cos",
+    "cosine",
+    lambda np, x: np.cos(x),
+    chain(lambda b, y, x: -b.sin(x)),
+    lambda h, x: h.cosine(x),
+)
 erf = _unary(
     "erf",
     "Gauss error function",
     _erf,
     chain(lambda b, y, x: 2 / math.sqrt(math.pi) * b.exp(-(x * x))),
+    lambda h, x: h.erf(x),
 )
 exp = _unary(
     "exp",
     "exponential",
     lambda np, x: np.exp(x),
     chain(lambda b, y, x: y),
+    lambda h, x: h.exponential(x),
     hazards=frozenset({"overflow", "wide"}),
 )
 floor = _unary(
-    "floor", "round down", lambda np, x: np.floor(x), no_gradient, samples=_kink(*range(-2, 3))
+    "floor",
+    "round down",
+    lambda np, x: np.floor(x),
+    no_gradient,
+    lambda h, x: h.floor(x),
+    samples=_kink(*range(-2, 3)),
 )
 identity = _unary(
-    "identity", "the operand itself", lambda np, x: x, lambda b, g, y, x: [g], dtypes=ANY
+    "identity",
+    "the operand itself",
+    lambda np, x: x,
+    lambda b, g, y, x: [g],
+    lambda h, x: x,
+    dtypes=ANY,
 )
 log = _unary(
     "log",
     "natural logarithm",
     lambda np, x: np.log(x),
     chain(lambda b, y, x: b.reciprocal(x)),
+    lambda h, x: h.log(x),
     samples=_within(0.5, 3),
     hazards=frozenset({"overflow", "wide"}),
 )
-neg = _unary("neg", "negation", lambda np, x: -x, lambda b, g, y, x: [-g], dtypes=SIGNED)
+neg = _unary(
+    "neg",
+    "negation",
+    lambda np, x: -x,
+    lambda b, g, y, x: [-g],
+    lambda h, x: h.negate(x),
+    dtypes=SIGNED,
+)
 reciprocal = _unary(
     "reciprocal",
     "1/x",
     lambda np, x: 1 / x,
     chain(lambda b, y, x: -(y * y)),
+    lambda h, x: h.divide(1, x),
     samples=_within(0.5, 3),
     hazards=frozenset({"overflow"}),
 )
@@ -126,6 +161,7 @@ relu = _unary(
     "max(x, 0); gradient 0 at 0",
     lambda np, x: np.maximum(x, np.asarray(0, dtype=x.dtype)),
     _relu_gradient,
+    lambda h, x: h.maximum(x, 0),
     dtypes=SIGNED,
     samples=_kink(0.0),
 )
@@ -134,23 +170,34 @@ round_even = _unary(
     "round to the nearest integer, halves to the even one",
     lambda np, x: np.round(x),
     no_gradient,
+    lambda h, x: h.round_nearest_even(x),
     samples=_kink(-1.5, -0.5, 0.5, 1.5),
 )
-sigmoid = _unary("sigmoid", "1/(1 + exp(−x))", _sigmoid, chain(lambda b, y, x: y * (1 - y)))
+sigmoid = _unary(
+    "sigmoid",
+    "1/(1 + exp(−x))",
+    _sigmoid,
+    chain(lambda b, y, x: y * (1 - y)),
+    lambda h, x: h.logistic(x),
+)
 sign = _unary(
     "sign",
     "−1, 0 or 1",
     lambda np, x: np.sign(x),
     no_gradient,
+    lambda h, x: h.sign(x),
     dtypes=SIGNED,
     samples=_kink(0.0),
 )
-sin = _unary("sin", "sine", lambda np, x: np.sin(x), chain(lambda b, y, x: b.cos(x)))
+sin = _unary(
+    "sin", "sine", lambda np, x: np.sin(x), chain(lambda b, y, x: b.cos(x)), lambda h, x: h.sine(x)
+)
 sqrt = _unary(
     "sqrt",
     "square root",
     lambda np, x: np.sqrt(x),
     chain(lambda b, y, x: 0.5 / y),
+    lambda h, x: h.sqrt(x),
     samples=_within(0.5, 3),
 )
 tan = _unary(
@@ -158,8 +205,13 @@ tan = _unary(
     "tangent",
     lambda np, x: np.tan(x),
     chain(lambda b, y, x: 1 + y * y),
+    lambda h, x: h.tan(x),
     samples=_within(-1, 1),
 )
 tanh = _unary(
-    "tanh", "hyperbolic tangent", lambda np, x: np.tanh(x), chain(lambda b, y, x: 1 - y * y)
+    "tanh",
+    "hyperbolic tangent",
+    lambda np, x: np.tanh(x),
+    chain(lambda b, y, x: 1 - y * y),
+    lambda h, x: h.tanh(x),
 )

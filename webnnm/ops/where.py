@@ -26,6 +26,10 @@ def _build(b: Builder, layer: BuildView) -> Laid:
     return build_broadcast(b, layer)
 
 
+def _stablehlo(h: Any, condition: Any, a: Any, b: Any) -> Any:
+    return h.select(condition, a, b)
+
+
 where = Operator(
     name="where",
     summary="the first value where the condition is not 0, else the second",
@@ -38,6 +42,7 @@ where = Operator(
     infer=broadcast_type,
     gradient=_gradient,
     reference=_reference,
+    stablehlo=_stablehlo,
     layer=LayerRules(
         slots=(TensorSlot(name="trueValue"), TensorSlot(name="falseValue")),
         shape=broadcast_shape,

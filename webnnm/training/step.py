@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.lowering import PARAMETER_PREFIX, Lowered, lower_network
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.vertices import Network
 from webnnm.ops.operator import TensorType
@@ -95,6 +96,96 @@ class StepGraph:
         return [name for name in self.state if name not in drawn | {CURSOR, TOTALS}]
 
 
+class Source(Protocol):
+    """Where a step finds the numbers and the rows that it works on."""
+
+    def number(self, name: str) -> Operand:
+        """Return a number of the step, a float32 scalar."""
+        ...
+
+    def rows(self, name: str, type: TensorType) -> Operand:
+        """Return the rows of the batch; `type` is that of everything that is held."""
+        ...
+
+
+class _Resident:
+    """Numbers from tables, rows from data on the device, both by the place in the epoch."""
+
+    def __init__(self, b: GraphBuilder, settings: StepSettings) -> None:
+        self.cursor = b.input(CURSOR, "int32", [])
+        self._b, self._settings = b, settings
+        table = b.input(TABLE, "float32", [settings.steps, len(settings.columns)])
+        self._told = b.gather(table, self.cursor)
+        self._picked: Operand | None = None
+
+    def number(self, name: str) -> Operand:
+        place = self._settings.columns.index(name)
+        return self._b.reshape(self._b.slice(self._told, starts=[place], sizes=[1]), new_shape=[])
+
+    def rows(self, name: str, type: TensorType) -> Operand:
+        b, s = self._b, self._settings
+        if self._picked is None:
+            self._picked = b.gather(b.input(ORDER, "int32", [s.steps, s.batch]), self.cursor)
+        return b.gather(b.input(name, *type), self._picked)
+
+
+@dataclass(frozen=True)
+class ComputedStep:
+    """What a step computes: outputs, their losses, L, and the next values of all states."""
+
+    lowered: Lowered
+    losses: Losses
+    loss: Operand
+    applied: Applied
+    state: dict[str, Operand]
+
+
+def computed_step(
+    b: GraphBuilder,
+    network: Network,
+    targets: Mapping[str, TensorType],
+    settings: StepSettings,
+    source: Source,
+    unscale: Operand | None = None,
+) -> ComputedStep:
+    """Write one step: forward, losses, gradients, update, over the rows that a source gives.
+
+    `unscale` is 1/S, by which gradients are multiplied; None leaves that to the state.
+    """
+    s = settings
+    rate = source.number(RATE)
+    # Only a short batch has rows that do not count.
+    valid = source.number(COUNT) if s.short else b.constant(s.batch, "float32")
+    rows = row_mask(b, valid, s.batch) if s.short else None
+    data = {
+        vertex.block: source.rows(INPUT + vertex.block, _whole(network, vertex.block, s))
+        for vertex in network.inputs
+    }
+    lowered = lower_network(
+        network,
+        batch=s.batch,
+        sequence=s.sequence,
+        builder=b,
+        inputs=data,
+        training=True,
+        rows=rows,
+        masks={name: source.rows(MASK + name, type) for name, type in s.masks.items()},
+    )
+    given = {name: source.rows(TARGET + name, type) for name, type in targets.items()}
+    losses = losses_of(lowered, s.losses, given, rows, valid)
+    task = {name: b.input(TASK + name, "float32", []) for name in s.tasks}
+    total = _total(b, losses, s.weights, task)
+    due = source.number(DUE) if s.update.accumulate > 1 else None
+    applied = apply_update(
+        network, lowered, total, task, rate, valid, due, s.optimizer, s.update, unscale
+    )
+    state = dict(applied.state)
+    for name, value in lowered.updates.items():
+        same = applied.clean is None or not name.startswith(PARAMETER_PREFIX)
+        state[name] = value if same else b.where(applied.clean, value, b.inputs[name])
+    return ComputedStep(lowered, losses, total, applied, state)
+
+
 def training_step(
     network: Network, targets: Mapping[str, TensorType], settings: StepSettings
 ) -> StepGraph:
@@ -111,52 +202,16 @@ def training_step(
     """
     b = GraphBuilder()
     s = settings
-    cursor = b.input(CURSOR, "int32", [])
-    told = b.gather(b.input(TABLE, "float32", [s.steps, len(s.columns)]), cursor)
-    cells = {
-        name: b.reshape(b.slice(told, starts=[k], sizes=[1]), new_shape=[])
-        for k, name in enumerate(s.columns)
-    }
-    rate, valid = cells[RATE], cells.get(COUNT, b.constant(s.batch, "float32"))
-    picked = b.gather(b.input(ORDER, "int32", [s.steps, s.batch]), cursor)
-
-    def batch(name: str, type: TensorType) -> Operand:
-        return b.gather(b.input(name, *type), picked)
-
-    data = {
-        vertex.block: batch(INPUT + vertex.block, _whole(network, vertex.block, s))
-        for vertex in network.inputs
-    }
-    # Only a short batch has rows that do not count.
-    rows = row_mask(b, valid, s.batch) if s.short else None
-    lowered = lower_network(
-        network,
-        batch=s.batch,
-        sequence=s.sequence,
-        builder=b,
-        inputs=data,
-        training=True,
-        rows=rows,
-        masks={name: batch(MASK + name, type) for name, type in s.masks.items()},
-    )
-    given = {name: batch(TARGET + name, type) for name, type in targets.items()}
-    losses = losses_of(lowered, s.losses, given, rows, valid)
-    task = {name: b.input(TASK + name, "float32", []) for name in s.tasks}
-    total = _total(b, losses, s.weights, task)
-    applied = apply_update(
-        network, lowered, total, task, rate, valid, cells.get(DUE), s.optimizer, s.update
-    )
-    outputs = {CURSOR: cursor + 1, **applied.state}
-    for name, value in lowered.updates.items():
-        same = applied.clean is None or not name.startswith(PARAMETER_PREFIX)
-        outputs[name] = value if same else b.where(applied.clean, value, b.inputs[name])
-    mine = b.equal(cells[EPOCH], _numbers(b, s.epochs)) if s.epochs > 1 else None
-    told_loss = total if s.tell else None
-    names, outputs[TOTALS] = _totals(b, losses, told_loss, applied, s.epochs, mine)
+    resident = _Resident(b, s)
+    step = computed_step(b, network, targets, settings, resident)
+    outputs = {CURSOR: resident.cursor + 1, **step.state}
+    mine = b.equal(resident.number(EPOCH), _numbers(b, s.epochs)) if s.epochs > 1 else None
+    told = step.loss if s.tell else None
+    names, outputs[TOTALS] = _totals(b, step.losses, told, step.applied, s.epochs, mine)
     state_names = list(outputs)
     seen: list[Watch] = []
     if s.watch:
-        seen = watched(lowered, losses, applied.gradients)
+        seen = watched(step.lowered, step.losses, step.applied.gradients)
         outputs[WATCH] = b.concat([b.reshape(w.value, new_shape=[1]) for w in seen], 0)
     graph = b.build(outputs)
     state = {name: graph.inputs[name].type for name in state_names}
@@ -165,7 +220,7 @@ def training_step(
         {name: o.type for name, o in graph.inputs.items() if name not in state},
         state,
         {SCALE: s.update.scale} if SCALE in state else {},
-        lowered.generators,
+        step.lowered.generators,
         names,
         tuple(w.name for w in seen),
     )

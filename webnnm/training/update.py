@@ -75,11 +75,13 @@ def apply_update(
     due: Operand | None,
     optimizer: Optimizer,
     settings: UpdateSettings,
+    unscale: Operand | None = None,
 ) -> Applied:
     """Return the new parameters and states of every parameter that learns.
 
     `loss` is L, `task` the uncertainty weights among its operands, `rate` the learning rate of the
-    step, `valid` the rows of the batch, `due` 1 in steps that end an accumulation (None: all).
+    step, `valid` the rows of the batch, `due` 1 in steps that end an accumulation (None: all),
+    `unscale` what gradients are multiplied by first (None: 1/S of the state, where it is scaled).
     Each gradient is unscaled, regularised, clipped, and handed to the optimizer, in this order.
     """
     b, s = lowered.builder, settings
@@ -97,7 +99,8 @@ def apply_update(
     for name, g in zip(targets, found, strict=True):
         if g is None:
             raise _unreached(network, name)
-        gradients[name] = g * b.reciprocal(scaling[SCALE]) if scaling else g
+        factor = b.reciprocal(scaling[SCALE]) if scaling and unscale is None else unscale
+        gradients[name] = g if factor is None else g * factor
     state: dict[str, Operand] = {}
     if due is not None:
         gradients = _accumulated(gradients, valid, due, state)

@@ -1,0 +1,95 @@
+"""Networks that are exported in tests, and the golden texts of some: run it to write them anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from webnnm.formats.stablehlo.networks import inference_text, loss_text, train_text
+from webnnm.graph.elaborate import elaborate
+from webnnm.graph.vertices import Network
+from webnnm.notation import parse
+from webnnm.objectives import objectives
+from webnnm.preparation import loss_weights, update_settings
+from webnnm.training.forward import OutputLoss
+from webnnm.training.hyperparameters import resolve
+from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.step import StepSettings
+
+FOLDER = Path(__file__).resolve().parent.parent / "golden"
+
+IRIS = """
+iris:name iris;
+iris:input shape=[4];
+iris:output shape=[3];
+iris:layers matmul(w, shape=[8]), add(b), relu(), matmul(w), add(b), softmax();
+"""
+CNN = """
+digits:name digits;
+digits:input shape={channels:1, height:8, width:8};
+digits:output shape=[4];
+digits:layers conv2d(f, filters=4, kernel=3, padding=same), batchNorm(scale=g, bias=h), relu(),
+  maxPool2d(windowDimensions=2, strides=2), averagePool2d(windowDimensions=2, strides=2),
+  flatten(), dropout(0.25), matmul(w), add(b), softmax();
+"""
+TRANSFORMER = """
+words:name block;
+words:input shape=[8] sequence=words;
+words:output shape=[8] sequence=words;
+words:layers layerNormalization(scale=s, bias=h),
+  attend(q, k, v, o, heads=2, causal=true), residual(to=input), gelu();
+"""
+
+
+def network(source: str) -> Network:
+    """Return the network of a text."""
+    return elaborate(parse(source))
+
+
+def losses(found: Network, sequence: Mapping[str, int]) -> dict[str, OutputLoss]:
+    """Return the losses of a network without data, as its outputs suggest them."""
+    chosen = objectives(found, sequence, None)
+    return {name: objective.loss() for name, objective in chosen.items()}
+
+
+def step_settings(found: Network, chosen: Mapping[str, OutputLoss], **given: Any) -> StepSettings:
+    """Return the settings of a step with these hyperparameters, all that is automatic off."""
+    off = {"regularization": "off", "gradient_scaling": "off", "gradient_clipping": "off"}
+    settings = resolve({"loss_weights": "off", **off, **given})
+    return StepSettings(
+        batch=0,
+        rows=0,
+        steps=1,
+        sequence={},
+        losses=chosen,
+        optimizer=OPTIMIZERS[settings["optimizer"]],
+        weights=loss_weights(settings),
+        update=update_settings(found, settings),
+    )
+
+
+def trained(source: str, batch: int | None, **given: Any) -> str:
+    """Return the module of a step of a network without sequences."""
+    found = network(source)
+    return train_text(found, step_settings(found, losses(found, {}), **given), batch)
+
+
+GOLDEN: Mapping[str, Callable[[], str]] = {
+    "iris_inference": lambda: inference_text(network(IRIS), 5),
+    "iris_loss": lambda: loss_text(network(IRIS), losses(network(IRIS), {})),
+    "iris_train": lambda: trained(IRIS, 5, gradient_scaling="on", gradient_clipping="global"),
+    "digits_inference": lambda: inference_text(network(CNN)),
+    "block_inference": lambda: inference_text(network(TRANSFORMER)),
+}
+"""Golden texts by name; those without numbers for their sizes have open ones."""
+
+
+def golden_file(name: str) -> Path:
+    """Return where a golden text is kept."""
+    return FOLDER / f"{name}.mlir"
+
+
+if __name__ == "__main__":
+    for name, write in GOLDEN.items():
+        golden_file(name).write_text(write())

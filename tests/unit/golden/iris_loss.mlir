@@ -1,0 +1,63 @@
+module @iris {
+  func.func public @main(%arg0: tensor<?x4xf32> {webnnm.name = "iris"}, %arg1: tensor<?x3xf32> {webnnm.name = "target/iris"}, %arg2: tensor<f32> {webnnm.name = "valid_count"}, %arg3: tensor<4x8xf32> {webnnm.name = "w1"}, %arg4: tensor<8xf32> {webnnm.name = "b1"}, %arg5: tensor<8x3xf32> {webnnm.name = "w2"}, %arg6: tensor<3xf32> {webnnm.name = "b2"}) -> (tensor<f32> {webnnm.name = "loss/iris"}) {
+    %0 = "stablehlo.dot_general"(%arg0, %arg3) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<?x4xf32>, tensor<4x8xf32>) -> tensor<?x8xf32>
+    %1 = "stablehlo.get_dimension_size"(%arg0) <{dimension = 0 : i64}> : (tensor<?x4xf32>) -> tensor<i32>
+    %2 = "stablehlo.reshape"(%1) : (tensor<i32>) -> tensor<1xi32>
+    %3 = "stablehlo.constant"() <{value = dense<8> : tensor<1xi32>}> : () -> tensor<1xi32>
+    %4 = "stablehlo.concatenate"(%2, %3) <{dimension = 0 : i64}> : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %5 = "stablehlo.dynamic_broadcast_in_dim"(%arg4, %4) <{broadcast_dimensions = array<i64: 1>}> : (tensor<8xf32>, tensor<2xi32>) -> tensor<?x8xf32>
+    %6 = "stablehlo.add"(%0, %5) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+    %7 = "stablehlo.constant"() <{value = dense<0.000000e+00> : tensor<f32>}> : () -> tensor<f32>
+    %8 = "stablehlo.dynamic_broadcast_in_dim"(%7, %4) <{broadcast_dimensions = array<i64>}> : (tensor<f32>, tensor<2xi32>) -> tensor<?x8xf32>
+    %9 = "stablehlo.maximum"(%6, %8) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+    %10 = "stablehlo.dot_general"(%9, %arg5) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<?x8xf32>, tensor<8x3xf32>) -> tensor<?x3xf32>
+    %11 = "stablehlo.constant"() <{value = dense<3> : tensor<1xi32>}> : () -> tensor<1xi32>
+    %12 = "stablehlo.concatenate"(%2, %11) <{dimension = 0 : i64}> : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %13 = "stablehlo.dynamic_broadcast_in_dim"(%arg6, %12) <{broadcast_dimensions = array<i64: 1>}> : (tensor<3xf32>, tensor<2xi32>) -> tensor<?x3xf32>
+    %14 = "stablehlo.add"(%10, %13) : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+    %15 = "stablehlo.dynamic_iota"(%2) <{iota_dimension = 0 : i64}> : (tensor<1xi32>) -> tensor<?xi32>
+    %16 = "stablehlo.convert"(%15) : (tensor<?xi32>) -> tensor<?xf32>
+    %17 = "stablehlo.dynamic_broadcast_in_dim"(%arg2, %2) <{broadcast_dimensions = array<i64>}> : (tensor<f32>, tensor<1xi32>) -> tensor<?xf32>
+    %18 = "stablehlo.compare"(%16, %17) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xi1>
+    %19 = "stablehlo.convert"(%18) : (tensor<?xi1>) -> tensor<?xf32>
+    %20 = "stablehlo.constant"() <{value = dense<0xFF800000> : tensor<f32>}> : () -> tensor<f32>
+    %22 = "stablehlo.reduce"(%14, %20) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%in0: tensor<f32>, %in1: tensor<f32>):
+      %21 = "stablehlo.maximum"(%in0, %in1) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%21) : (tensor<f32>) -> ()
+    }) : (tensor<?x3xf32>, tensor<f32>) -> tensor<?xf32>
+    %23 = "stablehlo.constant"() <{value = dense<1> : tensor<1xi32>}> : () -> tensor<1xi32>
+    %24 = "stablehlo.concatenate"(%2, %23) <{dimension = 0 : i64}> : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %25 = "stablehlo.dynamic_reshape"(%22, %24) : (tensor<?xf32>, tensor<2xi32>) -> tensor<?x1xf32>
+    %26 = "stablehlo.dynamic_broadcast_in_dim"(%25, %12) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<?x1xf32>, tensor<2xi32>) -> tensor<?x3xf32>
+    %27 = "stablehlo.subtract"(%14, %26) : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+    %28 = "stablehlo.exponential"(%27) : (tensor<?x3xf32>) -> tensor<?x3xf32>
+    %30 = "stablehlo.reduce"(%28, %7) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%in2: tensor<f32>, %in3: tensor<f32>):
+      %29 = "stablehlo.add"(%in2, %in3) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%29) : (tensor<f32>) -> ()
+    }) : (tensor<?x3xf32>, tensor<f32>) -> tensor<?xf32>
+    %31 = "stablehlo.dynamic_reshape"(%30, %24) : (tensor<?xf32>, tensor<2xi32>) -> tensor<?x1xf32>
+    %32 = "stablehlo.log"(%31) : (tensor<?x1xf32>) -> tensor<?x1xf32>
+    %33 = "stablehlo.dynamic_broadcast_in_dim"(%32, %12) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<?x1xf32>, tensor<2xi32>) -> tensor<?x3xf32>
+    %34 = "stablehlo.subtract"(%27, %33) : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+    %35 = "stablehlo.multiply"(%arg1, %34) : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+    %36 = "stablehlo.negate"(%35) : (tensor<?x3xf32>) -> tensor<?x3xf32>
+    %38 = "stablehlo.reduce"(%36, %7) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%in4: tensor<f32>, %in5: tensor<f32>):
+      %37 = "stablehlo.add"(%in4, %in5) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%37) : (tensor<f32>) -> ()
+    }) : (tensor<?x3xf32>, tensor<f32>) -> tensor<?xf32>
+    %39 = "stablehlo.multiply"(%38, %19) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    %41 = "stablehlo.reduce"(%39, %7) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%in6: tensor<f32>, %in7: tensor<f32>):
+      %40 = "stablehlo.add"(%in6, %in7) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%40) : (tensor<f32>) -> ()
+    }) : (tensor<?xf32>, tensor<f32>) -> tensor<f32>
+    %42 = "stablehlo.constant"() <{value = dense<1.000000e+00> : tensor<f32>}> : () -> tensor<f32>
+    %43 = "stablehlo.multiply"(%arg2, %42) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %44 = "stablehlo.maximum"(%43, %42) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %45 = "stablehlo.divide"(%41, %44) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    return %45 : tensor<f32>
+  }
+}

@@ -1,0 +1,128 @@
+"""Element by element: functions, comparisons, choices, with broadcasting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from webnnm.dtypes import integer_range, is_float
+from webnnm.formats.stablehlo.emitter import Value
+from webnnm.formats.stablehlo.error_function import error_function
+from webnnm.formats.stablehlo.runtime import Runtime
+from webnnm.formats.stablehlo.sizes import Dim, Dims
+from webnnm.formats.stablehlo.text import Element
+from webnnm.ops.operator import OperatorError
+
+NAMES = {
+    **{name: name for name in ("abs", "add", "ceil", "cosine", "divide", "floor", "log")},
+    **{name: name for name in ("logistic", "maximum", "minimum", "multiply", "negate")},
+    **{name: name for name in ("power", "remainder", "sign", "sine", "sqrt", "subtract")},
+    **{name: name for name in ("tan", "tanh", "exponential", "round_nearest_even", "is_finite")},
+    **{name: name for name in ("exponential_minus_one", "log_plus_one")},
+    **{f"bitwise_{name}": name for name in ("and", "or", "xor", "not")},
+}
+"""Methods that are operations of the dialect on operands of one type."""
+
+Given = Value | float | Dim
+
+
+def common_shape(*shapes: Dims) -> Dims:
+    """Return the shape to which all broadcast, aligned at their ends.
+
+    >>> common_shape((2, 1), (3,), ())
+    (2, 3)
+    """
+    rank = max(map(len, shapes))
+    found: list[Dim] = []
+    for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):
+        different = {size for size in sizes if size != 1}
+        if len(different) > 1:
+            listed = " and ".join(str(shape) for shape in shapes)
+            raise OperatorError("NNM902", f"{listed} broadcast for some sizes alone")
+        found.append(different.pop() if different else 1)
+    return tuple(found)
+
+
+@dataclass
+class Elementwise(Runtime):
+    """An emitter of operations on elements; numbers take the type of the tensors beside them."""
+
+    chlo: bool = True
+
+    def __getattr__(self, name: str) -> Callable[..., Value]:
+        if name not in NAMES:
+            raise AttributeError(f'the dialect has no method "{name}"')
+
+        def apply(*given: Given) -> Value:
+            operands = self.together(*given)
+            dtype: Element = "bool" if name == "is_finite" else operands[0].dtype
+            return self.one(f"stablehlo.{NAMES[name]}", operands, dtype, operands[0].shape)
+
+        return apply
+
+    def together(self, *given: Given) -> list[Value]:
+        """Return tensors and numbers as tensors of their common shape, numbers in their type."""
+        dtype: Element = next(value.dtype for value in given if isinstance(value, Value))
+        shape = common_shape(*(value.shape for value in given if isinstance(value, Value)))
+        return [
+            self.stretched(value, shape)
+            if isinstance(value, Value)
+            else self.constant(value, dtype, shape)
+            for value in given
+        ]
+
+    def truth(self, x: Value) -> Value:
+        """Return whether elements differ from 0; what a comparison gave is taken as it was."""
+        x = self.truths.get(x, x)
+        return x if x.dtype == "bool" else self.compare("NE", x, 0)
+
+    def compare(self, direction: str, x: Given, y: Given) -> Value:
+        """Compare elements: EQ, NE, GE, GT, LE, LT."""
+        operands = self.together(x, y)
+        way = f"#stablehlo<comparison_direction {direction}>"
+        name, shape = "stablehlo.compare", operands[0].shape
+        return self.one(name, operands, "bool", shape, comparison_direction=way)
+
+    def select(self, condition: Value, x: Given, y: Given) -> Value:
+        """Return the first value where the condition is not 0, else the second."""
+        chosen = self.together(x, y)
+        truth = self.truth(condition)
+        shape = common_shape(truth.shape, chosen[0].shape)
+        operands = [self.stretched(value, shape) for value in (truth, *chosen)]
+        return self.one("stablehlo.select", operands, chosen[0].dtype, shape)
+
+    def clamp(self, low: float, x: Value, high: float) -> Value:
+        """Return values within two bounds."""
+        bounds = [self.constant(bound, x.dtype) for bound in (low, high)]
+        return self.one("stablehlo.clamp", [bounds[0], x, bounds[1]], x.dtype, x.shape)
+
+    def erf(self, x: Value) -> Value:
+        """Return the Gauss error function."""
+        if self.chlo:
+            return self.one("chlo.erf", [x], x.dtype, x.shape)
+        return error_function(self, x)
+
+    def wide(self, x: Value) -> Value:
+        """Return halves as float32, for sums that leave their range; all else as it is."""
+        return self.convert(x, "float32") if x.dtype == "float16" else x
+
+    def lowest(self, dtype: Element) -> float:
+        """Return what no number of a type is less than."""
+        if dtype == "bool":
+            return 0
+        return -math.inf if is_float(dtype) else integer_range(dtype)[0]
+
+    def highest(self, dtype: Element) -> float:
+        """Return what no number of a type is greater than."""
+        if dtype == "bool":
+            return 1
+        return math.inf if is_float(dtype) else integer_range(dtype)[1]
+
+    def inside(self, indices: Value, n: Dim) -> Value:
+        """Return indices as int32, negative ones counted from the end, all within 0 … n − 1."""
+        if indices.dtype != "uint32":
+            wrapped = self.add(indices, n)
+            indices = self.select(self.compare("LT", indices, 0), wrapped, indices)
+            indices = self.maximum(indices, 0)
+        return self.convert(self.minimum(indices, n - 1), "int32")

@@ -1,0 +1,112 @@
+"""Operations and values of a module, collected in order, each said once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from webnnm.formats.stablehlo.sizes import Dims
+from webnnm.formats.stablehlo.text import Element, tensor_type
+
+Type = tuple[Element, Dims]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Value:
+    """A result of an operation, or an argument; it is itself alone."""
+
+    dtype: Element
+    shape: Dims
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        return tensor_type(self.dtype, self.shape)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Region:
+    """What an operation does with parts of its operands: arguments, operations, results."""
+
+    arguments: tuple[Value, ...]
+    operations: list[Operation]
+    results: tuple[Value, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Operation:
+    """An operation of StableHLO or CHLO; `attributes` are written by name as they stand."""
+
+    name: str
+    operands: tuple[Value, ...]
+    attributes: str
+    regions: tuple[Region, ...]
+    results: tuple[Value, ...]
+
+
+@dataclass
+class Emitter:
+    """Collects operations; what was said before is not said again."""
+
+    operations: list[Operation] = field(default_factory=list[Operation])
+    _known: dict[Any, tuple[Value, ...]] = field(default_factory=dict[Any, Any])
+
+    def emit(
+        self,
+        name: str,
+        operands: Sequence[Value],
+        types: Sequence[Type],
+        *regions: Region,
+        **attributes: str,
+    ) -> tuple[Value, ...]:
+        """Add an operation with results of these types, or find the one that says the same."""
+        written = ", ".join(f"{key} = {value}" for key, value in sorted(attributes.items()))
+        key = (name, tuple(map(id, operands)), tuple(types), written)
+        if not regions and key in self._known:
+            return self._known[key]
+        results = tuple(Value(*type) for type in types)
+        self.operations.append(Operation(name, tuple(operands), written, regions, results))
+        if not regions:
+            self._known[key] = results
+        return results
+
+    def one(
+        self,
+        name: str,
+        operands: Sequence[Value],
+        dtype: Element,
+        shape: Dims,
+        *regions: Region,
+        **attributes: str,
+    ) -> Value:
+        """Add an operation with one result."""
+        return self.emit(name, operands, [(dtype, shape)], *regions, **attributes)[0]
+
+    def region(self, types: Sequence[Type], body: Callable[..., Sequence[Value]]) -> Region:
+        """Return a region with arguments of these types; `body` gets them, and gives its results.
+
+        Regions see nothing of what stands outside them.
+        """
+        outer = self.operations, self._known
+        self.operations, self._known = [], {}
+        try:
+            arguments = tuple(Value(*type) for type in types)
+            results = tuple(body(*arguments))
+            return Region(arguments, self.operations, results)
+        finally:
+            self.operations, self._known = outer
+
+
+def needed(operations: Sequence[Operation], results: Sequence[Value]) -> list[Operation]:
+    """Return the operations that the results depend on, in their order."""
+    used = set(map(id, results))
+    kept: list[Operation] = []
+    for operation in reversed(operations):
+        if any(id(result) in used for result in operation.results):
+            used.update(map(id, operation.operands))
+            kept.append(operation)
+    return kept[::-1]

@@ -1,0 +1,184 @@
+"""From graphs to a module: every node by the lowering that its operator declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from webnnm.arrays import HostArray
+from webnnm.dtypes import DataType, is_float
+from webnnm.errors import ModelError
+from webnnm.formats.stablehlo.dialect import Dialect
+from webnnm.formats.stablehlo.emitter import Value
+from webnnm.formats.stablehlo.runtime import inexpressible
+from webnnm.formats.stablehlo.sizes import Dims, Size, size_of
+from webnnm.formats.stablehlo.text import tensor_type
+from webnnm.formats.stablehlo.twins import Twins, outputs_of, placed, simplified, walked, zipped
+from webnnm.formats.stablehlo.writer import Main, module_text
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Operand, OperatorNode
+from webnnm.ops.operator import OperatorError, decomposed
+from webnnm.shapes import count
+
+
+def graph_text(
+    graphs: Sequence[Graph],
+    name: str = "graph",
+    *,
+    names: Mapping[str, str] | None = None,
+    constants: Mapping[str, HostArray] | None = None,
+    chlo: bool = True,
+    loops: bool = False,
+    source: str = "",
+) -> str:
+    """Return the module of a graph.
+
+    Several `graphs` are those of one text for different sizes: what differs between them is left
+    open. Every input is an argument, every output a result, under its name or the one that `names`
+    gives it. Inputs of which `constants` has values become constants. With `loops` what runs over
+    steps is a loop. `source` is the text that the places of nodes refer to.
+
+    >>> from webnnm import GraphBuilder
+    >>> b = GraphBuilder()
+    >>> x = b.input("x", "float32", [2])
+    >>> print(graph_text([b.build({"y": b.relu(x)})]).splitlines()[3].strip())
+    %1 = "stablehlo.maximum"(%arg0, %0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+
+    Raises `ModelError` NNM901 for an operator without mapping, NNM902 for a graph that needs a
+    size when it is written.
+    """
+    graphs = [simplified(graph, loops=loops) for graph in graphs]
+    called, fixed = names or {}, constants or {}
+    h = Dialect(chlo=chlo, written=_inlined)
+    arguments: dict[str, Value] = {}
+    for input in graphs[0].inputs:
+        types = [graph.inputs[input].type for graph in graphs]
+        shape: Dims = zipped([type.shape for type in types])
+        if input in fixed:
+            arguments[input] = h.array(fixed[input])
+        else:
+            arguments[input] = Value(types[0].dtype, shape)
+            h.learn(arguments[input])
+    found = lower(h, graphs, arguments, source)
+    given = [(called.get(n, n), value) for n, value in arguments.items() if n not in fixed]
+    results = [(called.get(name, name), value) for name, value in found.items()]
+    return module_text(name, Main(given, results, h.operations))
+
+
+def lower(
+    h: Dialect, graphs: Sequence[Graph], arguments: Mapping[str, Value], source: str
+) -> dict[str, Value]:
+    """Write the nodes of graphs; return the outputs by name."""
+    values: dict[tuple[int, ...], tuple[Value, ...]] = {}
+    for twins in walked(graphs, source):
+        node = twins.nodes[0]
+        if isinstance(node, InputNode):
+            values[twins.key] = (arguments[node.name],)
+            continue
+        try:
+            if isinstance(node, ConstantNode):
+                values[twins.key] = (_constant(h, twins),)
+            else:
+                operands = [o and values[o[0].key][o[1]] for o in twins.operands()]
+                values[twins.key] = _applied(h, twins, operands)
+        except OperatorError as error:
+            raise placed(error, node, source) from error
+        for value in values[twins.key]:
+            h.learn(value)
+    return {
+        name: values[tuple(o.number for o in outputs)][outputs[0].index]
+        for name, outputs in outputs_of(graphs).items()
+    }
+
+
+def _inlined(h: Dialect, build: Callable[..., Any], values: Sequence[Value | None]) -> list[Value]:
+    """Write what a function builds of operands, in as many trials as their open sizes have."""
+    sizes = [size for value in values if value is not None for size in value.shape]
+    trials = max((len(size.values) for size in sizes if isinstance(size, Size)), default=1)
+    graphs: list[Graph] = []
+    for trial in range(trials):
+        b = GraphBuilder()
+        operands = [
+            value
+            and b.input(
+                str(number),
+                cast(DataType, value.dtype),
+                [size.values[trial] if isinstance(size, Size) else size for size in value.shape],
+            )
+            for number, value in enumerate(values)
+        ]
+        made = build(b, *operands)
+        results: tuple[Operand, ...] = made if isinstance(made, tuple) else (made,)  # pyright: ignore
+        graphs.append(simplified(b.build({str(k): y for k, y in enumerate(results)})))
+    given = {str(number): value for number, value in enumerate(values) if value is not None}
+    return list(lower(h, graphs, given, "").values())
+
+
+def _applied(h: Dialect, twins: Twins, operands: Sequence[Value | None]) -> tuple[Value, ...]:
+    """Write one operator with its own lowering."""
+    node = twins.nodes[0]
+    assert isinstance(node, OperatorNode)
+    operator, types = node.operator, twins.types
+    lowering = operator.stablehlo
+    if lowering is None or lowering is decomposed:
+        hint = "give its declaration stablehlo=, or a decomposition"
+        raise OperatorError("NNM901", f'"{operator.name}" has no mapping to StableHLO', hint)
+    h.shape = types[0][1]
+    made = lowering(h, *operands, **twins.options())
+    results: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)  # pyright: ignore
+    converted: list[Value] = []
+    for result, (dtype, shape) in zip(results, types, strict=True):
+        # What comparisons give is a number where it can be seen.
+        value = h.convert(result, dtype) if result.dtype == "bool" else result
+        if (value.dtype, value.shape) != (dtype, shape):
+            wanted = tensor_type(dtype, shape)
+            message = f'the lowering of "{operator.name}" gives {value}, its type is {wanted}'
+            raise ModelError("NNM901", message, hint="its stablehlo= and infer= have to agree")
+        converted.append(value)
+    return tuple(converted)
+
+
+def _constant(h: Dialect, twins: Twins) -> Value:
+    """Write a constant: numbers, or what follows from an open size."""
+    arrays = [node.array for node in twins.nodes if isinstance(node, ConstantNode)]
+    first = arrays[0]
+    if all(a.shape == first.shape and a.data == first.data for a in arrays):
+        return h.array(first)
+    shape: Dims = zipped([array.shape for array in arrays])
+    flat: list[list[Any]] = [list(array.values()) for array in arrays]
+    if all(len(set(values)) == 1 for values in flat):
+        return h.constant(_number([values[0] for values in flat]), first.dtype, shape)
+    open_axes = [axis for axis, size in enumerate(shape) if isinstance(size, Size)]
+    for axis in open_axes:
+        steps = {_progression(array, axis, list(array.values())) for array in arrays}
+        step = steps.pop()
+        if not steps and step is not None:
+            start, difference = step
+            places = h.iota(shape, axis, "int32")
+            found = h.convert(places, first.dtype)
+            scaled = found if difference == 1 else h.multiply(found, difference)
+            return h.add(scaled, start) if start else scaled
+    raise inexpressible(
+        f"it has a table {tensor_type(first.dtype, shape)} of numbers for each size"
+    )
+
+
+def _number(values: Sequence[float]) -> Any:
+    """Return a number that differs between the graphs as an open size."""
+    if all(value == values[0] for value in values):
+        return values[0]
+    if all(value == int(value) for value in values):
+        return size_of(map(int, values))
+    raise inexpressible(
+        f"it has the number {values[0]:g} for one size and {values[1]:g} for another"
+    )
+
+
+def _progression(array: HostArray, axis: int, values: Sequence[Any]) -> tuple[float, float] | None:
+    """Return first element and difference of numbers that grow evenly along an axis alone."""
+    behind, size = count(array.shape[axis + 1 :]), array.shape[axis]
+    start, difference = values[0], values[behind] - values[0]
+    if is_float(array.dtype) and not all(map(float.is_integer, (start, difference))):
+        return None
+    even = all(v == start + difference * (k // behind % size) for k, v in enumerate(values))
+    return (start, difference) if even else None

@@ -1,0 +1,169 @@
+"""Sizes while a module runs: read off tensors, computed, put together into shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
+
+from webnnm.arrays import HostArray
+from webnnm.dtypes import DataType
+from webnnm.formats.stablehlo.emitter import Emitter, Region, Type, Value
+from webnnm.formats.stablehlo.sizes import Dim, Dims, Size, affine
+from webnnm.formats.stablehlo.text import Element, dense, integer, integers, number, tensor_type
+from webnnm.ops.operator import OperatorError
+
+CODE = "NNM902"
+HINT = "export with numbers for batch and sequence"
+
+
+def inexpressible(message: str) -> OperatorError:
+    """Return the error of a size that must be known when the module is written."""
+    return OperatorError(CODE, message, HINT)
+
+
+def static(value: Dim, what: str) -> int:
+    """Return a size that has to be a number. Raises `OperatorError` NNM902 if it is none.
+
+    >>> static(3, "the padding")
+    3
+    """
+    if isinstance(value, Size):
+        raise inexpressible(f"{what} depends on a size that is left open")
+    return value
+
+
+def is_static(dims: Sequence[Dim]) -> bool:
+    """Tell whether every size is a number."""
+    return all(isinstance(size, int) for size in dims)
+
+
+@dataclass
+class Runtime(Emitter):
+    """An emitter of constants, and of the sizes that a module learns when it runs.
+
+    `symbols` are the open sizes, each with a tensor and an axis where it can be read; `truths` the
+    results of comparisons that were converted to numbers, by what they were converted to.
+    """
+
+    symbols: dict[Size, tuple[Value, int]] = field(default_factory=dict[Size, tuple[Value, int]])
+    truths: dict[Value, Value] = field(default_factory=dict[Value, Value])
+
+    def constant(self, value: float | Dim, dtype: Element, shape: Dims = ()) -> Value:
+        """Return a number, repeated to a shape; an open size is computed."""
+        if isinstance(value, Size):
+            return self.stretched(self.convert(self.size(value), dtype), shape)
+        if not is_static(shape):
+            return self.stretched(self.constant(value, dtype), shape)
+        written = f"dense<{number(value, dtype)}> : {tensor_type(dtype, shape)}"
+        return self.one("stablehlo.constant", [], dtype, shape, value=written)
+
+    def array(self, array: HostArray) -> Value:
+        """Return a constant tensor."""
+        written = f"{dense(array)} : {tensor_type(array.dtype, array.shape)}"
+        return self.one("stablehlo.constant", [], array.dtype, array.shape, value=written)
+
+    def numbers(self, values: Sequence[float], dtype: DataType) -> Value:
+        """Return several numbers as a vector."""
+        return self.array(HostArray.of(list(values), dtype, (len(values),)))
+
+    def convert(self, x: Value, dtype: Element) -> Value:
+        """Return a tensor in another data type."""
+        if x.dtype == dtype:
+            return x
+        truth = self.truths.get(x, x)
+        found = self.one("stablehlo.convert", [truth], dtype, x.shape)
+        if truth.dtype == "bool":
+            self.truths[found] = truth
+        return found
+
+    def region(self, types: Sequence[Type], body: Callable[..., Sequence[Value]]) -> Region:
+        """Return a region, in which open sizes are read off its arguments."""
+        outer = self.symbols, self.truths
+        self.symbols, self.truths = {}, {}
+
+        def learned(*arguments: Value) -> Sequence[Value]:
+            for argument in arguments:
+                self.learn(argument)
+            return body(*arguments)
+
+        try:
+            return super().region(types, learned)
+        finally:
+            self.symbols, self.truths = outer
+
+    def learn(self, value: Value) -> None:
+        """Note where sizes can be read that do not follow from known ones."""
+        for axis, size in enumerate(value.shape):
+            if isinstance(size, Size) and self._from_known(size) is None:
+                self.symbols[size] = (value, axis)
+
+    def size(self, size: Dim) -> Value:
+        """Return a size as an int32 scalar: a multiple of a known one, or of two, plus a number.
+
+        Raises `OperatorError` NNM902 where it is none.
+        """
+        if isinstance(size, int):
+            return self.constant(size, "int32")
+        found = self._from_known(size)
+        if found is None:
+            raise inexpressible("a size is no multiple of an open size plus a number")
+        factors, a, c = found
+        total = self._read(factors[0])
+        for factor in factors[1:]:
+            total = self._calculated("multiply", total, self._read(factor))
+        if a != 1:
+            total = self._calculated("multiply", total, self.constant(a, "int32"))
+        return self._calculated("add", total, self.constant(c, "int32")) if c else total
+
+    def sizes(self, dims: Sequence[Dim]) -> Value:
+        """Return several sizes as an int32 vector."""
+        fixed = [size for size in dims if isinstance(size, int)]
+        if len(fixed) == len(dims):
+            return self.numbers(fixed, "int32")
+        parts = [
+            self.numbers([size], "int32")
+            if isinstance(size, int)
+            else self.one("stablehlo.reshape", [self.size(size)], "int32", (1,))
+            for size in dims
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return self.one(
+            "stablehlo.concatenate", parts, "int32", (len(parts),), dimension=integer(0)
+        )
+
+    def stretched(self, x: Value, shape: Dims, axes: Sequence[int] | None = None) -> Value:
+        """Return a tensor repeated to a shape; `axes` are where its dimensions go, else the last.
+
+        An operand that has the shape comes back as it is.
+        """
+        if x.shape == shape:
+            return x
+        places = range(len(shape) - x.rank, len(shape)) if axes is None else axes
+        where = {"broadcast_dimensions": integers(places)}
+        if is_static(shape):
+            return self.one("stablehlo.broadcast_in_dim", [x], x.dtype, shape, **where)
+        operands = [x, self.sizes(shape)]
+        return self.one("stablehlo.dynamic_broadcast_in_dim", operands, x.dtype, shape, **where)
+
+    def _from_known(self, size: Size) -> tuple[tuple[Size, ...], int, int] | None:
+        """Return known sizes, whose product times a plus c is a size: (sizes, a, c)."""
+        for count in (1, 2):
+            for factors in combinations_with_replacement(self.symbols, count):
+                product: Dim = 1
+                for factor in factors:
+                    product = factor * product
+                assert isinstance(product, Size)
+                found = affine(size, product)
+                if found is not None:
+                    return factors, *found
+        return None
+
+    def _read(self, symbol: Size) -> Value:
+        value, axis = self.symbols[symbol]
+        name = "stablehlo.get_dimension_size"
+        return self.one(name, [value], "int32", (), dimension=integer(axis))
+
+    def _calculated(self, name: str, x: Value, y: Value) -> Value:
+        return self.one(f"stablehlo.{name}", [x, y], "int32", ())

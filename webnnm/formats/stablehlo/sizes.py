@@ -1,0 +1,82 @@
+"""Sizes that are known when a module runs: one number for each of several trial graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from operator import add, mul, sub
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A size that differs between trial graphs: what it is in each of them.
+
+    >>> batch = Size((23, 28, 35))
+    >>> batch * 4 - batch * 3 == batch, batch - batch, str(batch)
+    (True, 0, '?')
+    """
+
+    values: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return "?"
+
+    def __add__(self, other: Dim) -> Dim:
+        return self._with(other, add)
+
+    def __radd__(self, other: int) -> Dim:
+        return self._with(other, add)
+
+    def __sub__(self, other: Dim) -> Dim:
+        return self._with(other, sub)
+
+    def __rsub__(self, other: int) -> Dim:
+        return -self + other
+
+    def __neg__(self) -> Dim:
+        return size_of(-own for own in self.values)
+
+    def __mul__(self, other: Dim) -> Dim:
+        return self._with(other, mul)
+
+    def __rmul__(self, other: int) -> Dim:
+        return self._with(other, mul)
+
+    def __floordiv__(self, other: Dim) -> Dim:
+        return self._with(other, lambda a, b: a // b)
+
+    def __rfloordiv__(self, other: int) -> Dim:
+        return size_of(other // own for own in self.values)
+
+    def _with(self, other: Dim, rule: Callable[[int, int], int]) -> Dim:
+        others = other.values if isinstance(other, Size) else (other,) * len(self.values)
+        return size_of(map(rule, self.values, others))
+
+
+Dim = int | Size
+Dims = tuple[Dim, ...]
+
+
+def size_of(values: Iterable[int]) -> Dim:
+    """Return what a size is: a number if it is the same in every trial, else a `Size`.
+
+    >>> size_of([4, 4, 4])
+    4
+    """
+    found = tuple(values)
+    return found[0] if len(set(found)) == 1 else Size(found)
+
+
+def affine(size: Size, of: Size) -> tuple[int, int] | None:
+    """Return integers a and c with size = a·of + c in every trial, None if there are none.
+
+    >>> affine(Size((7, 9, 15)), Size((3, 4, 7))), affine(Size((1, 2, 3)), Size((3, 4, 7)))
+    ((2, 1), None)
+    """
+    rise, run = size.values[1] - size.values[0], of.values[1] - of.values[0]
+    if not run or rise % run:
+        return None
+    a = rise // run
+    c = size.values[0] - a * of.values[0]
+    matches = all(a * x + c == y for x, y in zip(of.values, size.values, strict=True))
+    return (a, c) if a and matches else None

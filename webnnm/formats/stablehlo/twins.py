@@ -1,0 +1,157 @@
+"""Graphs of the same text for several sizes, walked in step: what differs is an open size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.errors import ModelError, Span
+from webnnm.formats.stablehlo.runtime import CODE, HINT, inexpressible
+from webnnm.formats.stablehlo.sizes import size_of
+from webnnm.graph.node import Graph, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, rewrite
+from webnnm.graph.rewrite import decomposed as by_other_operators
+from webnnm.ops.operator import Looped, decomposed
+
+Key = tuple[int, ...]
+"""The numbers of corresponding nodes."""
+
+
+@dataclass(frozen=True)
+class Twins:
+    """The nodes that stand at one place of several graphs."""
+
+    nodes: tuple[Node, ...]
+
+    @property
+    def key(self) -> Key:
+        """The numbers of the nodes."""
+        return tuple(node.number for node in self.nodes)
+
+    @property
+    def types(self) -> list[Any]:
+        """The types of the results, sizes that differ as open ones."""
+        columns = zip(*(node.types for node in self.nodes), strict=True)
+        return [(types[0].dtype, zipped([type.shape for type in types])) for types in columns]
+
+    def operands(self) -> list[tuple[Twins, int] | None]:
+        """Return the operands: the nodes that give them, and which of their results they are."""
+        columns = zip(*(_operands(node) for node in self.nodes), strict=True)
+        return [_together(column) for column in columns]
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of the operator, sizes that differ as open ones."""
+        rows = [node.options for node in self.nodes if isinstance(node, OperatorNode)]
+        return {name: zipped([row[name] for row in rows]) for name in (rows[0] if rows else ())}
+
+
+def walked(graphs: Sequence[Graph], source: str) -> list[Twins]:
+    """Return the corresponding nodes of all graphs, operands before users.
+
+    Raises `ModelError` NNM902 where the graphs are not alike.
+    """
+    waiting = [Twins(tuple(o.node for o in outputs)) for outputs in outputs_of(graphs).values()]
+    found: dict[Key, Twins] = {}
+    while waiting:
+        twins = waiting.pop()
+        if twins.key in found:
+            continue
+        found[twins.key] = twins
+        _check_alike(twins, source)
+        waiting += [operand[0] for operand in twins.operands() if operand is not None]
+    return [found[key] for key in sorted(found)]
+
+
+def outputs_of(graphs: Sequence[Graph]) -> Mapping[str, tuple[Operand, ...]]:
+    """Return the corresponding outputs by name."""
+    return {name: tuple(g.outputs[name] for g in graphs) for name in graphs[0].outputs}
+
+
+def placed(error: Any, node: Node, source: str) -> ModelError:
+    """Return an error about a node as one that shows the place in the model text."""
+    name = f'"{node.label}": ' if node.label else ""
+    return ModelError(
+        error.code,
+        f"{name}{error.message}",
+        hint=error.hint,
+        source=source or None,
+        span=node.span if isinstance(node.span, Span) else None,
+    )
+
+
+def zipped(values: Sequence[Any]) -> Any:
+    """Return one value for several: the value they are, or sizes that differ as an open one.
+
+    >>> zipped([(2, "a"), (3, "a"), (5, "a")])
+    (Size(values=(2, 3, 5)), 'a')
+
+    Raises `OperatorError` NNM902 for other differences.
+    """
+    first: Any = values[0]
+    if all(value == first or (value != value and first != first) for value in values):
+        return first
+    if all(isinstance(value, int) for value in values):
+        return size_of(values)
+    if all(isinstance(value, tuple) and len(value) == len(first) for value in values):  # pyright: ignore
+        return tuple(zipped(column) for column in zip(*values, strict=True))
+    raise inexpressible(f"an option is {first} for one size and {values[1]} for another")
+
+
+def simplified(graph: Graph, *, loops: bool = False) -> Graph:
+    """Return the graph with everything decomposed that is written by way of other operators.
+
+    With `loops` what runs over steps is left as it is, where it can be written as a loop.
+    """
+
+    def apart(lowering: Any) -> bool:
+        return lowering is decomposed or (isinstance(lowering, Looped) and not loops)
+
+    def chosen(node: Node) -> bool:
+        return (
+            isinstance(node, OperatorNode)
+            and apart(node.operator.stablehlo)
+            and node.operator.decompose is not None
+        )
+
+    def rule(b: Any, node: Node) -> Replacement | None:
+        return by_other_operators(b, node) if chosen(node) else None  # type: ignore[arg-type]
+
+    while any(map(chosen, graph.nodes())):
+        graph = rewrite(graph, rule)
+    return graph
+
+
+def _operands(node: Node) -> tuple[Operand | None, ...]:
+    return node.operands if isinstance(node, OperatorNode) else ()
+
+
+def _together(column: Sequence[Operand | None]) -> tuple[Twins, int] | None:
+    present = [operand for operand in column if operand is not None]
+    return (Twins(tuple(o.node for o in present)), present[0].index) if present else None
+
+
+def _check_alike(twins: Twins, source: str) -> None:
+    first = twins.nodes[0]
+    for other in twins.nodes[1:]:
+        if _form(first) != _form(other):
+            message = "its graph is another one for every size"
+            if isinstance(first, OperatorNode) and len(_form(first)) == len(_form(other)):
+                message = f"{message}: {_amount(first)}, then {_amount(other)}"
+            error = ModelError(CODE, message, hint=HINT)
+            raise placed(error, first, source)
+
+
+def _amount(node: Node) -> str:
+    assert isinstance(node, OperatorNode)
+    count = len(node.operands)
+    return f"{node.operator.name} of {count} operand{'' if count == 1 else 's'}"
+
+
+def _form(node: Node) -> tuple[Any, ...]:
+    """Return what corresponding nodes have in common."""
+    dtypes = tuple((type.dtype, len(type.shape)) for type in node.types)
+    if not isinstance(node, OperatorNode):
+        return (type(node), dtypes, getattr(node, "name", ""))
+    operands = tuple(operand and operand.index for operand in node.operands)
+    return (type(node), dtypes, node.operator, operands)

@@ -1,0 +1,111 @@
+"""Losses and training steps of one batch that is handed in, for programs that run elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.node import Graph, Operand
+from webnnm.graph.vertices import Network
+from webnnm.ops.operator import TensorType
+from webnnm.training.forward import OutputLoss, losses_of, row_mask
+from webnnm.training.scaling import all_finite
+from webnnm.training.step import (
+    COUNT,
+    DUE,
+    INPUT,
+    LOSS,
+    RATE,
+    TARGET,
+    StepSettings,
+    computed_step,
+    target_type,
+)
+
+UNSCALE, OVERFLOW = "1/S", "overflow"
+
+CALLED = {COUNT: "valid_count", RATE: "lr", DUE: "due"}
+"""What numbers of a step are called outside; inputs and parameters have their own names."""
+
+
+class _Given:
+    """Numbers and rows that are inputs of the graph."""
+
+    def __init__(self, b: GraphBuilder) -> None:
+        self._b = b
+
+    def number(self, name: str) -> Operand:
+        return self._b.input(name, "float32", [])
+
+    def rows(self, name: str, type: TensorType) -> Operand:
+        return self._b.input(name, *type)
+
+
+def called(name: str) -> str:
+    """Return what an input or output of these graphs is called outside.
+
+    >>> called("param/w1"), called("data/image"), called("target/digit"), called("rate")
+    ('w1', 'image', 'target/digit', 'lr')
+    """
+    return CALLED.get(name) or name.removeprefix(PARAMETER_PREFIX).removeprefix(INPUT)
+
+
+def batch_loss(
+    network: Network,
+    losses: Mapping[str, OutputLoss],
+    *,
+    batch: int,
+    sequence: Mapping[str, int],
+) -> Graph:
+    """Return the graph of the mean loss of every output over the rows that count.
+
+    Inputs are the data, the targets, the number of valid rows, which stand before the others, and
+    the parameters.
+    """
+    b = GraphBuilder()
+    lowered = lower_network(network, batch=batch, sequence=sequence, builder=b)
+    valid = b.input(COUNT, "float32", [])
+    targets = {
+        name: b.input(TARGET + name, *target_type(losses[name], output.type))
+        for name, output in lowered.outputs.items()
+    }
+    found = losses_of(lowered, losses, targets, row_mask(b, valid, batch), valid)
+    graph = b.build({LOSS + name: found.mean(name) for name in found.sums})
+    return _ordered(graph, [*lowered.inputs, *(TARGET + name for name in targets), COUNT])
+
+
+def batch_step(network: Network, settings: StepSettings) -> Graph:
+    """Return the graph of one training step; `settings.rows` is the size of the batch.
+
+    Inputs are the data, the targets, the number of valid rows, the parameters, the states, the
+    learning rate and 1/S, by which gradients are multiplied (1 without gradient scaling). Outputs
+    are new parameters and states by the names of the inputs, the mean losses, and whether a
+    gradient was not finite, as uint8.
+
+    Raises `DataError` NNM605, `ModelError` NNM606.
+    """
+    b = GraphBuilder()
+    shapes = lower_network(network, batch=settings.batch, sequence=settings.sequence).outputs
+    targets = {name: target_type(settings.losses[name], o.type) for name, o in shapes.items()}
+    unscale = b.input(UNSCALE, "float32", [])
+    step = computed_step(b, network, targets, settings, _Given(b), unscale)
+    clean = step.applied.clean
+    if clean is None:
+        clean = all_finite(b, list(step.applied.gradients.values()))
+    found = {LOSS + name: step.losses.mean(name) for name in step.losses.sums}
+    found[OVERFLOW] = b.logical_not(clean)
+    first = [INPUT + vertex.block for vertex in network.inputs]
+    first += [*(TARGET + name for name in targets), COUNT]
+    last = [RATE, *([DUE] if DUE in b.inputs else []), UNSCALE]
+    graph = _ordered(b.build({}), first, last)
+    state = {name: step.state[name] for name in graph.inputs if name in step.state}
+    return Graph(state | found, graph.inputs)
+
+
+def _ordered(graph: Graph, first: list[str], last: list[str] | None = None) -> Graph:
+    """Return a graph whose inputs stand in an order; parameters come before other states."""
+    named = {*first, *(last or [])}
+    rest = [name for name in graph.inputs if name not in named]
+    rest.sort(key=lambda name: not name.startswith(PARAMETER_PREFIX))
+    return Graph(graph.outputs, {n: graph.inputs[n] for n in (*first, *rest, *(last or []))})
