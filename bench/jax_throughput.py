@@ -1,4 +1,4 @@
-"""Measures training on JAX beside NumPy: `python -m bench.jax_throughput [--rounds 5]`.
+"""Measures training on JAX beside NumPy: `python -m bench.jax_throughput [--rounds 5] [MODEL …]`.
 
 Every contestant is a process of its own, which waits while another one trains; they take turns, so
 that what else the machine does meets all of them. Prints a table for docs/cloud.md.
@@ -13,6 +13,7 @@ import os
 import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench.ours import Ours
@@ -25,7 +26,7 @@ CONTESTANTS = {
     "JAX, 1 device": ("jax", 1),
     "JAX, 8 devices": ("jax", 8),
 }
-MODELS = (LARGE, CNN, BLOCK)
+MODELS = (LARGE.name, CNN.name, BLOCK.name)
 EPOCHS = 2
 """Epochs of a training, of which the last half is measured."""
 
@@ -70,7 +71,7 @@ async def work(backend: str) -> None:
         print(await opened[workload.name].train(EPOCHS), flush=True)
 
 
-def table(rounds: int) -> str:
+def table(models: Sequence[str], rounds: int) -> str:
     """Measure, and return a table in Markdown: medians of steps per second."""
     contestants = {name: Contestant(*how) for name, how in CONTESTANTS.items()}
     try:
@@ -78,7 +79,7 @@ def table(rounds: int) -> str:
             f"| steps per second | {' | '.join(contestants)} |",
             f"|---|{'--:|' * len(contestants)}",
         ]
-        for workload in MODELS:
+        for workload in map(WORKLOADS.__getitem__, models):
             rates: dict[str, list[float]] = {name: [] for name in contestants}
             for _ in range(rounds):
                 for name, contestant in contestants.items():
@@ -94,6 +95,7 @@ def table(rounds: int) -> str:
 def main() -> None:
     """Print the table, or be one of the contestants."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(WORKLOADS)}")
     parser.add_argument("--rounds", type=int, default=5, help="trainings of each contestant")
     parser.add_argument("--worker", metavar="BACKEND", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -101,7 +103,7 @@ def main() -> None:
         asyncio.run(work(given.worker))
     else:
         print(f"{os.cpu_count()} cores, medians of {given.rounds} trainings\n")
-        print(table(given.rounds))
+        print(table(given.models or MODELS, given.rounds))
 
 
 if __name__ == "__main__":
