@@ -180,7 +180,13 @@ class JaxBackend(KernelBackend):
         compiled = jax.jit(run, donate_argnums=3, keep_unused=True, out_shardings=self._everywhere)
         precision = jax.config.jax_default_matmul_precision or PRECISION
         try:
-            with self._working(), jax.default_matmul_precision(precision):
+            with (
+                self._working(),
+                jax.default_matmul_precision(precision),
+                # Kernels count on the array API's rules, however strict the program is by itself.
+                jax.numpy_dtype_promotion("standard"),
+                jax.numpy_rank_promotion("allow"),
+            ):
                 types = [TensorType("int32", ()), fixed, inputs, outputs]
                 lowered = compiled.lower(*jax.tree.map(self._like, types, is_leaf=_is_type))
                 return _Program(lowered.compile(), fixed, state)

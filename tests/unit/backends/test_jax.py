@@ -111,6 +111,33 @@ async def test_settings_of_jax_stay_as_they_are() -> None:
     assert jax.numpy.arange(3).dtype == "int32", "64-bit types are the program's own choice"
 
 
+def test_a_strict_program_may_have_graphs_as_well() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [2, 3])
+    graph = b.build({"y": b.gelu(x) + b.constant([1, 2, 3], "float32")})
+    feeds = {"x": [[0.0, 1.0, 2.0]] * 2}
+    expected = ReferenceBackend().compute(graph, feeds)["y"]
+    with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+        found = JaxBackend().compute(graph, feeds)["y"]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("precision", [None, "default"])
+def test_products_are_exact_unless_the_program_wants_speed(
+    precision: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted: list[str] = []
+    real = jax.default_matmul_precision
+    monkeypatch.setattr(
+        jax, "default_matmul_precision", lambda word: (wanted.append(word), real(word))[1]
+    )
+    b = GraphBuilder()
+    x = b.input("x", "float32", [1, 1])
+    with real(precision):
+        JaxBackend().compute(b.build({"y": b.matmul(x, x)}), {"x": [[2.0]]})
+    assert wanted == [precision or "highest"]
+
+
 def accumulator() -> Graph:
     b = GraphBuilder()
     x, step = b.input("x", "float32", [2]), b.input("step", "float32", [2])
