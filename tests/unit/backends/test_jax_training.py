@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.backends.cloud import EPOCHS, MODELS, RUNS, create, train
+from tests.unit.backends.cloud import EPOCHS, MODELS, RUNS, create, dataset, train
 from webnnm.errors import DataError
 from webnnm.model import NNModel
 
@@ -86,6 +86,27 @@ async def test_a_model_goes_on_where_another_backend_stopped(name: str, first: s
     near(values(fresh), ends)
     fresh.close()
     loaded.close()
+
+
+@pytest.mark.parametrize("first", ["jax", "numpy"])
+async def test_a_training_that_was_stopped_goes_on_elsewhere(first: str) -> None:
+    """With its optimizer's moments, its schedule and its dropout, as if it had never moved."""
+    settings: dict[str, Any] = {"epochs": 6, "optimizer": "adam"}
+    model = await create("mlp", first)
+    whole, _ = await train(model, **settings)
+    ends = values(model)
+    model.close()
+    model = await create("mlp", first)
+    begun, _ = await train(model, **settings, on_epoch=lambda record: record.epoch < 3)
+    half = await model.save()
+    model.close()
+    second = "numpy" if first == "jax" else "jax"
+    given: dict[str, Any] = {"dataset": dataset(MODELS["mlp"][1]), "seed": 5}
+    moved = await NNModel.load(half, backend=second, log=lambda _: None, **given)
+    rest = (await moved.train(resume=True)).losses
+    np.testing.assert_allclose([*begun, *rest], whole, rtol=NEAR, atol=NEAR)
+    near(values(moved), ends)
+    moved.close()
 
 
 async def test_predictions_are_those_of_the_reference() -> None:
