@@ -1,4 +1,4 @@
-"""webnnm as users write it, run by Pyodide in the page of the contest."""
+"""webnnm as users write it: in the page of the contest by Pyodide, elsewhere on any backend."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ EQUAL: dict[str, Any] = {
 
 
 class Ours:
-    """A model on WebNN with the dataset and the start of a workload."""
+    """A model with the dataset and the start of a workload, on WebNN unless told otherwise."""
 
-    def __init__(self, workload: dict[str, Any], numbers: dict[str, HostArray]) -> None:
+    def __init__(
+        self, workload: dict[str, Any], numbers: dict[str, HostArray], backend: str = "webnn"
+    ) -> None:
         self.workload = workload
+        self.backend = backend
         self.start = {name: numbers[name] for name in workload["parameters"]}
         self.rows = numbers["x"]
         self.dataset = Dataset(
@@ -50,7 +53,7 @@ class Ours:
         self.model = await NNModel.create(
             source=self.workload["text"],
             dataset=self.dataset,
-            backend="webnn",
+            backend=self.backend,
             log=self.lines.append,
         )
 

@@ -29,8 +29,10 @@ INIT = f"{PACKAGE}__init__.py"
 OPERATORS = f"{PACKAGE}ops/__init__.py"
 LOADER = f"{PACKAGE}page_modules.py"
 BRIDGE = f"{PACKAGE}_bridge/"
-DESKTOP = (f"{PACKAGE}__main__.py", f"{PACKAGE}cli/")
-"""The command line, which no page has."""
+DESKTOP = tuple(
+    PACKAGE + name for name in ("__main__.py", "cli/", "backends/jax.py", "backends/batches.py")
+)
+"""The command line and JAX, which no page has."""
 EARLY = (f"{PACKAGE}backends/",)
 """What a first visit needs although it is not seen on a desktop, where NumPy runs the models."""
 INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"

@@ -94,8 +94,8 @@ class NNModel(Stored):
 
         - `source`, `url` or `path`: exactly one of them, the text or where it is.
         - `dataset`: a `Dataset`, needed for `train` and `test`.
-        - `backend`: "auto" (WebNN where the browser has it, else NumPy), "webnn" or "numpy".
-        - `device_type`, `power_preference`: wishes to WebNN; `optimize_for="edge"`: for the NPU.
+        - `backend`: "auto" (WebNN where the browser has it, else NumPy), "webnn", "numpy", "jax".
+        - `device_type`, `power_preference`: as of `backend()`; `optimize_for="edge"`: for the NPU.
         - `seed`: of initialisation and shuffling.
         - `batch_size`: in place of the dataset's.
         - `sequence_length`: a number, or sequence name → number.

@@ -82,7 +82,7 @@ class Stepper:
         """
         began = time.perf_counter()
         totals = await self.run(count)
-        self.pace.note(count, time.perf_counter() - began)
+        self.pace.note(count, self._backend.agreed(time.perf_counter() - began))
         await self._adapt(epoch, total - self.step)
         return totals
 

@@ -249,8 +249,15 @@ class Backend(ABC):
 
         Step k (from `first`) uses the pair (inputs, outputs) of bank k mod 2. Each element of
         `read` is a pair of tensors, of which the one that the last step wrote is returned:
-        `pair[k % 2]` for the last k.
+        `pair[k % 2]` for the last k. What the steps before it wrote need not be kept.
         """
+
+    def agreed(self, seconds: float) -> float:
+        """Return a measured time on which all processes that run the same program agree.
+
+        What depends on times has to come out alike in all of them, for they wait for each other.
+        """
+        return seconds
 
     @abstractmethod
     def release(self, *things: DeviceTensor | Executable) -> None:

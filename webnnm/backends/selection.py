@@ -8,7 +8,7 @@ from webnnm.backends import pyodide_host
 from webnnm.backends.base import Backend
 from webnnm.errors import BackendError, suggestion
 
-BACKENDS = ("webnn", "numpy")
+BACKENDS = ("webnn", "numpy", "jax")
 
 INSTEAD = {"npu": ("gpu", "cpu")}
 """Devices to ask for where WebNN does not work on the one that was asked for (spec F.4)."""
@@ -31,6 +31,9 @@ async def backend(
     "low-power". Where "npu" does not work, "gpu" and "cpu" are asked for. `log` hears of that, and
     why "auto" did not take WebNN.
 
+    "jax" trains on all devices that JAX has (`pip install "webnnm[jax]"`, docs/cloud.md); there
+    `device` is "cpu", "gpu" or "tpu", and the NPU of a page stands for what JAX prefers.
+
     Raises `BackendError` NNM709 if the backend is not available.
     """
     if name == "auto":
@@ -39,6 +42,8 @@ async def backend(
         return await _webnn(device, power_preference, log)
     if name == "numpy":
         return await _numpy()
+    if name == "jax":
+        return _jax(device)
     hint = suggestion(name, BACKENDS) or f"one of auto, {', '.join(BACKENDS)}"
     raise BackendError("NNM709", f'there is no backend "{name}"', hint=hint)
 
@@ -81,3 +86,11 @@ async def _numpy() -> Backend:
     if pyodide_host.in_browser():
         await pyodide_host.load_package("numpy")
     return ReferenceBackend()
+
+
+def _jax(device: str | None) -> Backend:
+    if pyodide_host.in_browser():
+        raise BackendError("NNM709", "JAX does not run in a browser", hint='backend="auto"')
+    from webnnm.backends.jax import JaxBackend
+
+    return JaxBackend(None if device == "npu" else device)

@@ -89,8 +89,13 @@ def _reference(np: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
     for row in range(window[0]):
         for column in range(window[1]):
             y, x0 = row * dilations[0], column * dilations[1]
-            part = canvas[:, :, y : y + ends[0] : strides[0], x0 : x0 + ends[1] : strides[1]]
-            part += spread[:, :, row, column]
+            places = (
+                slice(None),
+                slice(None),
+                slice(y, y + ends[0], strides[0]),
+                slice(x0, x0 + ends[1], strides[1]),
+            )
+            canvas = np.add_at(canvas, places, spread[:, :, row, column])
     result = with_bias(np, canvas[:, :, top : top + out[0], left : left + out[1]], bias)
     return np.astype(np.permute_dims(result, order("nchw", given["input_layout"])), x.dtype)
 

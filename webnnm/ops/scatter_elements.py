@@ -68,9 +68,13 @@ def _gradient(
 
 
 def _reference(np: Any, x: Any, indices: Any, updates: Any, *, axis: int) -> Any:
-    result = np.array(x)
-    np.put_along_axis(result, in_range(np, indices, x.shape[axis]), updates, axis=axis)
-    return result
+    # The other coordinates of every element are its own.
+    sizes = indices.shape
+    columns = [
+        np.reshape(np.arange(n), (n, *(1,) * (len(sizes) - k - 1))) for k, n in enumerate(sizes)
+    ]
+    columns[axis] = in_range(np, indices, x.shape[axis])
+    return np.put_at(np.asarray(x, copy=True), tuple(columns), updates)
 
 
 def _stablehlo(h: Any, x: Any, indices: Any, updates: Any, *, axis: int) -> Any:

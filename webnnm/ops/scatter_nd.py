@@ -70,9 +70,7 @@ def _gradient(
 
 def _reference(np: Any, x: Any, indices: Any, updates: Any) -> Any:
     columns = [in_range(np, indices[..., k], x.shape[k]) for k in range(indices.shape[-1])]
-    result = np.array(x)
-    result[tuple(columns)] = updates
-    return result
+    return np.put_at(np.asarray(x, copy=True), tuple(columns), updates)
 
 
 def _stablehlo(h: Any, x: Any, indices: Any, updates: Any) -> Any:

@@ -1,0 +1,309 @@
+"""The JAX backend: the operators' own kernels, compiled by XLA for all devices there are."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.arrays import HostArray
+from webnnm.backends.base import Binding, DeviceTensor, Executable, check_binding
+from webnnm.backends.batches import batched
+from webnnm.backends.kernels import KernelBackend, array_of, computable, computed, taken
+from webnnm.backends.reference import Namespace
+from webnnm.errors import BackendError, ContextLost
+from webnnm.graph.node import Graph, Node
+from webnnm.ops.operator import TensorType
+
+Arrays = Mapping[str, Any]
+AXIS = "batch"
+"""The one axis of the mesh, along which devices share the rows of a batch."""
+PRECISION = "highest"
+"""Products of float32 are float32 on every device, unless the program sets JAX otherwise."""
+
+
+class JaxNamespace:
+    """`jax.numpy` as kernels see it, with the functions that the array API lacks."""
+
+    def __init__(self, jax: Any) -> None:
+        self._jax = jax
+        # Nibbles lie in bytes, as they do in NumPy.
+        self.int4, self.uint4 = jax.numpy.int8, jax.numpy.uint8
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._jax.numpy, name)
+
+    def erf(self, x: Any) -> Any:
+        """Return the Gauss error function."""
+        return self._jax.lax.erf(x)
+
+    def put_at(self, x: Any, index: Any, values: Any) -> Any:
+        """Return x with values at these indices, of equal ones the last."""
+        np = self._jax.numpy
+        index = np.broadcast_arrays(*index)
+        places = index[0].shape
+        # Devices write in any order: whatever is written to a place has to be the same.
+        numbers = np.reshape(np.arange(index[0].size), places)
+        last = np.full(x.shape[: len(index)], -1).at[tuple(index)].max(numbers)
+        rows = np.reshape(values, (-1, *x.shape[len(index) :]))
+        return x.at[tuple(index)].set(rows[last[tuple(index)]])
+
+    def add_at(self, x: Any, slices: Any, values: Any) -> Any:
+        """Return x with values added at these slices, spread with zeros: that is no scatter."""
+        sides: list[tuple[int, int, int]] = []
+        for size, part, many in zip(x.shape, slices, values.shape, strict=True):
+            start, _, step = part.indices(size)
+            sides.append((start, size - start - (many - 1) * step - 1, step - 1))
+        return x + self._jax.lax.pad(values, self._jax.numpy.zeros((), x.dtype), sides)
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A compiled graph, `run(count, fixed, given, spare)`, which runs it `count` times.
+
+    `state` are the outputs that are also inputs, and go from one run to the next; `fixed` the
+    constants. `spare` are arrays as the outputs', whose memory these take.
+    """
+
+    run: Callable[[Any, Arrays, Arrays, Arrays], dict[str, Any]]
+    fixed: Arrays
+    state: frozenset[str]
+
+
+class JaxBackend(KernelBackend):
+    """Runs graphs with JAX: each compiled as one, batches shared by all devices.
+
+    `platform` is "cpu", "gpu" or "tpu"; None takes what JAX prefers. Tensors lie on every device;
+    the rows of a batch that the number of devices divides are shared by them, and XLA adds up what
+    they find. Several processes that called `jax.distributed.initialize` run the same program on
+    the devices of all.
+
+    JAX's own settings stay as they are: 64-bit types are switched on for the work of the backend
+    alone.
+
+    Raises `BackendError` NNM709 where JAX or the platform is missing.
+    """
+
+    name = "jax"
+
+    def __init__(self, platform: str | None = None) -> None:
+        super().__init__()
+        try:
+            self._jax = importlib.import_module("jax")
+        except ImportError as error:
+            raise BackendError(
+                "NNM709",
+                "the JAX backend needs JAX, which is not installed",
+                hint='pip install "webnnm[jax]", or "jax[cuda12]" beside it for a GPU',
+            ) from error
+        jax = self._jax
+        try:
+            devices = jax.devices(platform)
+        except RuntimeError as error:
+            raise BackendError(
+                "NNM709",
+                f"JAX does not run on {platform or 'any device'} here: {error}",
+                hint='device="cpu", "gpu" or "tpu", as far as JAX is installed for it',
+            ) from error
+        self._numpy = Namespace()
+        self._namespace = JaxNamespace(jax)
+        mesh = jax.sharding.Mesh(self._numpy.asarray(devices), (AXIS,))
+        self._everywhere = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+        self._shared = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(AXIS))
+        self._devices = len(devices)
+        self.device = f"JAX {jax.__version__} on {_words(devices, jax.process_count())}"
+
+    def _array(self, type: TensorType, data: HostArray | None) -> Any:
+        np = self._numpy
+        if data is None:
+            values = np.zeros(type.shape, dtype=getattr(np, type.dtype))
+        else:
+            values = array_of(np, data)
+
+        def part(index: Any) -> Any:
+            return values[index]
+
+        with self._working():
+            # What works in several processes is the fastest way too.
+            return self._jax.make_array_from_callback(type.shape, self._everywhere, part)
+
+    def _host(self, array: Any) -> Any:
+        with self._working():
+            return self._numpy.asarray(array)
+
+    async def compile(
+        self, graph: Graph, *, times: int = 1, constants: Binding | None = None
+    ) -> Executable:
+        """Compile a graph with XLA.
+
+        Raises `BackendError` NNM709 where a kernel or XLA cannot do that.
+        """
+        self._check_open()
+        graph = computable(graph)
+        began = time.perf_counter()
+        with self._working():
+            # Copies, because the memory of tensors is used again when they are written.
+            copy = self._jax.numpy.copy
+            fixed = {n: copy(tensor.handle.value) for n, tensor in (constants or {}).items()}
+        program = self._compiled(graph, times, fixed)
+        return self._executable(graph, fixed, program, time.perf_counter() - began)
+
+    def _compiled(self, graph: Graph, times: int, fixed: Arrays) -> _Program:
+        jax = self._jax
+        inputs = taken(graph, fixed)
+        outputs = {name: o.type for name, o in graph.outputs.items()}
+        state = frozenset(name for name in outputs if inputs.get(name) == outputs[name])
+        shared = batched(graph)
+
+        def placed(node: Node, value: Any) -> Any:
+            if node.number in shared and value.shape[0] % self._devices == 0:
+                return jax.lax.with_sharding_constraint(value, self._shared)
+            return value
+
+        def run(count: Any, fixed: Arrays, given: Arrays, spare: Arrays) -> Arrays:
+            def once(found: Arrays) -> Arrays:
+                latest = {name: found[name] for name in state}
+                return computed(graph, {**fixed, **given, **latest}, self._namespace, placed)
+
+            def again(_: Any, found: Arrays) -> Arrays:
+                return once(found)
+
+            if not state:  # every run gives the same
+                return once({})
+            first = {name: (given if name in state else spare)[name] for name in outputs}
+            return jax.lax.fori_loop(0, count * times, again, first)
+
+        compiled = jax.jit(run, donate_argnums=3, keep_unused=True, out_shardings=self._everywhere)
+        precision = jax.config.jax_default_matmul_precision or PRECISION
+        try:
+            with (
+                self._working(),
+                jax.default_matmul_precision(precision),
+                # Kernels count on the array API's rules, however strict the program is by itself.
+                jax.numpy_dtype_promotion("standard"),
+                jax.numpy_rank_promotion("allow"),
+            ):
+                types = [TensorType("int32", ()), fixed, inputs, outputs]
+                lowered = compiled.lower(*jax.tree.map(self._like, types, is_leaf=_is_type))
+                return _Program(lowered.compile(), fixed, state)
+        except jax.errors.JAXTypeError as error:
+            raise BackendError(
+                "NNM709",
+                f"JAX cannot trace the graph {' '.join(error.__notes__)}: {error}",
+                hint="kernels keep to the Python array API, without looking at values",
+            ) from error
+
+    def _like(self, value: Any) -> Any:
+        """Return what stands for an array, or for a tensor of a type, while XLA compiles."""
+        np = self._numpy
+        dtype = getattr(np, value.dtype) if _is_type(value) else value.dtype
+        return self._jax.ShapeDtypeStruct(value.shape, dtype, sharding=self._everywhere)
+
+    def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
+        """Queue one run."""
+        self._check_open()
+        check_binding(executable, inputs, outputs)
+        self._run(executable, 1, inputs, outputs)
+
+    def _run(self, executable: Executable, count: int, inputs: Binding, outputs: Binding) -> None:
+        """Run a graph; the memory of the outputs' present values is used again."""
+        program: _Program = executable.handle.value
+        given = {name: inputs[name].handle.value for name in executable.inputs}
+        spare = {name: outputs[name].handle.value for name in executable.outputs}
+        with self._working():
+            found = program.run(self._numpy.int32(count), program.fixed, given, spare)
+        for name, value in found.items():
+            outputs[name].handle.value = value
+
+    async def run_steps(
+        self,
+        executable: Executable,
+        banks: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
+        first: int,
+        count: int,
+        read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
+    ) -> list[HostArray]:
+        """Run steps as one program, while other tasks go on."""
+        self._check_open()
+        for bank in banks:
+            check_binding(executable, *bank)
+        inputs, outputs = banks[first % 2]
+        last = banks[(first + count - 1) % 2][1]
+        if _swap(executable, banks):
+            self._run(executable, count, inputs, outputs)
+            if last is not outputs:
+                for name in executable.outputs:
+                    a, b = outputs[name].handle, last[name].handle
+                    a.value, b.value = b.value, a.value
+        else:
+            for step in range(first, first + count):
+                self._run(executable, 1, *banks[step % 2])
+        arrays = [last[name].handle.value for name in executable.outputs]
+        with self._translated():
+            await asyncio.to_thread(self._jax.block_until_ready, arrays)
+        return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
+
+    def agreed(self, seconds: float) -> float:
+        """Return the time that the first process measured."""
+        if self._jax.process_count() == 1:
+            return seconds
+        utilities = importlib.import_module("jax.experimental.multihost_utils")
+        with self._working():
+            return float(utilities.broadcast_one_to_all(self._numpy.float64(seconds)))
+
+    @contextmanager
+    def _working(self) -> Generator[None]:
+        """Work with 64-bit types; nothing is awaited meanwhile, for other tasks may use JAX too."""
+        with self._translated(), self._jax.enable_x64(True):
+            yield
+
+    @contextmanager
+    def _translated(self) -> Generator[None]:
+        """Tell of failures of XLA in the words of this package."""
+        try:
+            yield
+        except self._jax.errors.JaxRuntimeError as error:
+            raise _failure(str(error)) from error
+
+
+def _failure(message: str) -> BackendError:
+    """Return the failure that a message of XLA tells of."""
+    status, _, text = message.partition(": ")
+    if status == "RESOURCE_EXHAUSTED":
+        hint = "a smaller batch_size, or more devices"
+        return BackendError("NNM709", f"the device has too little memory: {text}", hint=hint)
+    if status in ("UNIMPLEMENTED", "INVALID_ARGUMENT"):
+        return BackendError("NNM709", f"XLA does not run the graph: {text}")
+    return ContextLost(f"JAX lost the device: {message}")
+
+
+def _swap(
+    executable: Executable, banks: tuple[tuple[Binding, Binding], tuple[Binding, Binding]]
+) -> bool:
+    """Tell whether steps hand on just their state, by the names of inputs that are outputs."""
+    (a, after_a), (b, after_b) = banks
+    state = executable.handle.value.state
+    written = {
+        t[name].handle for t in (after_a, after_b) for name in executable.outputs.keys() - state
+    }
+    return (
+        bool(state)
+        and all(after_a[n] == b[n] and after_b[n] == a[n] for n in state)
+        and all(
+            a[n] == b[n] and a[n].handle not in written for n in executable.inputs.keys() - state
+        )
+    )
+
+
+def _is_type(value: Any) -> bool:
+    return isinstance(value, TensorType)
+
+
+def _words(devices: Sequence[Any], processes: int) -> str:
+    kind = devices[0].device_kind
+    many = kind if len(devices) == 1 else f"{len(devices)} devices ({kind})"
+    return many if processes == 1 else f"{many} of {processes} processes"
