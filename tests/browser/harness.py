@@ -139,6 +139,17 @@ class PyodidePage:
             raise PythonError(answer["error"])
         return json.loads(answer["text"])
 
+    async def start_anew(
+        self,
+        site_url: str,
+        *,
+        index: str = "/vendor/pyodide",
+        packages: Sequence[str] = ("webnnm",),
+    ) -> None:
+        """Load the page, and start Pyodide in it."""
+        await self.page.goto(f"{site_url}/tests/empty.html")
+        await self.page.evaluate(START, {"index": site_url + index, "packages": list(packages)})
+
     async def call(self, function: Coroutine, *arguments: Any, modules: Sequence[str] = ()) -> Any:
         """Call a coroutine function of a test module in the page, and return what it returns.
 
@@ -204,6 +215,6 @@ async def open_pyodide(
         await hide_numpy(context)
     page = await context.new_page()
     log.watch(page)
-    await page.goto(f"{site_url}/tests/empty.html")
-    await page.evaluate(START, {"index": site_url + index, "packages": list(packages)})
-    return PyodidePage(page, log)
+    opened = PyodidePage(page, log)
+    await opened.start_anew(site_url, index=index, packages=packages)
+    return opened
