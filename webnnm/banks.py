@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from webnnm.arrays import HostArray
 from webnnm.backends.base import Backend, DeviceTensor, Executable
@@ -30,6 +31,7 @@ class Device:
     - `spares`: states of earlier steps, from which steps can be repeated; `saver` copies a state.
     - `best`: the parameters of the best epoch; `keeper` copies parameters.
     - `build_seconds`: what making the executable took; `others`: what was made later.
+    - `recompute`: whether activations are computed again.
     """
 
     backend: Backend
@@ -43,6 +45,7 @@ class Device:
     keeper: Executable
     saver: Executable
     build_seconds: float
+    recompute: bool = False
     others: list[DeviceTensor | Executable] = field(
         default_factory=list["DeviceTensor | Executable"]
     )
@@ -56,19 +59,25 @@ class Device:
 
 
 async def allocate(
-    backend: Backend, parameters: Mapping[str, DeviceTensor], step: StepGraph, rows: Rows
+    backend: Backend,
+    parameters: Mapping[str, DeviceTensor],
+    step: StepGraph,
+    rows: Rows,
+    *,
+    recompute: bool = False,
 ) -> Device:
     """Build the step graph, upload the data, allocate the banks.
 
-    `parameters` are the model's: they become part of the first bank.
+    `parameters` are the model's: they become part of the first bank. With `recompute` the step
+    computes activations again rather than keep them.
     """
     own = {PARAMETER_PREFIX + name: tensor for name, tensor in parameters.items()}
     kept = [name for name in step.state if name in own]
     frozen = {n: t for n, t in own.items() if n not in step.state and n in step.graph.inputs}
     made: list[DeviceTensor | Executable] = []
 
-    async def compiled(graph: Graph, constants: Bank | None = None) -> Executable:
-        executable = await backend.compile(graph, constants=constants)
+    async def compiled(graph: Graph, **options: Any) -> Executable:
+        executable = await backend.compile(graph, **options)
         made.append(executable)
         return executable
 
@@ -79,7 +88,7 @@ async def allocate(
 
     try:
         began = time.perf_counter()
-        executable = await compiled(step.graph, frozen)
+        executable = await compiled(step.graph, constants=frozen, recompute=recompute)
         build_seconds = time.perf_counter() - began
         sets: list[Bank] = []
         for _ in range(2 if rows.streams else 1):
@@ -116,6 +125,7 @@ async def allocate(
         keeper=keeper,
         saver=saver,
         build_seconds=build_seconds,
+        recompute=recompute,
     )
 
 

@@ -12,7 +12,10 @@ from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.ops.operator import TensorType
 from webnnm.training.hyperparameters import resolve
 
-RESUMABLE = ("epochs", "patience", "silence", "progress", "on_epoch", "on_batch", "micro_steps")
+RESUMABLE = (
+    *("epochs", "patience", "silence", "progress", "on_epoch", "on_batch"),
+    *("micro_steps", "recompute"),
+)
 """Hyperparameters that a resumed training may have otherwise, beside what changes none of it."""
 
 

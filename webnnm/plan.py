@@ -22,7 +22,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -37,10 +37,14 @@ ALIGNMENT = 8
 
 @dataclass(frozen=True)
 class Plan:
-    """The JSON of a graph and the bytes of its constants."""
+    """The JSON of a graph and the bytes of its constants.
+
+    `sizes` are the bytes of every operator's results, by their numbers.
+    """
 
     content: dict[str, Any]
     constants: bytes = field(repr=False)
+    sizes: Mapping[int, int] = field(default_factory=dict[int, int], repr=False, compare=False)
 
     @cached_property
     def json(self) -> str:
@@ -59,7 +63,7 @@ class Plan:
 
     def repeated(self, times: int) -> Plan:
         """Return the plan that runs so often in one dispatch."""
-        return self if times == 1 else Plan({**self.content, "times": times}, self.constants)
+        return self if times == 1 else replace(self, content={**self.content, "times": times})
 
     def embedding(self, tensors: Mapping[str, int]) -> Plan:
         """Return the plan in which some inputs are constants: name → handle of a tensor."""
@@ -71,7 +75,8 @@ class Plan:
                 continue
             length = byte_length(given["dtype"], count(given["shape"]))
             constants.append({**given, "length": length, "tensor": tensors[given["name"]]})
-        return Plan({**self.content, "inputs": inputs, "constants": constants}, self.constants)
+        content = {**self.content, "inputs": inputs, "constants": constants}
+        return replace(self, content=content)
 
     @property
     def inputs(self) -> dict[str, TensorType]:
@@ -98,6 +103,7 @@ def lower(graph: Graph) -> Plan:
     constants: list[dict[str, Any]] = []
     operators: list[dict[str, Any]] = []
     buffer = bytearray()
+    sizes: dict[int, int] = {}
 
     def number(node: Node, index: int = 0) -> int:
         return numbers.setdefault((node.number, index), len(numbers))
@@ -113,6 +119,8 @@ def lower(graph: Graph) -> Plan:
             buffer += bytes(-len(buffer) % ALIGNMENT)
         elif isinstance(node, OperatorNode):
             results = [number(node, index) for index in range(len(node.types))]
+            for result, type in zip(results, node.types, strict=True):
+                sizes[result] = byte_length(type.dtype, count(type.shape))
             operators.append(
                 {
                     **_call(node, numbers),
@@ -130,7 +138,7 @@ def lower(graph: Graph) -> Plan:
         "operators": operators,
         "outputs": outputs,
     }
-    return Plan(content, bytes(buffer))
+    return Plan(content, bytes(buffer), sizes)
 
 
 def _typed(type: TensorType) -> dict[str, Any]:

@@ -120,7 +120,13 @@ class ResidentTraining:
         step = training_step(model.training_network, rows.targets, made)
         if checkpoint is not None:
             checkpoint.check({name: step.state[name] for name in step.carried}, rows.steps)
-        device = await allocate(model.backend, model.parameters.tensors, step, rows)
+        device = await allocate(
+            model.backend,
+            model.parameters.tensors,
+            step,
+            rows,
+            recompute=settings["recompute"],
+        )
         await start(device, step, settings["seed"], checkpoint)
         training = cls(model, settings, device, step, made, rows, checkpoint)
         if settings["micro_steps"] != "auto":

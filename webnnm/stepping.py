@@ -138,7 +138,10 @@ class Stepper:
             self._fast = None
         if times > 1:
             self._fast = await self._backend.compile(
-                self._graph, times=times, constants=self._device.frozen
+                self._graph,
+                times=times,
+                constants=self._device.frozen,
+                recompute=self._device.recompute,
             )
         self.micro_steps = times
 

@@ -144,3 +144,29 @@ except WebNNMError as error:
     assert message.startswith("NNM708")
     assert 'layer "exp1" (line 2, column 22)' in message
     assert all(abs(v) < float("inf") for v in value)
+
+
+async def test_activations_that_are_computed_again_change_nothing(
+    pyodide_page: PyodidePage,
+) -> None:
+    program = """
+from webnnm import IrisDataset, NNModel
+
+source = '''
+model:input shape=[4]; model:output shape=[3];
+model:layers unit(repeat=9), matmul(w), add(b), softmax();
+unit:layers matmul(w, shape=[8]), layerNorm(s, t), dropout(0.1), tanh();
+'''
+found = []
+for recompute in (False, True):
+    model = await NNModel.create(
+        source=source, dataset=await IrisDataset.create(standardize=True), backend="webnn",
+        log=lambda _: None)
+    history = await model.train(epochs=4, seeds=0, progress="off", recompute=recompute)
+    found.append([history.losses, [list(model.parameters.value(p.name).values())
+                                   for p in model.params()]])
+    model.close()
+found
+"""
+    kept, again = await pyodide_page.run_python(program)
+    assert again == kept

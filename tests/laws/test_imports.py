@@ -19,6 +19,7 @@ LAYERS = (
     ("autodiff", "passes"),
     ("training",),
     ("expert", "plan", "formats"),
+    ("rematerialisation",),
     ("backends",),
     ("compilation", "data", "history_plot"),
     (

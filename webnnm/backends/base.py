@@ -140,13 +140,20 @@ class Backend(ABC):
 
     @abstractmethod
     async def compile(
-        self, graph: Graph, *, times: int = 1, constants: Binding | None = None
+        self,
+        graph: Graph,
+        *,
+        times: int = 1,
+        constants: Binding | None = None,
+        recompute: bool = False,
     ) -> Executable:
         """Compile a graph, to be run so many times in one dispatch.
 
         Between these runs an input takes what the output of its name gave; outputs are those of
         the last run. Inputs among `constants` become constants of the values that the tensors
-        have now, which makes graphs faster; inputs that are too large for that stay inputs.
+        have now, which makes graphs faster; inputs that are too large for that stay inputs. With
+        `recompute` values are computed again rather than kept, where the backend does not plan its
+        memory by itself.
 
         Raises `BackendError` where the backend cannot run it.
         """

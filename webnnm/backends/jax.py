@@ -136,7 +136,12 @@ class JaxBackend(KernelBackend):
             return self._numpy.asarray(array)
 
     async def compile(
-        self, graph: Graph, *, times: int = 1, constants: Binding | None = None
+        self,
+        graph: Graph,
+        *,
+        times: int = 1,
+        constants: Binding | None = None,
+        recompute: bool = False,
     ) -> Executable:
         """Compile a graph with XLA.
 

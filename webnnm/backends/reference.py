@@ -96,7 +96,12 @@ class ReferenceBackend(KernelBackend):
         return array
 
     async def compile(
-        self, graph: Graph, *, times: int = 1, constants: Binding | None = None
+        self,
+        graph: Graph,
+        *,
+        times: int = 1,
+        constants: Binding | None = None,
+        recompute: bool = False,
     ) -> Executable:
         """Compile a graph: there is nothing to do but to note it."""
         self._check_open()

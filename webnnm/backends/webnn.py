@@ -27,6 +27,7 @@ from webnnm.graph.node import Graph
 from webnnm.ops.operator import TensorType
 from webnnm.passes import optimised
 from webnnm.plan import Plan, lower
+from webnnm.rematerialisation import rematerialised
 from webnnm.shapes import count
 
 DEVICES = ("npu", "gpu", "cpu")
@@ -146,7 +147,12 @@ class WebNNBackend(Backend):
         return f"WebNN ({self.device})"
 
     async def compile(
-        self, graph: Graph, *, times: int = 1, constants: Binding | None = None
+        self,
+        graph: Graph,
+        *,
+        times: int = 1,
+        constants: Binding | None = None,
+        recompute: bool = False,
     ) -> Executable:
         """Rewrite a graph for what this browser can do, then build it; equal plans share a graph.
 
@@ -154,7 +160,8 @@ class WebNNBackend(Backend):
         """
         fitting, rewrites = legalise(optimised(graph, self.limits), self.limits)
         self.rewrites += [text for text in rewrites if text not in self.rewrites]
-        plan = lower(fitting).repeated(times)
+        plan = lower(fitting)
+        plan = (rematerialised(plan) if recompute else plan).repeated(times)
         key = plan.hash
         if constants:
             plan = plan.embedding(_embeddable(plan, constants))

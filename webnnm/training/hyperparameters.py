@@ -118,6 +118,7 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
     "micro_steps": Hyperparameter(
         "auto", "auto, or an integer from 1", _number_of_steps, ("microSteps",)
     ),
+    "recompute": _flag(False),
     "optimizer": _word("rlion", (o.name for o in OPTIMIZERS.values()), nag="nesterov"),
     "lr": _number(None, 0, above=True),
     "weight_decay": _number(None, 0, "weightDecay"),
