@@ -151,8 +151,9 @@ class _Rewriting:
     def _renamed(self, call: Call) -> Call:
         """Return an operator that takes what was computed again in place of what was dropped."""
 
-        def name(id: Any) -> Any:
+        def name(id: int | list[int]) -> Any:
             return [name(each) for each in id] if isinstance(id, list) else self._again.get(id, id)
 
         references = {key: name(id) for key, id in call["references"].items()}
-        return {**call, "operands": name(call["operands"]), "references": references}
+        operands = [name(id) for id in call["operands"]]
+        return {**call, "operands": operands, "references": references}
