@@ -61,6 +61,17 @@ export function read(...tensors: number[]): Promise<Uint8Array>;
 export function dispatch(graph: number, bindingJson: string): void;
 
 /**
+ * Write tensors, run a graph once and read tensors. `tensorsJson` is `[written, read]`, the handles;
+ * `data` are those of the written ones, in their order.
+ */
+export function compute(
+  graph: number,
+  bindingJson: string,
+  tensorsJson: string,
+  ...data: Bytes[]
+): Promise<Uint8Array>;
+
+/**
  * Run steps `first … first + count - 1` of a graph, then read.
  *
  * Step k uses `banks[k % 2]`, a binding as in `dispatch`. Each element of `reads` is a pair of

@@ -145,6 +145,14 @@ export function dispatch(handle, bindingJson) {
   guard(alive(context), "BindingError", (owner) => owner.ml.dispatch(ml, inputs, outputs));
 }
 
+/** @type {Bridge["compute"]} */
+export function compute(handle, bindingJson, tensorsJson, ...data) {
+  const [written, wanted] = JSON.parse(tensorsJson);
+  data.forEach((bytes, index) => write(written[index], bytes));
+  dispatch(handle, bindingJson);
+  return read(...wanted);
+}
+
 /** @type {Bridge["steps"]} */
 export async function steps(handle, banksJson, first, count, readsJson) {
   const graph = known(handle, "graph");

@@ -233,6 +233,23 @@ class InferenceContext:
 
     async def run(self) -> None:
         """Compute the outputs with the present parameters, compiled on first use."""
+        executable, data, inputs = await self._ready()
+        for name, array in data.items():
+            self._backend.write(inputs[name], array)
+        self._backend.dispatch(executable, inputs, self._results)
+        self._ran = True
+
+    async def computed(self) -> dict[str, HostArray]:
+        """Run, and return all outputs as host arrays."""
+        executable, data, inputs = await self._ready()
+        names = [output.name for output in self._network.outputs]
+        wanted = [self._results[name] for name in names]
+        arrays = await self._backend.run_once(executable, data, inputs, self._results, wanted)
+        self._ran = True
+        return dict(zip(names, arrays, strict=True))
+
+    async def _ready(self) -> tuple[Executable, dict[str, HostArray], dict[str, DeviceTensor]]:
+        """Return the graph, what is to be written for it, and the tensors that it takes."""
         missing = [v.block for v in self._network.inputs if v.block not in self._data]
         executable = await self._compiled()
         used = [name for name in missing if name in executable.inputs]
@@ -241,13 +258,10 @@ class InferenceContext:
                 "NNM702", f'input "{used[0]}" has no data', hint="set_data or randomize"
             )
         bound = self._parameter_tensors()
-        data = self._data | {LENGTH + name: lengths for name, lengths in self._lengths.items()}
-        for name in data.keys() & executable.inputs.keys():
-            self._backend.write(self._tensors[name], data[name])
-            bound[name] = self._tensors[name]
-        inputs = {name: bound[name] for name in executable.inputs}
-        self._backend.dispatch(executable, inputs, self._results)
-        self._ran = True
+        given = self._data | {LENGTH + name: lengths for name, lengths in self._lengths.items()}
+        data = {name: array for name, array in given.items() if name in executable.inputs}
+        bound |= {name: self._tensors[name] for name in data}
+        return executable, data, {name: bound[name] for name in executable.inputs}
 
     def close(self) -> None:
         """Free the tensors of this context."""

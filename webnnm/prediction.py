@@ -74,8 +74,7 @@ class Predictor:
             context.set_lengths({name: [n[k] for k in taken] for name, n in rows.lengths.items()})
             for name, values in rows.arrays.items():
                 context.set_data(name, values.rows(taken), raw=raw)
-            await context.run()
-            for name, fresh in (await context.read_outputs()).items():
+            for name, fresh in (await context.computed()).items():
                 parts[name].append(fresh.rows(range(start - first, size)))
             for name, counts in (await context.read_lengths()).items():
                 lengths.setdefault(name, []).extend(counts[start - first :])

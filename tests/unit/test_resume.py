@@ -18,6 +18,9 @@ from webnnm.snapshot import CHECKSUM, KEY
 from webnnm.training.optimizers import OPTIMIZERS
 
 np = pytest.importorskip("numpy")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "emscripten", reason="takes minutes in a page; tests/browser/test_resume.py"
+)
 
 SOURCE = """
 m:input shape=[3]; m:output shape=[2]; m:loss MSE;
@@ -184,7 +187,6 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.skipif(sys.platform == "emscripten", reason="a page has no processes")
 async def test_another_process_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "m.webnnm.safetensors"
     for what in ("begin", "end"):

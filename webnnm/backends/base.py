@@ -174,6 +174,23 @@ class Backend(ABC):
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Queue one run; an output tensor is never also an input."""
 
+    async def run_once(
+        self,
+        executable: Executable,
+        data: Mapping[str, HostArray],
+        inputs: Binding,
+        outputs: Binding,
+        read: Sequence[DeviceTensor],
+    ) -> list[HostArray]:
+        """Write host data to the inputs of these names, run a graph, and return copies of tensors.
+
+        The same as `write`, `dispatch` and `read`, in as few crossings as the backend can.
+        """
+        for name, array in data.items():
+            self.write(inputs[name], array)
+        self.dispatch(executable, inputs, outputs)
+        return await self.read(*read)
+
     async def fill(self, graph: Graph, data: Mapping[str, HostArray], outputs: Binding) -> None:
         """Compute tensors on the device, once, from host data by the names of the inputs."""
         executable = await self.compile(graph)

@@ -47,6 +47,9 @@ class BridgeModule(Protocol):
     def write(self, tensor: int, data: Any, /) -> None: ...  # noqa: D102
     def read(self, *tensors: int) -> Awaitable[JsBuffer]: ...  # noqa: D102
     def dispatch(self, graph: int, binding: str, /) -> None: ...  # noqa: D102
+    def compute(  # noqa: D102
+        self, graph: int, binding: str, tensors: str, /, *data: Any
+    ) -> Awaitable[JsBuffer]: ...
     def steps(  # noqa: D102
         self, graph: int, banks: str, first: int, count: int, reads: str, /
     ) -> Awaitable[JsBuffer]: ...
@@ -108,6 +111,21 @@ class Bridge:
         """Queue one run."""
         with _translated():
             self._module.dispatch(graph, json.dumps([inputs, outputs]))
+
+    async def compute(
+        self,
+        graph: int,
+        inputs: Names,
+        outputs: Names,
+        data: Mapping[int, Any],
+        reads: Sequence[int],
+    ) -> memoryview[int]:
+        """Write tensors, by their handles, run a graph once, and return the bytes of tensors."""
+        binding = json.dumps([inputs, outputs])
+        tensors = json.dumps([list(data), reads])
+        with _translated():
+            found = await self._module.compute(graph, binding, tensors, *data.values())
+            return found.to_py()
 
     async def steps(
         self,

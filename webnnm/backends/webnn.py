@@ -203,6 +203,25 @@ class WebNNBackend(Backend):
         """Queue one run; an output tensor is never also an input."""
         self._bridge.dispatch(executable.handle.built.graph, *_bound(executable, inputs, outputs))
 
+    async def run_once(
+        self,
+        executable: Executable,
+        data: Mapping[str, HostArray],
+        inputs: Binding,
+        outputs: Binding,
+        read: Sequence[DeviceTensor],
+    ) -> list[HostArray]:
+        """Write, run and read in one crossing."""
+        for name, array in data.items():
+            check_data(inputs[name].type, array)
+        found = await self._bridge.compute(
+            executable.handle.built.graph,
+            *_bound(executable, inputs, outputs),
+            {inputs[name].handle: array.data for name, array in data.items()},
+            [tensor.handle for tensor in read],
+        )
+        return _cut(found, [tensor.type for tensor in read])
+
     async def run_steps(
         self,
         executable: Executable,
