@@ -260,8 +260,7 @@ class InferenceContext:
         bound = self._parameter_tensors()
         given = self._data | {LENGTH + name: lengths for name, lengths in self._lengths.items()}
         data = {name: array for name, array in given.items() if name in executable.inputs}
-        bound |= {name: self._tensors[name] for name in data}
-        return executable, data, {name: bound[name] for name in executable.inputs}
+        return executable, data, bound | {name: self._tensors[name] for name in data}
 
     def close(self) -> None:
         """Free the tensors of this context."""
