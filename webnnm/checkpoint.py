@@ -29,7 +29,8 @@ class Checkpoint:
     - `best`: the parameters of the best epoch, by name, empty before there is one; `best_epoch`
       and `best_loss` are that epoch. `restored`: the model has taken these.
     - `epoch`: epochs that are finished; `batch`: steps of the next one that are done, whose sums
-      so far are `totals`; `step`: steps of the training in all.
+      so far are `totals`; `step`: steps of the training in all, `applied` those of the model in all
+      its trainings.
     """
 
     given: Mapping[str, Any]
@@ -44,6 +45,7 @@ class Checkpoint:
     epoch: int
     batch: int
     step: int
+    applied: int
     totals: Mapping[str, float]
 
     @property

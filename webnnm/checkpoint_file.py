@@ -74,11 +74,14 @@ def checkpoint_of(
     parameters: Mapping[str, HostArray],
     best: Mapping[str, HostArray],
     types: Mapping[str, TensorType],
+    *,
+    applied: int,
 ) -> Checkpoint:
     """Return the checkpoint that a snapshot holds.
 
     `content` are the metadata by key, `tensors` those of the optimizer and of the task weights;
-    `parameters` and `best` lie there by their names in the model, which has them of these `types`.
+    `parameters` and `best` lie there by their names in the model, which has them of these `types`;
+    `applied` is its number of steps.
 
     Raises `DataError` NNM802 where the metadata make no sense, NNM805 and NNM806 for tensors that
     do not belong to the parameters of the model.
@@ -105,6 +108,7 @@ def checkpoint_of(
             epoch=epoch,
             batch=_count(batch),
             step=step,
+            applied=applied,
             totals=totals,
         )
     except (KeyError, TypeError, ValueError, AttributeError, DataError) as error:

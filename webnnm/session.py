@@ -145,6 +145,7 @@ class Training:
             epoch=history.finished,
             batch=batch,
             step=run.steps_done,
+            applied=self._model.step,
             totals=totals if batch else {},
         )
 

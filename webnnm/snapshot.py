@@ -79,7 +79,7 @@ def snapshot(
         KEY + "name": model.name,
         KEY + "notation": NOTATION,
         KEY + "package": _version(),
-        KEY + "step": str(model.step),
+        KEY + "step": str(checkpoint.applied if checkpoint else model.step),
         KEY + "normalisation": _json(kept.to_dict()),
     }
     if whole:
@@ -191,7 +191,8 @@ def _checkpoint(model: NNModel, file: File) -> Checkpoint:
         name: tensor.array() if isinstance(tensor, StoredTensor) else tensor
         for name, tensor in parameters(file).items()
     }
-    return checkpoint_of(content, others, latest, best, model.parameters.types)
+    types = model.parameters.types
+    return checkpoint_of(content, others, latest, best, types, applied=_step(file))
 
 
 def _take(model: NNModel, found: Mapping[str, Found]) -> list[str]:

@@ -195,9 +195,13 @@ def _results(given: Any) -> tuple[Operand, ...]:
 def example_of(operator: AnyOperator) -> str:
     """Return the types of the sample that shows most of an operator, and of its results.
 
+    Nothing without samples.
+
     >>> example_of(ops.registry()["relu"])
     'float32[2, 3] → float32[2, 3]'
     """
+    if not operator.samples:  # of a user's own
+        return ""
     # The first of those with most operands and options.
     shown = max(operator.samples, key=lambda s: (len(s.shapes), len(s.options)))
     xs, ys = applied(operator, shown)

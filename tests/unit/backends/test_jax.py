@@ -232,7 +232,7 @@ async def test_a_kernel_that_looks_at_values_is_named() -> None:
         assert caught.value.code == "NNM709"
         assert context.ledger().graphs == 0
     finally:
-        ops._registered.pop("testPeeking")
+        ops.unregister("testPeeking")
 
 
 @pytest.mark.parametrize(
