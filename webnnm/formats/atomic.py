@@ -13,7 +13,9 @@ from webnnm.errors import DataError
 _numbers = itertools.count()
 
 
-def write_atomically(path: str | os.PathLike[str], parts: Iterable[bytes]) -> Path:
+def write_atomically(
+    path: str | os.PathLike[str], parts: Iterable[bytes | memoryview[int]]
+) -> Path:
     """Write a file beside its place, then rename it over the old one; return its path.
 
     >>> import tempfile

@@ -119,8 +119,10 @@ class File:
     body: memoryview[int] = field(repr=False)
 
 
-def chunks(tensors: Mapping[str, HostArray], metadata: Mapping[str, str]) -> Iterator[bytes]:
-    """Yield a file part by part, so that it need not be in memory as a whole.
+def chunks(
+    tensors: Mapping[str, HostArray], metadata: Mapping[str, str]
+) -> Iterator[bytes | memoryview[int]]:
+    """Yield a file part by part: the header, then the tensors as they are, without a copy.
 
     >>> from webnnm.arrays import HostArray
     >>> data = b"".join(chunks({"w": HostArray.of([1.0, 2.0])}, {"made by": "hand"}))
@@ -134,7 +136,7 @@ def chunks(tensors: Mapping[str, HostArray], metadata: Mapping[str, str]) -> Ite
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(8, "little") + text
     for tensor in tensors.values():
-        yield bytes(tensor.data)
+        yield tensor.data
 
 
 def header(tensors: Mapping[str, HostArray], metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -221,8 +223,8 @@ def parsed(text: str) -> Any:
     {'a': [1]}
     """
     depth = 0
-    for bracket in _BRACKETS.findall(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(bracket, 0)
+    for bracket in _BRACKETS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(bracket[0], 0)
         if depth > MOST_NESTED:  # which would exhaust the stack of a page, and end its Python
             raise ValueError("it is nested too deeply")
     return json.loads(text, object_pairs_hook=_distinct)
