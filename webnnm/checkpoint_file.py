@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from webnnm.arrays import HostArray
 from webnnm.checkpoint import Checkpoint
@@ -96,7 +96,7 @@ def checkpoint_of(
             given=dict(content["hyperparameters"]["given"]),
             settings=_settings(settings),
             schedule=schedule,
-            losses=dict(losses),
+            losses={str(name): _loss(entry) for name, entry in losses.items()},
             state=state,
             best=best,
             best_epoch=_count(seen["epoch"]),
@@ -122,6 +122,8 @@ def checkpoint_of(
         state[SUM + parameter if mine else name] = array
     for name, array in best.items():
         _check(BEST + PARAMETER_PREFIX + name, name, array, types)
+        if array.dtype != types[name].dtype:
+            raise DataError("NNM806", f'tensor "{BEST}…/{name}" is {array}, not {types[name]}')
     return found
 
 
@@ -161,6 +163,21 @@ def _settings(resolved: Mapping[str, Any]) -> dict[str, Any]:
         free = value is None or (name, value) == ("loss_weights", "uncertainty")
         found[name] = value if free else HYPERPARAMETERS[name].read(value)
     return found
+
+
+def _loss(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the loss of an output. Raises `ValueError`, `TypeError`, `KeyError` for nonsense."""
+    words = {"loss": entry["loss"], "reason": entry["reason"]}
+    if not all(isinstance(word, str) for word in words.values()):
+        raise ValueError(f"{words} are no texts")
+    found: dict[str, Any] = {}
+    for name in ("delta", "gamma", "alpha", "smoothing"):
+        value = entry[name]
+        if isinstance(value, list) and name == "alpha":
+            found[name] = [_number(each) for each in cast("list[Any]", value)]
+        else:
+            found[name] = None if value is None and name != "smoothing" else _number(value)
+    return words | found | ({"s": _number(entry["s"])} if "s" in entry else {})
 
 
 def _number(value: Any) -> float:

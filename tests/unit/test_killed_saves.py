@@ -89,9 +89,8 @@ def test_killed_at_any_moment_a_whole_snapshot_is_there(tmp_path: Path) -> None:
         for each in left:
             then = time.time() - 90
             os.utime(each, (then, then))
-    print(
-        f"old and new: {seen}; {len(parts)} files not finished, of up to {max(parts.values())} bytes"
-    )
+    largest = max(parts.values())
+    print(f"old and new: {seen}; {len(parts)} files not finished, of up to {largest} bytes")
     assert min(seen) > 10
     assert len(parts) > 10
     asyncio.run(save_in_turn(models, path, 1))
