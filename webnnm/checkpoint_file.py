@@ -107,7 +107,7 @@ def checkpoint_of(
             step=step,
             totals=totals,
         )
-    except (KeyError, TypeError, ValueError, AttributeError, DataError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
         raise invalid(f"its state of a training makes no sense: {error!r}") from error
     state |= {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
     for name, array in tensors.items():
@@ -160,16 +160,18 @@ def _settings(resolved: Mapping[str, Any]) -> dict[str, Any]:
     """Return hyperparameters as they were resolved. Raises `ValueError` for those that are none."""
     found: dict[str, Any] = {}
     for name, value in resolved.items():
-        free = value is None or (name, value) == ("loss_weights", "uncertainty")
+        free = (name, value) == ("loss_weights", "uncertainty")
         found[name] = value if free else HYPERPARAMETERS[name].read(value)
     return found
 
 
 def _loss(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return the loss of an output. Raises `ValueError`, `TypeError`, `KeyError` for nonsense."""
+    from webnnm.training.losses import LOSSES
+
     words = {"loss": entry["loss"], "reason": entry["reason"]}
-    if not all(isinstance(word, str) for word in words.values()):
-        raise ValueError(f"{words} are no texts")
+    if words["loss"] not in LOSSES or not isinstance(words["reason"], str):
+        raise ValueError(f"{words} is no loss")
     found: dict[str, Any] = {}
     for name in ("delta", "gamma", "alpha", "smoothing"):
         value = entry[name]
