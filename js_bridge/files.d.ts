@@ -1,22 +1,29 @@
 /** Files that a browser keeps for a site, and those that it hands to the user. */
 
-/** A part of a file: a Python object with the buffer protocol. */
-export interface Part {
+/** Memory of Python: an object with the buffer protocol. */
+export interface Memory {
   getBuffer(type: "u8"): { data: Uint8Array<ArrayBuffer>; release(): void };
 }
 
 /** A file that is being written; nobody sees it before `close`. */
 export interface Writer {
-  write(part: Part): Promise<void>;
+  write(part: Memory): Promise<void>;
   close(): Promise<void>;
   abort(): Promise<void>;
+}
+
+/** A file that is kept, as it is now. */
+export interface Kept {
+  size: number;
+  /** Copy all of it to memory of its size. */
+  copy(target: Memory): Promise<void>;
 }
 
 /** Begin a file that replaces the one of this name, if there is one. */
 export function writer(name: string): Promise<Writer>;
 
-/** Return the contents of a file, nothing where there is no such file. */
-export function read(name: string): Promise<Uint8Array | undefined>;
+/** Return a file, nothing where there is no such file. */
+export function read(name: string): Promise<Kept | undefined>;
 
 /** Remove a file; one that is not there is removed already. */
 export function drop(name: string): Promise<void>;

@@ -9,25 +9,25 @@
 
 const NAME = "webnnm";
 const STORE = "files";
+/** Bytes that cross at once: a large file is in memory once, not twice. */
+const CROSSING = 1 << 22;
 
 /** @type {Files["writer"]} */
 export async function writer(name) {
   const folder = await privateFolder();
   if (!folder) {
-    /** @type {Uint8Array<ArrayBuffer>[]} */
-    const parts = [];
+    const parts = collected();
     return {
-      write: async (part) => { parts.push(copy(part)); },
+      ...parts,
       close: async () => {
-        await inDatabase("readwrite", (files) => files.put(new Blob(parts), name));
+        await inDatabase("readwrite", (files) => files.put(parts.blob(), name));
       },
-      abort: async () => { parts.length = 0; },
     };
   }
   // What is written lies in a file of its own until it is closed.
   const stream = await (await folder.getFileHandle(name, { create: true })).createWritable();
   return {
-    write: (part) => stream.write(copy(part)),
+    write: async (part) => { for (const piece of pieces(part)) await stream.write(piece); },
     close: () => stream.close(),
     abort: () => stream.abort(),
   };
@@ -40,7 +40,16 @@ export async function read(name) {
     ? await folder.getFileHandle(name).then((handle) => handle.getFile(), missing)
     : await inDatabase("readonly", (files) => files.get(name));
   // A file that was never closed is there, without contents.
-  return file?.size ? new Uint8Array(await file.arrayBuffer()) : undefined;
+  if (!file?.size) return undefined;
+  return {
+    size: file.size,
+    copy: async (target) => {
+      for (let start = 0; start < file.size; start += CROSSING) {
+        const piece = new Uint8Array(await file.slice(start, start + CROSSING).arrayBuffer());
+        lent(target, (memory) => memory.set(piece, start));
+      }
+    },
+  };
 }
 
 /** @type {Files["drop"]} */
@@ -55,16 +64,14 @@ export function download(name) {
   if (typeof document === "undefined") {
     throw new Error("a worker cannot download: send the bytes to the page");
   }
-  /** @type {Uint8Array<ArrayBuffer>[]} */
-  const parts = [];
+  const parts = collected();
   return {
-    write: async (part) => { parts.push(copy(part)); },
+    ...parts,
     close: async () => {
-      const address = URL.createObjectURL(new Blob(parts, { type: "application/octet-stream" }));
+      const address = URL.createObjectURL(parts.blob());
       Object.assign(document.createElement("a"), { href: address, download: name }).click();
       setTimeout(() => URL.revokeObjectURL(address), 60_000);
     },
-    abort: async () => { parts.length = 0; },
   };
 }
 
@@ -132,11 +139,37 @@ function inDatabase(mode, ask) {
   });
 }
 
-/** @param {import("./files.d.ts").Part} part */
-function copy(part) {
-  const view = part.getBuffer("u8");
+/** Begin a file that is put together of blobs, which browsers keep outside of the page's memory. */
+function collected() {
+  /** @type {Blob[]} */
+  const blobs = [];
+  return {
+    write: async (/** @type {import("./files.d.ts").Memory} */ part) => {
+      for (const piece of pieces(part)) blobs.push(new Blob([piece]));
+    },
+    abort: async () => { blobs.length = 0; },
+    blob: () => new Blob(blobs, { type: "application/octet-stream" }),
+  };
+}
+
+/** Yield copies of the pieces of a part. @param {import("./files.d.ts").Memory} part */
+function* pieces(part) {
+  const size = lent(part, (memory) => memory.length);
+  for (let start = 0; start < size; start += CROSSING) {
+    yield lent(part, (memory) => memory.slice(start, start + CROSSING));
+  }
+}
+
+/**
+ * Use memory of Python, which lies elsewhere after Python has taken more.
+ *
+ * @template T
+ * @param {import("./files.d.ts").Memory} memory @param {(data: Uint8Array<ArrayBuffer>) => T} use
+ */
+function lent(memory, use) {
+  const view = memory.getBuffer("u8");
   try {
-    return view.data.slice();
+    return use(view.data);
   } finally {
     view.release();
   }

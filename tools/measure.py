@@ -1,4 +1,4 @@
-"""Measures what a first visit pays: sizes, the start of Python, imports, the Iris page.
+"""Measures what a first visit pays, sizes, the start of Python, imports, the Iris page; and files.
 
     python -m tools.measure
 
@@ -19,6 +19,7 @@ LARGEST_WHEEL_KB = 150
 LONGEST_IMPORT_MS = 150
 LONGEST_FIRST_USE_MS = 400
 LONGEST_TRAINING_MS = 1500
+LONGEST_KEEPING_MS = 3000
 ROUNDS = 5
 
 IMPORT = """
@@ -53,6 +54,45 @@ BYTES = """
 """
 
 
+# A model of 100 MB, kept in the browser's own file system and read from there into another model.
+KEEP = """
+import time
+from webnnm import NNModel
+
+source = '''
+m:input shape=[1024]; m:output shape=[8];
+m:layers matmul(w, shape=[4096]), tanh(), matmul(w, shape=[4096]), tanh(), matmul(w, shape=[1000]),
+  matmul(w);
+'''
+settings = {"backend": "webnn", "log": lambda _: None}
+model = await NNModel.create(source=source, **settings)
+began = time.perf_counter()
+await model.save("browser:measured")
+saved = time.perf_counter()
+again = await NNModel.load("browser:measured", **settings)
+loaded = time.perf_counter()
+model.close()
+again.close()
+[1000 * (saved - began), 1000 * (loaded - saved)]
+"""
+RUN = """
+async ({ index, code }) => {
+  const { loadPyodide } = await import(`${index}/pyodide.mjs`);
+  const pyodide = await loadPyodide({ indexURL: index, packages: ["webnnm"] });
+  return (await pyodide.runPythonAsync(code)).toJs();
+}
+"""
+
+
+async def keeping_times(browser: Any, url: str) -> list[float]:
+    """Return milliseconds of saving and loading a model of 100 MB in a new page."""
+    page = await browser.new_page()
+    await page.goto(f"{url}/vendor/pyodide/pyodide-lock.json")
+    times = await page.evaluate(RUN, {"index": f"{url}/vendor/pyodide", "code": KEEP})
+    await page.close()
+    return [*times, sum(times)]
+
+
 async def import_times(browser: Any, url: str) -> list[float]:
     """Return milliseconds of Pyodide's start, unpacking, import and first use in an empty page."""
     page = await browser.new_page()
@@ -75,7 +115,7 @@ async def visit_times(browser: Any, url: str) -> list[float]:
 
 
 async def medians(url: str) -> list[float]:
-    """Return the medians of both, round by round in one browser."""
+    """Return the medians of all, round by round in one browser."""
     from playwright.async_api import async_playwright
 
     config = playwright_config()
@@ -83,7 +123,11 @@ async def medians(url: str) -> list[float]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(**options)
         rounds = [
-            [*await import_times(browser, url), *await visit_times(browser, url)]
+            [
+                *await import_times(browser, url),
+                *await visit_times(browser, url),
+                *await keeping_times(browser, url),
+            ]
             for _ in range(ROUNDS)
         ]
         await browser.close()
@@ -105,7 +149,8 @@ def main() -> None:
     show("first wheel of pages", size[first], "kB", LARGEST_WHEEL_KB)
     show("second wheel of pages", size[rest], "kB", note="fetched when a page has started")
     with SiteServer(SITE) as server:
-        start, unpack, imported, used, sent, ready, trained, both = asyncio.run(medians(server.url))
+        times = asyncio.run(medians(server.url))
+    start, unpack, imported, used, sent, ready, trained, both, saved, loaded, kept = times
     show("start of Pyodide", start, "ms")
     show("unpacking the wheel", unpack, "ms")
     show("import webnnm", imported, "ms", LONGEST_IMPORT_MS)
@@ -114,6 +159,9 @@ def main() -> None:
     show("Iris page, to ready", ready, "ms")
     show("click to tested model", trained, "ms", LONGEST_TRAINING_MS)
     show("visit to tested model", both, "ms")
+    show("saving 100 MB", saved, "ms", note="to the browser's file system")
+    show("loading 100 MB", loaded, "ms", note="from there")
+    show("saving and loading", kept, "ms", LONGEST_KEEPING_MS)
 
 
 if __name__ == "__main__":

@@ -77,6 +77,8 @@ class HostArray:
                 found = cls._from_nested(given, dtype or "float32")
         if (found.dtype, dtype) == ("float16", "float32"):
             found = cls("float32", found.shape, _widened(found.data))
+        elif (found.dtype, dtype) == ("float32", "float16"):
+            found = cls("float16", found.shape, _narrowed(found.values()))
         elif dtype is not None and found.dtype != dtype:
             found = cls(dtype, found.shape, pack(found.values(), dtype))
         if shape is not None and tuple(shape) != found.shape:
@@ -165,6 +167,10 @@ class HostArray:
         data: Any = self.data
         # A memoryview cannot have a size of 0 in its shape.
         return data.cast(FORMATS[self.dtype], *([self.shape] if data.nbytes else []))
+
+    def copy(self) -> HostArray:
+        """Return the array in memory of its own."""
+        return HostArray(self.dtype, self.shape, bytes(self.data))
 
     def copy_to(self, buffer: Any) -> None:
         """Copy the elements into a writable buffer of as many bytes.
@@ -261,6 +267,15 @@ def _widened(halves: memoryview[int]) -> array[float]:
         values = array("f", struct.unpack(f"<{len(part) // 2}e", part))
         wide[start // 2 : start // 2 + len(values)] = values
     return wide
+
+
+def _narrowed(values: Any) -> bytearray:
+    """Return float32 numbers as float16, block by block as well."""
+    halves = bytearray(2 * len(values))
+    for start in range(0, len(values), _BLOCK):
+        part = pack(values[start : start + _BLOCK], "float16")
+        halves[2 * start : 2 * start + len(part)] = part
+    return halves
 
 
 def _unpack4(data: memoryview[int], dtype: DataType, n: int) -> Iterator[int]:

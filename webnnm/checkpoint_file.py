@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from webnnm.arrays import HostArray
 from webnnm.checkpoint import Checkpoint
@@ -99,7 +99,7 @@ def checkpoint_of(
             given=dict(content["hyperparameters"]["given"]),
             settings=_settings(settings),
             schedule=schedule,
-            losses=dict(losses),
+            losses={str(name): _loss(entry) for name, entry in losses.items()},
             state=state,
             best=best,
             best_epoch=_count(seen["epoch"]),
@@ -111,7 +111,7 @@ def checkpoint_of(
             applied=applied,
             totals=totals,
         )
-    except (KeyError, TypeError, ValueError, AttributeError, DataError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
         raise invalid(f"its state of a training makes no sense: {error!r}") from error
     state |= {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
     for name, array in tensors.items():
@@ -126,6 +126,8 @@ def checkpoint_of(
         state[SUM + parameter if mine else name] = array
     for name, array in best.items():
         _check(BEST + PARAMETER_PREFIX + name, name, array, types)
+        if array.dtype != types[name].dtype:
+            raise DataError("NNM806", f'tensor "{BEST}…/{name}" is {array}, not {types[name]}')
     return found
 
 
@@ -162,9 +164,26 @@ def _settings(resolved: Mapping[str, Any]) -> dict[str, Any]:
     """Return hyperparameters as they were resolved. Raises `ValueError` for those that are none."""
     found: dict[str, Any] = {}
     for name, value in resolved.items():
-        free = value is None or (name, value) == ("loss_weights", "uncertainty")
+        free = (name, value) == ("loss_weights", "uncertainty")
         found[name] = value if free else HYPERPARAMETERS[name].read(value)
     return found
+
+
+def _loss(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the loss of an output. Raises `ValueError`, `TypeError`, `KeyError` for nonsense."""
+    from webnnm.training.losses import LOSSES
+
+    words = {"loss": entry["loss"], "reason": entry["reason"]}
+    if words["loss"] not in LOSSES or not isinstance(words["reason"], str):
+        raise ValueError(f"{words} is no loss")
+    found: dict[str, Any] = {}
+    for name in ("delta", "gamma", "alpha", "smoothing"):
+        value = entry[name]
+        if isinstance(value, list) and name == "alpha":
+            found[name] = [_number(each) for each in cast("list[Any]", value)]
+        else:
+            found[name] = None if value is None and name != "smoothing" else _number(value)
+    return words | found | ({"s": _number(entry["s"])} if "s" in entry else {})
 
 
 def _number(value: Any) -> float:

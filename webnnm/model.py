@@ -107,7 +107,15 @@ class NNModel(Stored):
         Raises `ModelError` for what is wrong with the text, `DataError` NNM703, NNM715 for the
         settings, NNM701, NNM702 where the dataset does not fit, `BackendError` NNM709.
         """
-        given = create_settings({**(config or {}), **settings})
+        model = await cls._opened({**(config or {}), **settings})
+        await model.parameters.initialise(model.seed)
+        model._introduce()
+        return model
+
+    @classmethod
+    async def _opened(cls, settings: Mapping[str, Any]) -> Self:
+        """Return a model as `create` does, but without values of its parameters."""
+        given = create_settings(settings)
         log: Log = given.get("log") or print
         text = await model_text(given)
         network = elaborate(parse(text))
@@ -128,13 +136,15 @@ class NNModel(Stored):
         model._set_sequence_length(given.get("sequence_length"))
         if given.get("dataset") is not None:
             model.set_dataset(given["dataset"])
-        await model.parameters.initialise(model.seed)
-        log(
-            f"{model.name or 'model'}: {model.parameters.count:,} parameters, "
-            f"{len(network.layers)} layers, on {chosen.description}"
-        )
-        model._reviewer.structure(log)
         return model
+
+    def _introduce(self) -> None:
+        """Tell in the log what the model is, and what strikes in its structure."""
+        self.log(
+            f"{self.name or 'model'}: {self.parameters.count:,} parameters, "
+            f"{len(self.network.layers)} layers, on {self.backend.description}"
+        )
+        self._reviewer.structure(self.log)
 
     async def __aenter__(self) -> Self:
         return self

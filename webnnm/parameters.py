@@ -72,6 +72,14 @@ class ParameterStore:
         )
         await self.read_back()
 
+    async def begin(self, values: Iterable[tuple[str, HostArray]]) -> None:
+        """Give every parameter its first value, one after the other, in place of a start value."""
+        for name, array in values:
+            self.tensors[name] = await self._backend.tensor(self.types[name], array)
+            self._values[name] = array
+        self._backend.claim(KIND, *self.tensors.values())
+        self.version += 1
+
     async def read_back(self) -> None:
         """Copy the values from the device to the host."""
         arrays = await self._backend.read(*self.tensors.values())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from webnnm.arrays import HostArray
 from webnnm.checkpoint import Checkpoint
 from webnnm.dtypes import DataType
-from webnnm.errors import DataError, suggestion
+from webnnm.errors import DataError, WebNNMError, suggestion
 from webnnm.graph.vertices import Network
 from webnnm.history import History, plain
 from webnnm.reviewing import half_network
@@ -129,11 +129,20 @@ def _losses_again(model: NNModel, checkpoint: Checkpoint) -> dict[str, OutputLos
     """Return the losses with the numbers that they had."""
     found: dict[str, OutputLoss] = {}
     for name, objective in model.objectives().items():
-        saved = checkpoint.losses[name]
+        saved = checkpoint.losses.get(name)
+        if saved is None:
+            raise DataError(
+                "NNM808",
+                f'the checkpoint tells no loss of output "{name}"',
+                hint="resume with the model that it was written with",
+            )
         numbers = {field.name: saved[field.name] for field in fields(LossSettings)}
         if isinstance(numbers["alpha"], list):
             numbers["alpha"] = tuple(cast("list[float]", numbers["alpha"]))
-        chosen = objective.loss(name=saved["loss"])
+        try:
+            chosen = objective.loss(name=saved["loss"])
+        except WebNNMError as error:
+            raise DataError("NNM808", f'output "{name}" cannot go on: {error}') from error
         found[name] = replace(chosen, settings=LossSettings(**numbers), reason=saved["reason"])
     return found
 

@@ -127,7 +127,7 @@ def restored(content: Mapping[str, Any], tensors: Mapping[str, StoredTensor]) ->
         columns = {b: tuple(map(_encoder, all)) for b, all in content.get("columns", {}).items()}
         answers = {block: _answers(*one) for block, one in content.get("answers", {}).items()}
         return Restored(inputs, targets, columns, answers, _text(content.get("label", "")))
-    except (KeyError, TypeError, ValueError, AttributeError, DataError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
         raise invalid(f"its normalisation makes no sense: {error!r}") from error
 
 

@@ -41,7 +41,7 @@ def snapshot(
     checkpoint: Checkpoint | None = None,
     *,
     training: bool = True,
-) -> Iterator[bytes]:
+) -> Iterator[bytes | memoryview[int]]:
     """Yield the snapshot of a model, part by part.
 
     With a `checkpoint` the parameters are the latest ones, and all that a training needs to go on
@@ -161,16 +161,22 @@ async def opened(source: Any) -> File:
     return read(source)
 
 
-def restore(model: NNModel, file: File) -> None:
-    """Give a model what its snapshot holds; all of it or, where something is wrong, nothing."""
+async def restore(model: NNModel, file: File) -> None:
+    """Give a model without parameters what its snapshot holds.
+
+    All of it is checked before memory is taken: it is the file that says how large the model is.
+    """
     found = assigned(parameters(file), model.parameters.types)
     content = _metadata(file, "normalisation") or {"inputs": {}}
     kept, step = restored(content, file.tensors), _step(file)
     standing = _checkpoint(model, file) if KEY + "cursor" in file.metadata else None
-    _take(model, found)
+    best: Mapping[str, HostArray] = {}
     if standing is not None and standing.restored:
-        for name, array in standing.best.items():
-            model.parameters.set(name, array)
+        best = standing.best
+    await model.parameters.begin(
+        (name, best[name].copy() if name in best else tensor.array())
+        for name, tensor in found.items()
+    )
     model.step = step
     model.restored = kept
     model.trained = True

@@ -15,7 +15,9 @@ BROWSER, DOWNLOAD = "browser:", "download:"
 user's downloads."""
 
 
-async def store(place: str | os.PathLike[str] | None, parts: Iterable[bytes]) -> Any:
+async def store(
+    place: str | os.PathLike[str] | None, parts: Iterable[bytes | memoryview[int]]
+) -> Any:
     """Write a file as a whole and return its place; without a place return its bytes.
 
     >>> import asyncio, tempfile

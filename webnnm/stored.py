@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from webnnm.description import Described
 from webnnm.dtypes import DataType
+from webnnm.errors import DataError, ModelError
 
 if TYPE_CHECKING:
     from webnnm.checkpoint import Checkpoint
@@ -25,7 +26,8 @@ class Stored(Described):
     log: Callable[[str], None]
     training: Training | None
     busy: Callable[[], AbstractContextManager[None]]
-    create: Callable[..., Any]
+    _opened: Callable[..., Any]
+    _introduce: Callable[[], None]
     _checkpoint: tuple[int, Checkpoint | None]
 
     def take_parameters(
@@ -83,12 +85,16 @@ class Stored(Described):
         from webnnm.snapshot import MODEL, opened, restore, verified
 
         file = verified(await opened(source))
-        model = await cls.create(source=file.metadata[MODEL], **settings)
         try:
-            restore(model, file)
+            model = await cls._opened(dict(source=file.metadata[MODEL], **settings))
+        except ModelError as error:
+            raise DataError("NNM802", f"the model in the snapshot is none: {error}") from error
+        try:
+            await restore(model, file)
         except BaseException:
             model.close()
             raise
+        model._introduce()
         return model
 
     async def load_params(

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable
 from contextlib import contextmanager
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from webnnm.backends import pyodide_host
 from webnnm.errors import DataError
 
 
 class _Writer(Protocol):
-    def write(self, part: Any, /) -> Awaitable[None]: ...
+    def write(self, part: bytes | memoryview[int], /) -> Awaitable[None]: ...
     def close(self) -> Awaitable[None]: ...
     def abort(self) -> Awaitable[None]: ...
+
+
+class _Kept(Protocol):
+    size: int
+
+    def copy(self, target: bytearray, /) -> Awaitable[None]: ...
 
 
 class _Files(Protocol):
     """The functions of js_bridge/files.js; files.d.ts describes them."""
 
     def writer(self, name: str, /) -> Awaitable[_Writer]: ...
-    def read(self, name: str, /) -> Awaitable[Any]: ...
+    def read(self, name: str, /) -> Awaitable[_Kept | None]: ...
     def drop(self, name: str, /) -> Awaitable[None]: ...
     def download(self, name: str, /) -> _Writer: ...
     def hidden(self) -> Awaitable[None]: ...
@@ -35,23 +41,27 @@ async def _files() -> _Files:
     return _loaded[0]
 
 
-async def keep_file(name: str, parts: Iterable[bytes]) -> None:
+async def keep_file(name: str, parts: Iterable[bytes | memoryview[int]]) -> None:
     """Keep a file for this site; the one before stays until all is written (NNM807 else)."""
     with _failing(f'keeping "{name}" in the browser'):
         await _write(await (await _files()).writer(name), parts)
 
 
-async def download_file(name: str, parts: Iterable[bytes]) -> None:
+async def download_file(name: str, parts: Iterable[bytes | memoryview[int]]) -> None:
     """Let the browser save a file among the user's downloads (NNM807 where it cannot)."""
     with _failing(f'downloading "{name}"'):
         await _write((await _files()).download(name), parts)
 
 
-async def kept_file(name: str) -> memoryview | None:
+async def kept_file(name: str) -> bytearray | None:
     """Return the contents of a file that is kept for this site, None where there is none."""
     with _failing(f'reading "{name}" from the browser', "NNM715"):
         found = await (await _files()).read(name)
-        return None if found is None else found.to_py()
+        if found is None:
+            return None
+        data = bytearray(found.size)
+        await found.copy(data)
+        return data
 
 
 async def drop_file(name: str) -> None:
@@ -65,7 +75,7 @@ async def hidden() -> None:
     await (await _files()).hidden()
 
 
-async def _write(writer: _Writer, parts: Iterable[bytes]) -> None:
+async def _write(writer: _Writer, parts: Iterable[bytes | memoryview[int]]) -> None:
     try:
         for part in parts:
             await writer.write(part)

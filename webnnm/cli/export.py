@@ -46,7 +46,7 @@ def add(commands: Parsers) -> None:
 def _export(given: argparse.Namespace) -> int:
     if given.format == "params" and given.out is None:
         raise DataError("NNM704", "parameters are no text for the output", hint="give --out FILE")
-    parts: Iterable[bytes] = asyncio.run(_parts(given))
+    parts: Iterable[bytes | memoryview[int]] = asyncio.run(_parts(given))
     if given.out is None:
         print(b"".join(parts).decode(), end="")
         return FINE
@@ -58,7 +58,7 @@ def _export(given: argparse.Namespace) -> int:
     return FINE
 
 
-async def _parts(given: argparse.Namespace) -> Iterable[bytes]:
+async def _parts(given: argparse.Namespace) -> Iterable[bytes | memoryview[int]]:
     async with await opened(given.model, backend=given.backend) as model:
         if given.format == "params":
             return chunks({p.name: model.parameters.value(p.name) for p in model.params()}, {})

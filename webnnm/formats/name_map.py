@@ -43,7 +43,7 @@ class Found:
         array = tensor if isinstance(tensor, HostArray) else tensor.array()
         if array.dtype != self.type.dtype:
             return HostArray.of(array, self.type.dtype)
-        return HostArray(array.dtype, array.shape, bytes(array.data))
+        return array.copy()
 
 
 def assigned(

@@ -6,6 +6,7 @@ the tensors without gaps (https://huggingface.co/docs/safetensors).
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from array import array
@@ -25,6 +26,9 @@ MOST_DIMENSIONS = 64
 
 MOST_NESTED = 16
 """Brackets within brackets at most; headers have three."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+"""Characters that no JSON text holds."""
+_PIECE = 1 << 16
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]')
 """Texts, so that brackets within them do not count, and brackets."""
 
@@ -119,8 +123,10 @@ class File:
     body: memoryview[int] = field(repr=False)
 
 
-def chunks(tensors: Mapping[str, HostArray], metadata: Mapping[str, str]) -> Iterator[bytes]:
-    """Yield a file part by part, so that it need not be in memory as a whole.
+def chunks(
+    tensors: Mapping[str, HostArray], metadata: Mapping[str, str]
+) -> Iterator[bytes | memoryview[int]]:
+    """Yield a file part by part: the header, then the tensors as they are, without a copy.
 
     >>> from webnnm.arrays import HostArray
     >>> data = b"".join(chunks({"w": HostArray.of([1.0, 2.0])}, {"made by": "hand"}))
@@ -134,7 +140,7 @@ def chunks(tensors: Mapping[str, HostArray], metadata: Mapping[str, str]) -> Ite
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(8, "little") + text
     for tensor in tensors.values():
-        yield bytes(tensor.data)
+        yield tensor.data
 
 
 def header(tensors: Mapping[str, HostArray], metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -206,12 +212,24 @@ def _header(view: memoryview[int]) -> tuple[dict[str, Any], int]:
             hint=_AGAIN,
         )
     try:
-        content = parsed(bytes(view[8 : 8 + length]).decode())
+        content = parsed(_text(view[8 : 8 + length]))
     except ValueError as error:
         raise invalid(f"its header is no JSON: {error}") from error
     if not isinstance(content, dict):
         raise invalid("its header is no JSON object")
     return cast("dict[str, Any]", content), 8 + length
+
+
+def _text(data: memoryview[int]) -> str:
+    """Return a header as text; tensors that were taken for one are noticed before all is copied."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    pieces: list[str] = []
+    for start in range(0, len(data), _PIECE):
+        end = start + _PIECE
+        pieces.append(decoder.decode(bytes(data[start:end]), final=end >= len(data)))
+        if _CONTROL.search(pieces[-1]):
+            raise ValueError("it holds control characters")
+    return "".join(pieces)
 
 
 def parsed(text: str) -> Any:
@@ -221,11 +239,14 @@ def parsed(text: str) -> Any:
     {'a': [1]}
     """
     depth = 0
-    for bracket in _BRACKETS.findall(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(bracket, 0)
+    for bracket in _BRACKETS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(bracket[0], 0)
         if depth > MOST_NESTED:  # which would exhaust the stack of a page, and end its Python
             raise ValueError("it is nested too deeply")
-    return json.loads(text, object_pairs_hook=_distinct)
+    found = json.loads(text, object_pairs_hook=_distinct)
+    if "\\u" in text:  # by which it may hold half a character, which nobody can write again
+        json.dumps(found, ensure_ascii=False).encode()
+    return found
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

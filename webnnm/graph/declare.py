@@ -22,6 +22,7 @@ from webnnm.notation.syntax import (
     Value,
 )
 from webnnm.ops.features import Changes, Features
+from webnnm.shapes import MAX_DIMENSION
 
 
 class Declared:
@@ -140,9 +141,10 @@ def shape_of(outline: Outline, shape: ShapeValue) -> tuple[list[int], list[str |
         pairs = [(item, None) for item in shape.items]
     sizes: list[int] = []
     for size, _ in pairs:
-        if not isinstance(size, Number) or not isinstance(size.value, int) or size.value < 1:
+        value = size.value if isinstance(size, Number) else None
+        if not isinstance(value, int) or not 1 <= value <= MAX_DIMENSION:
             raise _bad_size(outline, size, shape.span)
-        sizes.append(size.value)
+        sizes.append(value)
     return sizes, [name for _, name in pairs]
 
 
@@ -155,7 +157,7 @@ def _bad_size(outline: Outline, size: Any, span: Span) -> ModelError:
             "sizes in a macro are bound by the call",
         )
     place = size.span if size is not None else span
-    return outline.error("NNM109", "dimension must be 1 … 2147483647", place)
+    return outline.error("NNM109", f"dimension must be 1 … {MAX_DIMENSION}", place)
 
 
 def _flat(data: Value) -> float | list[float]:

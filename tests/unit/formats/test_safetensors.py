@@ -101,6 +101,8 @@ def test_every_length_of_a_file_that_was_cut_off_is_refused() -> None:
         (made(b"{"), "no JSON"),
         (made(b"[]"), "no JSON object"),
         (made(b"\xff\xfe"), "no JSON"),
+        (made(b'{"x": "\0"}'), "control characters"),
+        (made(b'{"__metadata__": {"half": "\\ud83d"}}'), "surrogates"),
         (made(b'{"a": 1, "a": 2}'), "twice"),
         (made(b"[" * 100_000), "no JSON"),
         (struct.pack("<Q", 2**40) + b"{}", "1099511627776 bytes"),

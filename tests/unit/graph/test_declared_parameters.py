@@ -94,6 +94,7 @@ def test_integer_parameter_that_is_not_trainable() -> None:
         ("p shape=[4, 3] lrm=¦-1", "NNM303"),
         ("p shape=[4, 3] lrm=¦much", "NNM303"),
         ("p shape=[4, ¦n]", "NNM109"),
+        ("p shape=[4, ¦2147483648]", "NNM109"),
     ],
 )
 def test_errors(declaration: str, code: str) -> None:

@@ -1,0 +1,356 @@
+"""Files that are damaged or forged: named errors, little memory, and nothing changed (spec I)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import struct
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import webnnm.model
+from webnnm import DataError, Dataset, NNModel
+from webnnm.backends.base import Ledger
+from webnnm.backends.reference import ReferenceBackend
+from webnnm.formats.safetensors import SIZES, read
+from webnnm.snapshot import CHECKSUM, KEY, _checksum
+
+np = pytest.importorskip("numpy")
+
+pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="minutes inside a page")
+
+CODES = {f"NNM80{number}" for number in range(1, 9)}
+SOURCE = """
+m:input shape=[3]; m:output shape=[2]; m:loss MSE;
+m:layers matmul(w, shape=[{width}]), batchNorm(s, t), tanh(), dropout(0.1), matmul(w), add(b);
+"""
+QUIET: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
+
+
+def rows() -> Dataset:
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(24, 3))
+    return Dataset(x.tolist(), np.sin(x[:, :2]).tolist(), split=(16, 8, 0), standardize=True)
+
+
+async def trained(width: int = 4, **settings: Any) -> NNModel:
+    """Return a model that was stopped within its third epoch."""
+    model = await NNModel.create(source=SOURCE.format(width=width), dataset=rows(), **QUIET)
+    given = {"epochs": 4, "batch_size": 4, "seeds": 0, "optimizer": "adam", "progress": "off"}
+    await model.train(
+        {**given, **settings}, on_batch=lambda record: (record.epoch, record.batch) != (3, 2)
+    )
+    return model
+
+
+def values(model: NNModel) -> dict[str, bytes]:
+    return {p.name: p.value.tobytes() for p in model.params()}
+
+
+def framed(header: Any, body: bytes, length: int | None = None) -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header, ensure_ascii=False).encode()
+    return struct.pack("<Q", len(text) if length is None else length) + text + body
+
+
+# Damage: the checksum does not fit any more, or the file has no form.
+
+
+def flipped(data: bytes, draw: random.Random) -> bytes:
+    changed = bytearray(data)
+    for _ in range(draw.randint(1, 3)):
+        changed[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+    return bytes(changed)
+
+
+def with_another_header(data: bytes, draw: random.Random) -> bytes:
+    """Replace, insert or take out characters of the header, whose length fits again."""
+    size = int.from_bytes(data[:8], "little")
+    text = bytearray(data[8 : 8 + size])
+    place, count = draw.randrange(size), draw.randint(1, 6)
+    text[place : place + draw.choice((0, count))] = bytes(
+        draw.choice(b'{}[]",:0123456789-.eE\\untrflasp/\xff')
+        for _ in range(draw.choice((0, count)))
+    )
+    return framed(bytes(text), data[8 + size :])
+
+
+def with_another_length(data: bytes, draw: random.Random) -> bytes:
+    size = draw.choice((draw.randrange(2**64), draw.randrange(2 * len(data)), 2**63, 10**8))
+    return struct.pack("<Q", size) + data[8:]
+
+
+def with_another_place(data: bytes, draw: random.Random) -> bytes:
+    """Let a tensor lie elsewhere, over others or far outside, or have another shape."""
+    file = read(data)
+    header = json.loads(json.dumps(file.header))
+    entry = header[draw.choice(list(file.tensors))]
+    far = draw.choice((1, 4, 8, 2**31, 2**53, 2**62, 2**70))
+    change = draw.randrange(5)
+    if change == 0:
+        entry["data_offsets"] = [offset + far for offset in entry["data_offsets"]]
+    elif change == 1:
+        entry["data_offsets"] = list(header[draw.choice(list(file.tensors))]["data_offsets"])
+        entry["shape"] = [entry["data_offsets"][1] - entry["data_offsets"][0]]
+        entry["dtype"] = "U8"
+    elif change == 2:
+        entry["data_offsets"][draw.randrange(2)] += draw.choice((-1, 1)) * far
+    elif change == 3:
+        entry["shape"] = [*entry["shape"], draw.choice((0, far, -far))]
+    else:
+        entry["dtype"] = draw.choice(sorted({*SIZES, "F128", ""} - {entry["dtype"]}))
+    return framed(header, bytes(file.body))
+
+
+DAMAGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+    flipped,
+    with_another_header,
+    with_another_length,
+    with_another_place,
+)
+
+
+def damaged(data: bytes, count: int, seed: int) -> Iterator[bytes]:
+    """Yield the file cut off at every length, then so many others, none as it was."""
+    for length in range(len(data)):
+        yield data[:length]
+    draw = random.Random(seed)
+    number = 0
+    while number < count:
+        found = DAMAGES[number % len(DAMAGES)](data, draw)
+        if found != data:
+            number += 1
+            yield found
+
+
+@pytest.fixture
+def opened_backends(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceBackend]:
+    """The backends that models open in the test."""
+    found: list[ReferenceBackend] = []
+    really = webnnm.model.open_backend
+
+    async def open_backend(*given: Any, **settings: Any) -> Any:
+        found.append(await really(*given, **settings))  # type: ignore[arg-type]
+        return found[-1]
+
+    monkeypatch.setattr(webnnm.model, "open_backend", open_backend)
+    return found
+
+
+async def refused(data: bytes) -> str:
+    with pytest.raises(DataError) as caught:
+        await NNModel.load(data, **QUIET)
+    return caught.value.code
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["parameters", "with its training"])
+async def test_damaged_files_are_named_and_change_nothing(
+    training: bool, opened_backends: list[ReferenceBackend]
+) -> None:
+    data = await (await trained()).save(optimizer=training)
+    model = await NNModel.create(source=SOURCE.format(width=4), seed=9, **QUIET)
+    before, held = values(model), model.memory()
+    opened_backends.clear()
+    codes: dict[str, int] = {}
+    for number, each in enumerate(damaged(data, 5000, seed=training)):
+        code = await refused(each)
+        codes[code] = codes.get(code, 0) + 1
+        if number % 4 == 0:
+            with pytest.raises(DataError) as caught:
+                await model.load_params(each)
+            assert caught.value.code in CODES
+    print(f"{sum(codes.values())} files: {codes}")
+    assert codes.keys() <= CODES and {"NNM801", "NNM802", "NNM803"} <= codes.keys()
+    assert values(model) == before
+    assert model.memory() == held
+    assert not opened_backends, "all were refused before a model was begun"
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_damaged_files_take_less_memory_than_twice_their_size(
+    damage: Callable[[bytes, random.Random], bytes],
+) -> None:
+    data = await (await trained(width=20_000)).save()
+    draw = random.Random(4)
+    most = 0.0
+    for _ in range(60):
+        if (each := damage(data, draw)) == data:
+            continue
+        tracemalloc.start()
+        try:
+            await refused(each)
+            most = max(most, tracemalloc.get_traced_memory()[1] / len(each))
+        finally:
+            tracemalloc.stop()
+    print(f"{damage.__name__}: {most:.3f} times the file of {len(data)} bytes")
+    assert most < 1, "the bytes of the file itself come on top"
+
+
+# Forgery: the checksum fits, the contents are others.
+
+
+def forged(header: dict[str, Any], metadata: dict[str, str], body: bytes) -> bytes:
+    given = {k: v for k, v in metadata.items() if k != CHECKSUM}
+    content = {"__metadata__": given, **{k: v for k, v in header.items() if k != "__metadata__"}}
+    checksum = _checksum([memoryview(body)], content)
+    return framed({**content, "__metadata__": {**given, CHECKSUM: checksum}}, body)
+
+
+ODD: tuple[Any, ...] = (
+    *(None, True, False, 0, 1, -1, 2, 7, 0.5, -0.5, 1e300, -1e300, 10**30, float("nan")),
+    *(float("inf"), -float("inf"), "", "x", "adam", "1", "\0", "é" * 50, [], {}, [1], [[]]),
+    *({"m": 1}, {"": None}, ["a", "b"], [0.1] * 3, 2**53, 2**31, -(2**63), "auto", "best/m"),
+)
+
+
+def somewhere(value: Any, draw: random.Random, odd: Any) -> Any:
+    """Return JSON with one place in it replaced, taken out or doubled."""
+    if isinstance(value, dict) and value and draw.random() < 0.85:
+        key = draw.choice(list(value))
+        change = draw.random()
+        if change < 0.08:
+            return {k: v for k, v in value.items() if k != key}
+        if change < 0.12:
+            return {**value, str(odd): value[key]}
+        return {**value, key: somewhere(value[key], draw, odd)}
+    if isinstance(value, list) and value and draw.random() < 0.85:
+        place = draw.randrange(len(value))
+        return [*value[:place], somewhere(value[place], draw, odd), *value[place + 1 :]]
+    return odd
+
+
+def with_forged_metadata(data: bytes, draw: random.Random) -> bytes:
+    file = read(data)
+    metadata = dict(file.metadata)
+    key = draw.choice([k for k in metadata if k not in (CHECKSUM, f"{KEY}model")])
+    change = draw.random()
+    if change < 0.05:
+        del metadata[key]
+    elif change < 0.1:
+        metadata[key] = draw.choice(
+            ("", "[", "{}", "null", "1e999", "[" * 9999, "NaN", '"\\ud83d"')
+        )
+    else:
+        try:
+            content = json.loads(metadata[key])
+        except ValueError:
+            content = metadata[key]
+        metadata[key] = json.dumps(somewhere(content, draw, draw.choice(ODD)))
+    return forged(dict(file.header), metadata, bytes(file.body))
+
+
+def with_forged_tensors(data: bytes, draw: random.Random) -> bytes:
+    """Give a tensor another name, shape, type or contents; take it out; add one."""
+    file = read(data)
+    names = list(file.tensors)
+    parts = {n: [t.code, list(t.shape), bytes(t.data)] for n, t in file.tensors.items()}
+    name, other = draw.choice(names), draw.choice(names)
+    change = draw.randrange(8)
+    if change == 0:
+        parts.pop(name)
+    elif change == 1:
+        prefix, _, rest = name.rpartition("/")
+        strange = (
+            f"{prefix}/{rest}x",
+            f"{prefix}/",
+            rest,
+            f"opt/{name}",
+            f"best/{name}",
+            "opt/",
+            "//",
+        )
+        parts[draw.choice((*strange, f"task/s/{rest}", "task/s", f"opt/z/{rest}"))] = parts.pop(
+            name
+        )
+    elif change == 2:
+        parts[name], parts[other] = parts[other], parts[name]
+    elif change == 3:
+        parts[name][1] = draw.choice(([1], [], [0], [*parts[name][1], 1], parts[name][1][::-1]))
+        parts[name][2] = (parts[name][2] * 4)[: 4 * int(np.prod(parts[name][1]))]
+    elif change == 4:
+        parts[name][0] = draw.choice(("I32", "U32", "F32"))
+    elif change == 5:
+        parts[name] = ["F16", parts[name][1], parts[name][2][::2][: len(parts[name][2]) // 2]]
+    elif change == 6:
+        number = draw.choice((float("nan"), float("inf"), -1.0, 1e38, 0.0, 1e-45))
+        parts[name][2] = struct.pack("<f", number) * (len(parts[name][2]) // 4)
+    else:
+        parts[draw.choice(("extra", "opt/v/extra", "best/param/extra", "norm/far/mean"))] = parts[
+            name
+        ]
+    header: dict[str, Any] = {}
+    start = 0
+    for each, (code, shape, content) in parts.items():
+        end = start + len(content)
+        header[each] = {"dtype": code, "shape": shape, "data_offsets": [start, end]}
+        start = end
+    body = b"".join(content for _, _, content in parts.values())
+    return forged(header, dict(file.metadata), body)
+
+
+def with_forged_model(data: bytes, draw: random.Random) -> bytes:
+    file = read(data)
+    text = file.metadata[f"{KEY}model"]
+    place, count = draw.randrange(len(text)), draw.randint(0, 3)
+    put = draw.choice(("", "9", "99999999999", "(", "]", ";", "m", "w, ", "=", "\n", "tanh(), "))
+    metadata = {**file.metadata, f"{KEY}model": text[:place] + put + text[place + count :]}
+    return forged(dict(file.header), metadata, bytes(file.body))
+
+
+FORGERIES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+    with_forged_metadata,
+    with_forged_tensors,
+    with_forged_model,
+)
+SETTINGS: dict[str, dict[str, Any]] = {
+    "adam": {},
+    "scaled": {"gradient_scaling": "on", "gradient_clipping": "global"},
+    "accumulated": {"accumulate": 3, "optimizer": "lion", "shuffle": False},
+}
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+async def test_forged_files_are_refused_or_work(
+    settings: dict[str, Any], opened_backends: list[ReferenceBackend]
+) -> None:
+    data = await (await trained(**settings)).save()
+    file = read(data)
+    again = await NNModel.load(
+        forged(dict(file.header), dict(file.metadata), bytes(file.body)), **QUIET
+    )
+    assert again.checkpoint is not None, "forging itself is right"
+    draw = random.Random(str(settings))
+    told: dict[str, int] = {}
+
+    def count(what: str) -> None:
+        told[what] = told.get(what, 0) + 1
+
+    for number in range(600):
+        each = FORGERIES[number % 3](data, draw)
+        opened_backends.clear()
+        try:
+            model = await NNModel.load(each, dataset=None, **QUIET)
+        except DataError as error:
+            assert error.code in CODES, error
+            count(error.code)
+            assert all(one.ledger() == Ledger(0, 0, 0) for one in opened_backends)
+            continue
+        if any(tuple(v.features[0].sizes()) != (3,) for v in model.network.inputs):
+            count("a model of other data")
+            continue
+        await model.predict([[0.1, 0.2, 0.3]])
+        model.set_dataset(rows())
+        try:
+            await asyncio.wait_for(model.train(resume=True, epochs=4)._task, 20)
+            count("resumed")
+        except DataError as error:
+            # NNM708: it goes on from numbers that are none.
+            assert error.code in {*CODES, "NNM708"}, error
+            count(f"loaded, then {error.code}")
+        model.close()
+    print(told)
+    assert told["resumed"] > 50

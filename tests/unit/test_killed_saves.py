@@ -1,0 +1,97 @@
+"""A process that is killed while it saves leaves a whole snapshot, the old one or the new one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webnnm import Dataset, NNModel
+
+np = pytest.importorskip("numpy")
+
+pytestmark = pytest.mark.skipif(
+    sys.platform in ("emscripten", "win32"), reason="no processes to kill here"
+)
+
+KILLS = 200
+SOURCE = """
+model:input shape=[40]; model:output shape=[3]; model:loss MSE;
+model:layers matmul(w, shape=[300]), add(b), tanh(), matmul(w), add(b);
+"""
+
+
+async def trained(seed: int, optimizer: str) -> NNModel:
+    """Return a model with the state of a training; each optimizer makes files of another size."""
+    draw = np.random.default_rng(seed)
+    x, y = draw.normal(size=(30, 40)), draw.normal(size=(30, 3))
+    dataset = Dataset(x.tolist(), y.tolist(), split=(20, 10, 0))
+    model = await NNModel.create(
+        source=SOURCE, dataset=dataset, seed=seed, backend="numpy", log=lambda _: None
+    )
+    await model.train(epochs=2, seeds=0, optimizer=optimizer, progress="off")
+    return model
+
+
+async def load(path: Path) -> NNModel:
+    return await NNModel.load(path, backend="numpy", log=lambda _: None)
+
+
+def content(model: NNModel) -> tuple[Any, ...]:
+    """Return all that tells one of the models from the other, and a whole one from a part."""
+    assert model.checkpoint is not None
+    state = {name: bytes(array.data) for name, array in model.checkpoint.state.items()}
+    return {p.name: p.value.tobytes() for p in model.params()}, state, model.step
+
+
+async def save_in_turn(models: list[NNModel], path: Path, times: int) -> None:
+    for number in range(times):
+        await models[number % 2].save(path)
+
+
+def begin(models: list[NNModel], path: Path, times: int) -> int:
+    """Fork a process that saves the models in turn over the same file, then waits to be killed."""
+    child = os.fork()
+    if child == 0:
+        try:
+            asyncio.run(save_in_turn(models, path, times))
+            signal.pause()
+        finally:
+            os._exit(1)
+    return child
+
+
+def test_killed_at_any_moment_a_whole_snapshot_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "m.webnnm.safetensors"
+    models = [asyncio.run(trained(1, "adam")), asyncio.run(trained(2, "sgdm"))]
+    asyncio.run(save_in_turn(models, path, 2))
+    expected = [content(model) for model in models]
+    draw = random.Random(0)
+    seen = [0, 0]
+    parts: dict[str, int] = {}
+    for _ in range(KILLS):
+        # Some are killed before they begin, most on their way, some after the last saving.
+        models.reverse()
+        child = begin(models, path, draw.choice((1, 3, 1000)))
+        time.sleep(draw.choice((0.0, draw.uniform(0, 0.01), draw.uniform(0, 0.05))))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        seen[expected.index(content(asyncio.run(load(path))))] += 1
+        left = [each for each in tmp_path.iterdir() if each != path]
+        parts |= {each.name: each.stat().st_size for each in left}
+        for each in left:
+            then = time.time() - 90
+            os.utime(each, (then, then))
+    largest = max(parts.values())
+    print(f"old and new: {seen}; {len(parts)} files not finished, of up to {largest} bytes")
+    assert min(seen) > 10
+    assert len(parts) > 10
+    asyncio.run(save_in_turn(models, path, 1))
+    assert list(tmp_path.iterdir()) == [path]
