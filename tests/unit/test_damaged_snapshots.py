@@ -53,7 +53,10 @@ def values(model: NNModel) -> dict[str, bytes]:
 
 
 def framed(header: Any, body: bytes, length: int | None = None) -> bytes:
-    text = header if isinstance(header, bytes) else json.dumps(header, ensure_ascii=False).encode()
+    text = header
+    if not isinstance(header, bytes):  # as the package writes it
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
     return struct.pack("<Q", len(text) if length is None else length) + text + body
 
 
