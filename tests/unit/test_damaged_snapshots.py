@@ -73,8 +73,8 @@ def flipped(data: bytes, draw: random.Random) -> bytes:
 def with_another_header(data: bytes, draw: random.Random) -> bytes:
     """Replace, insert or take out characters of the header, whose length fits again."""
     size = int.from_bytes(data[:8], "little")
-    text = bytearray(data[8 : 8 + size])
-    place, count = draw.randrange(size), draw.randint(1, 6)
+    text = bytearray(data[8 : 8 + size].rstrip())  # blanks behind it mean nothing
+    place, count = draw.randrange(len(text)), draw.randint(1, 6)
     text[place : place + draw.choice((0, count))] = bytes(
         draw.choice(b'{}[]",:0123456789-.eE\\untrflasp/\xff')
         for _ in range(draw.choice((0, count)))
