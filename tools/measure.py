@@ -1,4 +1,6 @@
-"""Measures what a first visit pays, sizes, the start of Python, imports, the Iris page; and files.
+"""Measures what a first visit pays, and what it takes to keep a large model in the browser.
+
+A visit pays for sizes, the start of Python, imports, the Iris page.
 
     python -m tools.measure
 

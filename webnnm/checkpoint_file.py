@@ -89,7 +89,8 @@ def checkpoint_of(
     try:
         cursor, schedule, seen = content["cursor"], dict(content["schedule"]), content["best"]
         settings, losses = content["hyperparameters"]["resolved"], content["loss"]
-        numbers = dict(schedule.pop("numbers")) | content.get("scale", {})
+        numbers = dict(schedule.pop("numbers"))
+        numbers |= {n: _finite(value) for n, value in content.get("scale", {}).items()}
         numbers |= {CLIP[word]: value for word, value in content.get("clip", {}).items()}
         state = {name: HostArray.of(_number(value), "float32") for name, value in numbers.items()}
         step, epoch, batch = _count(schedule.pop("t")), _count(cursor["epoch"]), cursor["batch"]
@@ -189,6 +190,12 @@ def _loss(entry: Mapping[str, Any]) -> dict[str, Any]:
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{value!r} is no number")
+    return float(value)
+
+
+def _finite(value: Any) -> float:
+    if not math.isfinite(_number(value)):
+        raise ValueError(f"{value!r} is not finite")
     return float(value)
 
 
