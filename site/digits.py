@@ -100,14 +100,14 @@ async def ask_again():
 
 
 @when("click", "#clear")
-def clear(event):
+async def clear(event):
     """Empty the pad."""
     pad.clear()
+    await asked.ask(None)
 
 
 asked = Asked()
-digits = TrainingPage("digits", "digits", "digit", wanted)
-digits.answered = ask_again
+digits = TrainingPage("digits", "digits", "digit", wanted, ask_again)
 pad.listen(ffi.create_proxy(drawn))
 pad.picture(element("seen"), json.dumps(EMPTY))
 await digits.open()

@@ -70,7 +70,7 @@ function at(event) {
 
 function changed() {
   draw();
-  tell(JSON.stringify(strokes.length ? numbers() : null));
+  tell(JSON.stringify(numbers()));
 }
 
 pad.addEventListener("pointerdown", (event) => {
@@ -86,7 +86,7 @@ pad.addEventListener("pointermove", (event) => {
   changed();
 });
 
-/** Have the numbers of every drawing told, as JSON; null when the pad is empty. */
+/** Have the numbers of the drawing told, as JSON, whenever it changes. */
 export function listen(/** @type {(numbers: string) => void} */ listener) {
   tell = listener;
 }
@@ -94,7 +94,7 @@ export function listen(/** @type {(numbers: string) => void} */ listener) {
 /** Empty the pad. */
 export function clear() {
   strokes = [];
-  changed();
+  draw();
 }
 
 /** Show 8 × 8 numbers from 0 to 16. @param {HTMLCanvasElement} canvas @param {string} text */

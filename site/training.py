@@ -25,14 +25,15 @@ class TrainingPage:
     - `name`: of the data, of the files, and of the training that the browser keeps.
     - `rows`, `kind`: what a row of the data is called, and its class: "flowers", "species".
     - `wanted`: returns what the form wants of the trainer.
+    - `on_model`: called, and awaited, when there is another model to ask.
     """
 
-    def __init__(self, name, rows, kind, wanted):
+    def __init__(self, name, rows, kind, wanted, on_model=None):
         self.name, self.rows, self.kind, self.wanted = name, rows, kind, wanted
+        self.on_model = on_model
         self.running = False
         self.epochs = 0
         self.records = []
-        self.answered = lambda: None
         self.editor = page.Editor()
         self.kept = Kept(name, self.go_on, self.discard)
         when("submit", "#form")(self.train)
@@ -106,7 +107,7 @@ class TrainingPage:
             element("progress-text").textContent = "No result"
             element("save").disabled = True
         else:
-            self.show(answer)
+            await self.show(answer)
         if answer is None or answer["stopped"] == "stop":
             await self.offer()
         else:
@@ -250,12 +251,12 @@ class TrainingPage:
         if answer:
             self.editor.area.value = answer["source"]
             self.editor.check_soon(None)
-            self.show(answer)
+            await self.show(answer)
             element("progress-text").textContent = f"{chosen.name} is opened"
 
     # The result.
 
-    def show(self, result):
+    async def show(self, result):
         """Show the test result, and open the form that asks the trained model."""
         backend = page.where(result["backend"], result["device"])
         about = f"Tested on {backend}, {WHERE}."
@@ -288,7 +289,8 @@ class TrainingPage:
         page.log(f"test accuracy {accuracy}, {backend}")
         how = "Training has ended." if "stopped" in result else "The model is opened."
         self.announce(f"{how} Test accuracy {accuracy}, on {backend}.")
-        self.answered()
+        if self.on_model:
+            await self.on_model()
 
     def course(self, result, backend):
         """Show the course of the training, and return it in a sentence."""
