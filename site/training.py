@@ -35,6 +35,7 @@ class TrainingPage:
         self.epochs = 0
         self.records = []
         self.editor = page.Editor()
+        chart.reset(int(element("progress").max))
         self.kept = Kept(name, self.go_on, self.discard)
         when("submit", "#form")(self.train)
         when("click", "#stop")(self.stop)
