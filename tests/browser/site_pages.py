@@ -12,6 +12,13 @@ PAGES = ("index.html", "hello.html", "iris.html", "digits.html", "worker.html", 
 WITHOUT_PYTHON = ("notation.html",)
 
 
+# Whether a page shows other probabilities than these.
+SHARES_DIFFER = """
+(before) => before !== [...document.querySelectorAll("#shares dd")]
+  .map((share) => share.textContent).join("")
+"""
+
+
 async def open_site_page(page: Any, site_url: str, name: str) -> None:
     """Open a page of the site and wait until its program runs."""
     await page.goto(f"{site_url}/{name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,9 @@ async def interrupt(page: Any, site_url: str, address: str, epochs: int) -> tupl
     await page.locator("#train").click()
     await page.get_by_text("s left").wait_for()
     await page.evaluate(HIDE)
-    await page.wait_for_function(KEPT, arg=name)
+    async with asyncio.timeout(20):
+        while not await page.evaluate(KEPT, name):
+            await page.wait_for_timeout(100)
     await page.reload()
     await page.locator("#continue").wait_for()
     found = OFFER.fullmatch(await page.locator("#offer-text").text_content())

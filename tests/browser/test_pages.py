@@ -12,6 +12,7 @@ from tests.browser.site_pages import (
     ACCESSIBILITY,
     CONTRAST,
     PAGES,
+    SHARES_DIFFER,
     backend_of,
     open_site_page,
     result_of,
@@ -25,10 +26,6 @@ every_page = pytest.mark.parametrize("name", PAGES)
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
 in_one_browser = pytest.mark.projects("webnn")
 
-SHARES_DIFFER = """
-(before) => before !== [...document.querySelectorAll("#shares dd")]
-  .map((share) => share.textContent).join("")
-"""
 CONSOLE_PROGRESS = "webnnm:progress "
 SETOSA = {"sepal-length": "5.0", "sepal-width": "3.4", "petal-length": "1.4", "petal-width": "0.2"}
 
