@@ -1,16 +1,34 @@
-"""Trains a model on Iris, tests it, asks it. Knows no page: runs in one, in a worker, anywhere.
+"""Trains a model, tests it, asks it, keeps it. Knows no page: runs in one, in a worker, anywhere.
 
-Requests and answers are JSON, which crosses to a worker and back unchanged.
+Requests and answers are JSON, which crosses to a worker and back unchanged. A request names its
+`data`, "iris" unless it says otherwise.
 """
 
 import json
 
-from webnnm import IrisDataset, NNModel, WebNNMError
+from webnnm import DataError, IrisDataset, NNModel, WebNNMError
 
-__export__ = ["classify", "pause", "prepare", "resume", "stop", "train"]
+__export__ = [
+    "classify",
+    "discard",
+    "examples",
+    "keep",
+    "kept",
+    "load",
+    "pause",
+    "prepare",
+    "resume",
+    "save",
+    "stop",
+    "train",
+]
 
 SPLITS = {False: (0.7, 0, 0.3), True: (0.7, 0.15, 0.15)}
-model = dataset = training = None
+AUTOSAVE_SECONDS = 30
+SIDE, BLACK = 8, 16
+"""Pixels of a digit's picture in each direction, and the number that is black."""
+model = dataset = training = place = None
+pictures = {}
 
 
 class Messages:
@@ -91,53 +109,236 @@ async def prepare():
     import webnnm.testing  # noqa: F401
 
 
-async def train(request):
-    """Create a model, train it until the end or `stop`, test it, and return what came out."""
-    global model, dataset, training
-    wanted = json.loads(request)
-    messages = Messages(wanted.get("channel"))
+async def iris(wanted, split):
+    """Return the flowers, standardised where that is wanted."""
+    return await IrisDataset.create(standardize=wanted["standardize"], split=split)
+
+
+async def digits(wanted, split):
+    """Return the handwritten digits that lie at the request's `url`: a table packed by gzip."""
+    from webnnm import ImageDataset
+
+    url = wanted["url"]
+    if url not in pictures:
+        import gzip
+
+        lines = gzip.decompress(await fetched(url)).decode().splitlines()[1:]
+        pictures[url] = [bytes(map(int, line.split(","))) for line in lines]
+    rows = pictures[url]
+    return ImageDataset(
+        b"".join(row[:-1] for row in rows),
+        [row[-1] for row in rows],
+        shape=(1, SIDE, SIDE),
+        white=BLACK,
+        class_names=[str(digit) for digit in range(10)],
+        name="digits",
+        split=split,
+    )
+
+
+DATA = {"iris": iris, "digits": digits}
+
+
+async def fetched(url):
+    """Return the bytes that lie at an address."""
+    from js import fetch
+
+    answer = await fetch(url)
+    if not answer.ok:
+        raise DataError("NNM715", f"{url} cannot be read: status {answer.status}")
+    return (await answer.arrayBuffer()).to_bytes()
+
+
+async def dataset_of(wanted):
+    """Return the dataset that a request names."""
+    return await DATA[wanted.get("data", "iris")](wanted, SPLITS[wanted.get("validate", False)])
+
+
+async def opened(source, wanted, log):
+    """Return the model of a snapshot with the data of a request, standardised as they were."""
+    found = await NNModel.load(source, log=log)
+    try:
+        data = await dataset_of(wanted | {"standardize": bool(found.restored.inputs)})
+        found.set_dataset(data)
+    except BaseException:
+        found.close()
+        raise
+    return found, data
+
+
+async def created(wanted, log):
+    """Return a new model with the data of a request."""
+    data = await dataset_of(wanted)
+    settings = {"source": wanted["source"], "seed": wanted["seed"]}
+    return await NNModel.create(**settings, dataset=data, log=log), data
+
+
+def take(found):
+    """Go on with another model and its data."""
+    global model, dataset
     if model is not None:
         model.close()
-        model = None
+    model, dataset = found
+
+
+async def train(request):
+    """Create a model, train it until the end or `stop`, test it, and return what came out.
+
+    With `keep`, a name, the browser keeps the training under that name until it ends by itself;
+    with `resume` the training that it keeps goes on.
+    """
+    global training, place
+    wanted = json.loads(request)
+    messages = Messages(wanted.get("channel"))
+    begun = None
     try:
-        split = SPLITS[wanted.get("validate", False)]
-        dataset = await IrisDataset.create(standardize=wanted["standardize"], split=split)
-        model = await NNModel.create(
-            source=wanted["source"], dataset=dataset, seed=wanted["seed"], log=messages.log
+        place = place_of(wanted) if "keep" in wanted else None
+        go_on = wanted.get("resume", False)
+        take((None, None))
+        take(
+            await (opened(place, wanted, messages.log) if go_on else created(wanted, messages.log))
         )
-        training = model.train(
-            wanted["hyperparameters"], on_epoch=messages.epoch, progress=messages
+        begun = training = model.train(
+            {} if go_on else wanted["hyperparameters"],
+            resume=go_on,
+            autosave=place,
+            autosave_seconds=AUTOSAVE_SECONDS,
+            on_epoch=messages.epoch,
+            progress=messages,
         )
-        history = await training
-        result = await model.test()
+        history = await ended(messages.log)
+        return json.dumps(await result(history))
     except WebNNMError as error:
         # What stopped a training is a finding, too.
-        review = review_of(training.history) if training else None
+        review = review_of(begun.history) if begun else None
         return json.dumps({"error": str(error), "review": review})
     finally:
         training = None
         messages.close()
-    return json.dumps(
-        {
-            "accuracy": result.accuracy,
-            "loss": result.loss,
-            "samples": result.samples,
-            "labels": result.labels,
-            "counts": result.counts,
-            "precision": result.precision,
-            "recall": result.recall,
-            "f1": result.f1,
-            "support": result.support,
+
+
+async def ended(log):
+    """Wait for the end of the training and return its history; a finished one is kept no longer."""
+    begun = training
+    try:
+        history = await begun
+        if place and history.stopped != "stop":
+            from webnnm import storage
+
+            await storage.discard(place)
+    except DataError as error:
+        if error.code != "NNM807":
+            raise
+        # A browser that keeps nothing leaves the training as it is.
+        log(str(error))
+    return begun.history
+
+
+async def result(history=None):
+    """Return how the model does in its test, and the course of its training."""
+    tested = await model.test()
+    answer = {
+        "accuracy": tested.accuracy,
+        "loss": tested.loss,
+        "samples": tested.samples,
+        "labels": tested.labels,
+        "counts": tested.counts,
+        "precision": tested.precision,
+        "recall": tested.recall,
+        "f1": tested.f1,
+        "support": tested.support,
+        "backend": model.backend.name,
+        "device": model.backend.device,
+        "summary": model.summary(),
+    }
+    if history is not None:
+        answer |= {
             "epochs": [[r.epoch, r.loss, r.val_loss] for r in history.epochs],
+            "finished": history.finished,
             "review": review_of(history),
             "best_epoch": history.best_epoch,
             "seconds": history.seconds,
             "stopped": history.stopped,
-            "backend": model.backend.name,
-            "device": model.backend.device,
-            "summary": model.summary(),
         }
-    )
+    return answer
+
+
+def place_of(wanted):
+    """Return where the browser keeps the training of a request."""
+    return f"browser:{wanted['keep']}"
+
+
+async def keep():
+    """Keep the training now, as before the page goes: a worker does not see that by itself."""
+    if training and place:
+        try:
+            await model.save(place)
+        except DataError as error:
+            if error.code != "NNM808":  # the training has just ended
+                model.log(f"autosave: {error}")
+
+
+async def kept(request):
+    """Return how far the training is that the browser keeps; nothing where there is none to end."""
+    try:
+        found = await NNModel.load(place_of(json.loads(request)), log=lambda text: None)
+    except WebNNMError as error:
+        return json.dumps({} if error.code == "NNM715" else {"error": str(error)})
+    standing = found.checkpoint
+    found.close()
+    epochs = standing.settings["epochs"] if standing else 0
+    if not standing or standing.epoch >= epochs:
+        return "{}"
+    return json.dumps({"epoch": standing.epoch + (standing.batch > 0), "epochs": epochs})
+
+
+async def discard(request):
+    """Keep the training of that name no longer."""
+    from webnnm import storage
+
+    try:
+        await storage.discard(place_of(json.loads(request)))
+    except WebNNMError as error:
+        return json.dumps({"error": str(error)})
+    return "{}"
+
+
+async def save(request):
+    """Return the model, and where its training stands, as a file in base64."""
+    from base64 import b64encode
+
+    try:
+        return json.dumps({"file": b64encode(await model.save()).decode()})
+    except WebNNMError as error:
+        return json.dumps({"error": str(error)})
+
+
+async def load(request):
+    """Take the model of a file in base64, test it, and return what came out, with its text."""
+    from base64 import b64decode
+
+    wanted = json.loads(request)
+    messages = Messages(wanted.get("channel"))
+    try:
+        take(await opened(b64decode(wanted["file"]), wanted, messages.log))
+        return json.dumps(await result() | {"source": model.serialize()})
+    except WebNNMError as error:
+        return json.dumps({"error": str(error)})
+    finally:
+        messages.close()
+
+
+async def examples(request):
+    """Return a row of the testing part for each class: its name and its numbers."""
+    try:
+        data = await dataset_of(json.loads(request))
+    except WebNNMError as error:
+        return json.dumps({"error": str(error)})
+    inputs, outputs = data.arrays("testing")
+    ((rows, classes),) = zip(inputs.values(), outputs.values(), strict=True)
+    numbers = [int(number) for number in classes.values()]
+    first = {name: numbers.index(number) for number, name in enumerate(data.labels())}
+    return json.dumps({name: rows.rows([row]).tolist()[0] for name, row in first.items()})
 
 
 async def pause():
@@ -159,10 +360,10 @@ async def stop():
 
 
 async def classify(request):
-    """Return the probability of each class for four measurements in centimetres."""
-    flower = json.loads(request)["flower"]
+    """Return the probability of each class for one row, in the units of the data."""
+    row = json.loads(request)["row"]
     try:
-        (shares,) = (await model.predict([flower], raw=True)).tolist()
+        (shares,) = (await model.predict([row], raw=True)).tolist()
     except WebNNMError as error:
         return json.dumps({"error": str(error)})
     return json.dumps({"shares": dict(zip(dataset.labels(), shares, strict=True))})

@@ -9,6 +9,7 @@ from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, st
 
 PAGES = ROOT / "site"
 VENDOR = SITE / "vendor"
+DIGITS = ROOT / "tests" / "data" / "digits.csv.gz"
 
 
 def vendor_pyscript() -> None:
@@ -31,7 +32,7 @@ def build() -> None:
     """Build build/site from scratch when anything in it has changed."""
     built = page_wheel.current()
     inputs = [path for path in (PAGES, *built, ROOT / "package-lock.json") if path.exists()]
-    inputs += [DISTRIBUTION / "pyodide-lock.json", ROOT / "tools" / "build_site.py"]
+    inputs += [DISTRIBUTION / "pyodide-lock.json", DIGITS, ROOT / "tools" / "build_site.py"]
     with step("site", fingerprint(inputs), VENDOR / "pyodide") as needed:
         if needed:
             shutil.rmtree(SITE, ignore_errors=True)
@@ -39,6 +40,7 @@ def build() -> None:
                 shutil.copytree(PAGES, SITE)
             else:
                 SITE.mkdir(parents=True)
+            shutil.copy2(DIGITS, SITE / DIGITS.name)
             vendor_pyscript()
             vendor_chart()
             pyodide.write_distribution(VENDOR / "pyodide", pyodide.page_wheels(built))

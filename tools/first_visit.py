@@ -35,7 +35,7 @@ async def visit() -> None:
         request |= {"hyperparameters": {"epochs": 2, "optimizer": optimizer}}
         answer = json.loads(await trainer.train(json.dumps(request)))
         assert "accuracy" in answer, answer
-    await trainer.classify(json.dumps({"flower": [5.1, 3.5, 1.4, 0.2]}))
+    await trainer.classify(json.dumps({"row": [5.1, 3.5, 1.4, 0.2]}))
     await webnnm.probe()
     async with await webnnm.NNModel.create(source=HELLO, log=lambda _: None) as model:
         context = await model.create_context()

@@ -9,6 +9,7 @@ from typing import Any
 from webnnm.arrays import HostArray
 from webnnm.errors import DataError
 from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.history import plain
 from webnnm.ops.operator import TensorType
 from webnnm.training.hyperparameters import resolve
 
@@ -96,8 +97,10 @@ class Checkpoint:
         be the same training.
         """
         for name, value in given.items():
-            before = self.settings[name]
-            if name not in RESUMABLE and value != before:
+            if name in RESUMABLE:
+                continue
+            before = self.settings.get(name)
+            if value != before:
                 raise DataError(
                     "NNM808",
                     f"the training was begun with {name} {before!r} and cannot go on with "
@@ -105,3 +108,16 @@ class Checkpoint:
                     hint=f"leave {name} out, or train without resume=True from these parameters",
                 )
         return {**resolve({}), **self.settings, "seeds": 0, **given}
+
+
+def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return hyperparameters as a checkpoint keeps them: without what lives in a process alone.
+
+    >>> lasting({"epochs": 3, "progress": "off", "on_epoch": print})
+    {'epochs': 3, 'progress': 'off'}
+    >>> lasting({"epochs": 3, "progress": object()})
+    {'epochs': 3}
+    """
+    shown = settings.get("progress")
+    left = () if shown is None or isinstance(shown, str) else ("progress",)
+    return plain({name: value for name, value in settings.items() if name not in left})

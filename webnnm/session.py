@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequenc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from webnnm.checkpoint import Checkpoint
+from webnnm.checkpoint import Checkpoint, lasting
 from webnnm.divergence import divergence
 from webnnm.errors import ContextLost, DataError
-from webnnm.history import BatchRecord, EpochRecord, History, plain
+from webnnm.history import BatchRecord, EpochRecord, History
 from webnnm.preparation import finished_weights, prepare
 from webnnm.progress import Reporter, display
 from webnnm.resident import ResidentTraining, Totals
@@ -128,8 +128,8 @@ class Training:
         state, best, totals = await run.stand()
         batch = run.steps_done - history.finished * run.data.steps
         return Checkpoint(
-            given=plain(self._given),
-            settings=plain(self._settings),
+            given=lasting(self._given),
+            settings=lasting(self._settings),
             schedule={
                 "kind": run.schedule.kind,
                 "T": run.schedule.total,

@@ -8,8 +8,15 @@ import pytest
 
 from tests.browser.harness import pages_have_numpy
 
-PAGES = ("index.html", "hello.html", "iris.html", "worker.html", "notation.html")
+PAGES = ("index.html", "hello.html", "iris.html", "digits.html", "worker.html", "notation.html")
 WITHOUT_PYTHON = ("notation.html",)
+
+
+# Whether a page shows other probabilities than these.
+SHARES_DIFFER = """
+(before) => before !== [...document.querySelectorAll("#shares dd")]
+  .map((share) => share.textContent).join("")
+"""
 
 
 async def open_site_page(page: Any, site_url: str, name: str) -> None:
@@ -19,8 +26,8 @@ async def open_site_page(page: Any, site_url: str, name: str) -> None:
         await page.locator("html[data-ready]").wait_for(state="attached")
 
 
-async def train_iris(page: Any, *, epochs: int = 60, **fields: str) -> Any:
-    """Fill in the form of the Iris page, train, and return the element of the result."""
+async def train_on(page: Any, *, epochs: int = 60, **fields: str) -> Any:
+    """Fill in the form of a page that trains, train, and return the element of the result."""
     await page.locator("#epochs").fill(str(epochs))
     for name, value in fields.items():
         field = page.locator(f"#{name}")

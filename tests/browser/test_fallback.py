@@ -10,7 +10,7 @@ from tests.browser.site_pages import (
     open_site_page,
     result_of,
     skip_where_nothing_runs,
-    train_iris,
+    train_on,
 )
 
 
@@ -23,7 +23,7 @@ async def test_without_webnn_numpy_is_loaded_on_demand(
     page.on("request", lambda request: asked.append(request.url))
     await open_site_page(page, site_url, "iris.html")
     assert not [url for url in asked if "numpy" in url]
-    result = await train_iris(page, epochs=100)
+    result = await train_on(page, epochs=100)
     assert [url for url in asked if "numpy" in url]
     assert float(await result.get_attribute("data-accuracy")) >= 0.8
     assert "NumPy" in await page.locator("#backend").text_content()
@@ -34,7 +34,7 @@ async def test_with_webnn_numpy_is_not_needed(
     page: Any, without_numpy: None, site_url: str, project: Any
 ) -> None:
     await open_site_page(page, site_url, "iris.html")
-    result = await train_iris(page, epochs=100)
+    result = await train_on(page, epochs=100)
     assert float(await result.get_attribute("data-accuracy")) >= 0.8
     await page.locator("#classify").click()
     await page.locator("#species", has_text="%").wait_for()

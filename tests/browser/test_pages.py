@@ -12,11 +12,12 @@ from tests.browser.site_pages import (
     ACCESSIBILITY,
     CONTRAST,
     PAGES,
+    SHARES_DIFFER,
     backend_of,
     open_site_page,
     result_of,
     skip_where_nothing_runs,
-    train_iris,
+    train_on,
 )
 from webnnm import parse
 from webnnm.graph.elaborate import elaborate
@@ -25,10 +26,6 @@ every_page = pytest.mark.parametrize("name", PAGES)
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
 in_one_browser = pytest.mark.projects("webnn")
 
-SHARES_DIFFER = """
-(before) => before !== [...document.querySelectorAll("#shares dd")]
-  .map((share) => share.textContent).join("")
-"""
 CONSOLE_PROGRESS = "webnnm:progress "
 SETOSA = {"sepal-length": "5.0", "sepal-width": "3.4", "petal-length": "1.4", "petal-width": "0.2"}
 
@@ -100,7 +97,7 @@ async def test_iris_trains_and_shows_the_test(
 ) -> None:
     skip_where_nothing_runs(project)
     await open_site_page(page, site_url, "iris.html")
-    result = await train_iris(page, epochs=100)
+    result = await train_on(page, epochs=100)
     assert float(await result.get_attribute("data-accuracy")) >= 0.8
     assert float(await result.get_attribute("data-seconds")) > 0
     assert (await result.get_attribute("data-backend")).startswith(backend_of(project))
@@ -133,13 +130,13 @@ async def test_iris_answers_with_the_parameters_of_the_last_training(
 ) -> None:
     await open_site_page(page, site_url, "iris.html")
     assert await page.locator("#classify").is_disabled()
-    await train_iris(page, epochs=1)
+    await train_on(page, epochs=1)
     for name, value in SETOSA.items():
         await page.locator(f"#{name}").fill(value)
     await page.locator("#classify").click()
     await page.locator("#shares dd").first.wait_for()
     before = await page.locator("#shares dd").all_text_contents()
-    await train_iris(page, epochs=100, optimizer="sgdm")
+    await train_on(page, epochs=100, optimizer="sgdm")
     await page.locator("#classify").click()
     await page.wait_for_function(SHARES_DIFFER, arg="".join(before))
     assert await page.locator("#species", has_text="setosa").count() == 1
@@ -152,7 +149,7 @@ async def test_findings_settings_and_validation_are_shown(
     await open_site_page(page, site_url, "iris.html")
     assert await page.locator("#review").is_hidden()
     await page.locator("#standardize").uncheck()
-    await train_iris(page, epochs=100, lr="0.6")
+    await train_on(page, epochs=100, lr="0.6")
     summary = await page.locator("#review-summary").text_content()
     assert "3 warnings, 1 advice" in summary
     findings = page.locator("#findings .finding")
@@ -186,7 +183,7 @@ async def test_findings_settings_and_validation_are_shown(
         assert await page.evaluate(CONTRAST) == []
     await page.locator("#standardize").check()
     await page.locator("#validate").check()
-    await train_iris(page, epochs=100)
+    await train_on(page, epochs=100)
     left = await page.locator("#findings small").all_text_contents()
     assert not {"E603", "E607"} & set(left), "the remedies were applied"
     assert "validation" in await page.locator("#progress-text").text_content()
@@ -228,7 +225,7 @@ async def test_errors_of_a_training_are_shown(page: Any, site_url: str, project:
     assert "NNM702" in await page.locator("#alert pre").text_content()
     assert await page.locator("#alert").get_attribute("role") == "alert"
     await page.locator("#source").fill(good)
-    await train_iris(page, epochs=5)
+    await train_on(page, epochs=5)
     assert await page.locator("#alert").text_content() == ""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.site_pages import backend_of, open_site_page, result_of, train_iris
+from tests.browser.site_pages import backend_of, open_site_page, result_of, train_on
 from tools.common import ROOT
 
 pytestmark = pytest.mark.projects("worker")
@@ -42,7 +42,7 @@ async def test_worker_page_trains(page: Any, site_url: str, project: Any) -> Non
 
 async def test_iris_page_trains_in_a_worker(page: Any, site_url: str, project: Any) -> None:
     await open_site_page(page, site_url, "iris.html?worker")
-    result = await train_iris(page, epochs=100)
+    result = await train_on(page, epochs=100)
     assert float(await result.get_attribute("data-accuracy")) >= 0.8
     assert "in a worker" in await page.locator("#backend").text_content()
     await page.locator("#classify").click()
@@ -76,6 +76,6 @@ async def test_the_program_of_the_worker_runs_on_a_desktop_too() -> None:
     answer = json.loads(await trainer.train(json.dumps(request)))
     assert answer["backend"] == "numpy"
     assert answer["accuracy"] >= 0.8
-    setosa = {"flower": [5.0, 3.4, 1.4, 0.2]}
+    setosa = {"row": [5.0, 3.4, 1.4, 0.2]}
     shares = json.loads(await trainer.classify(json.dumps(setosa)))["shares"]
     assert max(shares, key=shares.get) == "setosa"

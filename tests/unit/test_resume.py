@@ -215,6 +215,33 @@ async def test_a_training_is_saved_while_it_runs_and_goes_on_undisturbed() -> No
         same(whole, again)
 
 
+class Shown:
+    """What shows a training somewhere: of its process alone."""
+
+    def begin(self, *_: object) -> None:
+        """Show nothing."""
+
+    update = note = end = begin
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_what_listens_to_a_training_is_not_saved_with_it(again: bool) -> None:
+    model = await create()
+    seen: list[int] = []
+    listening: dict[str, Any] = {
+        "progress": Shown(),
+        "on_epoch": lambda record: seen.append(record.epoch),
+        "on_batch": lambda record: len(seen) < 3,
+    }
+    await model.train({**SETTINGS, **listening})
+    assert seen == [1, 2, 3]
+    loaded = await load(await model.save())
+    given = {**listening, "on_batch": lambda record: True} if again else {}
+    history = await loaded.train(given, resume=True)
+    assert (history.resumed_after, history.finished) == (3, 6)
+    assert seen == [1, 2, 3, *((4, 5, 6) if again else ())]
+
+
 async def test_a_paused_training_can_be_saved() -> None:
     model = await create()
     training = model.train({**SETTINGS, "epochs": 50})

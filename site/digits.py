@@ -1,0 +1,114 @@
+"""The digits page: what its form wants of a training, and the digits that are drawn or taken."""
+
+import json
+
+from page import element, make
+from pyscript import ffi, when, window
+from pyscript.js_modules import pad
+from training import TrainingPage, show_shares
+
+BLACK = 16
+"""The number of a black pixel in the table of the digits; the model takes 0 … 1."""
+URL = window.URL.new("./digits.csv.gz", window.location.href).href
+EMPTY = [0] * 64
+
+
+class Asked:
+    """The digit that the model is asked about: classified again and again while it is drawn."""
+
+    def __init__(self):
+        self.pixels = None
+        self.busy = False
+
+    async def ask(self, pixels):
+        """Show a digit, 64 numbers or None, and what the model takes it for."""
+        self.pixels = pixels
+        pad.picture(element("seen"), json.dumps(pixels or EMPTY))
+        if self.busy:
+            return
+        self.busy = True
+        try:
+            # A drawing goes on while the model answers: then it is asked for the latest.
+            answered = ()
+            while self.pixels is not answered and not digits.running:
+                answered = self.pixels
+                await self.answer(answered)
+        finally:
+            self.busy = False
+
+    async def answer(self, pixels):
+        """Have the model classify 64 numbers."""
+        if pixels is None:
+            element("answer").textContent = ""
+            element("shares").replaceChildren()
+            return
+        image = [[pixels[row : row + 8] for row in range(0, 64, 8)]]
+        image = [[[number / BLACK for number in row] for row in rows] for rows in image]
+        answer = await digits.attempt(digits.trainer.classify, row=image)
+        if answer:
+            element("answer").textContent = show_shares(answer["shares"])
+
+
+def wanted():
+    """Return what the form says of model, data and training."""
+    hyperparameters = {
+        "epochs": int(element("epochs").value),
+        "optimizer": element("optimizer").value,
+    }
+    if element("lr").value:
+        hyperparameters["lr"] = float(element("lr").value)
+    return {
+        "source": digits.editor.text,
+        "seed": int(element("seed").value or 0),
+        "validate": element("validate").checked,
+        "url": URL,
+        "hyperparameters": hyperparameters,
+    }
+
+
+async def show_examples():
+    """Offer a digit of each kind of those that training never sees."""
+    examples = await digits.attempt(digits.trainer.examples, url=URL)
+    for name, ((*rows,),) in (examples or {}).items():
+        pixels = [round(BLACK * number) for row in rows for number in row]
+        button = make("button", type="button", aria_label=f"A {name} of the testing part")
+        canvas = make("canvas")
+        pad.picture(canvas, json.dumps(pixels))
+        button.append(canvas)
+        when("click", button)(taking(pixels))
+        element("examples").append(button)
+
+
+def taking(pixels):
+    """Return what takes a digit in place of the drawing."""
+
+    async def take(event):
+        pad.clear()
+        await asked.ask(pixels)
+
+    return take
+
+
+async def drawn(text):
+    """Take in a drawing."""
+    await asked.ask(json.loads(text))
+
+
+async def ask_again():
+    """Ask the model that is there now."""
+    await asked.ask(asked.pixels)
+
+
+@when("click", "#clear")
+async def clear(event):
+    """Empty the pad."""
+    pad.clear()
+    await asked.ask(None)
+
+
+asked = Asked()
+digits = TrainingPage("digits", "digits", "digit", wanted, ask_again)
+pad.listen(ffi.create_proxy(drawn))
+pad.picture(element("seen"), json.dumps(EMPTY))
+await digits.open()
+await show_examples()

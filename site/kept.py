@@ -1,0 +1,119 @@
+"""The training that the browser keeps: noted while it runs, offered when the page opens again.
+
+The trainer keeps the snapshot. The note beside it has what no snapshot knows: when the training
+was begun, the form that it was begun with, and its curve.
+"""
+
+import json
+
+from page import element, log
+from pyodide.ffi import JsException
+from pyscript import when, window
+
+POINTS = 400
+"""Points of a curve that a note keeps at most."""
+SECONDS = 10
+"""Seconds between two notes of the curve."""
+
+
+class Kept:
+    """The note of a page's training, and the offer to continue or to discard it."""
+
+    def __init__(self, name, go_on, discard):
+        self.key = f"webnnm:{name}"
+        self.note = None
+        self.standing = None
+        self.written = 0
+        self.go_on, self.discard = go_on, discard
+        when("click", "#continue")(self.on_continue)
+        when("click", "#discard")(self.on_discard)
+
+    def read(self):
+        """Take in the note of an earlier visit; None where there is none."""
+        try:
+            text = window.localStorage.getItem(self.key)
+            self.note = json.loads(text) if text else None
+        except (JsException, ValueError) as error:
+            log(f"the note of the kept training cannot be read: {error}")
+        return self.note
+
+    def begin(self):
+        """Note that a training begins with the form as it is now."""
+        now = window.Date.new().toISOString()
+        self.note = {"began": now, "fields": fields(), "records": []}
+        self.write()
+
+    def curve(self, records, *, now=False):
+        """Note the curve so far, now or when some time has passed."""
+        if self.note and (now or window.performance.now() - self.written > 1000 * SECONDS):
+            step = len(records) // POINTS + 1
+            self.note["records"] = records[::step]
+            self.write()
+
+    def write(self):
+        """Write the note; without one the training is still kept, but will not be offered."""
+        self.written = window.performance.now()
+        try:
+            window.localStorage.setItem(self.key, json.dumps(self.note))
+        except JsException as error:
+            log(f"the browser takes no note of this training: {error}")
+
+    def forget(self):
+        """Withdraw the offer and remove the note."""
+        self.note = self.standing = None
+        self.withdraw()
+        try:
+            window.localStorage.removeItem(self.key)
+        except JsException as error:
+            log(f"the note of the kept training cannot be removed: {error}")
+
+    def offer(self, standing):
+        """Offer to go on with a training that stopped in an epoch of so many."""
+        self.standing = standing
+        began = window.Date.new(self.note["began"])
+        how = window.Object.fromEntries([["dateStyle", "long"], ["timeStyle", "short"]])
+        element("offer-text").textContent = (
+            f"A training of {began.toLocaleString('en-GB', how)} stopped in epoch "
+            f"{standing['epoch']} of {standing['epochs']}."
+        )
+        element("offer-buttons").hidden = False
+
+    def withdraw(self):
+        """Take the offer off the page; the focus goes to where trainings are begun."""
+        inside = element("offer-buttons").contains(window.document.activeElement)
+        element("offer-text").textContent = ""
+        element("offer-buttons").hidden = True
+        if inside:
+            element("train").focus()
+
+    async def on_continue(self, event):
+        """Go on with the training that is offered."""
+        note, standing = self.note, self.standing
+        fill(note["fields"])
+        # The snapshot may be older than the note, and decides.
+        records = [record for record in note["records"] if record[0] <= standing["epoch"]]
+        await self.go_on(standing["epochs"], records)
+
+    async def on_discard(self, event):
+        """Remove the training that is offered."""
+        await self.discard()
+
+
+def fields():
+    """Return what the form says, by the id of its fields."""
+    return {
+        field.id: field.checked if field.type == "checkbox" else field.value
+        for field in element("form").elements
+        if field.id and field.type not in ("file", "submit", "button")
+    }
+
+
+def fill(values):
+    """Let the form say what it said before."""
+    for name, value in values.items():
+        field = element(name)
+        if field.type == "checkbox":
+            field.checked = value
+        else:
+            field.value = value
+        field.dispatchEvent(window.Event.new("input"))

@@ -1,0 +1,112 @@
+/**
+ * The pad for digits. Python calls `listen`, `clear` and `picture`.
+ *
+ * A drawing is brought to the form of the data set: its bounding box fills a bitmap of 32 × 32,
+ * whose blocks of 4 × 4 are counted; that gives 8 × 8 numbers from 0 to 16.
+ */
+
+const SIDE = 8;
+const BLOCK = 4;
+const BLACK = 16;
+const BITMAP = SIDE * BLOCK;
+/** Widths of a stroke: on the pad as a share of it, in the bitmap in pixels. */
+const WIDTH_ON_PAD = 0.07;
+const WIDTH = 5;
+
+const pad = document.querySelector("#pad");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+/** @type {[number, number][][]} Strokes of points from 0 to 1. */
+let strokes = [];
+/** @type {(numbers: string) => void} */
+let tell = () => {};
+
+/** @param {CanvasRenderingContext2D} canvas @param {(point: [number, number]) => number[]} place */
+function trace(canvas, place) {
+  canvas.lineCap = canvas.lineJoin = "round";
+  for (const stroke of strokes) {
+    canvas.beginPath();
+    canvas.moveTo(...place(stroke[0]));
+    for (const point of stroke) canvas.lineTo(...place(point));
+    canvas.stroke();
+  }
+}
+
+function draw() {
+  const size = Math.round(pad.clientWidth * devicePixelRatio);
+  if (!size) return;
+  pad.width = pad.height = size;
+  const canvas = pad.getContext("2d");
+  canvas.strokeStyle = getComputedStyle(pad).color;
+  canvas.lineWidth = WIDTH_ON_PAD * size;
+  trace(canvas, ([x, y]) => [x * size, y * size]);
+}
+
+/** The drawing as the model takes it. */
+function numbers() {
+  const points = strokes.flat();
+  const [low, high] = [Math.min, Math.max].map((pick) =>
+    [0, 1].map((axis) => pick(...points.map((point) => point[axis]))));
+  const extent = Math.max(high[0] - low[0], high[1] - low[1]);
+  const scale = extent ? (BITMAP - WIDTH) / extent : 0;
+  const canvas = new OffscreenCanvas(BITMAP, BITMAP).getContext("2d");
+  canvas.lineWidth = WIDTH;
+  trace(canvas, (point) => [0, 1].map(
+    (axis) => BITMAP / 2 + (point[axis] - (low[axis] + high[axis]) / 2) * scale));
+  const { data } = canvas.getImageData(0, 0, BITMAP, BITMAP);
+  const sums = new Array(SIDE * SIDE).fill(0);
+  for (let pixel = 0; pixel < BITMAP * BITMAP; pixel++) {
+    const [row, column] = [Math.floor(pixel / BITMAP), pixel % BITMAP];
+    const block = Math.floor(row / BLOCK) * SIDE + Math.floor(column / BLOCK);
+    sums[block] += data[4 * pixel + 3] / 255;
+  }
+  return sums.map((sum) => Math.round((sum * BLACK) / BLOCK ** 2));
+}
+
+/** @param {PointerEvent} event @returns {[number, number]} */
+function at(event) {
+  const { left, top, width, height } = pad.getBoundingClientRect();
+  return [(event.clientX - left) / width, (event.clientY - top) / height];
+}
+
+function changed() {
+  draw();
+  tell(JSON.stringify(numbers()));
+}
+
+pad.addEventListener("pointerdown", (event) => {
+  if (event.button || pad.closest(":disabled")) return;
+  pad.setPointerCapture(event.pointerId);
+  strokes.push([at(event)]);
+  changed();
+});
+pad.addEventListener("pointermove", (event) => {
+  if (!pad.hasPointerCapture(event.pointerId)) return;
+  const all = event.getCoalescedEvents?.() ?? [];
+  strokes.at(-1).push(...(all.length ? all : [event]).map(at));
+  changed();
+});
+
+/** Have the numbers of the drawing told, as JSON, whenever it changes. */
+export function listen(/** @type {(numbers: string) => void} */ listener) {
+  tell = listener;
+}
+
+/** Empty the pad. */
+export function clear() {
+  strokes = [];
+  draw();
+}
+
+/** Show 8 × 8 numbers from 0 to 16. @param {HTMLCanvasElement} canvas @param {string} text */
+export function picture(canvas, text) {
+  canvas.width = canvas.height = SIDE;
+  const image = new ImageData(SIDE, SIDE);
+  JSON.parse(text).forEach((number, pixel) => {
+    const grey = 255 - (255 * number) / BLACK;
+    image.data.set([grey, grey, grey, 255], 4 * pixel);
+  });
+  canvas.getContext("2d").putImageData(image, 0, 0);
+}
+
+new ResizeObserver(draw).observe(pad);
+dark.addEventListener("change", draw);

@@ -1,0 +1,336 @@
+"""What the pages that train share: the buttons, the progress, the result, files, what is kept.
+
+trainer.py does the work, in the page or, with ?worker in the address, in a worker.
+"""
+
+import json
+from base64 import b64decode, b64encode
+from uuid import uuid4
+
+import findings
+import page
+from kept import Kept
+from page import element, make, table
+from pyscript import create_named_worker, ffi, when, window
+from pyscript.js_modules import chart
+
+ENDINGS = {"epochs": "finished", "stop": "stopped by you", "patience": "no longer improving"}
+IN_WORKER = window.URLSearchParams.new(window.location.search).has("worker")
+WHERE = "in a worker" if IN_WORKER else "in the page"
+
+
+class TrainingPage:
+    """A page with a model, its training and its test.
+
+    - `name`: of the data, of the files, and of the training that the browser keeps.
+    - `rows`, `kind`: what a row of the data is called, and its class: "flowers", "species".
+    - `wanted`: returns what the form wants of the trainer.
+    - `on_model`: called, and awaited, when there is another model to ask.
+    """
+
+    def __init__(self, name, rows, kind, wanted, on_model=None):
+        self.name, self.rows, self.kind, self.wanted = name, rows, kind, wanted
+        self.on_model = on_model
+        self.running = False
+        self.epochs = 0
+        self.records = []
+        self.editor = page.Editor()
+        chart.reset(int(element("progress").max))
+        self.kept = Kept(name, self.go_on, self.discard)
+        when("submit", "#form")(self.train)
+        when("click", "#stop")(self.stop)
+        when("click", "#pause")(self.pause)
+        when("click", "#save")(self.save)
+        when("change", "#open")(self.load)
+        when("visibilitychange", window.document)(self.look_away)
+        self.address = f"{name} {uuid4()}"
+        self.channel = window.BroadcastChannel.new(self.address)
+        self.channel.onmessage = ffi.create_proxy(self.hear)
+
+    async def open(self):
+        """Start the trainer, say that the page is ready, and offer what the browser keeps."""
+        if IN_WORKER:
+            config = ("./trainer.py", "trainer", "./trainer.json")
+            self.trainer = await create_named_worker(*config)
+        else:
+            import trainer
+
+            self.trainer = trainer
+        page.ready()
+        if self.kept.read():
+            await self.offer()
+        await self.trainer.prepare()
+
+    async def call(self, function, **request):
+        """Call a function of trainer.py and return its answer."""
+        request = {"data": self.name, "keep": self.name, "channel": self.address} | request
+        answer = json.loads(await function(json.dumps(request)))
+        if "error" in answer:
+            if answer.get("review"):
+                findings.show(answer["review"], self.editor)
+            raise RuntimeError(answer["error"])
+        return answer
+
+    async def attempt(self, function, **request):
+        """Call a function of trainer.py; show its error and return None where it fails."""
+        try:
+            return await self.call(function, **request)
+        except RuntimeError as error:
+            page.show_error_text(str(error))
+        except Exception as error:
+            page.show_error(error)
+        return None
+
+    # The training.
+
+    async def train(self, event):
+        """Train on what the form says until the end or Stop, then show the result."""
+        if not self.running:
+            wanted = self.wanted()
+            epochs = wanted["hyperparameters"]["epochs"]
+            if self.kept.note:
+                await self.discard()
+            self.begin(epochs, [])
+            self.kept.begin()
+            await self.run(**wanted)
+
+    async def go_on(self, epochs, records):
+        """Go on with the training that the browser keeps, whose curve so far is known."""
+        if not self.running:
+            self.begin(epochs, records)
+            await self.run(**self.wanted(), resume=True)
+
+    async def run(self, **wanted):
+        """Have the trainer train, and show what came out."""
+        answer = await self.attempt(self.trainer.train, **wanted)
+        self.end()
+        if answer is None:
+            element("progress-text").textContent = "No result"
+            element("save").disabled = True
+        else:
+            await self.show(answer)
+        if answer is None or answer["stopped"] == "stop":
+            await self.offer()
+        else:
+            self.kept.forget()
+
+    def begin(self, epochs, records):
+        """Set the page up for a training."""
+        self.running, self.epochs, self.records = True, epochs, [*records]
+        self.kept.withdraw()
+        page.clear_error()
+        page.log(f"training {WHERE}")
+        chart.reset(epochs)
+        chart.add(json.dumps(records))
+        done = records[-1][0] if records else 0
+        element("progress").max, element("progress").value = epochs, done
+        words = "Going on with the training …" if records else "Reviewing the model, looking for a "
+        element("progress-text").textContent = words if records else f"{words}good start …"
+        element("result").removeAttribute("data-done")
+        element("result").hidden = element("review").hidden = element("try").disabled = True
+        element("open").disabled = element("save").disabled = True
+        self.announce("The training goes on." if records else "Training has begun.")
+
+    def allow_stop(self):
+        """Hand over from Train to Stop and Pause; the focus goes with it."""
+        element("stop").disabled = element("pause").disabled = element("save").disabled = False
+        if window.document.activeElement.id == "train":
+            element("stop").focus()
+        element("train").disabled = True
+
+    def end(self):
+        """Give the page back to the reader."""
+        self.running = False
+        element("train").disabled = element("open").disabled = False
+        if window.document.activeElement.id in ("stop", "pause"):
+            element("train").focus()
+        element("stop").disabled = element("pause").disabled = True
+        element("pause").textContent = "Pause"
+
+    def announce(self, text):
+        """Have screen readers say how things stand; called now and then only."""
+        element("status").textContent = text
+
+    def hear(self, event):
+        """Show what the trainer tells: a line for the log, or epochs."""
+        message = json.loads(event.data)
+        if "log" in message:
+            page.log(message["log"])
+        elif not self.running:
+            return
+        elif "review" in message:
+            findings.show(message["review"], self.editor)
+            self.announce(f"The review found: {element('review-summary').textContent}")
+        else:
+            if element("stop").disabled:
+                self.allow_stop()
+            self.add(message["epochs"])
+            self.kept.curve(self.records)
+            self.progress(*message["epochs"][-1], message["metrics"], message["left"])
+
+    def add(self, records):
+        """Add epochs to the curve, but for those that are there already."""
+        last = self.records[-1][0] if self.records else 0
+        self.records += [record for record in records if record[0] > last]
+        chart.add(json.dumps(records))
+
+    def progress(self, epoch, loss, val_loss, metrics, left):
+        """Show how far the training is, and how many seconds it is expected to take yet."""
+        epochs, bar = self.epochs, element("progress")
+        quarters_before, bar.value = 4 * int(bar.value) // epochs, epoch
+        numbers = {"loss": loss} | ({} if val_loss is None else {"validation": val_loss}) | metrics
+        told = [f"{name} {value:.4f}" for name, value in numbers.items()]
+        told += [f"{left:.0f} s left"] if left is not None and epoch < epochs else []
+        element("progress-text").textContent = " · ".join([f"Epoch {epoch} of {epochs}", *told])
+        state = json.dumps({"epoch": epoch, "epochs": epochs, "loss": loss, "val_loss": val_loss})
+        window.console.log(f"webnnm:progress {state}")
+        if 4 * epoch // epochs > quarters_before:
+            self.announce(f"Epoch {epoch} of {epochs}, loss {loss:.3f}.")
+
+    async def stop(self, event):
+        """End the training after the present chunk; `run` then shows the result."""
+        element("progress-text").textContent = "Stopping …"
+        await self.trainer.stop()
+
+    async def pause(self, event):
+        """Hold the training, or go on."""
+        button = element("pause")
+        held = button.textContent == "Pause"
+        button.textContent = "Resume" if held else "Pause"
+        self.announce("Paused." if held else "Training goes on.")
+        await (self.trainer.pause() if held else self.trainer.resume())
+
+    # What is kept, and files.
+
+    async def offer(self):
+        """Offer to go on with the training that the browser keeps, if there is one to end."""
+        standing = await self.attempt(self.trainer.kept)
+        if self.running:
+            return
+        if standing is None:
+            await self.discard()
+        elif standing:
+            self.kept.offer(standing)
+        else:
+            self.kept.forget()
+
+    async def discard(self):
+        """Have the browser keep the training no longer."""
+        self.kept.forget()
+        if await self.attempt(self.trainer.discard) is not None:
+            self.announce("The training that was kept is discarded.")
+
+    async def look_away(self, event):
+        """Keep what there is when the page is hidden, for it may not come back."""
+        if self.running and window.document.visibilityState == "hidden":
+            self.kept.curve(self.records, now=True)
+            if IN_WORKER:
+                await self.trainer.keep()
+
+    async def save(self, event):
+        """Let the browser save the model among the downloads."""
+        from webnnm import storage
+
+        answer = await self.attempt(self.trainer.save)
+        if answer:
+            name = f"{self.name}.webnnm.safetensors"
+            await storage.store(f"{storage.DOWNLOAD}{name}", [b64decode(answer["file"])])
+            self.announce(f"{name} is saved.")
+
+    async def load(self, event):
+        """Take the model of a file, and show how it does."""
+        field = event.target
+        chosen = field.files.item(0)
+        if self.running or chosen is None:
+            return
+        page.clear_error()
+        content = (await chosen.arrayBuffer()).to_bytes()
+        # The same file may be chosen again.
+        field.value = ""
+        request = self.wanted() | {"file": b64encode(content).decode()}
+        answer = await self.attempt(self.trainer.load, **request)
+        if answer:
+            self.editor.area.value = answer["source"]
+            self.editor.check_soon(None)
+            await self.show(answer)
+            element("progress-text").textContent = f"{chosen.name} is opened"
+
+    # The result.
+
+    async def show(self, result):
+        """Show the test result, and open the form that asks the trained model."""
+        backend = page.where(result["backend"], result["device"])
+        about = f"Tested on {backend}, {WHERE}."
+        if "stopped" in result:
+            about = self.course(result, backend)
+        accuracy, labels = f"{100 * result['accuracy']:.1f} %", result["labels"]
+        element("accuracy").textContent = accuracy
+        unseen = "that training never saw" if "stopped" in result else "of the testing part"
+        element("samples").textContent = f"of {result['samples']} {self.rows} {unseen}"
+        element("backend").textContent = about
+        counts = [[label, *row] for label, row in zip(labels, result["counts"], strict=True)]
+        caption = f"Confusion matrix: {self.kind} in rows, what they were taken for in columns"
+        confusion = table(caption, [self.kind.capitalize(), *labels], counts)
+        shade(confusion, result["counts"])
+        columns = [result[name] for name in ("precision", "recall", "f1")]
+        scores = [
+            [label, *(f"{score:.3f}" for score in three), total]
+            for label, *three, total in zip(labels, *columns, result["support"], strict=True)
+        ]
+        header = [self.kind.capitalize(), "Precision", "Recall", "F1", self.rows.capitalize()]
+        shown = table(f"Scores of each {self.kind}", header, scores)
+        element("tables").replaceChildren(confusion, shown)
+        element("summary").textContent = result["summary"]
+        shown = element("result")
+        shown.dataset.accuracy = f"{result['accuracy']:.4f}"
+        shown.dataset.backend = backend
+        shown.dataset.seconds = f"{result.get('seconds', 0):.2f}"
+        shown.hidden = element("try").disabled = element("save").disabled = False
+        shown.dataset.done = ""
+        page.log(f"test accuracy {accuracy}, {backend}")
+        how = "Training has ended." if "stopped" in result else "The model is opened."
+        self.announce(f"{how} Test accuracy {accuracy}, on {backend}.")
+        if self.on_model:
+            await self.on_model()
+
+    def course(self, result, backend):
+        """Show the course of the training, and return it in a sentence."""
+        self.add(result["epochs"])
+        findings.show(result["review"], self.editor)
+        done = result["finished"]
+        if self.records:
+            element("progress").value = done
+            (_, first, _), (_, last, val_loss) = self.records[0], self.records[-1]
+            how = ENDINGS.get(result["stopped"], result["stopped"])
+            told = f"loss {last:.4f}"
+            told += "" if val_loss is None else f" · validation {val_loss:.4f}"
+            element("progress-text").textContent = f"Epoch {done} of {self.epochs} · {told} · {how}"
+            words = f"Training loss from {first:.3f} to {last:.3f} in {done} epochs"
+            words += "" if val_loss is None else f", validation loss {val_loss:.3f} at the end"
+            chart.describe(words)
+        return (
+            f"Trained {len(result['epochs'])} epochs on {backend}, {WHERE}, in "
+            f"{result['seconds']:.2f} s. Kept: the parameters of epoch {result['best_epoch']}."
+        )
+
+
+def shade(confusion, counts):
+    """Colour the cells of a confusion matrix by their share of the row."""
+    cells = confusion.querySelectorAll("td")
+    shares = [number / max(sum(row), 1) for row in counts for number in row]
+    for cell, share in zip(cells, shares, strict=True):
+        cell.style.setProperty("--share", f"{share:.2f}")
+    confusion.classList.add("confusion")
+
+
+def show_shares(shares):
+    """Show the probability of each class as a bar, and return the most probable class in words."""
+    bars = []
+    for label, share in shares.items():
+        bar, value = make("div", class_="bar"), make("dd")
+        bar.style.setProperty("--share", f"{share:.4f}")
+        value.append(bar, f"{100 * share:.1f} %")
+        bars += [make("dt", label), value]
+    element("shares").replaceChildren(*bars)
+    best = max(shares, key=shares.get)
+    return f"{best} ({100 * shares[best]:.1f} %)"

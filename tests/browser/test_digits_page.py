@@ -1,0 +1,131 @@
+"""The digits page: it learns to read digits, drawn ones as well."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from tests.browser.harness import PageLog
+from tests.browser.site_pages import (
+    ACCESSIBILITY,
+    CONTRAST,
+    SHARES_DIFFER,
+    backend_of,
+    open_site_page,
+    skip_where_nothing_runs,
+    train_on,
+)
+
+in_one_browser = pytest.mark.projects("webnn")
+
+Points = list[tuple[float, float]]
+
+CIRCLE: Points = [
+    (0.5 + 0.22 * math.sin(turn * math.pi / 10), 0.5 - 0.35 * math.cos(turn * math.pi / 10))
+    for turn in range(21)
+]
+DRAWINGS: dict[str, Points] = {
+    "0": CIRCLE,
+    "1": [(0.5, 0.15), (0.5, 0.85)],
+    "7": [(0.25, 0.2), (0.75, 0.2), (0.45, 0.85)],
+}
+# The longest time for which the page could not react.
+WATCH = """
+() => {
+  globalThis.longest = 0;
+  let last = performance.now();
+  setInterval(() => {
+    const now = performance.now();
+    globalThis.longest = Math.max(globalThis.longest, now - last);
+    last = now;
+  }, 5);
+}
+"""
+
+
+async def draw(page: Any, points: Points) -> None:
+    """Draw a stroke with the mouse; points are shares of the pad."""
+    pad = page.locator("#pad")
+    await page.locator("#clear").click()
+    await pad.scroll_into_view_if_needed()
+    box = await pad.bounding_box()
+    at = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
+    await page.mouse.move(*at[0])
+    await page.mouse.down()
+    for x, y in at[1:]:
+        await page.mouse.move(x, y, steps=4)
+    await page.mouse.up()
+
+
+@pytest.mark.projects("webnn", "no-webnn")
+async def test_digits_are_learnt_and_drawings_are_read(
+    page: Any, site_url: str, project: Any
+) -> None:
+    skip_where_nothing_runs(project)
+    await open_site_page(page, site_url, "digits.html")
+    assert await page.locator("#try").is_disabled()
+    result = await train_on(page, epochs=4)
+    assert float(await result.get_attribute("data-accuracy")) > 0.9
+    assert (await result.get_attribute("data-backend")).startswith(backend_of(project))
+    counts = await page.locator(".confusion td").all_text_contents()
+    assert sum(map(int, counts)) == 539
+    for digit, points in DRAWINGS.items():
+        await draw(page, points)
+        await page.locator("#answer", has_text=f"{digit} (").wait_for()
+    assert await page.locator("#shares dd").count() == 10
+    await page.locator("#clear").click()
+    await page.wait_for_function("!document.querySelector('#answer').textContent")
+    assert await page.evaluate(ACCESSIBILITY) == []
+    await page.set_viewport_size({"width": 360, "height": 740})
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+    await page.emulate_media(reduced_motion="reduce")
+    for scheme in ("light", "dark"):
+        await page.emulate_media(color_scheme=scheme)
+        assert await page.evaluate(CONTRAST) == []
+
+
+@in_one_browser
+async def test_digits_are_taken_by_keyboard(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "digits.html")
+    await train_on(page, epochs=4)
+    examples = page.locator("#examples button")
+    assert await examples.count() == 10
+    read = 0
+    for digit in range(10):
+        before = "".join(await page.locator("#shares dd").all_text_contents())
+        await page.get_by_role("button", name=f"A {digit} of the testing part").press("Enter")
+        await page.wait_for_function(SHARES_DIFFER, arg=before)
+        read += (await page.locator("#answer").text_content()).startswith(f"{digit} ")
+    assert read >= 9
+
+
+@in_one_browser
+async def test_a_finger_draws_without_scrolling(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "digits.html")
+    style = "pad => getComputedStyle(pad).touchAction"
+    assert await page.locator("#pad").evaluate(style) == "none"
+
+
+@pytest.mark.projects("worker")
+async def test_a_worker_learns_digits_too(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "digits.html?worker")
+    await page.evaluate(WATCH)
+    result = await train_on(page, epochs=4)
+    assert float(await result.get_attribute("data-accuracy")) > 0.9
+    assert await page.evaluate("longest") < 250, "the page stays free"
+    await draw(page, DRAWINGS["1"])
+    await page.locator("#answer", has_text="1 (").wait_for()
+
+
+@pytest.mark.projects("no-webnn")
+async def test_the_page_does_not_freeze_without_webnn(
+    page: Any, page_log: PageLog, site_url: str, project: Any
+) -> None:
+    skip_where_nothing_runs(project)
+    await open_site_page(page, site_url, "digits.html")
+    await page.locator("#examples button").last.wait_for()
+    await page.evaluate(WATCH)
+    await train_on(page, epochs=4)
+    assert await page.evaluate("longest") < 2000
