@@ -73,13 +73,14 @@ def flipped(data: bytes, draw: random.Random) -> bytes:
 def with_another_header(data: bytes, draw: random.Random) -> bytes:
     """Replace, insert or take out characters of the header, whose length fits again."""
     size = int.from_bytes(data[:8], "little")
-    text = bytearray(data[8 : 8 + size].rstrip())  # blanks behind it mean nothing
+    text = bytearray(data[8 : 8 + size].rstrip())
+    blanks = size - len(text)  # they mean nothing
     place, count = draw.randrange(len(text)), draw.randint(1, 6)
     text[place : place + draw.choice((0, count))] = bytes(
         draw.choice(b'{}[]",:0123456789-.eE\\untrflasp/\xff')
         for _ in range(draw.choice((0, count)))
     )
-    return framed(bytes(text), data[8 + size :])
+    return framed(bytes(text) + b" " * blanks, data[8 + size :])
 
 
 def with_another_length(data: bytes, draw: random.Random) -> bytes:
