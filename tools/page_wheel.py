@@ -33,8 +33,9 @@ DESKTOP = tuple(
     PACKAGE + name for name in ("__main__.py", "cli/", "backends/jax.py", "backends/batches.py")
 )
 """The command line and JAX, which no page has."""
-EARLY = (f"{PACKAGE}backends/",)
-"""What a first visit needs although it is not seen on a desktop, where NumPy runs the models."""
+EARLY = (f"{PACKAGE}backends/", f"{PACKAGE}ops/where.py")
+"""What a first visit needs although it is not seen on a desktop, where NumPy runs the models: steps
+of several epochs in one crossing choose with `where`."""
 INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]

@@ -65,7 +65,7 @@ async def test_digits_are_learnt_and_drawings_are_read(
 ) -> None:
     skip_where_nothing_runs(project)
     await open_site_page(page, site_url, "digits.html")
-    assert await page.locator("#try").is_disabled()
+    assert await page.locator("#clear").is_disabled()
     result = await train_on(page, epochs=4)
     assert float(await result.get_attribute("data-accuracy")) > 0.9
     assert (await result.get_attribute("data-backend")).startswith(backend_of(project))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 from typing import Any
 
 import pytest
 
 from webnnm import GraphBuilder, WebNNMError
+from webnnm.backends import reference
 from webnnm.backends.reference import Namespace, ReferenceBackend, evaluate
+from webnnm.ops.operator import TensorType
 
 np = pytest.importorskip("numpy")
 
@@ -16,6 +19,19 @@ np = pytest.importorskip("numpy")
 def test_backend_names_itself() -> None:
     backend = ReferenceBackend()
     assert (backend.name, backend.device) == ("numpy", f"NumPy {np.__version__} on the CPU")
+
+
+async def test_a_page_lives_while_results_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference, "IN_PAGE", True)
+    monkeypatch.setattr(reference, "TURN", 0.0)
+    backend = ReferenceBackend()
+    tensor = await backend.tensor(TensorType("float32", (1,)))
+    turns: list[int] = []
+    loop = asyncio.get_running_loop()
+    for read in range(3):
+        loop.call_soon(turns.append, read)
+        await backend.read(tensor)
+        assert len(turns) == read + 1
 
 
 def test_missing_numpy_is_said_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,9 +133,19 @@ class ReferenceBackend(KernelBackend):
         """Run steps one after the other, letting other tasks in now and then."""
         for step in range(first, first + count):
             self.dispatch(executable, *banks[step % 2])
-            if IN_PAGE and time.perf_counter() - self._rested > TURN:
-                await asyncio.sleep(PAUSE)
-                self._rested = time.perf_counter()
-            elif step % STEPS_BETWEEN_YIELDS == 0:
+            if not await self._rest() and step % STEPS_BETWEEN_YIELDS == 0:
                 await asyncio.sleep(0)
         return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
+
+    async def read(self, *tensors: DeviceTensor) -> list[HostArray]:
+        """Return the values of tensors, after a rest where one is due."""
+        await self._rest()
+        return await super().read(*tensors)
+
+    async def _rest(self) -> bool:
+        """Let a page live once it has waited long enough; tell whether it did."""
+        due = IN_PAGE and time.perf_counter() - self._rested > TURN
+        if due:
+            await asyncio.sleep(PAUSE)
+            self._rested = time.perf_counter()
+        return due
