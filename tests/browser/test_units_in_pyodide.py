@@ -14,7 +14,7 @@ from tests.browser.harness import PyodidePage, open_pyodide
 SPECIFICATION = Path(__file__).resolve().parents[3] / "shared" / "spec"
 TIME_LIMIT = 600
 """Seconds; a minute is usual."""
-DESKTOP_ONLY = frozenset({"cli"})
+DESKTOP_ONLY = frozenset({"cli", "test_batches.py"})
 CHROMIUM_ONLY = frozenset(
     {
         *("backends", "ops", "graph", "passes", "training", "golden"),
