@@ -10,7 +10,7 @@ SLICE = 0.1
 FIRST_STEPS = 8
 """Steps of the first crossing, whose time has the device's warming-up in it."""
 GROWTH = 4
-"""A crossing has at most so many times the steps of the one before."""
+"""A crossing has at most so many times the steps of the longest one before."""
 MOST_STEPS = 4096
 """Steps of a crossing at most."""
 MOST_MICRO_STEPS = 32
@@ -41,18 +41,19 @@ class Pace:
     step_seconds: float = math.inf
     best_seconds: float = math.inf
     trusted: int = 0
-    _last: int = 0
+    _longest: int = 0
     _crossings: int = 0
 
     def restart(self) -> None:
         """Forget the pace, for steps are about to be run in another way."""
-        self._crossings = self.trusted = 0
+        self._crossings = self._longest = self.trusted = 0
         self.best_seconds = math.inf
 
     def note(self, steps: int, seconds: float) -> None:
         """Take in how long a crossing of so many steps took."""
         self._crossings += 1
-        self._last = steps
+        # What was left of an epoch may be small, and says nothing about the next crossing.
+        self._longest = max(self._longest, steps)
         self.step_seconds = seconds / steps
         if self._crossings > 1 and seconds >= ENOUGH:
             self.trusted += 1
@@ -63,7 +64,7 @@ class Pace:
         if self.every or not self._crossings:
             wanted = self.every or FIRST_STEPS
         else:
-            wanted = min(int(SLICE / self.step_seconds), GROWTH * self._last)
+            wanted = min(int(SLICE / self.step_seconds), GROWTH * self._longest)
         return max(1, min(left, wanted, MOST_STEPS))
 
     def epochs(self, steps: int, most: int) -> int:

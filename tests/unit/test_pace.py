@@ -25,6 +25,14 @@ def test_the_first_crossing_is_short_and_the_next_ones_grow() -> None:
     assert pace.steps(10**9) == GROWTH * FIRST_STEPS
 
 
+def test_the_rest_of_an_epoch_does_not_make_the_next_crossings_short() -> None:
+    pace = Pace()
+    for _ in range(3):
+        pace.note(64, 64 * 1e-5)
+    pace.note(2, 2e-5)
+    assert pace.steps(10**9) == GROWTH * 64
+
+
 @pytest.mark.parametrize("seconds", [1e-4, 1e-3, 0.02])
 def test_a_crossing_takes_its_slice_of_time(seconds: float) -> None:
     assert paced(seconds).steps(10**9) == pytest.approx(SLICE / seconds, rel=0.01)
