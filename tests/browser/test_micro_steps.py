@@ -10,20 +10,20 @@ from tests.browser.harness import PyodidePage
 
 PROGRAM = """
 from webnnm import IrisDataset, NNModel
-from webnnm.resident import ResidentTraining
+from webnnm.stepping import Stepper
 
 source = '''
 model:input shape=[4]; model:output shape=[3];
 model:layers matmul(w, shape=[16]), add(b), relu(), dropout(0.1), matmul(w), add(b), softmax();
 '''
 chosen = []
-unroll = ResidentTraining._unroll
+unroll = Stepper._unroll
 
 async def noted(self, times):
     chosen.append(times)
     await unroll(self, times)
 
-ResidentTraining._unroll = noted
+Stepper._unroll = noted
 result = []
 try:
     for micro_steps in choices:
@@ -46,7 +46,7 @@ try:
         })
         model.close()
 finally:
-    ResidentTraining._unroll = unroll
+    Stepper._unroll = unroll
 result
 """
 
