@@ -22,6 +22,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 KILLS = 200
+FORKS = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
+"""Other tests of the process may have loaded JAX, which warns of forks; children just write."""
 SOURCE = """
 model:input shape=[40]; model:output shape=[3]; model:loss MSE;
 model:layers matmul(w, shape=[300]), add(b), tanh(), matmul(w), add(b);
@@ -68,6 +70,7 @@ def begin(models: list[NNModel], path: Path, times: int) -> int:
     return child
 
 
+@FORKS
 def test_killed_at_any_moment_a_whole_snapshot_is_there(tmp_path: Path) -> None:
     path = tmp_path / "m.webnnm.safetensors"
     models = [asyncio.run(trained(1, "adam")), asyncio.run(trained(2, "sgdm"))]
