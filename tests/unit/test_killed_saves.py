@@ -58,16 +58,41 @@ async def save_in_turn(models: list[NNModel], path: Path, times: int) -> None:
         await models[number % 2].save(path)
 
 
-def begin(models: list[NNModel], path: Path, times: int) -> int:
-    """Fork a process that saves the models in turn over the same file, then waits to be killed."""
+def begin(models: list[NNModel], path: Path, times: int) -> tuple[int, int]:
+    """Fork a process that saves the models in turn over the same file, then waits to be killed.
+
+    Returns the process, and a pipe that it writes a byte to at its start and at its end.
+    """
+    hear, tell = os.pipe()
     child = os.fork()
     if child == 0:
         try:
+            os.write(tell, b"1")
             asyncio.run(save_in_turn(models, path, times))
+            os.write(tell, b"2")
             signal.pause()
         finally:
             os._exit(1)
-    return child
+    os.close(tell)
+    return child, hear
+
+
+def kill(child: int, pipe: int) -> None:
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(pipe)
+
+
+def seconds_per_save(models: list[NNModel], path: Path) -> float:
+    """Return how long a save takes in a child of this process, which the moments are drawn from."""
+    times = 8
+    child, pipe = begin(models, path, times)
+    os.read(pipe, 1)
+    began = time.perf_counter()
+    os.read(pipe, 1)
+    seconds = (time.perf_counter() - began) / times
+    kill(child, pipe)
+    return seconds
 
 
 @FORKS
@@ -76,25 +101,27 @@ def test_killed_at_any_moment_a_whole_snapshot_is_there(tmp_path: Path) -> None:
     models = [asyncio.run(trained(1, "adam")), asyncio.run(trained(2, "sgdm"))]
     asyncio.run(save_in_turn(models, path, 2))
     expected = [content(model) for model in models]
+    seconds = seconds_per_save(models, path)
     draw = random.Random(0)
     seen = [0, 0]
-    parts: dict[str, int] = {}
+    unfinished: dict[str, int] = {}
     for _ in range(KILLS):
         # Some are killed before they begin, most on their way, some after the last saving.
         models.reverse()
-        child = begin(models, path, draw.choice((1, 3, 1000)))
-        time.sleep(draw.choice((0.0, draw.uniform(0, 0.01), draw.uniform(0, 0.05))))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        child, pipe = begin(models, path, draw.choice((1, 3, 1000)))
+        if draw.random() < 0.9:
+            os.read(pipe, 1)
+            time.sleep(draw.uniform(0, draw.choice((1, 4)) * seconds))
+        kill(child, pipe)
         seen[expected.index(content(asyncio.run(load(path))))] += 1
         left = [each for each in tmp_path.iterdir() if each != path]
-        parts |= {each.name: each.stat().st_size for each in left}
+        unfinished |= {each.name: each.stat().st_size for each in left}
         for each in left:
             then = time.time() - 90
             os.utime(each, (then, then))
-    largest = max(parts.values())
-    print(f"old and new: {seen}; {len(parts)} files not finished, of up to {largest} bytes")
+    print(f"a save takes {seconds * 1e3:.1f} ms; old and new: {seen}")
+    print(f"{len(unfinished)} files not finished, of up to {max(unfinished.values())} bytes")
     assert min(seen) > 10
-    assert len(parts) > 10
+    assert len(unfinished) > 2
     asyncio.run(save_in_turn(models, path, 1))
     assert list(tmp_path.iterdir()) == [path]

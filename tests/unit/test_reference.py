@@ -11,6 +11,7 @@ import pytest
 from webnnm import GraphBuilder, WebNNMError
 from webnnm.backends import reference
 from webnnm.backends.reference import Namespace, ReferenceBackend, evaluate
+from webnnm.graph.node import Graph
 from webnnm.ops.operator import TensorType
 
 np = pytest.importorskip("numpy")
@@ -21,17 +22,39 @@ def test_backend_names_itself() -> None:
     assert (backend.name, backend.device) == ("numpy", f"NumPy {np.__version__} on the CPU")
 
 
-async def test_a_page_lives_while_results_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def busy_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page in which every graph takes long."""
     monkeypatch.setattr(reference, "IN_PAGE", True)
     monkeypatch.setattr(reference, "TURN", 0.0)
+
+
+def doubled() -> Graph:
+    b = GraphBuilder()
+    return b.build({"y": b.input("x", "float32", [1]) * 2})
+
+
+@pytest.mark.usefixtures("busy_page")
+async def test_a_page_lives_while_results_are_read() -> None:
     backend = ReferenceBackend()
-    tensor = await backend.tensor(TensorType("float32", (1,)))
-    turns: list[int] = []
+    executable = await backend.compile(doubled())
+    x, y = [await backend.tensor(TensorType("float32", (1,))) for _ in "xy"]
+    turns: list[str] = []
     loop = asyncio.get_running_loop()
-    for read in range(3):
-        loop.call_soon(turns.append, read)
-        await backend.read(tensor)
-        assert len(turns) == read + 1
+    for _ in range(3):
+        backend.dispatch(executable, {"x": x}, {"y": y})
+        loop.call_soon(turns.append, "taken")
+        await backend.read(y)
+        turns.append("read")
+        await backend.read(y)  # nothing was computed since, so that no rest is due
+    assert turns == ["taken", "read"] * 3
+
+
+@pytest.mark.usefixtures("busy_page")
+def test_a_computation_without_await_does_not_rest() -> None:
+    backend = ReferenceBackend()
+    for x in (1, 2):
+        assert backend.compute(doubled(), {"x": [x]})["y"].tolist() == [2 * x]
 
 
 def test_missing_numpy_is_said_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
