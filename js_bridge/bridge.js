@@ -56,7 +56,7 @@ export function limits(context) {
 /** @type {Bridge["build"]} */
 export async function build(handle, planJson, constants) {
   const context = alive(handle);
-  /** @type {Plan} */
+  /** @type {Plan | ScanPlan} */
   const plan = JSON.parse(planJson);
   let ml;
   try {
@@ -249,7 +249,7 @@ export function close(handle) {
  * Call the builder for every part of a plan; a failure names the operator.
  *
  * @param {MLGraphBuilder} builder @param {Map<number, MLOperand>} operands
- * @param {Plan} plan @param {Uint8Array<ArrayBuffer>} bytes
+ * @param {Plan | ScanPlan} plan @param {Uint8Array<ArrayBuffer>} bytes
  */
 function assemble(builder, operands, plan, bytes) {
   const operand = (/** @type {number} */ id) => /** @type {MLOperand} */ (operands.get(id));
@@ -272,33 +272,55 @@ function assemble(builder, operands, plan, bytes) {
       operands.set(id, builder.constant({ dataType, shape }, data));
     });
   }
-  const given = new Map(plan.outputs.map(({ name, id }) => [name, id]));
-  for (let run = 0; run < (plan.times ?? 1); run += 1) {
-    if (run > 0) carry();
-    plan.operators.forEach(add);
-  }
+  if ("times" in plan) scan(plan);
+  else plan.operators.forEach(add);
   return builder.build(Object.fromEntries(plan.outputs.map(({ name, id }) => [name, operand(id)])));
 
-  function carry() {
-    const next = plan.inputs.flatMap(({ name, id }) => {
-      const output = given.get(name);
-      return output === undefined ? [] : [/** @type {const} */ ([id, operand(output)])];
+  /** @param {ScanPlan} planned */
+  function scan({ times, before, slices, carried, joined, after, operators }) {
+    before.forEach(add);
+    const made = joined.map(() => /** @type {MLOperand[]} */ ([]));
+    const begun = carried.map(([input]) => operand(input));
+    const carry = (/** @type {MLOperand[]} */ values) => carried.forEach(([input], index) => {
+      operands.set(input, /** @type {MLOperand} */ (values[index]));
     });
-    for (const [id, value] of next) operands.set(id, value);
+    for (let run = 0; run < times; run += 1) {
+      for (const [whole, part, shape] of slices) {
+        const starts = shape.map((size, axis) => (axis === 0 ? run * size : 0));
+        call("slice", "", [part], operand(whole), starts, shape);
+      }
+      operators.forEach(add);
+      joined.forEach(([part], index) => made[index]?.push(operand(part)));
+      carry(carried.map(([, output]) => operand(output)));
+    }
+    carry(begun);
+    joined.forEach(([, whole], index) => call("concat", "", [whole], made[index], 0));
+    after.forEach(add);
   }
 
   /** @param {PlanOperator} planned */
-  function add({ op, label, results, ...call }) {
+  function add({ op, label, results, ...planned }) {
+    const references = Object.entries(planned.references).map(([key, id]) => [key, operand(id)]);
+    call(
+      op,
+      label,
+      results,
+      ...planned.operands.map((id) => (Array.isArray(id) ? id.map(operand) : operand(id))),
+      ...planned.arguments,
+      { ...planned.options, ...Object.fromEntries(references), label },
+    );
+  }
+
+  /**
+   * Call a method of the builder.
+   *
+   * @param {string} op @param {string} label @param {number[]} results @param {unknown[]} words
+   */
+  function call(op, label, results, ...words) {
     part({ operator: op, label }, () => {
       const method = /** @type {any} */ (builder)[op];
       if (!method) throw new Error("this browser's WebNN has no such operator");
-      const references = Object.entries(call.references).map(([key, id]) => [key, operand(id)]);
-      const made = method.call(
-        builder,
-        ...call.operands.map((id) => (Array.isArray(id) ? id.map(operand) : operand(id))),
-        ...call.arguments,
-        { ...call.options, ...Object.fromEntries(references), label },
-      );
+      const made = method.apply(builder, words);
       [made].flat().forEach((result, index) => operands.set(results[index] ?? -1, result));
     });
   }

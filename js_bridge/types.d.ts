@@ -65,8 +65,18 @@ interface Plan {
   constants: (PlanTensor & { length: number; offset: number; tensor?: number })[];
   operators: PlanOperator[];
   outputs: PlanTensor[];
-  /** Runs per dispatch; an input takes what the output of its name gave in the run before. */
-  times?: number;
+}
+/** A plan whose operators run several times, between others that run once. */
+interface ScanPlan extends Plan {
+  times: number;
+  before: PlanOperator[];
+  /** Each run takes a part of this shape, along the first axis. */
+  slices: [whole: number, part: number, shape: number[]][];
+  /** An input takes what this output gave in the run before. */
+  carried: [input: number, output: number][];
+  /** The parts that the runs gave are joined along the first axis. */
+  joined: [part: number, whole: number][];
+  after: PlanOperator[];
 }
 
 /** A context, the handles of what was made in it, and why it is lost (null: it is not). */

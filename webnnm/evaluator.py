@@ -12,7 +12,14 @@ from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.graph.vertices import Network
 from webnnm.ops.operator import TensorType
 from webnnm.training.forward import OutputLoss
-from webnnm.training.step import COUNT, LOSS, MASK, ROWS, TARGET, evaluation_step
+from webnnm.training.step import evaluation_step
+from webnnm.training.step_settings import (
+    COUNT,
+    LOSS,
+    MASK,
+    ROWS,
+    TARGET,
+)
 
 Arrays = Mapping[str, HostArray]
 

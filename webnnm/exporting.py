@@ -20,7 +20,7 @@ from webnnm.reviewing import Reviewer, half_network
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
 from webnnm.training.optimizers import OPTIMIZERS
-from webnnm.training.step import StepSettings
+from webnnm.training.step_settings import StepSettings
 
 if TYPE_CHECKING:
     from webnnm.model import NNModel

@@ -5,15 +5,22 @@ A plan numbers every tensor. Its JSON is
     {"inputs":    [{"name", "dtype", "shape", "id"}],
      "constants": [{"dtype", "shape", "id", "length", "offset" or "tensor"}],
      "operators": [{"op", "operands", "arguments", "options", "references", "label", "results"}],
-     "outputs":   [{"name", "dtype", "shape", "id"}],
-     "times":     how often one dispatch runs it, 1 where it is missing}
+     "outputs":   [{"name", "dtype", "shape", "id"}]}
 
 where an operator is the WebNN call `builder[op](...operands, ...arguments, {...options})`:
 `operands` are tensor numbers (a list of numbers for a list operand), `arguments` plain values,
 `references` the members of the options dictionary that are tensors. The constants' bytes lie in
 one buffer beside the JSON, each at its offset, aligned to eight bytes, or in a tensor on the
-device, of which the handle is given. Between the runs of one
-dispatch an input takes what the output of its name gave.
+device, of which the handle is given.
+
+The plan of a scan (`scanned`) has more members:
+
+     "times":   how often `operators` run in one dispatch
+     "before":  operators that run once before
+     "slices":  [[whole, part, shape]]: each run takes a part of what those gave
+     "carried": [[input, output]]: the next run takes what the one before gave
+     "joined":  [[part, whole]]: the parts of all runs are joined along their first axis
+     "after":   operators that run once at the end
 """
 
 from __future__ import annotations
@@ -54,16 +61,13 @@ class Plan:
     @cached_property
     def hash(self) -> str:
         """SHA-256 over the JSON without labels, and the constants; stable between runs."""
-        operators = [
-            {key: value for key, value in operator.items() if key != "label"}
-            for operator in self.content["operators"]
-        ]
-        text = json.dumps({**self.content, "operators": operators}, sort_keys=True)
+        bare = {
+            part: [{key: value for key, value in call.items() if key != "label"} for call in calls]
+            for part in ("before", "operators", "after")
+            if (calls := self.content.get(part)) is not None
+        }
+        text = json.dumps({**self.content, **bare}, sort_keys=True)
         return hashlib.sha256(text.encode() + b"\0" + self.constants).hexdigest()
-
-    def repeated(self, times: int) -> Plan:
-        """Return the plan that runs so often in one dispatch."""
-        return self if times == 1 else replace(self, content={**self.content, "times": times})
 
     def embedding(self, tensors: Mapping[str, int]) -> Plan:
         """Return the plan in which some inputs are constants: name → handle of a tensor."""

@@ -20,7 +20,7 @@ from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.freezing import multipliers
 from webnnm.training.losses import LossSettings
 from webnnm.training.optimizers import OPTIMIZERS
-from webnnm.training.step import StepSettings
+from webnnm.training.step_settings import StepSettings
 from webnnm.training.units import clipped_units
 from webnnm.training.update import UpdateSettings
 

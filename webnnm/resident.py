@@ -7,6 +7,7 @@ import math
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from webnnm.arrays import HostArray, zeros
@@ -19,16 +20,15 @@ from webnnm.shapes import count
 from webnnm.stepping import Stepper
 from webnnm.training.forward import OutputLoss
 from webnnm.training.schedules import Schedule
-from webnnm.training.step import (
+from webnnm.training.step import StepGraph, training_step, training_steps
+from webnnm.training.step_settings import (
     CURSOR,
     LOSS,
     ROWS,
     TASK,
     TOTALS,
     WATCH,
-    StepGraph,
     StepSettings,
-    training_step,
 )
 from webnnm.validation import Validation
 
@@ -97,7 +97,7 @@ class ResidentTraining:
         )
         self._stepper = Stepper(
             device,
-            step.graph,
+            partial(training_steps, model.training_network, rows.targets, made),
             every=1 if settings["on_batch"] is not None else 0,
             step=checkpoint.step if checkpoint else 0,
         )

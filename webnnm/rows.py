@@ -17,7 +17,7 @@ from webnnm.dtypes import DataType
 from webnnm.ops.operator import TensorType
 from webnnm.training.losses import Labels
 from webnnm.training.schedules import Schedule
-from webnnm.training.step import (
+from webnnm.training.step_settings import (
     COUNT,
     DUE,
     EPOCH,

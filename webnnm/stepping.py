@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 from webnnm.arrays import HostArray
 from webnnm.backends.base import Backend, Executable
 from webnnm.banks import Bank, Device
 from webnnm.errors import ContextLost
-from webnnm.graph.node import Graph
+from webnnm.graph.scan import Scan
 from webnnm.pace import Pace
-from webnnm.training.step import TOTALS
+from webnnm.training.step_settings import TOTALS
 
 WORTH = 0.95
 """Several steps per dispatch stay where each takes at most this share of the time before."""
@@ -23,13 +24,15 @@ class Stepper:
     """Runs the steps of one training, each from one bank into the other.
 
     `pace` is measured; `micro_steps` the steps of a dispatch; `step` how many were run in the
-    training. `block` is the resident set that steps read.
+    training. `block` is the resident set that steps read. `several` gives so many steps as one.
     """
 
-    def __init__(self, device: Device, graph: Graph, *, every: int, step: int) -> None:
+    def __init__(
+        self, device: Device, several: Callable[[int], Scan], *, every: int, step: int
+    ) -> None:
         self._device = device
         self._backend: Backend = device.backend
-        self._graph = graph
+        self._several = several
         a, b = device.banks
         self._totals = [(b[TOTALS], a[TOTALS])]
         self.pace = Pace(every=every)
@@ -138,8 +141,7 @@ class Stepper:
             self._fast = None
         if times > 1:
             self._fast = await self._backend.compile(
-                self._graph,
-                times=times,
+                self._several(times),
                 constants=self._device.frozen,
                 recompute=self._device.recompute,
             )

@@ -19,7 +19,7 @@ LAYERS = (
     ("autodiff", "passes"),
     ("training",),
     ("expert", "plan", "formats"),
-    ("rematerialisation",),
+    ("rematerialisation", "scanned"),
     ("backends",),
     ("compilation", "data", "history_plot"),
     (

@@ -149,8 +149,15 @@ async def test_who_wants_to_look_at_every_epoch_can(settings: dict[str, Any]) ->
 
 @pytest.mark.parametrize("source", [SOURCE, DROPPING], ids=["plain", "dropout"])
 @pytest.mark.parametrize("times", [2, 3, 6, 7, 50])
-async def test_steps_of_one_dispatch_are_those_of_many(source: str, times: int) -> None:
-    settings: dict[str, Any] = {"epochs": 9, "gradient_clipping": "global", "accumulate": 2}
+@pytest.mark.parametrize(
+    "settings",
+    [{"gradient_clipping": "global", "accumulate": 2}, {"gradient_scaling": "on"}],
+    ids=["accumulated", "scaled"],
+)
+async def test_steps_of_one_dispatch_are_those_of_many(
+    source: str, times: int, settings: dict[str, Any]
+) -> None:
+    settings = {"epochs": 9, **settings}
     expected, history = await trained(4, source, micro_steps=1, **settings)
     model, found = await trained(4, source, micro_steps=times, **settings)
     assert told(found) == told(history)

@@ -14,6 +14,7 @@ from webnnm.arrays import HostArray
 from webnnm.dtypes import byte_length
 from webnnm.errors import BackendError, DataError
 from webnnm.graph.node import Graph
+from webnnm.graph.scan import Scan
 from webnnm.ops.operator import TensorType
 from webnnm.shapes import count
 
@@ -141,16 +142,14 @@ class Backend(ABC):
     @abstractmethod
     async def compile(
         self,
-        graph: Graph,
+        graph: Graph | Scan,
         *,
-        times: int = 1,
         constants: Binding | None = None,
         recompute: bool = False,
     ) -> Executable:
-        """Compile a graph, to be run so many times in one dispatch.
+        """Compile a graph, or a scan, all of whose runs are one dispatch.
 
-        Between these runs an input takes what the output of its name gave; outputs are those of
-        the last run. Inputs among `constants` become constants of the values that the tensors
+        Inputs among `constants` become constants of the values that the tensors
         have now, which makes graphs faster; inputs that are too large for that stay inputs. With
         `recompute` values are computed again rather than kept, where the backend does not plan its
         memory by itself.

@@ -17,6 +17,7 @@ from webnnm.backends.kernels import KernelBackend, array_of, computable, compute
 from webnnm.backends.reference import Namespace
 from webnnm.errors import BackendError, ContextLost
 from webnnm.graph.node import Graph, Node
+from webnnm.graph.scan import Scan
 from webnnm.ops.operator import TensorType
 
 Arrays = Mapping[str, Any]
@@ -137,9 +138,8 @@ class JaxBackend(KernelBackend):
 
     async def compile(
         self,
-        graph: Graph,
+        graph: Graph | Scan,
         *,
-        times: int = 1,
         constants: Binding | None = None,
         recompute: bool = False,
     ) -> Executable:
@@ -154,10 +154,10 @@ class JaxBackend(KernelBackend):
             # Copies, because the memory of tensors is used again when they are written.
             copy = self._jax.numpy.copy
             fixed = {n: copy(tensor.handle.value) for n, tensor in (constants or {}).items()}
-        program = self._compiled(graph, times, fixed)
+        program = self._compiled(graph, fixed)
         return self._executable(graph, fixed, program, time.perf_counter() - began)
 
-    def _compiled(self, graph: Graph, times: int, fixed: Arrays) -> _Program:
+    def _compiled(self, graph: Graph, fixed: Arrays) -> _Program:
         jax = self._jax
         inputs = taken(graph, fixed)
         outputs = {name: o.type for name, o in graph.outputs.items()}
@@ -180,7 +180,7 @@ class JaxBackend(KernelBackend):
             if not state:  # every run gives the same
                 return once({})
             first = {name: (given if name in state else spare)[name] for name in outputs}
-            return jax.lax.fori_loop(0, count * times, again, first)
+            return jax.lax.fori_loop(0, count, again, first)
 
         compiled = jax.jit(run, donate_argnums=3, keep_unused=True, out_shardings=self._everywhere)
         precision = jax.config.jax_default_matmul_precision or PRECISION

@@ -12,12 +12,14 @@ from webnnm.dtypes import FORMATS, byte_length
 from webnnm.errors import BackendError
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
 from webnnm.graph.rewrite import inlined
+from webnnm.graph.scan import Scan
 from webnnm.ops.operator import TensorType
 from webnnm.shapes import count
 
 
-def computable(graph: Graph) -> Graph:
+def computable(graph: Graph | Scan) -> Graph:
     """Return the graph without composites that have no kernel of their own."""
+    graph = graph.unrolled() if isinstance(graph, Scan) else graph
     return inlined(graph, lambda operator: operator.reference is None)
 
 

@@ -15,6 +15,7 @@ from webnnm.backends.base import Binding, DeviceTensor, Executable, check_bindin
 from webnnm.backends.kernels import KernelBackend, array_of, computable, computed
 from webnnm.errors import BackendError
 from webnnm.graph.node import Graph
+from webnnm.graph.scan import Scan
 from webnnm.ops.operator import TensorType
 
 IN_PAGE = sys.platform == "emscripten"
@@ -97,29 +98,26 @@ class ReferenceBackend(KernelBackend):
 
     async def compile(
         self,
-        graph: Graph,
+        graph: Graph | Scan,
         *,
-        times: int = 1,
         constants: Binding | None = None,
         recompute: bool = False,
     ) -> Executable:
         """Compile a graph: there is nothing to do but to note it."""
         self._check_open()
         fixed = {name: tensor.handle.value for name, tensor in (constants or {}).items()}
-        return self._executable(graph, fixed, (computable(graph), times, fixed))
+        graph = computable(graph)
+        return self._executable(graph, fixed, (graph, fixed))
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Run a graph at once."""
         self._check_open()
         check_binding(executable, inputs, outputs)
-        graph, times, fixed = executable.handle.value
+        graph, fixed = executable.handle.value
         given = fixed | {name: inputs[name].handle.value for name in executable.inputs}
-        found: dict[str, Any] = {}
         began = time.perf_counter()
         with self._numpy.errstate(all="ignore"):
-            for _ in range(times):
-                found = computed(graph, given, self._numpy)
-                given |= {name: value for name, value in found.items() if name in given}
+            found = computed(graph, given, self._numpy)
         for name, value in found.items():
             outputs[name].handle.value = value
         self._busy += time.perf_counter() - began

@@ -24,10 +24,12 @@ from webnnm.backends.traps.constants import MAX_CONSTANT_BYTES, MAX_GRAPH_CONSTA
 from webnnm.dtypes import byte_length
 from webnnm.errors import BackendError, suggestion
 from webnnm.graph.node import Graph
+from webnnm.graph.scan import Scan
 from webnnm.ops.operator import TensorType
 from webnnm.passes import optimised
 from webnnm.plan import Plan, lower
 from webnnm.rematerialisation import rematerialised
+from webnnm.scanned import scanned
 from webnnm.shapes import count
 
 DEVICES = ("npu", "gpu", "cpu")
@@ -148,9 +150,8 @@ class WebNNBackend(Backend):
 
     async def compile(
         self,
-        graph: Graph,
+        graph: Graph | Scan,
         *,
-        times: int = 1,
         constants: Binding | None = None,
         recompute: bool = False,
     ) -> Executable:
@@ -158,10 +159,13 @@ class WebNNBackend(Backend):
 
         Raises `BackendError` NNM505 or NNM409 with the operator and the label of the layer.
         """
-        fitting, rewrites = legalise(optimised(graph, self.limits), self.limits)
+        rewrites: list[str] = []
+        if isinstance(graph, Scan):
+            parts = (graph.before, graph.body, graph.after)
+            plan = scanned(graph, *(self._plan(part, recompute, rewrites) for part in parts))
+        else:
+            plan = self._plan(graph, recompute, rewrites)
         self.rewrites += [text for text in rewrites if text not in self.rewrites]
-        plan = lower(fitting)
-        plan = (rematerialised(plan) if recompute else plan).repeated(times)
         key = plan.hash
         if constants:
             plan = plan.embedding(_embeddable(plan, constants))
@@ -178,6 +182,13 @@ class WebNNBackend(Backend):
         lease = _Lease(self._built[key], key)
         lease.built.users.add(lease)
         return Executable(self, plan.inputs, plan.outputs, lease, tuple(rewrites), seconds)
+
+    def _plan(self, graph: Graph, recompute: bool, rewrites: list[str]) -> Plan:
+        """Return the plan of a graph that this browser can run; tell what was rewritten."""
+        fitting, done = legalise(optimised(graph, self.limits), self.limits)
+        rewrites += done
+        plan = lower(fitting)
+        return rematerialised(plan) if recompute else plan
 
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
         """Return a new tensor, zero or filled with data of its type."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import Graph, Node, Operand, OperatorNode
+from webnnm.graph.node import Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.ops.operator import Composite
 
 Replacement = Operand | tuple[Operand, ...]
@@ -45,6 +45,24 @@ def rewrite(graph: Graph, rule: Rule) -> Graph:
     outputs = {name: results[o.number][o.index] for name, o in graph.outputs.items()}
     inputs = {name: builder.adopt(o.node)[0] for name, o in graph.inputs.items()}
     return Graph(outputs, inputs)
+
+
+def copied(b: GraphBuilder, graph: Graph, given: Mapping[str, Operand]) -> dict[str, Operand]:
+    """Return the outputs of a graph written into another builder, over these inputs of it.
+
+    >>> b = GraphBuilder()
+    >>> double = b.build({"y": b.input("x", "float32", [2]) * 2})
+    >>> other = GraphBuilder()
+    >>> copied(other, double, {"x": other.constant([1.0, 2.0])})
+    {'y': float32[2]}
+    """
+    results: dict[int, tuple[Operand, ...]] = {}
+    for node in graph.nodes():
+        if isinstance(node, InputNode):
+            results[node.number] = (given[node.name],)
+        else:
+            results[node.number] = b.adopt(moved(node, b, results))
+    return {name: results[o.number][o.index] for name, o in graph.outputs.items()}
 
 
 def inlined(graph: Graph, chosen: Callable[[Composite], bool]) -> Graph:

@@ -11,7 +11,8 @@ from webnnm.graph.vertices import Network
 from webnnm.ops.operator import TensorType
 from webnnm.training.forward import OutputLoss, losses_of, row_mask
 from webnnm.training.scaling import all_finite
-from webnnm.training.step import (
+from webnnm.training.step import computed_step, target_type
+from webnnm.training.step_settings import (
     COUNT,
     DUE,
     INPUT,
@@ -19,8 +20,6 @@ from webnnm.training.step import (
     RATE,
     TARGET,
     StepSettings,
-    computed_step,
-    target_type,
 )
 
 UNSCALE, OVERFLOW = "1/S", "overflow"
@@ -32,11 +31,14 @@ CALLED = {COUNT: "valid_count", RATE: "lr", DUE: "due"}
 class _Given:
     """Numbers and rows that are inputs of the graph."""
 
-    def __init__(self, b: GraphBuilder) -> None:
-        self._b = b
+    def __init__(self, b: GraphBuilder, batch: int) -> None:
+        self._b, self._batch = b, batch
 
     def number(self, name: str) -> Operand:
         return self._b.input(name, "float32", [])
+
+    def row_mask(self) -> Operand:
+        return row_mask(self._b, self._b.inputs[COUNT], self._batch)
 
     def rows(self, name: str, type: TensorType) -> Operand:
         return self._b.input(name, *type)
@@ -89,7 +91,7 @@ def batch_step(network: Network, settings: StepSettings) -> Graph:
     shapes = lower_network(network, batch=settings.batch, sequence=settings.sequence).outputs
     targets = {name: target_type(settings.losses[name], o.type) for name, o in shapes.items()}
     unscale = b.input(UNSCALE, "float32", [])
-    step = computed_step(b, network, targets, settings, _Given(b), unscale)
+    step = computed_step(b, network, targets, settings, _Given(b, settings.batch), unscale)
     clean = step.applied.clean
     if clean is None:
         clean = all_finite(b, list(step.applied.gradients.values()))

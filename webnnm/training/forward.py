@@ -50,7 +50,10 @@ class Losses:
 
 
 def row_mask(b: GraphBuilder, valid: Operand, batch: int) -> Operand:
-    """Return float32 `[batch]`: 1 for the first `valid` rows, 0 for those that fill up."""
+    """Return float32 `[batch]`: 1 for the first `valid` rows, 0 for those that fill up.
+
+    Of a column of such numbers a table, a row of it for each.
+    """
     return b.cast(b.lesser(b.constant(range(batch), "float32"), valid), type="float32")
 
 

@@ -3,70 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX, Lowered, lower_network
 from webnnm.graph.node import Graph, Operand
+from webnnm.graph.scan import Scan
 from webnnm.graph.vertices import Network
 from webnnm.ops.operator import TensorType
+from webnnm.training.fetching import Fetched, Slices, Source
 from webnnm.training.forward import Losses, OutputLoss, losses_of, row_mask
-from webnnm.training.optimizers import Optimizer
 from webnnm.training.scaling import SCALE
-from webnnm.training.update import TASK_WEIGHT, Applied, UpdateSettings, apply_update
+from webnnm.training.step_settings import (
+    COUNT,
+    CURSOR,
+    DUE,
+    EPOCH,
+    INPUT,
+    LOSS,
+    MASK,
+    RATE,
+    ROWS,
+    TARGET,
+    TASK,
+    TOTALS,
+    WATCH,
+    StepSettings,
+)
+from webnnm.training.totals import CELLS, Cells, cells_of
+from webnnm.training.update import Applied, apply_update
 from webnnm.training.watch import Watch, watched
-
-INPUT, TARGET, MASK = "data/", "target/", "mask/"
-ORDER, TABLE = "order", "table"
-RATE, COUNT, DUE, EPOCH = "rate", "count", "due", "epoch"
-CURSOR, TOTALS, WATCH = "cursor", "totals", "watch"
-LOSS, ROWS = "loss/", "rows/"
-TASK = TASK_WEIGHT
-
-
-@dataclass(frozen=True, kw_only=True)
-class StepSettings:
-    """What a step graph is made for: everything that is compiled in.
-
-    - `batch`: rows of a step; `rows`: of the data on the device; `steps`: of the tables.
-    - `epochs`: whose totals are kept apart.
-    - `short`: whether some batch has fewer valid rows than `batch`.
-    - `tell`: whether the host wants the loss of the latest batch.
-    - `weights`: output → weight of its loss; None weighs by uncertainty (spec E.8).
-    - `scaling`: whether the gradient is that of S·L (spec E.5).
-    - `watch`: whether the graph tells what it computed, layer by layer, to find what diverges.
-    """
-
-    batch: int
-    rows: int
-    steps: int
-    sequence: Mapping[str, int]
-    losses: Mapping[str, OutputLoss]
-    optimizer: Optimizer
-    update: UpdateSettings
-    masks: Mapping[str, TensorType] = field(default_factory=dict[str, TensorType])
-    weights: Mapping[str, float] | None = field(default_factory=dict[str, float])
-    epochs: int = 1
-    short: bool = True
-    tell: bool = True
-    watch: bool = False
-
-    @property
-    def tasks(self) -> list[str]:
-        """The outputs that are weighed by uncertainty."""
-        return list(self.losses) if self.weights is None else []
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What the table tells of each step, as far as the graph looks at it."""
-        wanted = {
-            RATE: True,
-            COUNT: self.short,
-            DUE: self.update.accumulate > 1,
-            EPOCH: self.epochs > 1,
-        }
-        return tuple(name for name, looked_at in wanted.items() if looked_at)
 
 
 @dataclass(frozen=True)
@@ -96,39 +62,6 @@ class StepGraph:
         return [name for name in self.state if name not in drawn | {CURSOR, TOTALS}]
 
 
-class Source(Protocol):
-    """Where a step finds the numbers and the rows that it works on."""
-
-    def number(self, name: str) -> Operand:
-        """Return a number of the step, a float32 scalar."""
-        ...
-
-    def rows(self, name: str, type: TensorType) -> Operand:
-        """Return the rows of the batch; `type` is that of everything that is held."""
-        ...
-
-
-class _Resident:
-    """Numbers from tables, rows from data on the device, both by the place in the epoch."""
-
-    def __init__(self, b: GraphBuilder, settings: StepSettings) -> None:
-        self.cursor = b.input(CURSOR, "int32", [])
-        self._b, self._settings = b, settings
-        table = b.input(TABLE, "float32", [settings.steps, len(settings.columns)])
-        self._told = b.gather(table, self.cursor)
-        self._picked: Operand | None = None
-
-    def number(self, name: str) -> Operand:
-        place = self._settings.columns.index(name)
-        return self._b.reshape(self._b.slice(self._told, starts=[place], sizes=[1]), new_shape=[])
-
-    def rows(self, name: str, type: TensorType) -> Operand:
-        b, s = self._b, self._settings
-        if self._picked is None:
-            self._picked = b.gather(b.input(ORDER, "int32", [s.steps, s.batch]), self.cursor)
-        return b.gather(b.input(name, *type), self._picked)
-
-
 @dataclass(frozen=True)
 class ComputedStep:
     """What a step computes: outputs, their losses, L, and the next values of all states."""
@@ -138,6 +71,10 @@ class ComputedStep:
     loss: Operand
     applied: Applied
     state: dict[str, Operand]
+
+    def cells(self, b: GraphBuilder, *, tell: bool) -> Cells:
+        """Return what the step tells the host; with `tell` L of the latest batch, too."""
+        return cells_of(b, self.losses, self.loss if tell else None, self.applied)
 
 
 def computed_step(
@@ -156,7 +93,7 @@ def computed_step(
     rate = source.number(RATE)
     # Only a short batch has rows that do not count.
     valid = source.number(COUNT) if s.short else b.constant(s.batch, "float32")
-    rows = row_mask(b, valid, s.batch) if s.short else None
+    rows = source.row_mask() if s.short else None
     data = {
         vertex.block: source.rows(INPUT + vertex.block, _whole(network, vertex.block, s))
         for vertex in network.inputs
@@ -202,12 +139,15 @@ def training_step(
     """
     b = GraphBuilder()
     s = settings
-    resident = _Resident(b, s)
-    step = computed_step(b, network, targets, settings, resident)
-    outputs = {CURSOR: resident.cursor + 1, **step.state}
-    mine = b.equal(resident.number(EPOCH), _numbers(b, s.epochs)) if s.epochs > 1 else None
-    told = step.loss if s.tell else None
-    names, outputs[TOTALS] = _totals(b, step.losses, told, step.applied, s.epochs, mine)
+    fetched = Fetched(b, s)
+    step = computed_step(b, network, targets, s, fetched)
+    cells = step.cells(b, tell=s.tell)
+    epoch = fetched.numbers(EPOCH) if s.epochs > 1 else None
+    outputs = {
+        CURSOR: fetched.cursor,
+        **step.state,
+        TOTALS: cells.added(b, s.epochs, cells.row(b), epoch),
+    }
     state_names = list(outputs)
     seen: list[Watch] = []
     if s.watch:
@@ -221,9 +161,25 @@ def training_step(
         state,
         {SCALE: s.update.scale} if SCALE in state else {},
         step.lowered.generators,
-        names,
+        cells.names,
         tuple(w.name for w in seen),
     )
+
+
+def training_steps(
+    network: Network, targets: Mapping[str, TensorType], settings: StepSettings, steps: int
+) -> Scan:
+    """Return several steps of `training_step`, with the same inputs and outputs.
+
+    What depends on no state is done for all of them at once: each gather costs as much as ten
+    operators of a small model.
+    """
+    b = GraphBuilder()
+    source = Slices(b, settings)
+    step = computed_step(b, network, targets, settings, source)
+    cells = step.cells(b, tell=settings.tell)
+    body = b.build({**step.state, CELLS: cells.row(b)})
+    return Scan(source.fetched(steps), body, cells.table_graph(settings.epochs, steps), steps)
 
 
 def evaluation_step(
@@ -292,40 +248,3 @@ def _total(
     for part in parts[1:]:
         total = total + part
     return total
-
-
-def _totals(
-    b: GraphBuilder,
-    losses: Losses,
-    loss: Operand | None,
-    applied: Applied,
-    epochs: int,
-    mine: Operand | None,
-) -> tuple[tuple[str, ...], Operand]:
-    """Return the names and the next values of the table that the host reads, a row per epoch.
-
-    `mine` is the condition that is true in the row of the present epoch; None where there is one.
-    """
-    sums = {LOSS + name: value for name, value in losses.sums.items()}
-    sums |= {ROWS + name: value for name, value in losses.counts.items()}
-    sums["norm"] = applied.norm
-    if applied.clean is not None:
-        zero = b.constant(0, "float32")
-        sums = {name: b.where(applied.clean, value, zero) for name, value in sums.items()}
-    sums |= applied.sums
-    latest = applied.latest if loss is None else {"loss": loss, **applied.latest}
-    names = (*sums, *latest)
-
-    cells = [b.reshape(value, new_shape=[1, 1]) for value in (*sums.values(), *latest.values())]
-    before = b.input(TOTALS, "float32", [epochs, len(names)])
-    running = before
-    if latest:
-        kept = b.constant([[int(name in sums) for name in names]], "uint8")
-        running = b.where(kept, before, b.constant(0, "float32"))
-    after = running + b.concat(cells, 1)
-    return names, after if mine is None else b.where(mine, after, before)
-
-
-def _numbers(b: GraphBuilder, count: int) -> Operand:
-    """Return 0 … count − 1 as a column."""
-    return b.constant([[float(k)] for k in range(count)], "float32")

@@ -31,7 +31,10 @@ from webnnm.graph.vertices import Network
 from webnnm.notation import parse
 from webnnm.ops.operator import Looped
 from webnnm.training.batch_step import COUNT, RATE, UNSCALE, batch_loss, batch_step
-from webnnm.training.step import DUE, StepSettings
+from webnnm.training.step_settings import (
+    DUE,
+    StepSettings,
+)
 
 LIMIT = {"float32": 1e-5, "float16": 5e-3}
 STEPS_LIMIT = 1e-4

@@ -15,7 +15,7 @@ from webnnm.preparation import loss_weights, update_settings
 from webnnm.training.forward import OutputLoss
 from webnnm.training.hyperparameters import resolve
 from webnnm.training.optimizers import OPTIMIZERS
-from webnnm.training.step import StepSettings
+from webnnm.training.step_settings import StepSettings
 
 FOLDER = Path(__file__).resolve().parent.parent / "golden"
 

@@ -14,7 +14,8 @@ from webnnm.training.forward import OutputLoss
 from webnnm.training.freezing import bucket, multipliers
 from webnnm.training.losses import LOSSES
 from webnnm.training.optimizers import OPTIMIZERS
-from webnnm.training.step import StepGraph, StepSettings, training_step
+from webnnm.training.step import StepGraph, training_step
+from webnnm.training.step_settings import StepSettings
 from webnnm.training.update import UpdateSettings
 
 IRIS = """

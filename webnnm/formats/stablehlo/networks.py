@@ -14,7 +14,7 @@ from webnnm.graph.node import Graph
 from webnnm.graph.vertices import Network
 from webnnm.training.batch_step import batch_loss, batch_step, called
 from webnnm.training.forward import OutputLoss
-from webnnm.training.step import StepSettings
+from webnnm.training.step_settings import StepSettings
 
 KINDS = ("inference", "loss", "train")
 

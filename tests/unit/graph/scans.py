@@ -1,0 +1,61 @@
+"""A scan that has everything a scan can have; imported in pages, too, where only webnnm is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm import GraphBuilder, backend
+from webnnm.graph.node import Graph
+from webnnm.graph.scan import Scan
+
+GIVEN: dict[str, Any] = {
+    "place": 1,
+    "table": [[k, -k * k] for k in range(6)],
+    "a": [[1, 2]],
+    "z": [[3, 5]],
+    "fixed": [[0.25, 8]],
+    "sum": 100,
+}
+
+
+def before(times: int, label: str = "") -> Graph:
+    """Rows of a table, from a place on, and the place behind them."""
+    b = GraphBuilder()
+    place = b.input("place", "int32", [])
+    places = place + b.constant(range(times), "int32")
+    with b.place(label):
+        rows = b.gather(b.input("table", "float32", [6, 2]), places)
+    return b.build({"place": place + times, "row": rows, "all rows": b.neg(rows)})
+
+
+def body(label: str = "") -> Graph:
+    """Two running values, which change places in each run, and what is told of a run."""
+    b = GraphBuilder()
+    row, a = b.input("row", "float32", [1, 2]), b.input("a", "float32", [1, 2])
+    z = b.input("z", "float32", [1, 2])
+    with b.place(label):
+        told = b.concat([a * row, b.input("fixed", "float32", [1, 2])], 0)
+    return b.build({"a": z + row, "z": a * 0.5, "told": told})
+
+
+def after(times: int) -> Graph:
+    b = GraphBuilder()
+    told = b.input("told", "float32", [2 * times, 2])
+    rows = b.input("all rows", "float32", [times, 2])
+    table = b.input("sum", "float32", []) + b.reduce_sum(told)
+    return b.build({"sum": table, "least": b.reduce_min(rows)})
+
+
+def scan(times: int, label: str = "") -> Scan:
+    return Scan(before(times, label), body(label), after(times), times)
+
+
+async def run(times: int, name: str) -> list[dict[str, list[Any]]]:
+    """Return the results of the scan and of its unrolled graph on a backend."""
+    context = await backend(name)
+    try:
+        graphs = scan(times), scan(times).unrolled()
+        found = [await (await context.compile(graph)).run(GIVEN) for graph in graphs]
+    finally:
+        context.close()
+    return [{key: value.tolist() for key, value in each.items()} for each in found]

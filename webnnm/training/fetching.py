@@ -1,0 +1,108 @@
+"""Where steps find their numbers and rows: in tables and data that stay there (spec E.9)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Graph, Operand
+from webnnm.ops.operator import TensorType
+from webnnm.training.forward import row_mask
+from webnnm.training.step_settings import COUNT, CURSOR, EPOCH, ORDER, TABLE, StepSettings
+
+PICKED, VALID = "picked/", "valid"
+
+
+class Source(Protocol):
+    """Where a step finds the numbers and the rows that it works on."""
+
+    def number(self, name: str) -> Operand:
+        """Return a number of the step, a float32 scalar."""
+        ...
+
+    def row_mask(self) -> Operand:
+        """Return float32 `[batch]`: 1 for rows that count, 0 for those that fill up."""
+        ...
+
+    def rows(self, name: str, type: TensorType) -> Operand:
+        """Return the rows of the batch; `type` is that of everything that is held."""
+        ...
+
+
+class Fetched:
+    """What the tables and the data have for the next step, or for the next `steps` together."""
+
+    def __init__(self, b: GraphBuilder, settings: StepSettings, steps: int = 1) -> None:
+        self._b, self._settings, self._steps = b, settings, steps
+        cursor = b.input(CURSOR, "int32", [])
+        self.cursor = cursor + steps
+        self._places = cursor if steps == 1 else cursor + b.constant(range(steps), "int32")
+        shape = [settings.steps, len(settings.columns)]
+        self._told = b.gather(b.input(TABLE, "float32", shape), self._places)
+        self._picked: Operand | None = None
+
+    def numbers(self, name: str) -> Operand:
+        """Return a number of every step, float32 `[steps]`."""
+        b, place = self._b, self._settings.columns.index(name)
+        lead = [0] * (self._told.rank - 1)
+        sizes = [*self._told.shape[:-1], 1]
+        column = b.slice(self._told, starts=[*lead, place], sizes=sizes)
+        return b.reshape(column, new_shape=[self._steps])
+
+    def number(self, name: str) -> Operand:
+        """Return a number of the only step."""
+        return self._b.reshape(self.numbers(name), new_shape=[])
+
+    def row_mask(self) -> Operand:
+        """Return the masks of all steps, one after the other."""
+        b, batch = self._b, self._settings.batch
+        valid = b.reshape(self.numbers(COUNT), new_shape=[self._steps, 1])
+        return b.reshape(row_mask(b, valid, batch), new_shape=[self._steps * batch])
+
+    def rows(self, name: str, type: TensorType) -> Operand:
+        """Return the rows of all steps, one after the other."""
+        b, s = self._b, self._settings
+        if self._picked is None:
+            order = b.input(ORDER, "int32", [s.steps, s.batch])
+            picked = b.gather(order, self._places)
+            self._picked = b.reshape(picked, new_shape=[self._steps * s.batch])
+        return b.gather(b.input(name, *type), self._picked)
+
+
+class Slices:
+    """Numbers and rows that a step is given: its part of what several steps fetch together."""
+
+    def __init__(self, b: GraphBuilder, settings: StepSettings) -> None:
+        self._b, self._settings = b, settings
+        self._numbers: list[str] = []
+        self._rows: dict[str, TensorType] = {}
+        self._masked = False
+
+    def number(self, name: str) -> Operand:
+        """Return a number of the step."""
+        self._numbers.append(name)
+        return self._b.reshape(self._b.input(PICKED + name, "float32", [1]), new_shape=[])
+
+    def row_mask(self) -> Operand:
+        """Return the mask of the step."""
+        self._masked = True
+        return self._b.input(PICKED + VALID, "float32", [self._settings.batch])
+
+    def rows(self, name: str, type: TensorType) -> Operand:
+        """Return the rows of the step."""
+        self._rows[name] = type
+        shape = (self._settings.batch, *type.shape[1:])
+        return self._b.input(PICKED + name, type.dtype, shape)
+
+    def fetched(self, steps: int) -> Graph:
+        """Return the graph that fetches all this for so many steps, and moves the cursor on."""
+        b = GraphBuilder()
+        fetched = Fetched(b, self._settings, steps)
+        found = {name: fetched.numbers(name) for name in self._numbers}
+        if self._settings.epochs > 1:
+            found[EPOCH] = fetched.numbers(EPOCH)
+        if self._masked:
+            found[VALID] = fetched.row_mask()
+        found |= {name: fetched.rows(name, type) for name, type in self._rows.items()}
+        outputs = {PICKED + name: value for name, value in found.items()}
+        return b.build({CURSOR: fetched.cursor, **outputs})
