@@ -21,7 +21,7 @@ demo: ## train the Iris model on WebNN in the bundled Chromium, shown in the ter
 test: ## set up, lint, then run every test
 	@$(SETUP) all
 	@$(MAKE) --no-print-directory check
-	@$(VENV)/python -m pytest $(ARGS)
+	@$(VENV)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 operators: ## record the conformance of both backends, write docs/operators.md anew
 	@$(SETUP) site

@@ -277,13 +277,10 @@ function assemble(builder, operands, plan, bytes) {
   return builder.build(Object.fromEntries(plan.outputs.map(({ name, id }) => [name, operand(id)])));
 
   /** @param {ScanPlan} planned */
-  function scan({ times, before, slices, carried, joined, after, operators }) {
-    before.forEach(add);
+  function scan({ times, before, slices, begun, carried, joined, after, operators }) {
     const made = joined.map(() => /** @type {MLOperand[]} */ ([]));
-    const begun = carried.map(([input]) => operand(input));
-    const carry = (/** @type {MLOperand[]} */ values) => carried.forEach(([input], index) => {
-      operands.set(input, /** @type {MLOperand} */ (values[index]));
-    });
+    before.forEach(add);
+    begun.forEach(([first, input]) => operands.set(input, operand(first)));
     for (let run = 0; run < times; run += 1) {
       for (const [whole, part, shape] of slices) {
         const starts = shape.map((size, axis) => (axis === 0 ? run * size : 0));
@@ -291,9 +288,10 @@ function assemble(builder, operands, plan, bytes) {
       }
       operators.forEach(add);
       joined.forEach(([part], index) => made[index]?.push(operand(part)));
-      carry(carried.map(([, output]) => operand(output)));
+      carried.map(([, output]) => operand(output)).forEach((value, index) => {
+        operands.set(carried[index]?.[0] ?? -1, value);
+      });
     }
-    carry(begun);
     joined.forEach(([, whole], index) => call("concat", "", [whole], made[index], 0));
     after.forEach(add);
   }

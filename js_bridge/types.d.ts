@@ -72,6 +72,8 @@ interface ScanPlan extends Plan {
   before: PlanOperator[];
   /** Each run takes a part of this shape, along the first axis. */
   slices: [whole: number, part: number, shape: number[]][];
+  /** An input of the first run takes this. */
+  begun: [first: number, input: number][];
   /** An input takes what this output gave in the run before. */
   carried: [input: number, output: number][];
   /** The parts that the runs gave are joined along the first axis. */

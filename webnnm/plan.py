@@ -18,6 +18,7 @@ The plan of a scan (`scanned`) has more members:
      "times":   how often `operators` run in one dispatch
      "before":  operators that run once before
      "slices":  [[whole, part, shape]]: each run takes a part of what those gave
+     "begun":   [[first, input]]: the first run takes what those gave, whole
      "carried": [[input, output]]: the next run takes what the one before gave
      "joined":  [[part, whole]]: the parts of all runs are joined along their first axis
      "after":   operators that run once at the end

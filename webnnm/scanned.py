@@ -31,13 +31,14 @@ def scanned(scan: Scan, before: Plan, body: Plan, after: Plan) -> Plan:
     merged = _Merged()
     first = merged.add("before", before, {})
     parts = {name: next(merged.ids) for name in scan.sliced if name in body.inputs}
-    own = merged.add("operators", body, parts)
+    begun = {name: next(merged.ids) for name in scan.carried if name in first}
+    own = merged.add("operators", body, {**parts, **begun})
     whole = {name: next(merged.ids) for name in scan.joined if name in after.inputs}
-    last = merged.add("after", after, {**first, **whole})
-    inside = {*scan.body.inputs, *scan.after.inputs}
-    given = {name: id for name, id in first.items() if name not in inside}
-    given |= {name: own[name] for name in scan.carried}
-    given |= last
+    kept = {name: own[name] for name in scan.carried}
+    last = merged.add("after", after, {**first, **kept, **whole})
+    early, late = scan.outer
+    given = {name: first[name] for name in early} | {name: own[name] for name in late} | last
+    taken = begun | {name: each["id"] for name, each in merged.inputs.items()}
     types = {**before.outputs, **body.outputs, **after.outputs}
     merged.content |= {
         "outputs": [
@@ -46,9 +47,8 @@ def scanned(scan: Scan, before: Plan, body: Plan, after: Plan) -> Plan:
         ],
         "times": scan.times,
         "slices": [[first[name], id, list(body.inputs[name].shape)] for name, id in parts.items()],
-        "carried": [
-            [merged.inputs[name]["id"], own[name]] for name in scan.carried if name in body.inputs
-        ],
+        "begun": [[first[name], id] for name, id in begun.items()],
+        "carried": [[taken[name], id] for name, id in kept.items() if name in taken],
         "joined": [[own[name], id] for name, id in whole.items()],
     }
     return Plan(merged.content, bytes(merged.constants))

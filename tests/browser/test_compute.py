@@ -22,9 +22,9 @@ try:
 finally:
     context.close()
 {
-    "awaited": list(awaited["y"]),
+    "awaited": [float(value) for value in awaited["y"]],
     "filled": list(filled),
-    "waited": waited and list(waited["y"]),
+    "waited": waited and [float(value) for value in waited["y"]],
     "tensors": held.tensors,
 }
 """

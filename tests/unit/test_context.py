@@ -34,7 +34,7 @@ async def context(source: str = DOUBLE, batch_size: int = 1, **settings: Any) ->
         ((1, 2, 3), [[1, 2, 3]]),
         (np.array([1, 2, 3]), [[1, 2, 3]]),
         (np.array([1, 2, 3], "float64"), [[1, 2, 3]]),
-        (memoryview(b"\x01\x02\x03"), [[1, 2, 3]]),
+        pytest.param(memoryview(b"\x01\x02\x03"), [[1, 2, 3]], id="memory"),
     ],
     ids=repr,
 )

@@ -137,10 +137,10 @@ class Point:
         ({1: (True, None, "x")}, {"1": [True, None, "x"]}),
         ({"f": print, "g": [print, 2]}, {"g": [2]}),
         (range(3), [0, 1, 2]),
-        (Array(), [1.0, None]),
+        pytest.param(Array(), [1.0, None], id="array"),
         (Point(2.0), {"x": 2.0}),
         (Path("x"), "x"),
-        ({"on_epoch": Listener().hear}, {}),
+        pytest.param({"on_epoch": Listener().hear}, {}, id="method"),
     ],
     ids=repr,
 )

@@ -22,8 +22,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 KILLS = 200
-FORKS = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
-"""Other tests of the process may have loaded JAX, which warns of forks; children just write."""
 SOURCE = """
 model:input shape=[40]; model:output shape=[3]; model:loss MSE;
 model:layers matmul(w, shape=[300]), add(b), tanh(), matmul(w), add(b);
@@ -95,7 +93,6 @@ def seconds_per_save(models: list[NNModel], path: Path) -> float:
     return seconds
 
 
-@FORKS
 def test_killed_at_any_moment_a_whole_snapshot_is_there(tmp_path: Path) -> None:
     path = tmp_path / "m.webnnm.safetensors"
     models = [asyncio.run(trained(1, "adam")), asyncio.run(trained(2, "sgdm"))]

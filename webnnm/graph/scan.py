@@ -17,12 +17,14 @@ class Scan:
 
     Names tell what goes where:
 
-    - An output of `before` that `body` takes is cut into equal parts along its first axis, one for
-      each run; `after` may take one whole. Others are outputs of the scan.
-    - An output of `body` that is also an input of it is carried from run to run, and is an output
-      of the scan. Others are joined along their first axis, for `after` to take.
-    - The outputs of `after` are outputs of the scan.
-    - Every other input is an input of the scan.
+    - An output of `body` that is also an input of it is carried from run to run. It begins with
+      what `before` gives or, else, with an input of the scan, of which it is the next value then.
+      Other outputs of `body` are joined along their first axis.
+    - An output of `before` that `body` takes, and does not carry, is cut into equal parts along its
+      first axis, one for each run.
+    - `after` takes any of these: what `before` gave, what was carried last, what was joined.
+    - Outputs of the scan are those of `before` that no other graph takes, what is carried from
+      inputs of the scan, and the outputs of `after`.
 
     >>> from webnnm.backends.reference import evaluate
     >>> b = GraphBuilder()
@@ -45,7 +47,8 @@ class Scan:
     @property
     def sliced(self) -> list[str]:
         """The outputs of `before` of which each run takes a part."""
-        return [name for name in self.before.outputs if name in self.body.inputs]
+        kept = self.body.outputs
+        return [n for n in self.before.outputs if n in self.body.inputs and n not in kept]
 
     @property
     def carried(self) -> list[str]:
@@ -56,6 +59,15 @@ class Scan:
     def joined(self) -> list[str]:
         """The outputs of `body` that are joined."""
         return [name for name in self.body.outputs if name not in self.body.inputs]
+
+    @property
+    def outer(self) -> tuple[list[str], list[str]]:
+        """The outputs of `before` and the carried ones that are outputs of the scan."""
+        taken = {*self.body.inputs, *self.after.inputs}
+        return (
+            [name for name in self.before.outputs if name not in taken],
+            [name for name in self.carried if name not in self.before.outputs],
+        )
 
     @property
     def inputs(self) -> Mapping[str, TensorType]:
@@ -79,10 +91,9 @@ class Scan:
             for name, several in parts.items():
                 several.append(made[name])
         whole = {name: b.concat(several, 0) for name, several in parts.items()}
-        last = copied(b, self.after, {**b.inputs, **first, **whole})
-        taken = {*self.body.inputs, *self.after.inputs}
-        outputs = {name: value for name, value in first.items() if name not in taken}
-        outputs |= {name: found[name] for name in self.carried}
+        last = copied(b, self.after, {**found, **whole})
+        early, late = self.outer
+        outputs = {n: first[n] for n in early} | {n: found[n] for n in late}
         return b.build(outputs | last)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import Graph, Operand
+from webnnm.graph.node import Operand
 from webnnm.ops.operator import TensorType
 from webnnm.training.forward import row_mask
 from webnnm.training.step_settings import COUNT, CURSOR, EPOCH, ORDER, TABLE, StepSettings
@@ -94,9 +94,8 @@ class Slices:
         shape = (self._settings.batch, *type.shape[1:])
         return self._b.input(PICKED + name, type.dtype, shape)
 
-    def fetched(self, steps: int) -> Graph:
-        """Return the graph that fetches all this for so many steps, and moves the cursor on."""
-        b = GraphBuilder()
+    def fetched(self, b: GraphBuilder, steps: int) -> dict[str, Operand]:
+        """Fetch all this for so many steps, and move the cursor on."""
         fetched = Fetched(b, self._settings, steps)
         found = {name: fetched.numbers(name) for name in self._numbers}
         if self._settings.epochs > 1:
@@ -104,5 +103,5 @@ class Slices:
         if self._masked:
             found[VALID] = fetched.row_mask()
         found |= {name: fetched.rows(name, type) for name, type in self._rows.items()}
-        outputs = {PICKED + name: value for name, value in found.items()}
-        return b.build({CURSOR: fetched.cursor, **outputs})
+        named = {PICKED + name: value for name, value in found.items()}
+        return {CURSOR: fetched.cursor, **named}

@@ -14,12 +14,13 @@ class Numbers:
     """The numbers of one update of one parameter.
 
     `rate` is η, the learning rate of this step times the multiplier of the parameter; `decay` the
-    weight decay λ, 0 where it does not apply; `settings` the optimizer's own hyperparameters;
+    weight decay λ, 0 where it does not apply (of several parameters in a vector, λ element by
+    element); `settings` the optimizer's own hyperparameters;
     `corrections` holds 1 − βᵗ for every β that the optimizer corrects.
     """
 
     rate: Operand
-    decay: float
+    decay: Operand | float
     settings: Mapping[str, float]
     corrections: Mapping[str, Operand] = field(default_factory=dict[str, Operand])
 

@@ -11,6 +11,7 @@ from webnnm.graph.node import Graph, Operand
 from webnnm.graph.scan import Scan
 from webnnm.graph.vertices import Network
 from webnnm.ops.operator import TensorType
+from webnnm.shapes import Shape, count
 from webnnm.training.fetching import Fetched, Slices, Source
 from webnnm.training.forward import Losses, OutputLoss, losses_of, row_mask
 from webnnm.training.scaling import SCALE
@@ -31,7 +32,8 @@ from webnnm.training.step_settings import (
     StepSettings,
 )
 from webnnm.training.totals import CELLS, Cells, cells_of
-from webnnm.training.update import Applied, apply_update
+from webnnm.training.update import VECTOR, Applied, apply_update, vector_states
+from webnnm.training.vectors import MOST_ELEMENTS, Vector
 from webnnm.training.watch import Watch, watched
 
 
@@ -84,12 +86,15 @@ def computed_step(
     settings: StepSettings,
     source: Source,
     unscale: Operand | None = None,
+    vector: Vector | None = None,
 ) -> ComputedStep:
     """Write one step: forward, losses, gradients, update, over the rows that a source gives.
 
-    `unscale` is 1/S, by which gradients are multiplied; None leaves that to the state.
+    `unscale` is 1/S, by which gradients are multiplied; None leaves that to the state. What is in
+    `vector` is an input together, and updated together.
     """
     s = settings
+    own = {} if vector is None else vector.parts(b, b.input(VECTOR, "float32", [vector.size]))
     rate = source.number(RATE)
     # Only a short batch has rows that do not count.
     valid = source.number(COUNT) if s.short else b.constant(s.batch, "float32")
@@ -104,17 +109,18 @@ def computed_step(
         sequence=s.sequence,
         builder=b,
         inputs=data,
+        parameters=own,
         training=True,
         rows=rows,
         masks={name: source.rows(MASK + name, type) for name, type in s.masks.items()},
     )
     given = {name: source.rows(TARGET + name, type) for name, type in targets.items()}
     losses = losses_of(lowered, s.losses, given, rows, valid)
-    task = {name: b.input(TASK + name, "float32", []) for name in s.tasks}
+    task = {name: own.get(TASK + name) or b.input(TASK + name, "float32", []) for name in s.tasks}
     total = _total(b, losses, s.weights, task)
     due = source.number(DUE) if s.update.accumulate > 1 else None
     applied = apply_update(
-        network, lowered, total, task, rate, valid, due, s.optimizer, s.update, unscale
+        network, lowered, total, task, rate, valid, due, s.optimizer, s.update, unscale, vector
     )
     state = dict(applied.state)
     for name, value in lowered.updates.items():
@@ -169,17 +175,41 @@ def training_step(
 def training_steps(
     network: Network, targets: Mapping[str, TensorType], settings: StepSettings, steps: int
 ) -> Scan:
-    """Return several steps of `training_step`, with the same inputs and outputs.
+    """Return several steps of `training_step` as one scan, with the same inputs and outputs.
 
     What depends on no state is done for all of them at once: each gather costs as much as ten
-    operators of a small model.
+    operators of a small model. Meanwhile small parameters are parts of a vector.
     """
+    s = settings
+    vector = _vector(network, s)
     b = GraphBuilder()
-    source = Slices(b, settings)
-    step = computed_step(b, network, targets, settings, source)
-    cells = step.cells(b, tell=settings.tell)
+    source = Slices(b, s)
+    step = computed_step(b, network, targets, s, source, vector=vector)
+    cells = step.cells(b, tell=s.tell)
     body = b.build({**step.state, CELLS: cells.row(b)})
-    return Scan(source.fetched(steps), body, cells.table_graph(settings.epochs, steps), steps)
+    before, after = GraphBuilder(), GraphBuilder()
+    first = source.fetched(before, steps)
+    last = {TOTALS: cells.joined(after, s.epochs, steps)}
+    if vector is not None:
+        for name, states in vector_states(vector, s.optimizer).items():
+            given = {n: before.input(states[n], "float32", z) for n, z in vector.shapes.items()}
+            first[name] = vector.joined(before, given)
+            parts = vector.parts(after, after.input(name, "float32", [vector.size]))
+            last |= {states[n]: part for n, part in parts.items()}
+    return Scan(before.build(first), body, after.build(last), steps)
+
+
+def _vector(network: Network, settings: StepSettings) -> Vector | None:
+    """Return the vector of the small parameters that learn, None where there are not several."""
+    multipliers = settings.update.multipliers
+    shapes: dict[str, Shape] = {
+        p.name: tuple(p.features[0].sizes())
+        for p in network.parameters
+        if multipliers.get(p.name, 0) > 0 and p.dtype == "float32"
+    }
+    shapes |= {TASK + name: () for name in settings.tasks}
+    small = {name: shape for name, shape in shapes.items() if count(shape) <= MOST_ELEMENTS}
+    return Vector(small) if len(small) > 1 else None
 
 
 def evaluation_step(

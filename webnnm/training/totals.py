@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import Graph, Operand
+from webnnm.graph.node import Operand
 from webnnm.training.fetching import PICKED
 from webnnm.training.forward import Losses
 from webnnm.training.step_settings import EPOCH, LOSS, ROWS, TOTALS
@@ -57,12 +57,11 @@ class Cells:
             table = after if mine is None else b.where(_part(b, mine, step), after, table)
         return table
 
-    def table_graph(self, epochs: int, steps: int) -> Graph:
-        """Return the graph that adds the rows of so many steps."""
-        b = GraphBuilder()
+    def joined(self, b: GraphBuilder, epochs: int, steps: int) -> Operand:
+        """Return the next table in the graph that is given the rows of so many steps joined."""
         rows = b.input(CELLS, "float32", [steps, len(self.names)])
         epoch = b.input(PICKED + EPOCH, "float32", [steps]) if epochs > 1 else None
-        return b.build({TOTALS: self.added(b, epochs, rows, epoch)})
+        return self.added(b, epochs, rows, epoch)
 
 
 def cells_of(b: GraphBuilder, losses: Losses, loss: Operand | None, applied: Applied) -> Cells:

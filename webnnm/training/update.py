@@ -14,9 +14,11 @@ from webnnm.training.clipping import CLIP_STATE, clip_globally, clip_units, glob
 from webnnm.training.optimizers import Numbers, Optimizer
 from webnnm.training.regularisation import penalty, regularised
 from webnnm.training.scaling import SCALE, SCALE_STATE, STREAK, all_finite, next_scale
+from webnnm.training.vectors import Vector
 
 SLOT, CLOCK, SUM = "opt/", "clock/", "sum/"
 TASK_WEIGHT = "task/s/"
+VECTOR = "vector/parameters"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +78,14 @@ def apply_update(
     optimizer: Optimizer,
     settings: UpdateSettings,
     unscale: Operand | None = None,
+    vector: Vector | None = None,
 ) -> Applied:
     """Return the new parameters and states of every parameter that learns.
 
     `loss` is L, `task` the uncertainty weights among its operands, `rate` the learning rate of the
     step, `valid` the rows of the batch, `due` 1 in steps that end an accumulation (None: all),
     `unscale` what gradients are multiplied by first (None: 1/S of the state, where it is scaled).
+    What is in `vector` is updated as one; the names of its states are those of `vector_states`.
     Each gradient is unscaled, regularised, clipped, and handed to the optimizer, in this order.
     """
     b, s = lowered.builder, settings
@@ -136,20 +140,37 @@ def apply_update(
         # 1 − βᵗ by c ← βc + (1 − β), which stays exact where a power would cancel.
         before = b.input(CLOCK + beta, "float32", [])
         corrections[beta] = state[CLOCK + beta] = before * s.numbers[beta] + (1 - s.numbers[beta])
+
+    def move(
+        name: str, w: Operand, g: Operand, multiplier: Operand | float, decay: Operand | float
+    ) -> None:
+        slots = [_slot_name(slot, name) for slot in optimizer.slots]
+        moments = [b.input(slot, "float32", w.shape) for slot in slots]
+        numbers = Numbers(
+            rate=rate if multiplier == 1 else rate * multiplier,
+            decay=decay,
+            settings=s.numbers,
+            corrections=corrections,
+        )
+        new, moved = optimizer.update(b, w, g, moments, numbers)
+        state[_state_name(name)] = new
+        state.update(zip(slots, moved, strict=True))
+
+    multipliers = {name: s.multipliers.get(name, 1.0) for name in targets}
+    decays = {name: s.weight_decay if s.decays.get(name) else 0.0 for name in targets}
     for name, w in targets.items():
-        with b.place(f"update of {name}"):
-            slots = [f"{SLOT}{slot}/{name}" for slot in optimizer.slots]
-            moments = [b.input(slot, "float32", w.shape) for slot in slots]
-            multiplier = s.multipliers.get(name, 1.0)
-            numbers = Numbers(
-                rate=rate if multiplier == 1 else rate * multiplier,
-                decay=s.weight_decay if s.decays.get(name) else 0.0,
-                settings=s.numbers,
-                corrections=corrections,
+        if vector is None or name not in vector.shapes:
+            with b.place(f"update of {name}"):
+                move(name, w, gradients[name], multipliers[name], decays[name])
+    if vector is not None:
+        with b.place(f"update of {', '.join(vector.shapes)}"):
+            move(
+                VECTOR,
+                b.inputs[VECTOR],
+                vector.joined(b, gradients),
+                vector.each(b, multipliers),
+                vector.each(b, decays),
             )
-            new, moved = optimizer.update(b, w, gradients[name], moments, numbers)
-            state[_state_name(name)] = new
-            state |= dict(zip(slots, moved, strict=True))
     state = _when(lowered, state, clean, due)
     if due is not None and "clipped" in sums:
         sums["clipped"] = sums["clipped"] * due
@@ -164,8 +185,21 @@ def apply_update(
     return Applied(state, clean, norm, raw, sums, latest)
 
 
+def vector_states(vector: Vector, optimizer: Optimizer) -> dict[str, dict[str, str]]:
+    """Return the states of a vector, each with the names of the states that it is made of."""
+    found = {VECTOR: {name: _state_name(name) for name in vector.shapes}}
+    for slot in optimizer.slots:
+        found[_slot_name(slot, VECTOR)] = {n: _slot_name(slot, n) for n in vector.shapes}
+    return found
+
+
 def _state_name(name: str) -> str:
-    return name if name.startswith(TASK_WEIGHT) else PARAMETER_PREFIX + name
+    apart = name == VECTOR or name.startswith(TASK_WEIGHT)
+    return name if apart else PARAMETER_PREFIX + name
+
+
+def _slot_name(slot: str, name: str) -> str:
+    return f"{SLOT}{slot}/{name}"
 
 
 def _accumulated(

@@ -16,8 +16,6 @@ from webnnm import DataError
 from webnnm.formats.atomic import write_atomically
 
 KILLS = 200
-FORKS = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
-"""Other tests of the process may have loaded JAX, which warns of forks; children just write."""
 
 
 def test_the_file_is_written_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -68,7 +66,6 @@ def ended_process() -> int:
     return child
 
 
-@FORKS
 def test_what_killed_processes_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
     path, gone = tmp_path / "a.bin", ended_process()
     left_over(path, gone, 90)
@@ -104,7 +101,6 @@ def test_a_file_that_is_being_written_here_is_left_alone(tmp_path: Path) -> None
     assert path.read_bytes() == b"slowest"
 
 
-@FORKS
 @pytest.mark.skipif(sys.platform in ("emscripten", "win32"), reason="no processes to kill here")
 def test_a_process_killed_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"

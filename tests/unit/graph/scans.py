@@ -15,6 +15,7 @@ GIVEN: dict[str, Any] = {
     "z": [[3, 5]],
     "fixed": [[0.25, 8]],
     "sum": 100,
+    "level": [7, -3],
 }
 
 
@@ -25,7 +26,8 @@ def before(times: int, label: str = "") -> Graph:
     places = place + b.constant(range(times), "int32")
     with b.place(label):
         rows = b.gather(b.input("table", "float32", [6, 2]), places)
-    return b.build({"place": place + times, "row": rows, "all rows": b.neg(rows)})
+    level = b.input("level", "float32", [2]) * 0.5
+    return b.build({"place": place + times, "row": rows, "all rows": b.neg(rows), "half": level})
 
 
 def body(label: str = "") -> Graph:
@@ -35,7 +37,8 @@ def body(label: str = "") -> Graph:
     z = b.input("z", "float32", [1, 2])
     with b.place(label):
         told = b.concat([a * row, b.input("fixed", "float32", [1, 2])], 0)
-    return b.build({"a": z + row, "z": a * 0.5, "told": told})
+    half = b.input("half", "float32", [2])
+    return b.build({"a": z + row, "z": a * 0.5, "told": told, "half": half + b.reduce_sum(row)})
 
 
 def after(times: int) -> Graph:
@@ -43,7 +46,8 @@ def after(times: int) -> Graph:
     told = b.input("told", "float32", [2 * times, 2])
     rows = b.input("all rows", "float32", [times, 2])
     table = b.input("sum", "float32", []) + b.reduce_sum(told)
-    return b.build({"sum": table, "least": b.reduce_min(rows)})
+    level = b.input("half", "float32", [2]) * 2
+    return b.build({"sum": table, "least": b.reduce_min(rows), "level": level})
 
 
 def scan(times: int, label: str = "") -> Scan:

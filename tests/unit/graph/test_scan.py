@@ -18,10 +18,18 @@ def by_hand(times: int) -> dict[str, Any]:
     given = {name: np.array(value, "float32") for name, value in GIVEN.items()}
     a, z, total = given["a"], given["z"], float(given["sum"])
     rows = given["table"][1 : 1 + times]
+    level = given["level"] + 2 * rows.sum()
     for row in rows:
         total += float((a * row).sum() + given["fixed"].sum())
         a, z = z + row, a * 0.5
-    return {"place": 1 + times, "a": a, "z": z, "sum": total, "least": float((-rows).min())}
+    return {
+        "place": 1 + times,
+        "a": a,
+        "z": z,
+        "sum": total,
+        "least": float((-rows).min()),
+        "level": level,
+    }
 
 
 @pytest.mark.parametrize("times", [1, 2, 5])
@@ -32,10 +40,11 @@ async def test_a_scan_is_its_body_run_after_run(times: int) -> None:
 
 def test_names_tell_what_goes_where() -> None:
     found = scan(3)
-    assert (found.sliced, found.carried, found.joined) == (["row"], ["a", "z"], ["told"])
+    assert (found.sliced, found.carried, found.joined) == (["row"], ["a", "z", "half"], ["told"])
     assert {name: type.shape for name, type in found.inputs.items()} == {
         "place": (),
         "table": (6, 2),
+        "level": (2,),
         "a": (1, 2),
         "z": (1, 2),
         "fixed": (1, 2),
@@ -60,7 +69,8 @@ def test_tensors_of_a_plan_have_one_number_each() -> None:
     calls = [*content["before"], *content["operators"], *content["after"]]
     made = [id for call in calls for id in call["results"]]
     made += [each["id"] for each in (*content["inputs"], *content["constants"])]
-    made += [part for _, part, _ in content["slices"]] + [whole for _, whole in content["joined"]]
+    made += [part for _, part, _ in content["slices"]]
+    made += [id for part in ("begun", "joined") for _, id in content[part]]
     assert sorted(made) == list(range(len(made)))
 
 
@@ -80,4 +90,5 @@ def test_constants_of_all_parts_lie_where_their_plan_says() -> None:
         np.arange(4, dtype="int32").tobytes(),
         np.int32(4).tobytes(),
         np.float32(0.5).tobytes(),
+        np.float32(2).tobytes(),
     }

@@ -1,0 +1,56 @@
+"""Small parameters end to end in vectors: one update moves all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Operand
+from webnnm.shapes import Shape, count
+
+MOST_ELEMENTS = 1024
+"""Larger parameters stay by themselves: copies of them cost more than further operators."""
+
+
+@dataclass(frozen=True)
+class Vector:
+    """Where the elements of several tensors lie in a vector.
+
+    >>> b = GraphBuilder()
+    >>> vector = Vector({"w": (2, 3), "b": (3,)})
+    >>> both = vector.joined(b, {"w": b.input("w", "float32", [2, 3]), "b": b.constant([1.0] * 3)})
+    >>> both, vector.parts(b, both)
+    (float32[9], {'w': float32[2, 3], 'b': float32[3]})
+    """
+
+    shapes: Mapping[str, Shape]
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+        return sum(map(count, self.shapes.values()))
+
+    def joined(self, b: GraphBuilder, values: Mapping[str, Operand]) -> Operand:
+        """Return the vector of tensors."""
+        flat = [b.reshape(values[n], new_shape=[count(s)]) for n, s in self.shapes.items()]
+        return b.concat(flat, 0)
+
+    def parts(self, b: GraphBuilder, vector: Operand) -> dict[str, Operand]:
+        """Return the tensors of a vector."""
+        found: dict[str, Operand] = {}
+        start = 0
+        for name, shape in self.shapes.items():
+            part = b.slice(vector, starts=[start], sizes=[count(shape)])
+            found[name] = b.reshape(part, new_shape=shape)
+            start += count(shape)
+        return found
+
+    def each(self, b: GraphBuilder, numbers: Mapping[str, float]) -> Operand | float:
+        """Return a number for every tensor as one for every element, or the one they all have."""
+        values = [numbers[name] for name in self.shapes]
+        if len({*values}) == 1:
+            return values[0]
+        sizes = map(count, self.shapes.values())
+        spread = [v for v, size in zip(values, sizes, strict=True) for _ in range(size)]
+        return b.constant(spread, "float32")
