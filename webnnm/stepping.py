@@ -15,9 +15,9 @@ from webnnm.pace import Pace
 from webnnm.training.step_settings import TOTALS
 
 WORTH = 0.95
-"""Several steps per dispatch stay where each takes at most this share of the time before."""
+"""More steps per dispatch are tried as long as each takes at most this share of the time before."""
 TRIALS = 4
-"""Crossings until they are given up: some may have been held up by something else."""
+"""Crossings until that is decided: some may have been held up by something else."""
 
 
 class Stepper:
@@ -42,7 +42,7 @@ class Stepper:
         self._dispatches = 0
         self._fast: Executable | None = None
         self._settled = False
-        self._seconds_before = math.inf
+        self._before = (1, math.inf)
 
     @property
     def current(self) -> Bank:
@@ -117,11 +117,14 @@ class Stepper:
         pace, device = self.pace, self._device
         if self._settled or not pace.trusted:
             return
-        if self._fast is not None and pace.best_seconds > WORTH * self._seconds_before:
+        fewer, seconds = self._before
+        if pace.best_seconds > WORTH * seconds:
             if pace.trusted >= TRIALS:
-                await self.fix(1)
+                self._settled = True
+                if pace.best_seconds > seconds:
+                    await self._unroll(fewer)
             return
-        self._seconds_before = math.inf
+        self._before = (1, math.inf)  # it pays: more are compared with what is now
         wanted = pace.micro_steps(
             present=self.micro_steps,
             epoch=epoch,
@@ -131,7 +134,7 @@ class Stepper:
             build=device.build_seconds,
         )
         if wanted != self.micro_steps:
-            self._seconds_before = pace.best_seconds
+            self._before = (self.micro_steps, pace.best_seconds)
             await self._unroll(wanted)
             pace.restart()
 
