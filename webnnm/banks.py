@@ -81,9 +81,14 @@ async def allocate(
         made.append(executable)
         return executable
 
-    async def tensor(type: TensorType, values: HostArray | None = None) -> DeviceTensor:
+    async def filled(type: TensorType, values: HostArray) -> DeviceTensor:
         found = await backend.tensor(type, values)
         made.append(found)
+        return found
+
+    async def tensors(types: Mapping[str, TensorType]) -> Bank:
+        found = await backend.tensors(types)
+        made.extend(found.values())
         return found
 
     try:
@@ -92,19 +97,19 @@ async def allocate(
         build_seconds = time.perf_counter() - began
         sets: list[Bank] = []
         for _ in range(2 if rows.streams else 1):
-            bank: Bank = {}
-            for name, type in step.resident.items():
-                if name not in own and name in executable.inputs:
-                    bank[name] = await tensor(type, rows.data.get(name))
+            taken = {n: t for n, t in step.resident.items() if n in executable.inputs.keys() - own}
+            empty = {name: type for name, type in taken.items() if name not in rows.data}
+            bank = await tensors(empty)
+            for name in taken.keys() - empty:  # one by one: each is copied on its way
+                bank[name] = await filled(taken[name], rows.data[name])
             sets.append(bank)
-        first = {n: own.get(n) or await tensor(type) for n, type in step.state.items()}
-        second = {name: await tensor(type) for name, type in step.state.items()}
+        states = step.state
+        first = await tensors({name: type for name, type in states.items() if name not in own})
+        first = {name: own.get(name) or first[name] for name in states}
+        second = await tensors(states)
         # A second spare state is for a best epoch within a crossing.
-        spares = [
-            {name: await tensor(type) for name, type in step.state.items()}
-            for _ in range(2 if rows.epochs > 1 else 1)
-        ]
-        best = {name: await tensor(step.state[name]) for name in kept}
+        spares = [await tensors(states) for _ in range(2 if rows.epochs > 1 else 1)]
+        best = await tensors({name: states[name] for name in kept})
         keeper = await compiled(_copy_graph({n: step.state[n] for n in kept}))
         saver = await compiled(_copy_graph(step.state))
     except BaseException:

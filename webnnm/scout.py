@@ -35,6 +35,8 @@ BUDGET = 2 * 10**7
 """Seeds times parameters at most."""
 TRIAL_PARAMETERS = 10**6
 """Larger models are judged without trial steps."""
+TOGETHER, TOGETHER_PARAMETERS = 16, 10**5
+"""So many candidates at most are read in one crossing, and so many parameters of theirs."""
 
 Arrays = Mapping[str, HostArray]
 
@@ -118,7 +120,10 @@ async def scout(
     masks = {MASK + n: array.rows(pilots) for n, array in binding.masks("training").items()}
     trial = await _Trial.open(model, losses, rows | masks, len(pilots))
     try:
-        found = [await trial.measure(number, seed) for number in range(max(1, seeds))]
+        numbers = range(max(1, seeds))
+        found: list[tuple[Candidate, dict[str, float]]] = []
+        for first in range(0, len(numbers), trial.together):
+            found += await trial.measure(numbers[first : first + trial.together], seed)
         finite = [candidate for candidate, _ in found if math.isfinite(candidate.score)]
         if not finite:
             raise DataError(
@@ -167,9 +172,15 @@ class _Trial:
         self._drawn: dict[str, DeviceTensor] = {}
         self._data: dict[str, DeviceTensor] = {}
         self._bytes: dict[str, DeviceTensor] = {}
-        self._banks: list[dict[str, DeviceTensor]] = []
+        self._ends: dict[str, DeviceTensor] = {}
         self._fixed: dict[str, DeviceTensor] = {}
         self._figures: list[DeviceTensor] = []
+
+    @property
+    def together(self) -> int:
+        """How many candidates to measure at a time."""
+        fitting = TOGETHER_PARAMETERS // max(1, self._model.parameters.count)
+        return max(1, min(TOGETHER, fitting))
 
     @classmethod
     async def open(
@@ -181,6 +192,7 @@ class _Trial:
         def of(prefix: str) -> dict[str, TensorType]:
             return {n.removeprefix(prefix): t for n, t in types.items() if n.startswith(prefix)}
 
+        parameters = model.parameters
         step = probe_step(
             model.network,
             losses,
@@ -189,8 +201,9 @@ class _Trial:
             masks=of(MASK),
             targets=of(TARGET),
         )
-        backend, parameters = model.backend, model.parameters
-        probe = await backend.compile(step.graph)
+        backend = model.backend
+        trials = TRIAL_STEPS if parameters.count <= TRIAL_PARAMETERS else 0
+        probe = await backend.compile(step.several(trials + 1))
         draw = initial_graph(parameters.types, parameters.initialisers)
         try:
             start = await backend.compile(draw)
@@ -199,47 +212,54 @@ class _Trial:
             raise
         self = cls(model, step, len(losses), probe, start)
 
-        async def tensor(type: TensorType, data: HostArray | None = None) -> DeviceTensor:
-            made = await backend.tensor(type, data)
-            self._made.append(made)
+        async def tensors(types: Mapping[str, TensorType]) -> dict[str, DeviceTensor]:
+            made = await backend.tensors(types)
+            self._made.extend(made.values())
             return made
 
         try:
-            for name, type in self._probe.inputs.items():
-                if name in rows:
-                    self._data[name] = await tensor(type, rows[name])
-            for name, type in self._start.inputs.items():
-                self._bytes[name] = await tensor(type)
+            inputs, outputs = self._probe.inputs, dict(self._probe.outputs)
+            figures = outputs.pop(FIGURES)
+            self._data = await tensors({n: t for n, t in inputs.items() if n in rows})
+            for name, tensor in self._data.items():
+                backend.write(tensor, rows[name])
+            self._bytes = await tensors(self._start.inputs)
             own = {PARAMETER_PREFIX + name: t for name, t in parameters.tensors.items()}
-            learning = {n: t for n, t in self._probe.outputs.items() if n != FIGURES}
-            for _ in range(2):
-                self._banks.append({name: await tensor(type) for name, type in learning.items()})
-                self._figures.append(await tensor(self._probe.outputs[FIGURES]))
-            self._fixed = {n: t for n, t in own.items() if n not in learning}
-            self._drawn = {name: await tensor(type) for name, type in parameters.types.items()}
+            self._ends = await tensors(outputs)
+            tables = await tensors({str(k): figures for k in range(self.together)})
+            self._figures = list(tables.values())
+            self._fixed = {n: t for n, t in own.items() if n not in self._ends}
+            self._drawn = await tensors(parameters.types)
         except BaseException:
             self.close()
             raise
         return self
 
-    async def measure(self, number: int, seed: int) -> tuple[Candidate, dict[str, float]]:
-        """Return what is measured of one candidate."""
-        model, backend = self._model, self._model.backend
-        start = model.parameters.tensors
-        if number:
-            self._draw(number, seed)
-            start = self._drawn
-        first = {PARAMETER_PREFIX + name: tensor for name, tensor in start.items()}
-        trials = TRIAL_STEPS if model.parameters.count <= TRIAL_PARAMETERS else 0
-        given = self._fixed | first
-        for step in range(trials + 1):
-            results = {**self._banks[step % 2], FIGURES: self._figures[min(step, 1)]}
-            backend.dispatch(self._probe, self._data | given, results)
-            given |= self._banks[step % 2]
-        before, after = await backend.read(self._figures[0], self._figures[min(trials, 1)])
-        names = self._step.names
-        figures = dict(zip(names, before.values(), strict=True))
-        delta = dict(zip(names, after.values(), strict=True))["loss"]
+    async def measure(
+        self, numbers: Sequence[int], seed: int
+    ) -> list[tuple[Candidate, dict[str, float]]]:
+        """Return what is measured of up to `together` candidates, and their figures."""
+        tables = self._figures[: len(numbers)]
+        for number, table in zip(numbers, tables, strict=True):
+            start = self._model.parameters.tensors
+            if number:
+                self._draw(number, seed)
+                start = self._drawn
+            given = {PARAMETER_PREFIX + name: tensor for name, tensor in start.items()}
+            inputs = {**self._data, **self._fixed, **given}
+            self._model.backend.dispatch(self._probe, inputs, {**self._ends, FIGURES: table})
+        found = await self._model.backend.read(*tables)
+        return [
+            self._judged(number, table.tolist())
+            for number, table in zip(numbers, found, strict=True)
+        ]
+
+    def _judged(
+        self, number: int, table: Sequence[Sequence[float]]
+    ) -> tuple[Candidate, dict[str, float]]:
+        """Return a candidate by its figures, a row for each trial step."""
+        figures, last = (dict(zip(self._step.names, table[k], strict=True)) for k in (0, -1))
+        delta = last["loss"]
         norms = [value for name, value in figures.items() if name.startswith("norm/")]
         dead = [value for name, value in figures.items() if name.startswith("dead/")]
         logs = [math.log10(norm + 1e-12) for norm in norms if math.isfinite(norm)]

@@ -5,6 +5,7 @@ All methods that may wait are coroutines, on every platform.
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -160,6 +161,17 @@ class Backend(ABC):
     @abstractmethod
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
         """Return a new tensor, zero or filled with data."""
+
+    async def tensors(self, types: Mapping[str, TensorType]) -> dict[str, DeviceTensor]:
+        """Return new tensors of these types, zero; they are made side by side, all or none."""
+        making = (self.tensor(type) for type in types.values())
+        made = await asyncio.gather(*making, return_exceptions=True)
+        found = [each for each in made if isinstance(each, DeviceTensor)]
+        for failure in made:
+            if isinstance(failure, BaseException):
+                self.release(*found)
+                raise failure
+        return dict(zip(types, found, strict=True))
 
     @abstractmethod
     def write(self, tensor: DeviceTensor, data: HostArray) -> None:

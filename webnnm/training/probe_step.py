@@ -10,6 +10,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.initialise import WEIGHTS
 from webnnm.graph.lowering import PARAMETER_PREFIX, Lowered, lower_network
 from webnnm.graph.node import Graph, Operand
+from webnnm.graph.scan import Scan
 from webnnm.graph.vertices import Network
 from webnnm.ops.operator import TensorType
 from webnnm.shapes import count
@@ -21,6 +22,7 @@ from webnnm.training.step_settings import (
 )
 
 FIGURES = "figures"
+_ROW = "row of figures"
 STEP_LENGTH = 0.1
 """Length of a trial step along g/‖g‖."""
 SURE = 0.95
@@ -31,7 +33,7 @@ RELU_LIKE = ("relu", "leakyRelu", "prelu", "elu", "gelu", "hardSwish")
 
 @dataclass(frozen=True)
 class ProbeStep:
-    """The graph of a trial step: parameters in, parameters and `figures` out.
+    """The graph of a trial step: parameters in, parameters and `figures` out, a row of them.
 
     `names` are the elements of the figures: "loss", "loss/…" and "error/…" (variance of y − ŷ)
     by output, "norm/…" by weight, "dead/…" by layer.
@@ -39,6 +41,13 @@ class ProbeStep:
 
     graph: Graph
     names: tuple[str, ...]
+
+    def several(self, steps: int) -> Scan:
+        """Return so many steps, one after the other, with the figures of each in a table."""
+        b = GraphBuilder()
+        rows = b.input(_ROW, "float32", [steps, len(self.names)])
+        after = b.build({FIGURES: b.identity(rows)})
+        return Scan(GraphBuilder().build({}), self.graph, after, steps)
 
 
 def probe_step(
@@ -94,8 +103,8 @@ def probe_step(
         whole = whole + norm * norm
     pace = b.constant(STEP_LENGTH, "float32") / b.sqrt(whole)
     outputs = {PARAMETER_PREFIX + p.name: w - g * pace for p, w, g in pairs}
-    parts = [b.reshape(value, new_shape=[1]) for value in figures.values()]
-    outputs[FIGURES] = b.concat(parts, 0)
+    parts = [b.reshape(value, new_shape=[1, 1]) for value in figures.values()]
+    outputs[_ROW] = b.concat(parts, 1)
     return ProbeStep(b.build(outputs), tuple(figures))
 
 
