@@ -56,10 +56,11 @@ class TrainingPage:
             import trainer
 
             self.trainer = trainer
+        # Before the page is ready: imports hold it up, as a click right after it would notice.
+        await self.trainer.prepare()
         page.ready()
         if self.kept.read():
             await self.offer()
-        await self.trainer.prepare()
 
     async def call(self, function, **request):
         """Call a function of trainer.py and return its answer."""

@@ -54,5 +54,5 @@ async def train(event):
 channel = window.BroadcastChannel.new(CHANNEL)
 channel.onmessage = ffi.create_proxy(hear)
 trainer = await workers["trainer"]
-ready()
 await trainer.prepare()
+ready()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -80,7 +81,7 @@ class DataBinding:
 
     def orders(
         self, subset: str, epochs: Sequence[int], shuffle: bool | None = None, seed: int = 0
-    ) -> list[list[int]]:
+    ) -> list[array[int]]:
         """Return in which order each of these epochs takes the rows of `arrays(subset)`."""
         return orders_of(self.dataset, subset, epochs, shuffle, seed)
 

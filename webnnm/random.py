@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import chain
 
-Shuffle = Callable[["array[int]", int], list[int]]
+Shuffle = Callable[["array[int]", int], "array[int]"]
 
 
 def shuffle_by(shuffle: Shuffle) -> None:
@@ -78,7 +78,7 @@ class Stream:
         >>> sorted(Stream(0, Purpose.SHUFFLING, 1).permutation(4))
         [0, 1, 2, 3]
         """
-        return permutations([self], n)[0]
+        return permutations([self], n)[0].tolist()
 
     def permuted(self, n: int, words: array[int]) -> list[int]:
         """Return 0 … n−1 as words of this stream draw it; further ones replace those rejected."""
@@ -105,11 +105,11 @@ class Stream:
             yield next(word for word in drawn if word < limit)
 
 
-def permutations(streams: Sequence[Stream], n: int) -> list[list[int]]:
-    """Return the `permutation` of each stream, in one crossing where the host permutes.
+def permutations(streams: Sequence[Stream], n: int) -> list[array[int]]:
+    """Return the `permutation` of each stream as int32, in one crossing where the host permutes.
 
     >>> one, other = permutations([Stream(0, Purpose.SHUFFLING, k) for k in (1, 2)], 5)
-    >>> one == Stream(0, Purpose.SHUFFLING, 1).permutation(5), sorted(other)
+    >>> one.tolist() == Stream(0, Purpose.SHUFFLING, 1).permutation(5), sorted(other)
     (True, [0, 1, 2, 3, 4])
     """
     drawn = [stream.words(max(0, n - 1)) for stream in streams]
@@ -117,4 +117,5 @@ def permutations(streams: Sequence[Stream], n: int) -> list[list[int]]:
         together = drawn[0] if len(drawn) == 1 else array("I", b"".join(drawn))
         if found := _faster[-1](together, n):
             return [found[k : k + n] for k in range(0, len(found), n)]
-    return [stream.permuted(n, words) for stream, words in zip(streams, drawn, strict=True)]
+    pairs = zip(streams, drawn, strict=True)
+    return [array("i", stream.permuted(n, words)) for stream, words in pairs]

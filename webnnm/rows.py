@@ -36,7 +36,7 @@ RESIDENT_BYTES = 2**29
 """Training rows of more bytes stay on the host, and go to the device block by block."""
 TABLE_STEPS = 4096
 """Steps of the tables at most, where they have several epochs."""
-MOST_EPOCHS = 64
+MOST_EPOCHS = 128
 """Epochs at most whose tables are uploaded at a time."""
 
 Arrays = Mapping[str, HostArray]
@@ -82,7 +82,7 @@ class Block:
     """Rows to train on: `data` to be uploaded, `orders` of the rows on the device, by epoch."""
 
     data: Arrays
-    orders: list[list[int]]
+    orders: list[array[int]]
 
 
 async def training_rows(
@@ -161,29 +161,29 @@ async def epoch_rows(
         for start in range(0, rows.count, rows.held):
             chosen = orders[0][start : start + rows.held]
             filled = {name: take(array, chosen, rows.held) for name, array in data.items()}
-            yield Block(filled, [list(range(len(chosen)))])
+            yield Block(filled, [array("i", range(len(chosen)))])
         return
     async with aclosing(binding.blocks("training", epoch, rows.held, rows.labels)) as blocks:
         async for inputs, targets, masks in blocks:
             data = _named(inputs, targets, masks, rows.dtypes)
             count = len(next(iter(targets.values())))
             filled = {name: take(array, range(count), rows.held) for name, array in data.items()}
-            yield Block(filled, [list(range(count))])
+            yield Block(filled, [array("i", range(count))])
 
 
 def step_tables(
-    made: StepSettings, schedule: Schedule, orders: Sequence[list[int]], first: int
+    made: StepSettings, schedule: Schedule, orders: Sequence[array[int]], first: int
 ) -> dict[str, HostArray]:
     """Return the tables of a block whose first step is step `first` of the training, from 1."""
     batch, size, every = made.batch, made.steps, made.update.accumulate
-    rows: list[int] = []
+    rows = array("i")
     counts: list[float] = []
     due: list[float] = []
     epochs: list[float] = []
     for epoch, order in enumerate(orders):
         steps = -(-len(order) // batch)
         rows += order
-        rows += [0] * (steps * batch - len(order))
+        rows.frombytes(bytes(4 * (steps * batch - len(order))))
         counts += [float(batch)] * (steps - 1)
         counts.append(float(len(order) - (steps - 1) * batch))
         due += [float(k % every == 0 or k == steps) for k in range(1, steps + 1)]
@@ -193,9 +193,9 @@ def step_tables(
     cells = array("f", bytes(4 * size * width))
     for place, name in enumerate(made.columns):
         cells[place : len(counts) * width : width] = array("f", columns[name])
-    rows += [0] * (size * batch - len(rows))
+    rows.frombytes(bytes(4 * (size * batch - len(rows))))
     return {
-        ORDER: HostArray.of(array("i", rows), "int32", (size, batch)),
+        ORDER: HostArray.of(rows, "int32", (size, batch)),
         TABLE: HostArray.of(cells, "float32", (size, width)),
     }
 

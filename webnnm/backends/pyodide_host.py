@@ -141,10 +141,10 @@ class Bridge:
             result = await self._module.steps(graph, texts[0], first, count, texts[1])
             return result.to_py()
 
-    def permutations(self, words: array[int], size: int) -> list[int]:
+    def permutations(self, words: array[int], size: int) -> array[int]:
         """Return 0 … size − 1 as words draw it, once and again, as `random.permutations` does."""
         with _translated():
-            return self._module.permutations(words, size).to_py().cast("i").tolist()
+            return array("i", self._module.permutations(words, size).to_py().tobytes())
 
     def release(self, handles: Sequence[int]) -> None:
         """Destroy tensors and graphs."""

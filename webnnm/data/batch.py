@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -95,15 +96,15 @@ def row_order(
     Training rows are shuffled unless `shuffle` is False, `full` if it is True, validation and
     testing never. The order depends on seed and epoch alone.
     """
-    return row_orders(subset, size, [epoch], shuffle, seed)[0]
+    return row_orders(subset, size, [epoch], shuffle, seed)[0].tolist()
 
 
 def row_orders(
     subset: str, size: int, epochs: Sequence[int], shuffle: bool | None = None, seed: int = 0
-) -> list[list[int]]:
-    """Return the `row_order` of several epochs."""
+) -> list[array[int]]:
+    """Return the `row_order` of several epochs, as int32."""
     if shuffle is None:
         shuffle = subset == "training"
     if shuffle and subset not in ("validation", "testing"):
         return permutations([Stream(seed, Purpose.SHUFFLING, epoch) for epoch in epochs], size)
-    return [list(range(size)) for _ in epochs]
+    return [array("i", range(size)) for _ in epochs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -168,18 +169,18 @@ def orders_of(
     epochs: Sequence[int],
     shuffle: bool | None = None,
     seed: int = 0,
-) -> list[list[int]]:
+) -> list[array[int]]:
     """Return in which order each of these epochs takes the rows of `whole_subset` (spec G.3).
 
     A dataset may have a method `order` of its own for one epoch.
 
     >>> from webnnm.data.dataset import Dataset
     >>> orders_of(Dataset([1.5, 2.5], [0.5, 1.5], split=(0, 0, 1)), "testing", [1, 2])
-    [[0, 1], [0, 1]]
+    [array('i', [0, 1]), array('i', [0, 1])]
     """
     from webnnm.data.dataset import Dataset
 
     if getattr(type(dataset), "order", Dataset.order) is Dataset.order:  # drawn all at once
         return row_orders(subset, dataset.size(subset), epochs, shuffle, seed)
     own: Any = dataset
-    return [list(own.order(subset, epoch, shuffle, seed)) for epoch in epochs]
+    return [array("i", own.order(subset, epoch, shuffle, seed)) for epoch in epochs]

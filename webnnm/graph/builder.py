@@ -116,7 +116,9 @@ class GraphBuilder:
         known = self._known.get(key)
         if known is None:
             number = len(self.nodes)
-            if isinstance(node, OperatorNode):
+            if node.number == number:
+                known = node
+            elif isinstance(node, OperatorNode):
                 known = node.at(number, node.operands)
             else:
                 known = replace(node, number=number)

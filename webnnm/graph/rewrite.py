@@ -95,7 +95,7 @@ def moved(node: Node, builder: GraphBuilder, results: dict[int, tuple[Operand, .
     if not isinstance(node, OperatorNode):
         return node
     operands = tuple(o and results[o.number][o.index] for o in node.operands)
-    return node.at(node.number, operands)
+    return node.at(len(builder.nodes), operands)  # where it goes if it stays
 
 
 def again(b: GraphBuilder, node: OperatorNode, *operands: Operand | None) -> Replacement:

@@ -289,7 +289,7 @@ def test_a_dataset_of_batches_is_gathered() -> None:
     assert outputs["y"].tolist() == [0.5, 1.5, 0.5]
     assert masks == {}
     (order,) = orders_of(mine, "training", [4], seed=2)
-    assert order == Dataset([1, 2, 3], [0.5, 1.5, 2.5], split=(1, 0, 0)).order(
+    assert order.tolist() == Dataset([1, 2, 3], [0.5, 1.5, 2.5], split=(1, 0, 0)).order(
         "training", 4, seed=2
     )
     with pytest.raises(DataError, match="has no rows"):
