@@ -44,8 +44,7 @@ class Messages:
             from js import BroadcastChannel
 
             self.channel = BroadcastChannel.new(name)
-        self.epochs = []
-        self.reviewed = False
+        self.told = 0
 
     def send(self, **message):
         """Send a message."""
@@ -56,10 +55,6 @@ class Messages:
         """Send a line for the log."""
         self.send(log=text)
 
-    def epoch(self, record):
-        """Keep an epoch for the next message."""
-        self.epochs.append([record.epoch, record.loss, record.val_loss])
-
     def begin(self, *_):
         """Nothing yet."""
 
@@ -67,12 +62,11 @@ class Messages:
 
     def update(self, record, eta_seconds):
         """Send the epochs since the last message; with the first ones, what the review found."""
-        if not self.reviewed:
-            self.reviewed = True
+        if not self.told:
             self.send(review=review_of(training.history))
-        self.epoch(record)
-        self.send(epochs=self.epochs, left=eta_seconds, metrics=record.val_metrics)
-        self.epochs = []
+        epochs = curve(training.history.epochs[self.told :])
+        self.told += len(epochs)
+        self.send(epochs=epochs, left=eta_seconds, metrics=record.val_metrics)
 
     def close(self):
         """Close the channel; what was sent still arrives."""
@@ -99,6 +93,11 @@ def review_of(history):
             if value not in (None, []) and name in origins and name != "progress"
         ],
     }
+
+
+def curve(records):
+    """Return what the chart shows of epochs."""
+    return [[record.epoch, record.loss, record.val_loss] for record in records]
 
 
 async def prepare():
@@ -203,7 +202,6 @@ async def train(request):
             resume=go_on,
             autosave=place,
             autosave_seconds=AUTOSAVE_SECONDS,
-            on_epoch=messages.epoch,
             progress=messages,
         )
         history = await ended(messages.log)
@@ -253,7 +251,7 @@ async def result(history=None):
     }
     if history is not None:
         answer |= {
-            "epochs": [[r.epoch, r.loss, r.val_loss] for r in history.epochs],
+            "epochs": curve(history.epochs),
             "finished": history.finished,
             "review": review_of(history),
             "best_epoch": history.best_epoch,

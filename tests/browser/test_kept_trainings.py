@@ -38,8 +38,10 @@ async (name) => {
 }
 """
 OFFER = re.compile(r"A training of \d+ \w+ \d{4} at \d\d:\d\d stopped in epoch (\d+) of (\d+)\.")
-PATIENT = {"iris": 3000, "digits": 60}
-"""Epochs of trainings that are still under way when they are interrupted."""
+PATIENT = {"iris": 40_000, "digits": 60}
+"""Epochs of trainings on WebNN that are still under way when they are interrupted."""
+ON_NUMPY = {"iris": 1000, "digits": 20}
+"""The same of trainings without WebNN."""
 
 
 async def interrupt(page: Any, site_url: str, address: str, epochs: int) -> tuple[int, int]:
@@ -67,7 +69,7 @@ async def test_a_training_goes_on_after_a_reload(
     page: Any, page_log: PageLog, site_url: str, project: Any, name: str
 ) -> None:
     skip_where_nothing_runs(project)
-    epochs = PATIENT[name] if project.webnn else PATIENT[name] // 3
+    epochs = PATIENT[name] if project.webnn else ON_NUMPY[name]
     address = f"{name}.html" + ("?worker" if project.worker else "")
     reached, total = await interrupt(page, site_url, address, epochs)
     assert 0 < reached < total == epochs
