@@ -178,7 +178,9 @@ class _Trial:
 
     @property
     def together(self) -> int:
-        """How many candidates to measure at a time."""
+        """How many candidates to measure at a time; one where dispatches do not queue."""
+        if not self._model.backend.dispatch_seconds:
+            return 1
         fitting = TOGETHER_PARAMETERS // max(1, self._model.parameters.count)
         return max(1, min(TOGETHER, fitting))
 

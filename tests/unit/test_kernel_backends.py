@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from array import array
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from webnnm import GraphBuilder, WebNNMError
 from webnnm.arrays import HostArray
-from webnnm.backends.base import Backend, Ledger
+from webnnm.backends.base import Backend, DeviceTensor, Ledger
 from webnnm.backends.reference import ReferenceBackend
 from webnnm.dtypes import PRECEDENCE, DataType, integer_range, is_float
 from webnnm.errors import BackendError
@@ -262,3 +263,30 @@ async def test_fill_computes_tensors_from_host_data(make: Make) -> None:
     await context.fill(doubled(), {"x": host(1, 2)}, {"y": y})
     assert (await context.read(y))[0].tolist() == [2, 4]
     assert context.ledger() == Ledger(0, 1, 8)
+
+
+class Failing(ReferenceBackend):
+    """Makes tensors after a while, those of some types never."""
+
+    async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
+        await asyncio.sleep(0)
+        if type.dtype == "int8":
+            raise BackendError("NNM709", "no more memory")
+        return await super().tensor(type, data)
+
+
+async def test_tensors_are_made_side_by_side_all_or_none() -> None:
+    context = Failing()
+    types = {name: TensorType("float32", (size,)) for size, name in enumerate("xyz", 1)}
+    assert await context.tensors({}) == {}
+    made = await context.tensors(types)
+    assert {name: tensor.type for name, tensor in made.items()} == types
+    assert context.ledger().tensors == 3
+    with pytest.raises(WebNNMError, match="no more memory"):
+        await context.tensors({**types, "n": TensorType("int8", (1,))})
+    making = asyncio.ensure_future(context.tensors(types))
+    await asyncio.sleep(0)
+    making.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await making
+    assert context.ledger().tensors == 3

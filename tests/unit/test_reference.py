@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,8 +27,9 @@ def test_backend_names_itself() -> None:
 @pytest.fixture
 def busy_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page in which every graph takes long."""
+    clock = SimpleNamespace(perf_counter=itertools.count().__next__)
+    monkeypatch.setattr(reference, "time", clock)
     monkeypatch.setattr(reference, "IN_PAGE", True)
-    monkeypatch.setattr(reference, "TURN", 0.0)
 
 
 def doubled() -> Graph:

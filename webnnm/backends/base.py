@@ -164,14 +164,17 @@ class Backend(ABC):
 
     async def tensors(self, types: Mapping[str, TensorType]) -> dict[str, DeviceTensor]:
         """Return new tensors of these types, zero; they are made side by side, all or none."""
-        making = (self.tensor(type) for type in types.values())
-        made = await asyncio.gather(*making, return_exceptions=True)
-        found = [each for each in made if isinstance(each, DeviceTensor)]
-        for failure in made:
-            if isinstance(failure, BaseException):
-                self.release(*found)
-                raise failure
-        return dict(zip(types, found, strict=True))
+        making = [asyncio.ensure_future(self.tensor(type)) for type in types.values()]
+        try:
+            if making:
+                await asyncio.wait(making)
+            return {name: task.result() for name, task in zip(types, making, strict=True)}
+        except BaseException:
+            # `wait` leaves them running when it is cancelled: what is there can be freed then.
+            await asyncio.wait(making)
+            ended = [task for task in making if not task.cancelled()]
+            self.release(*(task.result() for task in ended if task.exception() is None))
+            raise
 
     @abstractmethod
     def write(self, tensor: DeviceTensor, data: HostArray) -> None:

@@ -58,7 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a console may lack some characters
             stream.reconfigure(errors="replace")
     try:
-        return given.run(given)
+        code: int = given.run(given)
+        sys.stdout.flush()  # here, where a reader that has left is expected
+        return code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # whoever read the output has read enough
