@@ -234,6 +234,7 @@ async def test_pause_and_stop(page: Any, site_url: str, project: Any) -> None:
     skip_where_nothing_runs(project)
     await open_site_page(page, site_url, "iris.html")
     await page.locator("#epochs").fill("50000")
+    await page.locator("#lr").fill("0.0002")  # so small that patience does not end it
     await page.locator("#train").click()
     await page.get_by_text("s left").wait_for()
     await page.locator("#pause").click()

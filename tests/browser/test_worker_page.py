@@ -56,6 +56,7 @@ async def test_iris_page_trains_in_a_worker(page: Any, site_url: str, project: A
 async def test_stop_reaches_the_worker(page: Any, site_url: str, project: Any) -> None:
     await open_site_page(page, site_url, "iris.html?worker")
     await page.locator("#epochs").fill("50000")
+    await page.locator("#lr").fill("0.0002")  # so small that patience does not end it
     await page.locator("#train").click()
     await page.get_by_text("s left").wait_for()
     await page.locator("#stop").click()
