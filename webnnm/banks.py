@@ -100,8 +100,9 @@ async def allocate(
             taken = {n: t for n, t in step.resident.items() if n in executable.inputs.keys() - own}
             empty = {name: type for name, type in taken.items() if name not in rows.data}
             bank = await tensors(empty)
-            for name in taken.keys() - empty:  # one by one: each is copied on its way
-                bank[name] = await filled(taken[name], rows.data[name])
+            for name, type in taken.items():
+                if name not in empty:  # one by one: each is copied on its way
+                    bank[name] = await filled(type, rows.data[name])
             sets.append(bank)
         states = step.state
         first = await tensors({name: type for name, type in states.items() if name not in own})

@@ -13,13 +13,7 @@ from webnnm.graph.vertices import Network
 from webnnm.ops.operator import TensorType
 from webnnm.training.forward import OutputLoss
 from webnnm.training.step import evaluation_step
-from webnnm.training.step_settings import (
-    COUNT,
-    LOSS,
-    MASK,
-    ROWS,
-    TARGET,
-)
+from webnnm.training.step_settings import COUNT, LOSS, MASK, ROWS, TARGET
 
 Arrays = Mapping[str, HostArray]
 

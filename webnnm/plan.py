@@ -115,11 +115,11 @@ def lower(graph: Graph) -> Plan:
 
     for node in graph.nodes():
         if isinstance(node, InputNode):
-            inputs.append({"name": node.name, **_typed(node.types[0]), "id": number(node)})
+            inputs.append({"name": node.name, **typed(node.types[0]), "id": number(node)})
         elif isinstance(node, ConstantNode):
             data = node.array.data
             place = {"offset": len(buffer), "length": data.nbytes}
-            constants.append({**_typed(node.types[0]), "id": number(node), **place})
+            constants.append({**typed(node.types[0]), "id": number(node), **place})
             buffer += data
             buffer += bytes(-len(buffer) % ALIGNMENT)
         elif isinstance(node, OperatorNode):
@@ -134,7 +134,7 @@ def lower(graph: Graph) -> Plan:
                 }
             )
     outputs = [
-        {"name": name, **_typed(o.type), "id": numbers[o.number, o.index]}
+        {"name": name, **typed(o.type), "id": numbers[o.number, o.index]}
         for name, o in graph.outputs.items()
     ]
     content = {
@@ -146,8 +146,20 @@ def lower(graph: Graph) -> Plan:
     return Plan(content, bytes(buffer), sizes)
 
 
-def _typed(type: TensorType) -> dict[str, Any]:
+def typed(type: TensorType) -> dict[str, Any]:
+    """Return a type as a plan has it."""
     return {"dtype": type.dtype, "shape": list(type.shape)}
+
+
+def renamed(call: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:
+    """Return an operator that takes other tensors in place of some: old number → new number."""
+
+    def name(id: int | list[int]) -> Any:
+        return [name(each) for each in id] if isinstance(id, list) else new.get(id, id)
+
+    references = {key: name(id) for key, id in call["references"].items()}
+    operands = [name(id) for id in call["operands"]]
+    return {**call, "operands": operands, "references": references}
 
 
 def _call(node: OperatorNode, numbers: Mapping[tuple[int, int], int]) -> dict[str, Any]:

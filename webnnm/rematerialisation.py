@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from webnnm.plan import Plan
+from webnnm.plan import Plan, renamed
 
 SEGMENTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """The numbers of segments that are tried."""
@@ -122,7 +122,7 @@ class _Rewriting:
         calls: list[Call] = list(self._calls[: self._turn])
         for call in self._calls[self._turn :]:
             calls += [self._copied(place) for place in self._missing(call)]
-            calls.append(self._renamed(call))
+            calls.append(renamed(call, self._again))
         content = {**self._plan.content, "operators": calls}
         return replace(self._plan, content=content, sizes=self._sizes)
 
@@ -140,20 +140,10 @@ class _Rewriting:
         return sorted(found)
 
     def _copied(self, place: int) -> Call:
-        call = self._renamed(self._calls[place])
+        call = renamed(self._calls[place], self._again)
         results = list(range(self._free, self._free + len(call["results"])))
         self._free += len(results)
         for old, new in zip(call["results"], results, strict=True):
             self._again[old] = new
             self._sizes[new] = self._sizes[old]
         return {**call, "results": results}
-
-    def _renamed(self, call: Call) -> Call:
-        """Return an operator that takes what was computed again in place of what was dropped."""
-
-        def name(id: int | list[int]) -> Any:
-            return [name(each) for each in id] if isinstance(id, list) else self._again.get(id, id)
-
-        references = {key: name(id) for key, id in call["references"].items()}
-        operands = [name(id) for id in call["operands"]]
-        return {**call, "operands": operands, "references": references}

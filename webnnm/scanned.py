@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from webnnm.graph.scan import Scan
-from webnnm.plan import Plan
+from webnnm.plan import Plan, renamed, typed
 
 Ids = Mapping[str, int]
 
@@ -41,10 +41,7 @@ def scanned(scan: Scan, before: Plan, body: Plan, after: Plan) -> Plan:
     taken = begun | {name: each["id"] for name, each in merged.inputs.items()}
     types = {**before.outputs, **body.outputs, **after.outputs}
     merged.content |= {
-        "outputs": [
-            {"name": name, "dtype": types[name].dtype, "shape": list(types[name].shape), "id": id}
-            for name, id in given.items()
-        ],
+        "outputs": [{"name": name, **typed(types[name]), "id": id} for name, id in given.items()],
         "times": scan.times,
         "slices": [[first[name], id, list(body.inputs[name].shape)] for name, id in parts.items()],
         "begun": [[first[name], id] for name, id in begun.items()],
@@ -76,20 +73,9 @@ class _Merged:
             offset = each["offset"] + len(self.constants)
             self.content["constants"].append({**each, "id": new[each["id"]], "offset": offset})
         self.constants += plan.constants
-
-        def number(id: int | list[int]) -> Any:
-            return [new[each] for each in id] if isinstance(id, list) else new[id]
-
         calls: list[dict[str, Any]] = []
         for call in plan.content["operators"]:
             new |= {result: next(self.ids) for result in call["results"]}
-            calls.append(
-                {
-                    **call,
-                    "operands": [number(id) for id in call["operands"]],
-                    "references": {key: new[id] for key, id in call["references"].items()},
-                    "results": [new[id] for id in call["results"]],
-                }
-            )
+            calls.append({**renamed(call, new), "results": [new[id] for id in call["results"]]})
         self.content |= {"inputs": list(self.inputs.values()), part: calls}
         return {each["name"]: new[each["id"]] for each in plan.content["outputs"]}

@@ -21,10 +21,7 @@ from webnnm.random import Purpose, Stream
 from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.initialisation import initial_bytes, initial_graph
 from webnnm.training.probe_step import FIGURES, ProbeStep, probe_step
-from webnnm.training.step_settings import (
-    MASK,
-    TARGET,
-)
+from webnnm.training.step_settings import MASK, TARGET
 
 if TYPE_CHECKING:
     from webnnm.model import NNModel

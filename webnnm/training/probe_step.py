@@ -16,10 +16,7 @@ from webnnm.ops.operator import TensorType
 from webnnm.shapes import count
 from webnnm.training.forward import OutputLoss, losses_of, row_mask
 from webnnm.training.heads import head_of
-from webnnm.training.step_settings import (
-    MASK,
-    TARGET,
-)
+from webnnm.training.step_settings import MASK, TARGET
 
 FIGURES = "figures"
 _ROW = "row of figures"

@@ -11,7 +11,7 @@ from webnnm.graph.node import Graph, Operand
 from webnnm.graph.scan import Scan
 from webnnm.graph.vertices import Network
 from webnnm.ops.operator import TensorType
-from webnnm.shapes import Shape, count
+from webnnm.shapes import Shape
 from webnnm.training.fetching import Fetched, Slices, Source
 from webnnm.training.forward import Losses, OutputLoss, losses_of, row_mask
 from webnnm.training.scaling import SCALE
@@ -33,7 +33,7 @@ from webnnm.training.step_settings import (
 )
 from webnnm.training.totals import CELLS, Cells, cells_of
 from webnnm.training.update import VECTOR, Applied, apply_update, vector_states
-from webnnm.training.vectors import MOST_ELEMENTS, Vector
+from webnnm.training.vectors import Vector, vector_of
 from webnnm.training.watch import Watch, watched
 
 
@@ -208,8 +208,7 @@ def _vector(network: Network, settings: StepSettings) -> Vector | None:
         if multipliers.get(p.name, 0) > 0 and p.dtype == "float32"
     }
     shapes |= {TASK + name: () for name in settings.tasks}
-    small = {name: shape for name, shape in shapes.items() if count(shape) <= MOST_ELEMENTS}
-    return Vector(small) if len(small) > 1 else None
+    return vector_of(shapes)
 
 
 def evaluation_step(

@@ -13,6 +13,12 @@ MOST_ELEMENTS = 1024
 """Larger parameters stay by themselves: copies of them cost more than further operators."""
 
 
+def vector_of(shapes: Mapping[str, Shape]) -> Vector | None:
+    """Return the vector of the small ones of these tensors, None where there are not several."""
+    small = {name: shape for name, shape in shapes.items() if count(shape) <= MOST_ELEMENTS}
+    return Vector(small) if len(small) > 1 else None
+
+
 @dataclass(frozen=True)
 class Vector:
     """Where the elements of several tensors lie in a vector.
