@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from tools import parity
-from tools.common import CACHE, ROOT, fingerprint, run, step
+from tools.common import CACHE, NPM_INSIDE, ROOT, fingerprint, run, step
 
 PACKAGES = ("@tensorflow/tfjs@4.22.0", "@tensorflow/tfjs-backend-wasm@4.22.0")
 FOLDER = CACHE / "bench"
@@ -18,7 +18,8 @@ def install() -> None:
         if needed:
             FOLDER.mkdir(parents=True, exist_ok=True)
             flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
-            command = ["npm", "install", "--prefix", FOLDER, *flags, "--save-exact", *PACKAGES]
+            command = ["npm", "install", "--prefix", FOLDER, *flags, *NPM_INSIDE, "--save-exact"]
+            command += PACKAGES
             run(command, "installing TensorFlow.js")
     parity.install()
 

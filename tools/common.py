@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache"
+NPM_INSIDE = ("--cache", str(CACHE / "npm"), "--no-update-notifier")
+"""Words for npm that keep its own files in the checkout."""
 VENV = ROOT / ".venv"
 NODE_MODULES = ROOT / "node_modules"
 SITE = ROOT / "build" / "site"

@@ -7,7 +7,17 @@ import shutil
 import subprocess
 import sys
 
-from tools.common import NODE_MODULES, ROOT, VENV, VENV_PYTHON, fail, fingerprint, run, step
+from tools.common import (
+    NODE_MODULES,
+    NPM_INSIDE,
+    ROOT,
+    VENV,
+    VENV_PYTHON,
+    fail,
+    fingerprint,
+    run,
+    step,
+)
 
 OLDEST_NODE = 20
 INSTALL_NODE = f"install Node {OLDEST_NODE} with npm from nodejs.org (Debian 12's own is 18)."
@@ -47,4 +57,4 @@ def npm_packages() -> None:
     with step("npm-packages", key, NODE_MODULES / "pyodide") as needed:
         if needed:
             flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-            run(["npm", "ci", *flags], "npm ci")
+            run(["npm", "ci", *flags, *NPM_INSIDE], "npm ci")
