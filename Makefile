@@ -6,7 +6,7 @@ SETUP := $(PYTHON) -m tools.setup
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test operators parity quality serve wheel release-wheel lint bench clean
+.PHONY: help setup demo test fuzz operators parity quality serve wheel release-wheel lint bench clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -22,6 +22,10 @@ test: ## set up, lint, then run every test
 	@$(SETUP) all
 	@$(MAKE) --no-print-directory check
 	@$(VENV)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+fuzz: ## random graphs, texts, files and tables for five minutes; ARGS="--minutes 60"
+	@$(SETUP) site
+	@$(VENV)/python -m tools.fuzz $(ARGS)
 
 operators: ## record the conformance of both backends, write docs/operators.md anew
 	@$(SETUP) site

@@ -1,0 +1,93 @@
+"""Draws random cases for every target of tests/fuzz, and keeps those that show a fault, shrunk."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Sequence
+
+from tests.fuzz.frame import Target, search, survey, targets
+from tools.common import ROOT, say
+
+MINUTES = 5.0
+ROUND = 500
+"""Cases between two seeds: after a fault the next round goes on with the next seed."""
+
+
+def main() -> None:
+    """Run the targets in turn; the exit code tells whether there was a fault."""
+    options = _arguments(sys.argv[1:])
+    chosen = [targets()[name] for name in options.names or targets()]
+    share = options.minutes * 60 / max(1, len(chosen))
+    faults = 0
+    run = _survey if options.survey else _search
+    say(f"seed {options.seed}")
+    for target in chosen:
+        until = float("inf") if options.examples else time.monotonic() + share
+        try:
+            faults += run(target, options.seed, options.examples or 10**9, until)
+        finally:
+            target.close()
+    raise SystemExit(1 if faults else 0)
+
+
+def _arguments(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make fuzz ARGS=…", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="TARGET", help=", ".join(targets()))
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="for all targets together")
+    parser.add_argument("--examples", type=int, help="cases of each target, instead of a time")
+    parser.add_argument("--seed", type=int, default=random.randrange(2**31), help="as printed")
+    parser.add_argument(
+        "--survey", action="store_true", help="count faults and keep them as drawn, shrink none"
+    )
+    options = parser.parse_args(words)
+    for name in options.names:
+        if name not in targets():
+            parser.error(f'there is no target "{name}", only {", ".join(targets())}')
+    return options
+
+
+def _search(target: Target, seed: int, examples: int, until: float) -> int:
+    """Search in rounds, each of a seed; write what is found, shrunk."""
+    counts: Counter[str] = Counter()
+    started = time.monotonic()
+    while (rest := examples - counts.total()) > 0 and time.monotonic() < until:
+        outcome = search(target, min(rest, ROUND), seed, until)
+        if not outcome.counts:
+            break  # every case has been drawn, or time is over
+        counts += outcome.counts
+        if outcome.error is not None:
+            path = target.keep(outcome.case).relative_to(ROOT)
+            say(f'{target.name}: {path}, found again by ARGS="{target.name} --seed {seed}"')
+            say("".join(traceback.format_exception(outcome.error)))
+        seed += 1
+    _tell(target, counts, started)
+    return counts["faults"]
+
+
+def _survey(target: Target, seed: int, examples: int, until: float) -> int:
+    """Count what cases come to; write those with a fault as they are."""
+    counts: Counter[str] = Counter()
+    started = time.monotonic()
+    for outcome in survey(target, examples, seed, until):
+        counts += outcome.counts
+        if outcome.error is not None:
+            path = target.keep(outcome.case).relative_to(ROOT)
+            text = " ".join(str(outcome.error).split())
+            say(f"{target.name}: {path}: {type(outcome.error).__name__}: {text[:300]}")
+    _tell(target, counts, started)
+    return counts["faults"]
+
+
+def _tell(target: Target, counts: Counter[str], started: float) -> None:
+    seconds = time.monotonic() - started
+    parts = ", ".join(f"{count:,} {word}" for word, count in counts.most_common())
+    say(f"{target.name}: {counts.total():,} cases in {seconds:.0f} s: {parts or 'none'}")
+
+
+if __name__ == "__main__":
+    main()
