@@ -19,12 +19,3 @@ settings.load_profile("webnnm")
 def root() -> Path:
     """The folder of the checkout."""
     return ROOT
-
-
-@pytest.fixture(scope="session")
-def specification(root: Path) -> Path:
-    """The folder of the conformance data beside the checkout; skips when it is not there."""
-    folder = root.parent / "shared" / "spec"
-    if not folder.is_dir():
-        pytest.skip("the conformance data of ../shared/spec is not on this machine")
-    return folder

@@ -11,7 +11,6 @@ import pytest
 
 from tests.browser.harness import PyodidePage, open_pyodide
 
-SPECIFICATION = Path(__file__).resolve().parents[3] / "shared" / "spec"
 TIME_LIMIT = 600
 """Seconds; a minute is usual."""
 DESKTOP_ONLY = frozenset({"cli", "test_batches.py"})
@@ -34,7 +33,7 @@ def packages(root: Path) -> tuple[str, ...]:
 def unit_tests(root: Path, *, leave_out: frozenset[str] = frozenset()) -> dict[str, str]:
     """What is sent: unit tests and what they read, placed beside each other as on the desktop."""
     leave_out |= DESKTOP_ONLY
-    folders = {"/checkout/tests/unit": root / "tests" / "unit", "/shared/spec": SPECIFICATION}
+    folders = {f"/checkout/{name}": root / name for name in ("tests/unit", "tests/data/spec")}
     files = {
         f"{place}/{file.relative_to(folder)}": file
         for place, folder in folders.items()

@@ -13,10 +13,10 @@ from tests.browser.harness import open_pyodide
 from tests.browser.in_page import Answer, Failure
 from tests.conformance import counts, vectors
 from tests.conformance.verdict import CANNOT_PASS, as_numpy, problem
-from tests.shared import shared_path
+from tests.places import WPT
 
-VECTORS = {str(vector): vector for vector in vectors.vectors(shared_path("wpt"))}
-BASELINE = json.loads(shared_path("wpt", "_baseline_chromium147.json").read_text())
+VECTORS = {str(vector): vector for vector in vectors.vectors(WPT)}
+BASELINE = json.loads((WPT / "_baseline_chromium147.json").read_text())
 
 REQUIRED = frozenset({"pass", "browser-wrong-result", "browser-rejects-build"})
 """What the raw browser does with a vector, where the package has to pass it."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.shared import shared_path
+from tests.places import SPEC
 from tests.unit.ops.cases import CASES, Case, build
 from webnnm import ops
 from webnnm.dtypes import FORMATS
@@ -26,7 +26,7 @@ OPERANDS = ("operand", "sequence of operands")
 @cache
 def table() -> dict[str, Any]:
     """The methods of MLGraphBuilder by name."""
-    listed = json.loads(shared_path("spec", "webnn_ops.json").read_text())["operators"]
+    listed = json.loads((SPEC / "webnn_ops.json").read_text())["operators"]
     return {method["name"]: method for method in listed}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.shared import shared_path
+from tests.places import INVALID, SPEC, VALID
 from webnnm import ops
 from webnnm.errors import WebNNMError
 from webnnm.graph.elaborate import elaborate
@@ -25,16 +25,9 @@ from webnnm.plan import lower
 EXPECTATION = re.compile(r"# expect (NNM\d{3}) at (\d+):(\d+)")
 
 
-def folder(*parts: str) -> Path:
-    try:
-        return shared_path("spec", *parts)
-    except pytest.skip.Exception as reason:
-        pytest.skip(str(reason), allow_module_level=True)
-
-
 SPECIFIED: frozenset[str] = frozenset(
     word
-    for operator in json.loads(folder("operators.json").read_text("utf-8"))["operators"]
+    for operator in json.loads((SPEC / "operators.json").read_text("utf-8"))["operators"]
     for word in (operator["name"], *operator["aliases"])
 )
 """Every word that the specification knows as an operator."""
@@ -57,10 +50,10 @@ def _words(document: Document, blocks: set[str]) -> Iterator[str]:
                     yield option.value.word
 
 
-def examples(kind: str) -> list[Any]:
+def examples(folder: Path) -> list[Any]:
     """Return (name, text) of all examples; those that need a missing operator are to fail."""
     found: list[Any] = []
-    for path in sorted(folder("examples", kind).glob("*.nnm")):
+    for path in sorted(folder.glob("*.nnm")):
         text = path.read_text("utf-8")
         try:
             missing = missing_operators(parse(text))
@@ -106,12 +99,12 @@ def description(network: Network, batch: int, sequence: dict[str, int]) -> dict[
 
 
 def expected(name: str) -> dict[str, Any]:
-    content = json.loads((folder("examples", "valid") / f"{name}.json").read_text("utf-8"))
+    content = json.loads((VALID / f"{name}.json").read_text("utf-8"))
     content["warnings"] = sorted(content["warnings"])
     return content
 
 
-@pytest.mark.parametrize(("name", "text"), examples("valid"))
+@pytest.mark.parametrize(("name", "text"), examples(VALID))
 def test_valid_example_means_what_its_description_says(name: str, text: str) -> None:
     wanted = expected(name)
     network = elaborate(parse(text))
@@ -120,7 +113,7 @@ def test_valid_example_means_what_its_description_says(name: str, text: str) -> 
     assert [[v.block for v in network.inputs], [o.name for o in network.outputs]] == order
 
 
-@pytest.mark.parametrize(("name", "text"), examples("valid"))
+@pytest.mark.parametrize(("name", "text"), examples(VALID))
 def test_formatted_example_means_the_same(name: str, text: str) -> None:
     wanted = expected(name)
     sizes = (wanted["batch"], wanted.get("sequence", {}))
@@ -136,7 +129,7 @@ def test_formatted_example_means_the_same(name: str, text: str) -> None:
     assert description(elaborate(again), *sizes) == wanted
 
 
-@pytest.mark.parametrize(("name", "text"), examples("invalid"))
+@pytest.mark.parametrize(("name", "text"), examples(INVALID))
 def test_invalid_example_gives_its_code_at_its_place(name: str, text: str) -> None:
     expectation = EXPECTATION.match(text)
     assert expectation, f"{name} does not say what to expect"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.shared import shared_path
+from tests.places import SPEC
 from webnnm import GraphBuilder, ops
 from webnnm.dtypes import ANY
 from webnnm.ops.naming import camel_case, snake_case
@@ -22,18 +22,11 @@ FOUR_BITS = {"int4", "uint4"}
 @cache
 def table() -> dict[str, Any]:
     """The methods that make operators, by name."""
-    listed = json.loads(shared_path("spec", "webnn_ops.json").read_text())["operators"]
+    listed = json.loads((SPEC / "webnn_ops.json").read_text())["operators"]
     return {method["name"]: method for method in listed if method["name"] not in NOT_OPERATORS}
 
 
-def methods() -> list[str]:
-    try:
-        return list(table())
-    except pytest.skip.Exception as reason:
-        pytest.skip(str(reason), allow_module_level=True)
-
-
-every_method = pytest.mark.parametrize("name", methods())
+every_method = pytest.mark.parametrize("name", table())
 
 
 def declared(name: str) -> AnyOperator:

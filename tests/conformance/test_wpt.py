@@ -10,10 +10,10 @@ import pytest
 from tests.conformance import counts
 from tests.conformance.vectors import vectors
 from tests.conformance.verdict import CANNOT_PASS, as_numpy, np, problem, ulp_distance
-from tests.shared import shared_path
+from tests.places import SPEC, WPT
 from webnnm.backends.reference import evaluate
 
-VECTORS = {str(vector): vector for vector in vectors(shared_path("wpt"))}
+VECTORS = {str(vector): vector for vector in vectors(WPT)}
 LEAST_SHARE = 0.995
 
 
@@ -44,7 +44,7 @@ def test_exceptions_are_few() -> None:
 
 
 def test_counts_are_those_recorded() -> None:
-    methods = json.loads(shared_path("spec", "webnn_ops.json").read_text())["operators"]
+    methods = json.loads((SPEC / "webnn_ops.json").read_text())["operators"]
     names = sorted(method["name"] for method in methods if "tensorLimits" in method)
     counts.check("reference", {key: found(key) for key in VECTORS}, methods=names)
 

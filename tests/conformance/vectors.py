@@ -1,6 +1,6 @@
 """Conformance vectors: decoding, the way into the builder; it imports webnnm only, to run in pages.
 
-The encoding is described in the files of ../shared/wpt.
+The encoding is described in the files themselves.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.places import VALID
 from webnnm import (
     DataError,
     Dataset,
@@ -76,9 +77,9 @@ def places(model: NNModel) -> list[str]:
     return [word for word in found if found.count(word) == 1]
 
 
-async def test_every_example_wherever_it_can_be_split(specification: Path) -> None:
+async def test_every_example_wherever_it_can_be_split() -> None:
     done = 0
-    for path in sorted((specification / "examples" / "valid").glob("*.nnm")):
+    for path in sorted(VALID.glob("*.nnm")):
         facts = json.loads(path.with_suffix(".json").read_text())
         if facts["parameterCount"] > 100_000:
             continue

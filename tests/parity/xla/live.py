@@ -15,7 +15,7 @@ from tests.parity.xla.agreement import (
     operators,
     trainings,
 )
-from tests.shared import shared_path
+from tests.places import VALID
 
 REFUSED = "NNM902"
 """What the texts say that need a size when their module is written."""
@@ -50,7 +50,7 @@ def main() -> None:
     good = [
         report(operators(), "operators"),
         report(open_layers(), "layers with open sizes"),
-        report(examples(shared_path("spec", "examples", "valid")), "examples"),
+        report(examples(VALID), "examples"),
     ]
     for name, apart in asyncio.run(trainings()):
         print(f"{name}: {apart:.1e}{'' if apart <= STEPS_LIMIT else '  <- wrong'}")

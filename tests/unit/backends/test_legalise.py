@@ -6,12 +6,12 @@ import copy
 import json
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.places import SPEC
 from tests.unit.ops.cases import CASES, build
 from webnnm import ops
 from webnnm.backends import traps
@@ -29,9 +29,9 @@ Make = Callable[[GraphBuilder], Operand | dict[str, Operand]]
 
 
 @pytest.fixture(scope="module")
-def limits(specification: Path) -> dict[str, Any]:
+def limits() -> dict[str, Any]:
     """The limits of Chromium 147."""
-    text = (specification / "limits_chromium147.json").read_text(encoding="utf-8")
+    text = (SPEC / "limits_chromium147.json").read_text(encoding="utf-8")
     return json.loads(text)["limits"]
 
 

@@ -14,6 +14,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.places import SPEC
 from tests.unit.cli.shared import ROOT, SOFTMAX, command, run, strict
 from webnnm import ops
 from webnnm.arrays import HostArray
@@ -135,10 +136,8 @@ def test_graphs_after_passes_and_for_a_browser(tmp_path: Path, capsys: Printed) 
     assert "no JSON" in capsys.readouterr().err
 
 
-def test_the_limits_of_a_real_browser(
-    model: str, specification: Path, tmp_path: Path, capsys: Printed
-) -> None:
-    known = json.loads((specification / "limits_chromium147.json").read_text())["limits"]
+def test_the_limits_of_a_real_browser(model: str, tmp_path: Path, capsys: Printed) -> None:
+    known = json.loads((SPEC / "limits_chromium147.json").read_text())["limits"]
     limits = tmp_path / "limits.json"
     limits.write_text(json.dumps(known))
     given = ("--after", "legalise", "--limits", str(limits))

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.shared import shared_path
+from tests.places import VALID
 from tests.unit.formats.stablehlo_cases import (
     CNN,
     GOLDEN,
@@ -47,7 +47,7 @@ def test_golden_texts(name: str) -> None:
 
 def test_every_valid_example_becomes_modules() -> None:
     found = 0
-    for path in sorted(shared_path("spec", "examples", "valid").glob("*.nnm")):
+    for path in sorted(VALID.glob("*.nnm")):
         facts = json.loads(path.with_suffix(".json").read_text("utf-8"))
         example, lengths = network(path.read_text("utf-8")), facts.get("sequence") or {}
         writers = [lambda b, s, e=example: inference_text(e, b, s)]

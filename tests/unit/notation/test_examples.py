@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from tests.shared import shared_path
+from tests.places import INVALID, VALID
 from webnnm.errors import NotationError
 from webnnm.notation import format_document, parse
 
 EXPECTATION = re.compile(r"# expect (NNM\d{3}) at (\d+):(\d+)")
 
 
-def examples(kind: str) -> list[tuple[str, str]]:
-    """Names and texts of all examples; read in the test, so that it can be skipped there."""
-    folder = shared_path("spec", "examples", kind)
+def examples(folder: Path) -> list[tuple[str, str]]:
+    """Names and texts of all examples."""
     texts = [(path.name, path.read_text("utf-8")) for path in sorted(folder.glob("*.nnm"))]
     assert texts, f"no examples in {folder}"
     return texts
 
 
 def test_valid_examples_keep_their_tree_and_their_canonical_text() -> None:
-    for name, text in examples("valid"):
+    for name, text in examples(VALID):
         document = parse(text)
         canonical = format_document(document)
         assert parse(canonical) == document, name
@@ -30,7 +30,7 @@ def test_valid_examples_keep_their_tree_and_their_canonical_text() -> None:
 
 
 def test_invalid_examples_give_their_code_at_their_place() -> None:
-    for name, text in examples("invalid"):
+    for name, text in examples(INVALID):
         expectation = EXPECTATION.match(text)
         assert expectation, name
         code, line, column = expectation[1], int(expectation[2]), int(expectation[3])

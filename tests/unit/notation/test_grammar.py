@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.shared import shared_path
+from tests.places import INVALID, SPEC, VALID
 from webnnm.errors import NotationError
 from webnnm.notation import format_document, parse
 
@@ -21,7 +21,7 @@ def grammar() -> Any:
     class Notation(abnf.Rule):
         """The rules of webnnm.abnf."""
 
-    lines = shared_path("spec", "webnnm.abnf").read_text("utf-8").splitlines()
+    lines = (SPEC / "webnnm.abnf").read_text("utf-8").splitlines()
     Notation.load_grammar("\r\n".join([*lines, ""]))
     return Notation("document")
 
@@ -35,14 +35,14 @@ def accepts(grammar: Any, text: str) -> bool:
 
 
 def test_the_grammar_accepts_valid_examples_and_their_canonical_text(grammar: Any) -> None:
-    for path in sorted(shared_path("spec", "examples", "valid").glob("*.nnm")):
+    for path in sorted(VALID.glob("*.nnm")):
         text = path.read_text("utf-8")
         assert accepts(grammar, text), path.name
         assert accepts(grammar, format_document(parse(text))), path.name
 
 
 def test_grammar_and_parser_refuse_the_same_examples(grammar: Any) -> None:
-    for path in sorted(shared_path("spec", "examples", "invalid").glob("*.nnm")):
+    for path in sorted(INVALID.glob("*.nnm")):
         text = path.read_text("utf-8")
         try:
             parse(text)

@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from tests.shared import shared_path
+from tests.places import VALID
 from webnnm.errors import NotationError
 from webnnm.notation import format_document, parse
 
@@ -44,8 +44,7 @@ def check(text: str) -> None:
 
 @functools.cache
 def valid_examples() -> list[str]:
-    folder = shared_path("spec", "examples", "valid")
-    return [path.read_text("utf-8") for path in sorted(folder.glob("*.nnm"))]
+    return [path.read_text("utf-8") for path in sorted(VALID.glob("*.nnm"))]
 
 
 # Any text.

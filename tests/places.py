@@ -1,0 +1,14 @@
+"""Where the data are that tests read: beside them, in `tests/data`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+DATA = Path(__file__).resolve().parent / "data"
+
+SPEC = DATA / "spec"
+"""The grammar, the examples and the tables of the specification, and what a browser can do."""
+WPT = DATA / "wpt"
+"""Vectors of the web-platform-tests."""
+VALID, INVALID = (SPEC / "examples" / kind for kind in ("valid", "invalid"))
+"""Examples of texts: what they mean is in the `.json` beside, or in the first line."""
