@@ -29,8 +29,13 @@ MOST_NESTED = 16
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """Characters that no JSON text holds."""
 _PIECE = 1 << 16
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]')
-"""Texts, so that brackets within them do not count, and brackets."""
+MOST_VALUES = 1_000_000
+"""Values that a header may hold: a few bytes of text for each would fill the memory of a page."""
+_MARKS = re.compile(r'\\.|[][{},"]', re.DOTALL)
+"""What tells texts from the rest, brackets and commas; each is a match of its own, so that reading
+them takes no longer than the text, whatever it is."""
+_STEPS = {"[": 1, "{": 1, ",": 0, "]": -1, "}": -1}
+"""How much deeper it is behind a mark."""
 
 CODES: Mapping[DataType, str] = {
     "float32": "F32",
@@ -238,11 +243,18 @@ def parsed(text: str) -> Any:
     >>> parsed('{"a": [1]}')
     {'a': [1]}
     """
-    depth = 0
-    for bracket in _BRACKETS.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(bracket[0], 0)
+    depth = values = 0
+    inside = False
+    for mark in _MARKS.finditer(text):
+        inside ^= mark[0] == '"'
+        if inside or (step := _STEPS.get(mark[0])) is None:
+            continue
+        depth += step
+        values += step >= 0
         if depth > MOST_NESTED:  # which would exhaust the stack of a page, and end its Python
             raise ValueError("it is nested too deeply")
+        if values > MOST_VALUES:
+            raise ValueError(f"it holds more than {MOST_VALUES:,} values")
     found = json.loads(text, object_pairs_hook=_distinct)
     if "\\u" in text:  # by which it may hold half a character, which nobody can write again
         json.dumps(found, ensure_ascii=False).encode()

@@ -11,7 +11,7 @@ import pytest
 
 from webnnm import DataError
 from webnnm.arrays import HostArray
-from webnnm.formats.safetensors import CODES, SIZES, chunks, read
+from webnnm.formats.safetensors import CODES, SIZES, chunks, parsed, read
 
 TENSORS = {
     "w": HostArray.of([[1.5, -2.0, 0.25], [3.0, 4.0, 5.0]]),
@@ -131,6 +131,32 @@ def test_broken_headers_are_refused(data: bytes, words: str) -> None:
         read(data)
     assert caught.value.code == "NNM802"
     assert words in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"' + r"\"" * 2_000_000,
+        '{"a": "' + "\\\\" * 2_000_000,
+        '"' * 4_000_000,
+        "\\\n" * 2_000_000,
+        '{"a":' * 15 + "1," * 2_000_000,
+    ],
+    ids=["escaped quotes", "backslashes", "quotes", "escaped lines", "many values"],
+)
+def test_reading_a_header_takes_no_longer_than_its_text(text: str) -> None:
+    """Where each quote searches the rest of the text for its end, this takes a day."""
+    with pytest.raises(DataError, match="its header is no JSON") as caught:
+        read(made(text.encode()))
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_header_holds_so_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webnnm.formats.safetensors.MOST_VALUES", 100)
+    most = json.dumps({"text": "[,{" * 200, "many": [0] * 95})
+    assert len(parsed(most)["many"]) == 95
+    with pytest.raises(ValueError, match="more than 100 values"):
+        parsed(json.dumps([0] * 101))
 
 
 def test_bytes_that_were_flipped_never_raise_anything_else() -> None:
