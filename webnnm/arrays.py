@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import struct
 import sys
 from array import array
@@ -50,26 +51,36 @@ class HostArray:
 
     @classmethod
     def of(
-        cls, value: Any, dtype: DataType | None = None, shape: Sequence[int] | None = None
+        cls,
+        value: Any,
+        dtype: DataType | None = None,
+        shape: Sequence[int] | None = None,
+        *,
+        copy: bool = False,
     ) -> HostArray:
         """Make an array of a number, nested lists, or anything with the buffer protocol.
 
         Without `dtype` the values keep their own type; Python numbers and float64 become float32.
         With `shape` the elements are laid out anew, and raw `bytes` are taken as memory of `dtype`;
-        unsigned 16-bit words are taken as the bits of float16 where that is asked for.
+        unsigned 16-bit words are taken as the bits of float16 where that is asked for. The memory
+        of the value is shared where it has the type already, unless `copy` asks for memory that no
+        writer can reach.
         Raises `DataError` NNM702 for ragged lists, a wrong count, or values the type cannot hold.
 
         >>> HostArray.of(b"\\x00\\x00\\x80?", "float32", []).values()[0]
         1.0
         """
+        given: Any = value
         if isinstance(value, HostArray):
-            found = value
+            found, given = value, value.data
+            copy = copy and not isinstance(
+                value.data.obj, array
+            )  # nobody else has what `pack` made
         elif isinstance(value, bytes | bytearray) and dtype is not None and shape is not None:
-            return cls(dtype, shape, value)
+            found = cls(dtype, shape, value)
         else:
-            given: Any = value
             if hasattr(given, "to_py"):  # a proxy of JavaScript
-                given = given.to_py()
+                given, copy = given.to_py(), False  # a copy
             if hasattr(given, "__array__"):  # NumPy, pandas
                 given = given.__array__()
             found = cls._from_buffer(given, dtype)
@@ -88,7 +99,7 @@ class HostArray:
                     f"{count(found.shape)} values {show(found.shape)} do not fill {show(shape)}",
                 )
             found = cls(found.dtype, shape, found.data)
-        return found
+        return found.copy() if copy and found.shares(given) else found
 
     @classmethod
     def _from_buffer(cls, value: Any, wanted: DataType | None) -> HostArray | None:
@@ -168,9 +179,34 @@ class HostArray:
         # A memoryview cannot have a size of 0 in its shape.
         return data.cast(FORMATS[self.dtype], *([self.shape] if data.nbytes else []))
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Return a NumPy array for NumPy: `np.asarray(x)` has the type and the shape of x."""
+        importlib.import_module("numpy")  # where it is loaded, arrays are public as its own
+        found = self.public()
+        if dtype is None or found.dtype == dtype:
+            return found.copy() if copy else found
+        return found.astype(dtype)
+
     def copy(self) -> HostArray:
-        """Return the array in memory of its own."""
+        """Return the array in memory of its own, which cannot be written."""
         return HostArray(self.dtype, self.shape, bytes(self.data))
+
+    def shares(self, value: Any) -> bool:
+        """Tell whether a buffer is the array's own memory, and that could be written.
+
+        >>> memory = bytearray(4)
+        >>> HostArray("uint8", [4], memory).shares(memory), HostArray.of([1.0]).shares(memory)
+        (True, False)
+        """
+        try:
+            owner = memoryview(value).obj
+        except TypeError:
+            return False
+        return self.data.obj is owner and not isinstance(owner, bytes)
+
+    def frozen(self) -> HostArray:
+        """Return the same array, to be read only."""
+        return HostArray(self.dtype, self.shape, self.data.toreadonly())
 
     def copy_to(self, buffer: Any) -> None:
         """Copy the elements into a writable buffer of as many bytes.

@@ -167,7 +167,7 @@ class InferenceContext:
                 f"{count(found.shape)} given",
                 hint="see set_batch_size and set_sequence_length",
             )
-        array = HostArray.of(found, shape=type.shape)
+        array = HostArray.of(found, shape=type.shape, copy=True)
         self._data[name] = array
         return array.public()
 

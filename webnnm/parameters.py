@@ -22,7 +22,7 @@ KIND = "parameters"
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter as users see it; `value` is an array of its shape, read back after training."""
+    """A parameter as users see it; `value` is an array of its shape, to be read only."""
 
     name: str
     shape: Shape
@@ -94,11 +94,11 @@ class ParameterStore:
         self._backend.release(*old)
 
     def set(self, name: str, value: Any) -> None:
-        """Set a parameter from anything that `HostArray.of` takes.
+        """Set a parameter from a copy of anything that `HostArray.of` takes.
 
         Raises `DataError` NNM710 for an unknown name, NNM702 for a wrong size.
         """
-        array = HostArray.of(value, *self.types[self._known(name)])
+        array = HostArray.of(value, *self.types[self._known(name)], copy=True)
         self.version += 1
         self._backend.write(self.tensors[name], array)
         self._values[name] = array
@@ -173,7 +173,7 @@ class ParameterStore:
                 vertex.trainable,
                 vertex.lrm,
                 str(self.initialisers[vertex.name]),
-                self._values[vertex.name].public(),
+                self._values[vertex.name].frozen().public(),
             )
             for vertex in self._network.parameters
         ]

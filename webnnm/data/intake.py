@@ -263,7 +263,7 @@ def _given(
         finite(where, values, lengths)
         return values, lengths
     try:
-        values = HostArray.of(value, dtype)
+        values = HostArray.of(value, dtype, copy=True)
     except DataError as error:
         hint = 'length="max" pads sequences of different lengths' if is_ragged(value) else ""
         raise DataError(error.code, f"{where}: {error.message}", hint=hint or error.hint) from error

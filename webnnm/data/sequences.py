@@ -43,6 +43,10 @@ class Sequences(HostArray):
         lengths = [self.lengths[index] for index in indices]
         return Sequences(found.dtype, found.shape, found.data, lengths)
 
+    def copy(self) -> Sequences:
+        """Return the array, with its lengths, in memory of its own, which cannot be written."""
+        return Sequences(self.dtype, self.shape, bytes(self.data), self.lengths)
+
     def mask(self) -> HostArray:
         """Return float32 `[rows, length]`: 1 where a position counts, 0 where it fills up."""
         return mask_of(self.lengths, self.shape[1])
@@ -153,7 +157,7 @@ def positions_of(
     """
     given = _listed(value)
     if given is None or not is_ragged(given):
-        values = _row(where, value, dtype)
+        values = _row(where, value, dtype, copy=True)
         if len(values.shape) < 2:
             raise DataError(
                 "NNM702",
@@ -264,8 +268,8 @@ def _size(row: Any) -> int | None:
         return None
 
 
-def _row(where: str, value: Any, dtype: DataType | None) -> HostArray:
+def _row(where: str, value: Any, dtype: DataType | None, *, copy: bool = False) -> HostArray:
     try:
-        return HostArray.of(value, dtype)
+        return HostArray.of(value, dtype, copy=copy)
     except DataError as error:
         raise DataError(error.code, f"{where}: {error.message}", hint=error.hint) from error

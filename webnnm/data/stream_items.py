@@ -96,7 +96,7 @@ def rows_of(where: str, value: Any, field: Field, first: int) -> HostArray:
     else:
         lengths, shape = (), field.shape
         try:
-            values = HostArray.of(value, dtype)
+            values = HostArray.of(value, dtype, copy=True)  # a source may fill one array anew
         except DataError as error:
             at = f"{where}, from row {first} on"
             raise DataError(error.code, f"{at}: {error.message}", hint=error.hint) from error

@@ -104,7 +104,7 @@ class GraphBuilder:
             value, dtype = dtype, value
         if dtype is not None and not is_data_type(dtype):
             raise OperatorError("NNM113", f'constant: unknown data type "{dtype}"')
-        array = HostArray.of(value, dtype, shape)
+        array = HostArray.of(value, dtype, shape, copy=True)
         types = (TensorType(array.dtype, array.shape),)
         return self.adopt(
             ConstantNode(number=0, types=types, label=self._label, span=self._span, array=array)
