@@ -9,6 +9,7 @@ from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, st
 
 PAGES = ROOT / "site"
 VENDOR = SITE / "vendor"
+BRIDGE = ROOT / "js_bridge"
 DIGITS = ROOT / "tests" / "data" / "digits.csv.gz"
 
 
@@ -16,6 +17,11 @@ def vendor_pyscript() -> None:
     """Copy PyScript without source maps and the large parts that only its editor loads."""
     unused = shutil.ignore_patterns("*.map", "codemirror*", "xterm*")
     shutil.copytree(NODE_MODULES / "@pyscript/core/dist", VENDOR / "pyscript", ignore=unused)
+
+
+def vendor_bridge() -> None:
+    """Copy the modules that pages register where their policy forbids to make them from texts."""
+    shutil.copytree(BRIDGE, VENDOR / "webnnm", ignore=shutil.ignore_patterns("*.d.ts"))
 
 
 def vendor_chart() -> None:
@@ -31,7 +37,7 @@ def vendor_chart() -> None:
 def build() -> None:
     """Build build/site from scratch when anything in it has changed."""
     built = page_wheel.current()
-    inputs = [path for path in (PAGES, *built, ROOT / "package-lock.json") if path.exists()]
+    inputs = [path for path in (PAGES, BRIDGE, *built, ROOT / "package-lock.json") if path.exists()]
     inputs += [DISTRIBUTION / "pyodide-lock.json", DIGITS, ROOT / "tools" / "build_site.py"]
     with step("site", fingerprint(inputs), VENDOR / "pyodide") as needed:
         if needed:
@@ -43,6 +49,7 @@ def build() -> None:
             shutil.copy2(DIGITS, SITE / DIGITS.name)
             vendor_pyscript()
             vendor_chart()
+            vendor_bridge()
             pyodide.write_distribution(VENDOR / "pyodide", pyodide.page_wheels(built))
             whole = wheel.current()
             shutil.copy2(whole, SITE / whole.name)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable
 from contextlib import contextmanager
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from webnnm.backends import pyodide_host
-from webnnm.errors import DataError
+from webnnm.errors import BackendError, DataError
+
+REFUSED = "a private window may keep nothing, or the browser's settings forbid this site to do so"
+REMEDIES = {
+    "QuotaExceededError": "the room that the browser gives this site is full: discard what is kept "
+    "and no longer needed, or free space on the disk",
+    "InUse": "finish or close it there, or choose another name",
+}
+"""What to do, by the name of a browser's error."""
 
 
 class _Writer(Protocol):
@@ -37,7 +45,7 @@ _loaded: list[_Files] = []
 
 async def _files() -> _Files:
     if not _loaded:
-        _loaded.append(cast(_Files, await pyodide_host.load_module("files.js")))
+        _loaded.append(cast(_Files, await pyodide_host.load_module("files")))
     return _loaded[0]
 
 
@@ -90,6 +98,9 @@ def _failing(what: str, code: str = "NNM807"):
     """Turn the browser's errors into ours."""
     try:
         yield
+    except BackendError as error:
+        raise DataError(code, f"{what} failed: {error.message}", hint=error.hint) from error
     except pyodide_host.js_error() as error:
-        hint = "the site may keep too much already, or the browser forbids it to keep anything"
+        told: Any = error
+        hint = REMEDIES.get(str(told.name), REFUSED)
         raise DataError(code, f"{what} failed: {error}", hint=hint) from error

@@ -14,14 +14,11 @@ from contextlib import contextmanager
 from importlib import import_module, invalidate_caches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from webnnm.errors import BackendError, ContextLost, DataError
 from webnnm.plan import Plan
 from webnnm.random import shuffle_by
-
-MODULE = "webnnm_bridge"
-"""The name under which a page may register the bridge itself (PyScript's `js_modules`)."""
 
 Names = Mapping[str, int]
 
@@ -225,8 +222,7 @@ async def fetch_text(url: str) -> str:
 async def load_bridge() -> Bridge:
     """Return the bridge: the module that the page registered, else the one in this package.
 
-    Raises `BackendError` NNM709 outside a browser, or where the page's content security policy
-    forbids to load a module from a blob.
+    Raises `BackendError` NNM709 outside a browser, or as `load_module` does.
     """
     if not in_browser():
         raise BackendError(
@@ -235,7 +231,7 @@ async def load_bridge() -> Bridge:
             hint='use backend("numpy")',
         )
     if not _loaded:
-        _loaded.append(Bridge(_registered() or await load_module("bridge.js")))
+        _loaded.append(Bridge(await load_module("bridge")))
         shuffle_by(_loaded[0].permutations)
     return _loaded[0]
 
@@ -244,40 +240,52 @@ async def load_bridge() -> Bridge:
 _loaded: list[Bridge] = []
 
 
-def _registered() -> BridgeModule | None:
-    """Return the module that the page registered with Pyodide or listed for PyScript, if any."""
+async def load_module(name: str) -> Any:
+    """Return a JavaScript module of js_bridge: the one that the page registered, else our own.
+
+    A page registers `webnnm_bridge` and `webnnm_files` with Pyodide (`registerJsModule`) or lists
+    them for PyScript (`js_modules`). Raises `BackendError` NNM709 where it did not, and the page's
+    content security policy forbids to import the text that lies in this package.
+    """
+    return _registered(f"webnnm_{name}") or await _own_module(f"{name}.js")
+
+
+def _registered(module: str) -> Any:
     try:
-        return cast(BridgeModule, import_module(MODULE))
+        return import_module(module)
     except ImportError:
         pass
     try:
-        return getattr(import_module("pyscript.js_modules"), MODULE)
+        return getattr(import_module("pyscript.js_modules"), module)
     except (ImportError, AttributeError):
         return None
 
 
-async def load_module(file: str) -> Any:
-    """Import a file of js_bridge as a JavaScript module, by way of a blob.
-
-    Raises `BackendError` NNM709 where the page's content security policy forbids that.
-    """
+async def _own_module(file: str) -> Any:
     package = Path(__file__).resolve().parents[1]
     packed = package / "_bridge" / file
     # In a checkout the file lies beside the package; only wheels carry it inside.
     checkout = package.parent / "js_bridge" / file
     text = (packed if packed.is_file() else checkout).read_text(encoding="utf-8")
     js: Any = import_module("js")
-    parts = import_module("pyodide.ffi").to_js([text])
-    address = js.URL.createObjectURL(js.Blob.new(parts, type="text/javascript"))
-    import_address = import_module("pyodide.code").run_js("(address) => import(address)")
+    address = js.URL.createObjectURL(
+        js.Blob.new(import_module("pyodide.ffi").to_js([text]), type="text/javascript")
+    )
+    lacking = "'unsafe-eval'"
     try:
+        # Python has no way to import a module that is not made of a text.
+        import_address = import_module("pyodide.code").run_js("(address) => import(address)")
+        lacking = "blob:"
         return await import_address(address)
-    except import_module("pyodide.ffi").JsException as error:
+    except js_error() as error:
+        module = f"webnnm_{file.removesuffix('.js')}"
         raise BackendError(
             "NNM709",
-            f"{file} could not be loaded: {error}",
-            hint="allow blob: in the page's script-src policy, or serve js_bridge/bridge.js and "
-            f'register it as the JavaScript module "{MODULE}"',
+            f"{file} could not be loaded, which takes {lacking} in the script-src of this page's "
+            f"Content-Security-Policy where the page does not register the module: {error}",
+            hint=f"serve {file} with the page and register it: "
+            f'pyodide.registerJsModule("{module}", await import("./{file}")), or '
+            "js_modules in PyScript; docs/deploying.md has an example",
         ) from error
     finally:
         js.URL.revokeObjectURL(address)

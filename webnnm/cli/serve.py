@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import threading
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from webnnm.cli.common import FINE, Parsers, command
+from webnnm.cli.headers import HeaderRule, header_rules, headers_for
 from webnnm.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
 MIME_TYPES = {
@@ -43,13 +45,20 @@ class Handler(SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     extensions_map: dict[str, str] = {"": "application/octet-stream", **MIME_TYPES}  # noqa: RUF012
 
-    def __init__(self, *arguments: Any, extra_roots: Mapping[str, Path], **options: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        extra_roots: Mapping[str, Path],
+        rules: Sequence[HeaderRule],
+        **options: Any,
+    ) -> None:
         self.extra_roots = extra_roots
+        self.rules = rules
         super().__init__(*arguments, **options)
 
     def translate_path(self, path: str) -> str:
         """Map an address to a file, without ever leaving the folder it belongs to."""
-        parts = [part for part in unquote(urlsplit(path).path).split("/") if part not in ("", ".")]
+        parts = _parts(path)
         root = Path(self.directory)
         if parts and parts[0] in self.extra_roots:
             root = self.extra_roots[parts.pop(0)]
@@ -70,10 +79,22 @@ class Handler(SimpleHTTPRequestHandler):
     def end_headers(self) -> None:
         """Forbid caching: a rebuilt wheel has the same name as the one before."""
         self.send_header("Cache-Control", "no-store")
+        # The type of a file is what its name says, whatever it looks like.
+        self.send_header("X-Content-Type-Options", "nosniff")
+        path = getattr(self, "path", "/")
+        ending = "/" if path.endswith("/") else ""
+        address = "/".join(["", *_parts(path)]) + ending
+        for name, value in headers_for(address, self.rules).items():
+            self.send_header(name, value)
         super().end_headers()
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Keep quiet: the terminal belongs to the program that serves."""
+
+
+def _parts(path: str) -> list[str]:
+    """Return the parts of an address, without what leads nowhere."""
+    return [part for part in unquote(urlsplit(path).path).split("/") if part not in ("", ".")]
 
 
 class QuietServer(ThreadingHTTPServer):
@@ -95,13 +116,18 @@ class SiteServer:
     http://localhost:45327
 
     With port 0 the system chooses one. `extra_roots` are further folders by the first part of an
-    address. Nobody but this machine can reach it.
+    address. Nobody but this machine can reach it. A file `_headers` in a folder says what is sent
+    with its pages.
     """
 
     def __init__(
         self, root: Path, *, port: int = 0, extra_roots: Mapping[str, Path] | None = None
     ) -> None:
-        handler = partial(Handler, directory=str(root), extra_roots=extra_roots or {})
+        roots = extra_roots or {}
+        rules = header_rules(root)
+        for name, folder in roots.items():
+            rules += [replace(r, pattern=f"/{name}{r.pattern}") for r in header_rules(folder)]
+        handler = partial(Handler, directory=str(root), extra_roots=roots, rules=rules)
         self.server = QuietServer(("127.0.0.1", port), handler)
         self.url = f"http://localhost:{self.server.server_address[1]}"
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
