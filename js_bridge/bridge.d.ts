@@ -28,6 +28,9 @@ export class BridgeError extends Error {
   step?: number | null;
 }
 
+/** Return the name and the version of the browser and its system, as exactly as it tells. */
+export function browser(): Promise<string>;
+
 /** Create a context; the options are those of `navigator.ml.createContext`, as JSON. */
 export function open(optionsJson: string): Promise<number>;
 
@@ -69,6 +72,17 @@ export function compute(
   bindingJson: string,
   tensorsJson: string,
   ...data: Bytes[]
+): Promise<Uint8Array>;
+
+/**
+ * Build the graph of a plan, run it once and return the bytes of all outputs; nothing of it stays.
+ * `data` are the bytes of all inputs, one after the other.
+ */
+export function once(
+  context: number,
+  planJson: string,
+  constants: Bytes,
+  data: Bytes,
 ): Promise<Uint8Array>;
 
 /**

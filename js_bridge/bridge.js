@@ -30,6 +30,18 @@ export class BridgeError extends Error {
   }
 }
 
+/** @type {Bridge["browser"]} */
+export async function browser() {
+  const wanted = ["architecture", "fullVersionList", "platformVersion"];
+  try {
+    const told = /** @type {any} */ (navigator).userAgentData;
+    return JSON.stringify(await told.getHighEntropyValues(wanted));
+  } catch {
+    // Other browsers know no such member, and pages may forbid to ask.
+    return navigator.userAgent;
+  }
+}
+
 /** @type {Bridge["open"]} */
 export async function open(optionsJson) {
   if (!navigator.ml || typeof MLGraphBuilder === "undefined") {
@@ -151,6 +163,38 @@ export function compute(handle, bindingJson, tensorsJson, ...data) {
   data.forEach((bytes, index) => write(written[index], bytes));
   dispatch(handle, bindingJson);
   return read(...wanted);
+}
+
+/** @type {Bridge["once"]} */
+export async function once(context, planJson, constants, data) {
+  /** @type {Plan} */
+  const { inputs, outputs } = JSON.parse(planJson);
+  const graph = await build(context, planJson, constants);
+  const made = await Promise.allSettled([...inputs, ...outputs].map(
+    ({ dtype, shape }) => tensor(context, dtype, JSON.stringify(shape)),
+  ));
+  try {
+    const tensors = made.map((each) => {
+      if (each.status === "rejected") throw each.reason;
+      return each.value;
+    });
+    const names = (/** @type {PlanTensor[]} */ those, /** @type {number[]} */ handles) => (
+      Object.fromEntries(those.map(({ name }, index) => [name, handles[index]]))
+    );
+    borrow(data, (bytes) => {
+      let offset = 0;
+      for (const handle of tensors.slice(0, inputs.length)) {
+        const end = offset + known(handle, "tensor").bytes;
+        write(handle, bytes.subarray(offset, end));
+        offset = end;
+      }
+    });
+    const results = tensors.slice(inputs.length);
+    dispatch(graph, JSON.stringify([names(inputs, tensors), names(outputs, results)]));
+    return await read(...results);
+  } finally {
+    release(graph, ...made.flatMap((each) => (each.status === "fulfilled" ? [each.value] : [])));
+  }
 }
 
 /** @type {Bridge["steps"]} */

@@ -107,7 +107,8 @@ class Backend(ABC):
     """Compiles graphs, holds tensors, dispatches.
 
     `name` is "webnn", "numpy", …; `device` says in words what it runs on; `rewrites` tells, once
-    each, what compiled graphs were changed in to fit the backend. `dispatch_seconds` is what a
+    each, what compiled graphs were changed in to fit the backend, and `faults` what the backend
+    itself gets wrong, for which graphs are changed. `dispatch_seconds` is what a
     dispatch takes beside the work of its graph; `max_tensor_bytes` is None without a limit.
     """
 
@@ -117,6 +118,7 @@ class Backend(ABC):
 
     def __init__(self) -> None:
         self.rewrites = []
+        self.faults = ()
         self._owners: dict[Any, tuple[str, int]] = {}
 
     def claim(self, kind: str, *tensors: DeviceTensor) -> None:
@@ -134,6 +136,7 @@ class Backend(ABC):
 
     device: str
     rewrites: list[str]
+    faults: tuple[str, ...]
 
     @property
     def description(self) -> str:

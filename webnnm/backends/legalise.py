@@ -1,18 +1,18 @@
 """Rewriting a graph until every node is one that the backend computes correctly.
 
-What a backend can do comes from two sources: its own limits (limits.py) and the table of known
-traps (traps.py). A graph that fits is left alone.
+What a backend can do comes from two sources: its own limits (limits.py) and those of the known
+traps (traps/) whose faults it has (faults.py). A graph that fits is left alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from webnnm.backends.limits import Bounds, Limits, present
 from webnnm.backends.ranks import lower_rank
-from webnnm.backends.traps import GUARDS, TRAPS, Trap
+from webnnm.backends.traps import EVERY, GUARDS, TRAPS, Trap
 from webnnm.backends.traps.constants import MAX_GRAPH_CONSTANT_BYTES
 from webnnm.dtypes import DataType, byte_length
 from webnnm.errors import BackendError
@@ -35,10 +35,13 @@ ROUNDS = 16
 """Rewrites of rewrites at most; the deepest known chain takes four."""
 
 
-def legalise(graph: Graph, limits: Mapping[str, Any]) -> tuple[Graph, list[str]]:
+def legalise(
+    graph: Graph, limits: Mapping[str, Any], traps: Collection[Trap] = EVERY
+) -> tuple[Graph, list[str]]:
     """Return a graph that a backend of these limits computes correctly, and what was rewritten.
 
-    `limits` is WebNN's `opSupportLimits()`. A graph that fits is returned as it is.
+    `limits` is WebNN's `opSupportLimits()`, `traps` are those to be avoided: all of the table where
+    nothing is known of the implementation. A graph that fits is returned as it is.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
@@ -49,7 +52,7 @@ def legalise(graph: Graph, limits: Mapping[str, Any]) -> tuple[Graph, list[str]]
     Raises `BackendError` NNM409 for tensors that are too large, NNM405 for ranks and NNM505 for
     data types and operators that the backend lacks and that nothing can stand in for.
     """
-    legaliser = _Legaliser(Limits(limits))
+    legaliser = _Legaliser(Limits(limits), traps)
     legaliser.check_borders(graph)
     graph = legaliser.fitted(legaliser.distinct_outputs(graph))
     guarded = rewrite(graph, legaliser.guard)
@@ -64,8 +67,10 @@ def legalise(graph: Graph, limits: Mapping[str, Any]) -> tuple[Graph, list[str]]
 class _Legaliser:
     """The rule that makes one node fit, with a record of what it did."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, traps: Collection[Trap]) -> None:
         self._limits = limits
+        self._traps = _by_operator(trap for trap in TRAPS if trap in traps)
+        self._guards = _by_operator(trap for trap in GUARDS if trap in traps)
         self._done: Counter[str] = Counter()
 
     def rewrites(self) -> list[str]:
@@ -105,7 +110,7 @@ class _Legaliser:
 
     def guard(self, b: GraphBuilder, node: Node) -> Replacement | None:
         """Return what stands in for a node that would lose NaN or range."""
-        return self._out_of_traps(b, node, GUARDS)
+        return self._out_of_traps(b, node, self._guards)
 
     def fit(self, b: GraphBuilder, node: Node) -> Replacement | None:
         """Return what stands in for a node, None where the node fits."""
@@ -113,7 +118,7 @@ class _Legaliser:
         found = None
         if isinstance(node, OperatorNode):
             found = self._decomposed(b, node) or self._lowered(b, node) or self._detour(b, node)
-        return found or self._out_of_traps(b, node, TRAPS)
+        return found or self._out_of_traps(b, node, self._traps)
 
     def _decomposed(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
         if node.operator.native in self._limits.operators:
@@ -200,15 +205,14 @@ class _Legaliser:
         return chosen if fits else None
 
     def _out_of_traps(
-        self, b: GraphBuilder, node: Node, traps: Sequence[Trap]
+        self, b: GraphBuilder, node: Node, traps: Mapping[str, Sequence[Trap]]
     ) -> Replacement | None:
         name = node.operator.name if isinstance(node, OperatorNode) else _kind(node)
-        for trap in traps:
-            if name in trap.operators:
-                found = trap.rule(b, node)
-                if found is not None:
-                    self._note(node, trap.reason)
-                    return found
+        for trap in traps.get(name, ()):
+            found = trap.rule(b, node)
+            if found is not None:
+                self._note(node, trap.reason)
+                return found
         return None
 
     def _check_size(self, node: Node) -> None:
@@ -247,6 +251,8 @@ class _Legaliser:
 
     def check_constants(self, graph: Graph) -> None:
         """Refuse more constants in a graph than a browser survives."""
+        if "constant" not in self._traps:
+            return
         constants = [node.array for node in graph.nodes() if isinstance(node, ConstantNode)]
         total = sum(array.data.nbytes for array in constants)
         if total > MAX_GRAPH_CONSTANT_BYTES:
@@ -259,6 +265,14 @@ class _Legaliser:
 
     def _note(self, node: Node, what: str) -> None:
         self._done[f"{_place(node)}: {what}"] += 1
+
+
+def _by_operator(traps: Iterable[Trap]) -> dict[str, list[Trap]]:
+    found: dict[str, list[Trap]] = {}
+    for trap in traps:
+        for name in trap.operators:
+            found.setdefault(name, []).append(trap)
+    return found
 
 
 def _types(node: OperatorNode, chosen: set[int], wider: DataType) -> Sequence[TensorType]:

@@ -34,6 +34,7 @@ class JsBuffer(Protocol):
 class BridgeModule(Protocol):
     """The functions of js_bridge/bridge.js as Python calls them; bridge.d.ts describes them."""
 
+    def browser(self) -> Awaitable[str]: ...  # noqa: D102
     def open(self, options: str, /) -> Awaitable[int]: ...  # noqa: D102
     def limits(self, context: int, /) -> str: ...  # noqa: D102
     def build(self, context: int, plan: str, constants: Any, /) -> Awaitable[int]: ...  # noqa: D102
@@ -46,6 +47,9 @@ class BridgeModule(Protocol):
     def dispatch(self, graph: int, binding: str, /) -> None: ...  # noqa: D102
     def compute(  # noqa: D102
         self, graph: int, binding: str, tensors: str, /, *data: Any
+    ) -> Awaitable[JsBuffer]: ...
+    def once(  # noqa: D102
+        self, context: int, plan: str, constants: Any, data: Any, /
     ) -> Awaitable[JsBuffer]: ...
     def steps(  # noqa: D102
         self, graph: int, banks: str, first: int, count: int, reads: str, /
@@ -65,6 +69,11 @@ class Bridge:
 
     def __init__(self, module: BridgeModule) -> None:
         self._module = module
+
+    async def browser(self) -> str:
+        """Return the name and the version of the browser and its system, as exactly as it tells."""
+        with _translated():
+            return await self._module.browser()
 
     async def open(self, options: Mapping[str, Any]) -> int:
         """Create a context; raises `BackendError` NNM709 where the browser has none to give."""
@@ -123,6 +132,11 @@ class Bridge:
         with _translated():
             found = await self._module.compute(graph, binding, tensors, *data.values())
             return found.to_py()
+
+    async def once(self, context: int, plan: Plan, data: bytes) -> memoryview[int]:
+        """Build the graph of a plan, run it once on the bytes of all inputs, return all outputs."""
+        with _translated(plan):
+            return (await self._module.once(context, plan.json, plan.constants, data)).to_py()
 
     async def steps(
         self,

@@ -18,11 +18,13 @@ from webnnm.backends.base import (
     check_binding,
     check_data,
 )
+from webnnm.backends.faults import find_faults, sentences
 from webnnm.backends.legalise import legalise
 from webnnm.backends.pyodide_host import Bridge
+from webnnm.backends.traps import EVERY
 from webnnm.backends.traps.constants import MAX_CONSTANT_BYTES, MAX_GRAPH_CONSTANT_BYTES
 from webnnm.dtypes import byte_length
-from webnnm.errors import BackendError, suggestion
+from webnnm.errors import BackendError, ContextLost, suggestion
 from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
 from webnnm.ops.operator import TensorType
@@ -92,7 +94,9 @@ class WebNNBackend(Backend):
         self._asked = asked
         self.device = asked or "not tried yet"
         self.limits: Mapping[str, Any] = bridge.limits(context)
+        self.faults = sentences(EVERY)
         self.max_tensor_bytes = self.limits.get("maxTensorByteLength")
+        self._traps = frozenset(EVERY)
         self._built: dict[str, _Built] = {}
         self._variants = 0
 
@@ -104,7 +108,7 @@ class WebNNBackend(Backend):
         *,
         bridge: Bridge | None = None,
     ) -> WebNNBackend:
-        """Create a context, and run a graph of one operator on it to see that it works.
+        """Create a context, see that it works, and which of the known faults it has.
 
         `device_type` is "npu", "gpu" or "cpu", `power_preference` "high-performance" or
         "low-power". Both are wishes: the browser chooses, and `device` tells what it chose.
@@ -116,13 +120,29 @@ class WebNNBackend(Backend):
         bridge = bridge or await pyodide_host.load_bridge()
         options = {"deviceType": device_type, "powerPreference": power_preference}
         given = {key: value for key, value in options.items() if value is not None}
-        backend = cls(bridge, await bridge.open(given), " ".join(given.values()))
+        try:
+            return await cls._tried(bridge, given, examine=True)
+        except ContextLost:
+            # What took the device down is not tried again: all is then expected of it.
+            return await cls._tried(bridge, given, examine=False)
+
+    @classmethod
+    async def _tried(
+        cls, bridge: Bridge, options: Mapping[str, str], *, examine: bool
+    ) -> WebNNBackend:
+        backend = cls(bridge, await bridge.open(options), " ".join(options.values()))
         try:
             await backend._try()
-        except BackendError:
+            if examine:
+                await backend._examine()
+        except BaseException:
             backend.close()
             raise
         return backend
+
+    async def _examine(self) -> None:
+        found = await find_faults(self._bridge, self._context, self.limits, self.device)
+        self._traps, self.faults = found, sentences(found)
 
     async def _try(self) -> None:
         bridge, context = self._bridge, self._context
@@ -185,7 +205,7 @@ class WebNNBackend(Backend):
 
     def _plan(self, graph: Graph, recompute: bool, rewrites: list[str]) -> Plan:
         """Return the plan of a graph that this browser can run; tell what was rewritten."""
-        fitting, done = legalise(optimised(graph, self.limits), self.limits)
+        fitting, done = legalise(optimised(graph, self.limits), self.limits, self._traps)
         rewrites += done
         plan = lower(fitting)
         return rematerialised(plan) if recompute else plan

@@ -16,7 +16,6 @@ from webnnm.backends.traps import (
     ranks,
     recurrent,
 )
-from webnnm.backends.traps.trap import LITERT as LITERT
 from webnnm.backends.traps.trap import Trap as Trap
 
 TRAPS = (
@@ -31,3 +30,5 @@ TRAPS = (
     *constants.TRAPS,
 )
 GUARDS = numbers.GUARDS
+EVERY = (*TRAPS, *GUARDS)
+"""What to expect of an implementation of which nothing is known."""

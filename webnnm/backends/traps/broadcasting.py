@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from webnnm.backends.traps.trap import LITERT, Trap
+from webnnm.backends.traps.evidence import Probe, Values
+from webnnm.backends.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
 from webnnm.graph.rewrite import again
@@ -24,7 +25,13 @@ TRAPS = (
     Trap(
         operators=frozenset({"prelu"}),
         reason="a slope larger than the operand is refused; the operand is stretched first",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: g.prelu(g.tensor([-1.0, 2.0]), g.tensor([[0.5, 0.25], [2.0, 3.0]])),
+                Values([[-0.5, 2.0], [-2.0, 2.0]]),
+                alone=True,
+            ),
+        ),
         rule=_stretched_input,
     ),
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from webnnm.backends.traps.trap import LITERT, Trap
+from webnnm.backends.traps.evidence import Untried, litert
+from webnnm.backends.traps.trap import Trap
 from webnnm.dtypes import byte_length
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand
@@ -40,7 +41,7 @@ TRAPS = (
         operators=frozenset({"constant"}),
         reason=f"a constant above {MAX_CONSTANT_BYTES} bytes is refused; it is put together from "
         "parts",
-        seen=LITERT,
+        evidence=Untried("its constant would take as many bytes", litert),
         rule=_split_constant,
     ),
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from webnnm.backends.traps.trap import LITERT, Trap
+from typing import Any
+
+from webnnm.backends.traps.evidence import Drawn, Probe, Sketch, Values
+from webnnm.backends.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed
@@ -113,31 +116,96 @@ def _padded_transpose(b: GraphBuilder, node: Node) -> Operand | None:
     return b.slice(whole, starts=starts, sizes=lengths)
 
 
+def _square(g: Sketch, size: int) -> Drawn:
+    """Return an image of one channel with the numbers 1, 2, 3, …"""
+    return g.tensor([float(n + 1) for n in range(size * size)], "float32", [1, 1, size, size])
+
+
+def _image(values: list[float], size: int) -> Values:
+    return Values(values, "float32", [1, 1, size, size])
+
+
+def _spread(g: Sketch, padding: list[int], **options: Any) -> Drawn:
+    """Return 1 and 2 in a row, convolved with 1 and 10."""
+    x = g.tensor([1.0, 2.0], "float32", [1, 1, 1, 2])
+    kernel = g.constant([1.0, 10.0], "float32", [1, 1, 1, 2])
+    return g.convTranspose2d(x, kernel, padding=[0, 0, *padding], **options)
+
+
+def _line(values: list[float]) -> Values:
+    return Values(values, "float32", [1, 1, 1, len(values)])
+
+
 TRAPS = (
     Trap(
         operators=POOLS,
         reason="dilations are refused; windows are taken apart and reduced along each axis",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: [
+                    g.averagePool2d(_square(g, 3), windowDimensions=[2, 2], dilations=[2, 2]),
+                    g.maxPool2d(_square(g, 3), windowDimensions=[2, 2], dilations=[2, 2]),
+                    g.l2Pool2d(_square(g, 3), windowDimensions=[2, 2], dilations=[2, 2]),
+                ],
+                [_image([5.0], 1), _image([9.0], 1), _image([140**0.5], 1)],
+                alone=True,
+            ),
+        ),
         rule=_dilated_pool,
     ),
     Trap(
         operators=POOLS,
         reason="padding, and what rounding up reaches beyond it, would count in averages and win "
         "maxima as zeros; the image is padded before",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: [
+                    g.averagePool2d(_square(g, 2), windowDimensions=[2, 2], padding=[1, 1, 1, 1]),
+                    g.maxPool2d(
+                        g.tensor([-1.0, -2.0, -3.0, -4.0], "float32", [1, 1, 2, 2]),
+                        windowDimensions=[2, 2],
+                        padding=[1, 1, 1, 1],
+                    ),
+                    g.l2Pool2d(_square(g, 2), windowDimensions=[2, 2], padding=[1, 1, 1, 1]),
+                ],
+                [
+                    _image([1.0, 1.5, 2.0, 2.0, 2.5, 3.0, 3.0, 3.5, 4.0], 3),
+                    _image([-1.0, -1.0, -2.0, -1.0, -1.0, -2.0, -3.0, -3.0, -4.0], 3),
+                    _image([n**0.5 for n in (1, 5, 4, 10, 30, 20, 9, 25, 16)], 3),
+                ],
+            ),
+        ),
         rule=_padded_pool,
     ),
     Trap(
         operators=frozenset({"convTranspose2d"}),
         reason="groups and dilations are refused; computed as a convolution of the image spread "
         "with zeros",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: g.convTranspose2d(
+                    g.tensor([2.0, 3.0], "float32", [1, 2, 1, 1]),
+                    g.constant([1.0, 10.0, 100.0, 1000.0], "float32", [2, 1, 1, 2]),
+                    groups=2,
+                ),
+                Values([2.0, 20.0, 300.0, 3000.0], "float32", [1, 2, 1, 2]),
+                alone=True,
+            ),
+            Probe(
+                lambda g: _spread(g, [0, 0], dilations=[1, 2]),
+                _line([1.0, 2.0, 10.0, 20.0]),
+                alone=True,
+            ),
+        ),
         rule=_grouped_transpose,
     ),
     Trap(
         operators=frozenset({"convTranspose2d"}),
         reason="padding is refused, or gives wrong numbers; the result is cut to size instead",
-        seen=LITERT,
+        evidence=(
+            Probe(lambda g: _spread(g, [1, 0]), _line([12.0, 20.0]), alone=True),
+            Probe(lambda g: _spread(g, [1, 1]), _line([12.0])),
+        ),
         rule=_padded_transpose,
     ),
 )

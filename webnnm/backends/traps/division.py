@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from webnnm.backends.traps.trap import LITERT, Trap, is_operator
+from webnnm.backends.traps.evidence import Untried
+from webnnm.backends.traps.trap import Trap, is_operator
 from webnnm.dtypes import SIGNED, is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
@@ -62,7 +63,9 @@ TRAPS = (
         reason="an integer division by zero would leave the old values in the output without an "
         "error, and one of the smallest integer by -1 would lose the device; quotients by 0 are "
         "now 0",
-        seen=LITERT,
+        evidence=Untried(
+            "division by zero is left to the processor, which may end the browser's WebNN process"
+        ),
         rule=_guarded_division,
     ),
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import gcd
 
-from webnnm.backends.traps.trap import LITERT, Trap
+from webnnm.backends.traps.evidence import Drawn, Probe, Sketch, Values
+from webnnm.backends.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed
@@ -70,38 +71,103 @@ def _halfway(b: GraphBuilder, node: Node) -> Replacement | None:
     return None
 
 
+ENLARGED = ((2, 3), (12, 37), (14, 23), (16, 41))
+"""Rows of images, and what they are resampled to; in all but the first LiteRT takes wrong cells."""
+
+
+def _row(g: Sketch, size: int) -> Drawn:
+    """Return an image of one row with the numbers 0, 1, 2, …"""
+    return g.tensor([float(n) for n in range(size)], "float32", [1, 1, 1, size])
+
+
 TRAPS = (
     Trap(
         operators=frozenset({"pad"}),
         reason="padding with the edge is refused; every padded axis is gathered",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: g.pad(g.tensor([1.0, 2.0]), [1], [2], mode="edge"),
+                Values([1.0, 1.0, 2.0, 2.0, 2.0]),
+                alone=True,
+            ),
+        ),
         rule=_edge,
     ),
     Trap(
         operators=frozenset({"gatherElements"}),
         reason="indices that are no constant are refused; gathered from all elements in a row",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: g.gatherElements(g.tensor([10.0, 20.0, 30.0]), g.tensor([2, 0], "int32")),
+                Values([30.0, 10.0]),
+                alone=True,
+            ),
+        ),
         rule=_gathered_elements,
     ),
     Trap(
         operators=frozenset({"scatterElements"}),
         reason="indices that are no constant are refused, and updates of the same element would "
         "be added up; each element is gathered from itself and its updates",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: g.scatterElements(
+                    g.tensor([1.0, 2.0, 3.0]), g.tensor([2, 0], "int32"), g.tensor([8.0, 9.0])
+                ),
+                Values([9.0, 2.0, 8.0]),
+                alone=True,
+            ),
+            Probe(
+                lambda g: g.scatterElements(
+                    g.tensor([1.0, 2.0, 3.0]), g.constant([1, 1], "int32"), g.tensor([7.0, 7.0])
+                ),
+                Values([1.0, 7.0, 3.0]),
+            ),
+        ),
         rule=_scattered_elements,
     ),
     Trap(
         operators=frozenset({"scatterND"}),
         reason="updates of the same element would be added up, and a single number is refused; "
         "each element is gathered from itself and the updates",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: g.scatterND(
+                    g.tensor([1.0, 2.0, 3.0]), g.tensor([[1], [1]], "int32"), g.tensor([7.0, 7.0])
+                ),
+                Values([1.0, 7.0, 3.0]),
+            ),
+            Probe(
+                lambda g: g.scatterND(
+                    g.tensor([1.0, 2.0, 3.0]), g.tensor([2], "int32"), g.tensor(5.0)
+                ),
+                Values([1.0, 2.0, 5.0]),
+                alone=True,
+            ),
+        ),
         rule=_scattered_slices,
     ),
     Trap(
         operators=frozenset({"resample2d"}),
         reason="a centre on the border of two cells would take the wrong one by rounding; the "
         "cells are gathered",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: [
+                    g.resample2d(_row(g, size), mode="nearest-neighbor", sizes=[1, target])
+                    for size, target in ENLARGED
+                ],
+                [
+                    # The centre of cell k lies at (k + ½) · size / target.
+                    Values(
+                        [float((2 * k + 1) * size // (2 * target)) for k in range(target)],
+                        "float32",
+                        [1, 1, 1, target],
+                    )
+                    for size, target in ENLARGED
+                ],
+            ),
+        ),
         rule=_halfway,
     ),
 )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from webnnm.backends.traps.trap import LITERT, Trap
-from webnnm.dtypes import FLOAT16_MAX, is_float
+from webnnm.backends.traps.evidence import Probe, Values
+from webnnm.backends.traps.trap import Trap
+from webnnm.dtypes import FLOAT16_MAX, DataType, is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import decomposed
 from webnnm.ops.cast import float_range
 
 FLOAT32_MAX = (2 - 2.0**-23) * 2.0**127
+NAN, E = math.nan, math.e
 EPSILONS = {"float32": (2.0**-23, FLOAT32_MAX), "float16": (2.0**-10, FLOAT16_MAX)}
 
 
@@ -85,11 +88,24 @@ def _decomposed(b: GraphBuilder, node: Node) -> Any:
     return decomposed(b, node) if isinstance(node, OperatorNode) else None
 
 
+def _into(type: DataType, low: int, high: int) -> Probe:
+    """Return numbers cast to an integer type of these bounds."""
+    return Probe(
+        lambda g: g.cast(g.tensor([NAN, -1e10, 300.7, -300.7, 1.5]), type),
+        Values([0, low, min(300, high), max(-300, low), 1], type),
+    )
+
+
 TRAPS = (
     Trap(
         operators=frozenset({"reduceLogSumExp"}),
         reason="the exponentials overflow beyond 88; the largest operand is taken off first",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: g.reduceLogSumExp(g.tensor([100.0, 101.0])),
+                Values(101.313262),
+            ),
+        ),
         rule=_decomposed,
     ),
 )
@@ -98,39 +114,96 @@ GUARDS = (
     Trap(
         operators=frozenset({"exp"}),
         reason="the exponential of NaN would be 0; it is NaN now",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: g.exp(g.tensor([NAN, 0.0, 1.0, -1.0, NAN, 0.0, 1.0, -1.0, NAN])),
+                Values([NAN, 1.0, E, 1 / E, NAN, 1.0, E, 1 / E, NAN]),
+            ),
+            Probe(
+                lambda g: g.exp(g.tensor([NAN, 0.0], "float16")),
+                Values([NAN, 1.0], "float16"),
+            ),
+        ),
         rule=_exponential,
     ),
     Trap(
         operators=frozenset({"sign"}),
         reason="the sign of NaN would be 0; it is NaN now",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: g.sign(g.tensor([NAN, -0.5, 2.0, 0.0, NAN])),
+                Values([NAN, -1.0, 1.0, 0.0, NAN]),
+            ),
+            Probe(
+                lambda g: g.sign(g.tensor([NAN, -0.5], "float16")),
+                Values([NAN, -1.0], "float16"),
+            ),
+        ),
         rule=_sign,
     ),
     Trap(
         operators=frozenset({"max", "min"}),
         reason="a NaN in the first operand would be lost; it stays now",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: [
+                    g.max(g.tensor([NAN, 1.0, 2.0]), g.tensor([1.0, NAN, 3.0])),
+                    g.min(g.tensor([NAN, 1.0, 2.0]), g.tensor([1.0, NAN, 3.0])),
+                ],
+                [Values([NAN, NAN, 3.0]), Values([NAN, NAN, 2.0])],
+            ),
+            Probe(
+                lambda g: [
+                    g.max(g.tensor([NAN, 1.0], "float16"), g.tensor([1.0, NAN], "float16")),
+                    g.min(g.tensor([NAN, 1.0], "float16"), g.tensor([1.0, NAN], "float16")),
+                ],
+                [Values([NAN, NAN], "float16")] * 2,
+            ),
+        ),
         rule=_extremum,
     ),
     Trap(
         operators=frozenset({"reduceMax", "reduceMin"}),
         reason="NaN would be ignored unless it stands last; it stays now",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: [
+                    g.reduceMax(g.tensor([[NAN, 1.0], [2.0, 3.0], [4.0, NAN]]), axes=[1]),
+                    g.reduceMin(g.tensor([[NAN, 1.0], [2.0, 3.0], [4.0, NAN]]), axes=[0]),
+                ],
+                [Values([NAN, 3.0, NAN]), Values([NAN, NAN])],
+            ),
+            Probe(
+                lambda g: g.reduceMax(g.tensor([[NAN, 1.0], [2.0, 3.0]], "float16"), axes=[1]),
+                Values([NAN, 3.0], "float16"),
+            ),
+        ),
         rule=_reduced_extremum,
     ),
     Trap(
         operators=frozenset({"cast"}),
         reason="numbers out of range and NaN would become any integer; they become the nearest one "
         "in range, and 0",
-        seen=LITERT,
+        evidence=(
+            _into("int32", -(2**31), 2**31 - 1),
+            _into("int8", -128, 127),
+            _into("uint8", 0, 255),
+        ),
         rule=_cast,
     ),
     Trap(
         operators=frozenset({"pow"}),
         reason="one negative integer exponent would leave the old values in the output without an "
         "error",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: g.pow(
+                    g.tensor([2, -1, 1, 5], "int32"), g.tensor([-1, -3, -3, 3], "int32")
+                ),
+                Values([0, -1, 1, 125], "int32"),
+                alone=True,
+            ),
+        ),
         rule=_integer_power,
     ),
 )

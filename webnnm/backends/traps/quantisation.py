@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from webnnm.backends.traps.trap import LITERT, Trap
+from webnnm.backends.traps.evidence import Probe, Values
+from webnnm.backends.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed
@@ -23,7 +24,16 @@ TRAPS = (
     Trap(
         operators=frozenset({"quantizeLinear", "dequantizeLinear"}),
         reason="integers of 32 bits would lose their last digits in float32; computed in int64",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: g.dequantizeLinear(
+                    g.tensor([16777217, 16777219], "int32"),
+                    g.tensor([0.5]),
+                    g.tensor([16777216], "int32"),
+                ),
+                Values([0.5, 1.5]),
+            ),
+        ),
         rule=_long,
     ),
 )

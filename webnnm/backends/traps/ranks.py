@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from webnnm.backends.traps.trap import LITERT, Trap
+from webnnm.backends.traps.evidence import Drawn, Probe, Sketch, Values
+from webnnm.backends.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement
@@ -58,17 +59,37 @@ def _reduced(b: GraphBuilder, node: Node) -> Operand | None:
     return b.reshape(found, new_shape=node.types[0].shape)
 
 
+def _seven(g: Sketch) -> Drawn:
+    """Return a tensor of seven dimensions that holds 1 and 2."""
+    return g.tensor([1.0, 2.0], "float32", [1, 1, 1, 2, 1, 1, 1])
+
+
 TRAPS = (
     Trap(
         operators=frozenset({"concat"}),
         reason=f"more than {MAX_RANK} dimensions fail to build; joined in three dimensions",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: g.concat([_seven(g), _seven(g)], 0),
+                Values([1.0, 2.0, 1.0, 2.0], "float32", [2, 1, 1, 2, 1, 1, 1]),
+                alone=True,
+            ),
+        ),
         rule=_joined,
     ),
     Trap(
         operators=REDUCTIONS,
         reason=f"more than {MAX_RANK} dimensions fail to build; reduced as rows",
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: [getattr(g, name)(_seven(g), axes=[3]) for name in sorted(REDUCTIONS)],
+                [
+                    Values([value], "float32", [1] * 6)
+                    for value in (3.0, 5**0.5, 1.0986123, 2.3132617, 2.0, 1.5, 1.0, 2.0, 3.0, 5.0)
+                ],
+                alone=True,
+            ),
+        ),
         rule=_reduced,
     ),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from webnnm.backends.traps.trap import LITERT, Trap
+from webnnm.backends.traps.evidence import Probe, Values
+from webnnm.backends.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed
@@ -22,7 +23,24 @@ TRAPS = (
     Trap(
         operators=frozenset({"lstm", "lstmCell"}),
         reason='peephole weights are refused with the layout "ifgo"; computed by other operators',
-        seen=LITERT,
+        evidence=(
+            Probe(
+                lambda g: g.lstmCell(
+                    g.tensor([[1.0]]),
+                    g.constant([[1.0], [2.0], [3.0], [4.0]]),
+                    g.constant([[0.0], [0.0], [0.0], [0.0]]),
+                    g.tensor([[0.0]]),
+                    g.tensor([[1.0]]),
+                    1,
+                    peepholeWeight=g.constant([10.0, 20.0, 30.0]),
+                    layout="ifgo",
+                    activations=["relu", "relu", "relu"],
+                    results=2,
+                ),
+                [Values([[1560.0]]), Values([[65.0]])],
+                alone=True,
+            ),
+        ),
         rule=_peepholes,
     ),
 )

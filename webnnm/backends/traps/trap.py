@@ -6,24 +6,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from webnnm.backends.traps.evidence import Evidence
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, OperatorNode
 from webnnm.graph.rewrite import Replacement
 
-LITERT = "Chromium 147 on LiteRT"
 
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Trap:
     """A trap: where it waits (`rule` gives None elsewhere), how it is avoided, and why.
 
-    `operators` are the operators concerned, "constant" among them; `seen` names the browsers.
-    Rules may be applied again to what they made, and then have nothing left to do.
+    `operators` are the operators concerned, "constant" among them; `evidence` tells whether an
+    implementation has the fault. Rules may be applied again to what they made, and then have
+    nothing left to do.
     """
 
     operators: frozenset[str]
     reason: str
-    seen: str
+    evidence: Evidence
     rule: Callable[[GraphBuilder, Node], Replacement | None]
 
 

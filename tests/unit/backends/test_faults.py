@@ -1,0 +1,224 @@
+"""Which faults are found on an implementation that has some of them, and what is rewritten then."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from tests.unit.backends.fake_webnn import LIMITS, FakeWebNN, graph_of
+from webnnm.backends.faults import Examination, sentences
+from webnnm.backends.legalise import legalise
+from webnnm.backends.reference import evaluate
+from webnnm.backends.traps import EVERY, Trap
+from webnnm.backends.traps.evidence import Probe, Trial, Untried, Values
+from webnnm.backends.webnn import WebNNBackend
+from webnnm.errors import BackendError, ContextLost
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Graph, Node, Operand, OperatorNode
+from webnnm.plan import Plan
+
+PROBES = [
+    pytest.param(trap, probe, id=f"{sorted(trap.operators)[0]} {number}")
+    for trap in EVERY
+    if not isinstance(trap.evidence, Untried)
+    for number, probe in enumerate(trap.evidence)
+]
+ALWAYS = frozenset(
+    trap for trap in EVERY if isinstance(trap.evidence, Untried) and trap.evidence.where({})
+)
+
+
+async def opened(fake: FakeWebNN) -> WebNNBackend:
+    return await WebNNBackend.open(bridge=cast(Any, fake))
+
+
+def trap_of(operator: str) -> Trap:
+    """Return the one trap of an operator."""
+    (found,) = [trap for trap in EVERY if operator in trap.operators]
+    return found
+
+
+def unless(*traps: Trap) -> tuple[str, ...]:
+    """Return the sentences of some traps and of those that are expected everywhere."""
+    return sentences(ALWAYS.union(traps))
+
+
+def names(graph: Graph) -> list[str]:
+    return [node.operator.name for node in graph.nodes() if isinstance(node, OperatorNode)]
+
+
+# The evidence.
+
+
+@pytest.mark.parametrize(("trap", "probe"), PROBES)
+def test_known_answers_are_those_of_the_reference(trap: Trap, probe: Probe) -> None:
+    trial = Trial([probe])
+    assert trial.wrong(answered(trial, graph_of(trial.plan))) == []
+
+
+@pytest.mark.parametrize(("trap", "probe"), PROBES)
+def test_the_rewrite_for_a_trap_concerns_its_probes(trap: Trap, probe: Probe) -> None:
+    """What is tried out is what the rule rewrites, to something that computes the same."""
+    trial = Trial([probe])
+    fitted, rewrites = legalise(graph_of(trial.plan), LIMITS, [trap])
+    assert any(trap.reason in text for text in rewrites)
+    assert trial.wrong(answered(trial, fitted)) == []
+
+
+@pytest.mark.parametrize(("trap", "probe"), PROBES)
+def test_outputs_that_nobody_wrote_are_no_answer(trap: Trap, probe: Probe) -> None:
+    trial = Trial([probe])
+    assert all(any(answer.values()) for answers in trial.answers for answer in answers)
+    assert trial.wrong(memoryview(bytes(len(trial.answer_data)))) == [probe]
+
+
+def answered(trial: Trial, graph: Graph) -> memoryview:
+    """Return the bytes of all outputs."""
+    found = evaluate(graph, FakeWebNN.values(trial.plan, trial.data))
+    return memoryview(b"".join(found[name].tobytes() for name in trial.plan.outputs))
+
+
+def test_the_digest_tells_questions_and_answers_apart() -> None:
+    def digest(asked: float, answer: float) -> str:
+        probe = Probe(lambda g: g.exp(g.tensor([asked])), Values([answer]))
+        trap = Trap(
+            operators=frozenset({"exp"}), reason="", evidence=(probe,), rule=lambda b, node: None
+        )
+        return Examination([trap], LIMITS).digest
+
+    assert digest(0.0, 1.0) == digest(0.0, 1.0)
+    assert len({digest(0.0, 1.0), digest(1.0, 1.0), digest(0.0, 2.0)}) == 3
+
+
+# Implementations.
+
+
+def exp_sign_max(b: GraphBuilder) -> Graph:
+    x = b.input("x", "float32", [3])
+    return b.build({"y": b.max(b.exp(x), b.sign(x))})
+
+
+async def test_nothing_is_rewritten_for_an_implementation_without_faults() -> None:
+    fake = FakeWebNN()
+    backend = await opened(fake)
+    assert backend.faults == unless()
+    executable = await backend.compile(exp_sign_max(GraphBuilder()))
+    assert [call["op"] for call in fake.built[-1].content["operators"]] == ["exp", "sign", "max"]
+    assert executable.rewrites == ()
+    assert backend.rewrites == []
+
+
+def test_everything_is_rewritten_where_nothing_is_known() -> None:
+    fitted, _ = legalise(exp_sign_max(GraphBuilder()), LIMITS)
+    assert len(names(fitted)) == 8
+
+
+def lost_nan(b: GraphBuilder, node: Node) -> Operand | None:
+    """exp as LiteRT has it: the exponential of NaN is 0."""
+    if not isinstance(node, OperatorNode) or node.operator.name != "exp":
+        return None
+    (x,) = node.operands
+    assert x is not None
+    return b.where(b.equal(x, x), b.exp(x), 0.0)
+
+
+async def test_a_fault_is_found_and_only_that_is_rewritten() -> None:
+    fake = FakeWebNN(fault=lost_nan)
+    backend = await opened(fake)
+    assert backend.faults == unless(trap_of("exp"))
+    await backend.compile(exp_sign_max(GraphBuilder()))
+    operators = [call["op"] for call in fake.built[-1].content["operators"]]
+    assert operators == ["exp", "max", "sign", "max"]
+    (rewrite,) = backend.rewrites
+    assert "the exponential of NaN would be 0" in rewrite
+
+
+def refusing(*operators: str, at_most: int | None = None) -> Any:
+    """Return what refuses to build graphs with some operators, or with too many operators."""
+
+    def refuse(plan: Plan) -> None:
+        calls = plan.content["operators"]
+        found = {call["op"] for call in calls} & {*operators}
+        if found or (at_most is not None and len(calls) > at_most):
+            raise BackendError("NNM505", f"the browser refused {found or len(calls)}")
+
+    return refuse
+
+
+@pytest.mark.parametrize("operator", ["pad", "gatherElements", "dequantizeLinear", "resample2d"])
+async def test_what_is_refused_is_a_fault(operator: str) -> None:
+    """Wherever its probe is: in a graph of its own, or in the one of all others."""
+    fake = FakeWebNN(refuse=refusing(operator))
+    assert (await opened(fake)).faults == unless(trap_of(operator))
+
+
+async def test_probes_share_one_graph_and_others_have_one_for_each_trap() -> None:
+    fake = FakeWebNN()
+    await opened(fake)
+    _trial, shared, *others = fake.built
+    alone = [
+        trap
+        for trap in EVERY
+        if not isinstance(trap.evidence, Untried) and any(p.alone for p in trap.evidence)
+    ]
+    assert len(shared.content["operators"]) > 15
+    assert len(others) == len(alone)
+
+
+class Forgetful(FakeWebNN):
+    """Leaves the outputs of large graphs as they were, and tells nobody."""
+
+    async def once(self, context: int, plan: Plan, data: bytes) -> memoryview:
+        found = await super().once(context, plan, data)
+        return memoryview(bytes(len(found))) if len(plan.content["operators"]) > 12 else found
+
+
+async def test_a_graph_that_was_not_computed_is_taken_apart() -> None:
+    fake = Forgetful()
+    assert (await opened(fake)).faults == unless()
+    whole = FakeWebNN()
+    await opened(whole)
+    assert len(fake.built) > len(whole.built)
+
+
+class Misshapen(FakeWebNN):
+    """Refuses the tensors that are bound to results of one operator."""
+
+    async def once(self, context: int, plan: Plan, data: bytes) -> memoryview:
+        if any(call["op"] == "lstmCell" for call in plan.content["operators"]):
+            raise BackendError("NNM709", "the tensors do not fit the graph")
+        return await super().once(context, plan, data)
+
+
+async def test_a_probe_that_fails_in_another_way_is_a_fault() -> None:
+    assert (await opened(Misshapen())).faults == unless(trap_of("lstmCell"))
+
+
+def dying(plan: Plan) -> None:
+    if any(call["op"] == "pad" for call in plan.content["operators"]):
+        raise ContextLost("the browser lost the WebNN device")
+
+
+async def test_a_device_lost_to_a_probe_is_opened_again_and_not_asked_again() -> None:
+    fake = FakeWebNN(refuse=dying)
+    backend = await opened(fake)
+    assert backend.faults == sentences(EVERY)
+    assert len(fake.contexts) == 1, "the lost one is closed"
+    await backend.compile(exp_sign_max(GraphBuilder()))
+    assert len(fake.built[-1].content["operators"]) == 8
+
+
+async def test_types_that_the_implementation_does_not_hold_are_not_asked_for() -> None:
+    limits = {**LIMITS, "input": {"dataTypes": ["float32", "int32", "uint8", "int8"]}}
+    fake = FakeWebNN(limits=limits)
+    assert (await opened(fake)).faults == unless()
+    types = {given["dtype"] for plan in fake.built for given in plan.content["inputs"]}
+    assert "float16" not in types
+
+
+def test_a_fault_that_no_page_can_try_is_expected_of_its_implementation() -> None:
+    large = trap_of("constant")
+    assert large in Examination(EVERY, {"preferredInputLayout": "nhwc"}).expected
+    assert large not in Examination(EVERY, {"preferredInputLayout": "nchw"}).expected
+    assert trap_of("div") in Examination(EVERY, {}).expected

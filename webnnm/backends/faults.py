@@ -1,0 +1,123 @@
+"""Which of the known faults an implementation of WebNN has: it is tried out, and remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from webnnm.backends import verdicts
+from webnnm.backends.limits import Limits
+from webnnm.backends.pyodide_host import Bridge
+from webnnm.backends.traps import EVERY, Trap
+from webnnm.backends.traps.evidence import Probe, Trial, Untried, Values
+from webnnm.errors import BackendError, ContextLost
+
+CONTROL = Probe(lambda g: g.relu(g.tensor([-1.0, 2.0])), Values([0.0, 2.0]))
+"""Where it fails, the graph that it shares was not computed, whatever the others are worth."""
+
+
+async def find_faults(
+    bridge: Bridge, context: int, limits: Mapping[str, Any], device: str
+) -> frozenset[Trap]:
+    """Return the traps to be avoided on an implementation, by its limits and its device.
+
+    What was found on an earlier visit with the same browser is not tried again.
+
+    Raises `ContextLost` where trying took the implementation down; it is not tried a second time.
+    """
+    examination = Examination(EVERY, limits)
+    browser = await bridge.browser()
+    said = json.dumps([browser, device, limits, examination.digest], sort_keys=True)
+    key = hashlib.sha256(said.encode()).hexdigest()
+    verdict = await verdicts.recalled(key) if browser else None
+    if verdict is None or len(verdict) != len(examination.traps):
+        verdict = "1" * len(examination.traps)
+        try:
+            wrong = await examination.wrong(bridge, context)
+            verdict = "".join("01"[trap in wrong] for trap in examination.traps)
+        finally:
+            if browser:
+                await verdicts.keep(key, verdict)
+    tried = zip(examination.traps, verdict, strict=True)
+    return examination.expected.union(trap for trap, digit in tried if digit == "1")
+
+
+class Examination:
+    """The graphs that are run to learn which traps an implementation has.
+
+    Attributes: `traps` (those that are tried), `expected` (those that are there in any case),
+    `shared` (the graph of all probes that can share one), `alone` (one for each trap whose probes
+    cannot).
+    """
+
+    def __init__(self, traps: Iterable[Trap], limits: Mapping[str, Any]) -> None:
+        held = Limits(limits).tensor("input")
+        self.expected: frozenset[Trap] = frozenset()
+        self.traps: list[Trap] = []
+        self.shared = Trial([CONTROL])
+        self.alone: list[Trial] = []
+        self._owners: dict[Probe, Trap] = {}
+        for trap in traps:
+            if isinstance(trap.evidence, Untried):
+                if trap.evidence.where(limits):
+                    self.expected |= {trap}
+                continue
+            probes = [p for p in trap.evidence if held is None or p.dtypes <= {*held.dtypes}]
+            if not probes:
+                self.expected |= {trap}
+                continue
+            self.traps.append(trap)
+            self._owners |= dict.fromkeys(probes, trap)
+            self.shared.add(*(probe for probe in probes if not probe.alone))
+            if alone := [probe for probe in probes if probe.alone]:
+                self.alone.append(Trial(alone))
+
+    @property
+    def digest(self) -> str:
+        """A hash of all that is asked, and of the known answers."""
+        found = hashlib.sha256()
+        for trial in (self.shared, *self.alone):
+            found.update(trial.plan.json.encode() + trial.plan.constants + trial.data)
+            found.update(trial.answer_data)
+        return found.hexdigest()
+
+    async def wrong(self, bridge: Bridge, context: int) -> frozenset[Trap]:
+        """Try all, and return the traps of which a probe was refused or answered wrongly."""
+        shared, *found = await _side_by_side(bridge, context, [self.shared, *self.alone])
+        if CONTROL in shared:
+            each = [Trial([probe]) for probe in self.shared.probes if probe is not CONTROL]
+            found += await _side_by_side(bridge, context, each)
+        else:
+            found.append(shared)
+        return frozenset(self._owners[probe] for probes in found for probe in probes)
+
+
+async def _side_by_side(
+    bridge: Bridge, context: int, trials: Sequence[Trial]
+) -> list[Sequence[Probe]]:
+    """Return of each trial the probes that were answered wrongly, all where it was refused."""
+    running = (bridge.once(context, trial.plan, trial.data) for trial in trials)
+    answers = await asyncio.gather(*running, return_exceptions=True)
+    found: list[Sequence[Probe]] = []
+    for trial, answer in zip(trials, answers, strict=True):
+        if isinstance(answer, BackendError) and not isinstance(answer, ContextLost):
+            found.append(trial.probes)
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            found.append(trial.wrong(answer))
+    return found
+
+
+def sentences(traps: Iterable[Trap]) -> tuple[str, ...]:
+    """Return a sentence for each of some traps, in the order of the table."""
+    chosen = frozenset(traps)
+    return tuple(f"{_names(trap)}: {trap.reason}" for trap in EVERY if trap in chosen)
+
+
+def _names(trap: Trap) -> str:
+    first, *others = sorted(trap.operators)
+    return f"{first} and {len(others)} more" if len(others) > 2 else ", ".join((first, *others))
