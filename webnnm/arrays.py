@@ -283,7 +283,7 @@ def pack(values: Iterable[Any], dtype: DataType) -> bytes | array[Any]:
                 return array("f", values)
             flat = list(values)
             return struct.pack(f"<{len(flat)}e", *flat)
-        except (TypeError, OverflowError) as error:
+        except (TypeError, OverflowError, struct.error) as error:
             raise DataError("NNM702", f"not all values are {dtype} numbers: {error}") from error
     flat = list(values)
     for value in flat:

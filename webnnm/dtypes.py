@@ -52,6 +52,8 @@ FORMATS: dict[DataType, str] = {
 """`struct` format of one element; the 4-bit types have none, two of them share a byte."""
 
 FLOAT16_MAX = 65504.0
+_OVERFLOW: dict[DataType, float] = {"float32": 2.0**128 - 2.0**103, "float16": 65520.0}
+"""The smallest numbers that round to infinity."""
 
 
 def is_data_type(word: str) -> TypeGuard[DataType]:
@@ -100,9 +102,13 @@ def integer_range(dtype: DataType) -> tuple[int, int]:
 
 
 def holds(dtype: DataType, number: float) -> bool:
-    """Tell whether a literal has a value in this type; floats hold every number."""
+    """Tell whether a literal has a value in this type; floats round what is in their range.
+
+    >>> holds("float32", 0.1), holds("float16", 70000), holds("int8", 0.5)
+    (True, False, False)
+    """
     if is_float(dtype):
-        return True
+        return abs(number) < _OVERFLOW[dtype] or not math.isfinite(number)
     if not math.isfinite(number) or number != int(number):
         return False
     low, high = integer_range(dtype)

@@ -10,8 +10,13 @@ WebNNMError
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+
+from webnnm.spelling import nearest
 
 CONTEXT_WINDOW = 100
 """Columns of a source line that an error shows at most."""
@@ -26,9 +31,15 @@ class Span:
 
     def position(self, source: str) -> tuple[int, int]:
         """Return the line and column of the start, both counted from 1."""
-        line = source.count("\n", 0, self.start) + 1
-        column = self.start - (source.rfind("\n", 0, self.start) + 1) + 1
-        return line, column
+        starts = _line_starts(source)
+        line = bisect_right(starts, self.start)
+        return line, self.start - starts[line - 1] + 1
+
+
+@lru_cache(maxsize=2)
+def _line_starts(source: str) -> list[int]:
+    """Return where the lines of a text begin; many findings ask it of the same text."""
+    return [0, *(match.end() for match in re.finditer("\n", source))]
 
 
 class WebNNMError(Exception):
@@ -119,25 +130,5 @@ def suggestion(word: str, candidates: Iterable[str]) -> str:
     >>> suggestion("sofmax", ["relu", "softmax"])
     'did you mean "softmax"?'
     """
-    near = [
-        (distance, candidate)
-        for candidate in candidates
-        if (distance := edit_distance(word, candidate, 2)) <= (2 if len(candidate) >= 5 else 1)
-    ]
-    return f'did you mean "{min(near)[1]}"?' if near else ""
-
-
-def edit_distance(a: str, b: str, limit: int) -> int:
-    """Return the Levenshtein distance of two words, or `limit + 1` if it is larger."""
-    if abs(len(a) - len(b)) > limit:
-        return limit + 1
-    previous = list(range(len(b) + 1))
-    for i, letter in enumerate(a, 1):
-        current = [i]
-        for j, other in enumerate(b, 1):
-            change = previous[j - 1] + (letter != other)
-            current.append(min(previous[j] + 1, current[-1] + 1, change))
-        if min(current) > limit:
-            return limit + 1
-        previous = current
-    return previous[-1]
+    near = nearest(word, candidates)
+    return "" if near is None else f'did you mean "{near}"?'

@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent.parent / "webnnm"
 
 LAYERS = (
-    ("errors", "dtypes", "shapes", "arrays", "random"),
+    ("errors", "dtypes", "shapes", "spelling", "arrays", "random"),
     ("notation",),
     ("ops",),
     ("graph",),

@@ -13,7 +13,6 @@ from webnnm.errors import (
     NotationError,
     Span,
     WebNNMError,
-    edit_distance,
     raise_first,
     suggestion,
 )
@@ -125,20 +124,3 @@ def test_of_several_errors_the_first_is_raised_with_the_others() -> None:
 )
 def test_suggestions(word: str, candidates: list[str], expected: str) -> None:
     assert suggestion(word, candidates) == expected
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "limit", "expected"),
-    [
-        ("", "", 2, 0),
-        ("same", "same", 2, 0),
-        ("kitten", "sitting", 3, 3),
-        ("kitten", "sitting", 2, 3),
-        ("abc", "abcdefgh", 2, 3),
-        ("ab", "ba", 2, 2),
-        ("", "ab", 2, 2),
-    ],
-)
-def test_edit_distance_stops_above_the_limit(a: str, b: str, limit: int, expected: int) -> None:
-    assert edit_distance(a, b, limit) == expected
-    assert edit_distance(b, a, limit) == expected

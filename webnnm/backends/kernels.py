@@ -48,6 +48,8 @@ def computed(
             assert node.operator.reference is not None
             try:
                 result = node.operator.reference(np, *operands, **node.options)
+            except MemoryError as error:
+                raise _too_large(node) from error
             except Exception as error:
                 error.add_note(f'in the kernel of "{node.operator.name}"')
                 raise
@@ -55,6 +57,16 @@ def computed(
             for index, value in enumerate(results):
                 values[node.number, index] = placed(node, np.asarray(value))
     return {name: values[o.number, o.index] for name, o in graph.outputs.items()}
+
+
+def _too_large(node: OperatorNode) -> BackendError:
+    size = sum(byte_length(type.dtype, count(type.shape)) for type in node.types)
+    return BackendError(
+        "NNM409",
+        f'"{node.label or node.operator.name}" makes {node.types[0]}: {size} bytes, more memory '
+        "than there is",
+        hint="use a smaller batch, sequence or layer",
+    )
 
 
 def array_of(np: Any, array: HostArray) -> Any:

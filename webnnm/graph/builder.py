@@ -14,6 +14,7 @@ from webnnm.dtypes import PRECEDENCE, DataType, highest, is_data_type
 from webnnm.errors import BackendError, Span, suggestion
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.ops.activation import Activation, is_activation
+from webnnm.ops.checks import few_enough
 from webnnm.ops.naming import snake_case
 from webnnm.ops.operator import (
     REQUIRED,
@@ -33,6 +34,9 @@ class Context(Protocol):
         """Compile a graph."""
         ...
 
+
+MAX_NODES = 1_000_000
+"""Nodes of a graph: more take all the memory of a page, and no browser builds them."""
 
 Descriptor = Mapping[str, Any]
 """WebNN's MLOperandDescriptor as a dictionary."""
@@ -104,6 +108,8 @@ class GraphBuilder:
             value, dtype = dtype, value
         if dtype is not None and not is_data_type(dtype):
             raise OperatorError("NNM113", f'constant: unknown data type "{dtype}"')
+        if isinstance(value, range):
+            few_enough(len(value), "the numbers of a range")
         array = HostArray.of(value, dtype, shape, copy=True)
         types = (TensorType(array.dtype, array.shape),)
         return self.adopt(
@@ -116,6 +122,12 @@ class GraphBuilder:
         known = self._known.get(key)
         if known is None:
             number = len(self.nodes)
+            if number == MAX_NODES:
+                raise OperatorError(
+                    "NNM409",
+                    f"the graph has more than {MAX_NODES} nodes",
+                    "take shorter sequences, smaller windows or fewer layers",
+                )
             if node.number == number:
                 known = node
             elif isinstance(node, OperatorNode):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from webnnm.errors import Span
+from webnnm.graph.cycles import first_cycle
 from webnnm.graph.declare import Declared
 from webnnm.graph.expand import Expander
 from webnnm.graph.infer import infer_shapes
@@ -22,7 +23,7 @@ from webnnm.graph.vertices import (
     Source,
     layers_before,
 )
-from webnnm.notation.syntax import Document
+from webnnm.notation.syntax import Document, Reference
 from webnnm.ops.features import Features
 
 
@@ -53,7 +54,7 @@ def elaborate(document: Document, half: Collection[str] = ()) -> Network:
     layers = [given.vertex for given in expander.layers]
     _label(layers)
     _check_results(found, layers)
-    _refuse_cycles(found, layers)
+    _refuse_cycles(found, layers, resolver.blocks)
     outputs = [
         Output(block, resolver.references.source(flows[block.name], Span(0, 0)))
         for block in found.roots
@@ -95,42 +96,23 @@ def _check_results(found: Outline, layers: Iterable[LayerVertex]) -> None:
                 raise found.error("NNM205", f"{message}, there is no .{result}", layer.span, hint)
 
 
-def _refuse_cycles(found: Outline, layers: Iterable[LayerVertex]) -> None:
-    """Raise NNM208 for the first layer, in elaboration order, that depends on itself."""
-    remaining = {id(layer): layer for layer in layers}
-    users: dict[int, list[LayerVertex]] = {}
-    waiting: dict[int, int] = {}
-    for layer in remaining.values():
-        own = [s.vertex for s in layer.sources() if isinstance(s.vertex, LayerVertex)]
-        waiting[id(layer)] = len(own)
-        for vertex in own:
-            users.setdefault(id(vertex), []).append(layer)
-    ready = [layer for layer in remaining.values() if not waiting[id(layer)]]
-    while ready:
-        layer = ready.pop()
-        del remaining[id(layer)]
-        for user in users.get(id(layer), []):
-            waiting[id(user)] -= 1
-            if not waiting[id(user)]:
-                ready.append(user)
-    for layer in remaining.values():
-        if _reaches_itself(layer, remaining):
-            message = f'"{layer.label}" depends on itself'
-            raise found.error("NNM208", message, layer.span, "break the loop of references")
+def _refuse_cycles(
+    found: Outline, layers: list[LayerVertex], blocks: Mapping[int, Reference]
+) -> None:
+    """Raise NNM208 for the first layer, in elaboration order, that depends on itself.
 
-
-def _reaches_itself(layer: LayerVertex, among: dict[int, LayerVertex]) -> bool:
-    seen: set[int] = set()
-    stack = [source.vertex for source in layer.sources()]
-    while stack:
-        vertex = stack.pop()
-        if vertex is layer:
-            return True
-        if id(vertex) not in among or id(vertex) in seen:
-            continue
-        seen.add(id(vertex))
-        stack.extend(source.vertex for source in among[id(vertex)].sources())
-    return False
+    `blocks` are words that name a block where a parameter may have been meant, by their layers.
+    """
+    cycle = first_cycle(layers)
+    if not cycle:
+        return
+    message, hint = f'"{cycle[0].label}" depends on itself', "break the loop of references"
+    user = next((layer for layer in cycle if id(layer) in blocks), None)
+    if user is not None:
+        word = blocks[id(user)]
+        message += f': "{word}" in "{user.label}" is the block "{word}", not a new parameter'
+        hint = f'call the parameter or the block "{word}" by another name'
+    raise found.error("NNM208", message, cycle[0].span, hint)
 
 
 def _culled(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from webnnm.dtypes import DataType
-from webnnm.errors import DataError, WebNNMError
+from webnnm.dtypes import DataType, byte_length
+from webnnm.errors import DataError, Span, WebNNMError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.infer import LayerView, layer_error
 from webnnm.graph.node import Graph, Operand
@@ -23,9 +23,9 @@ from webnnm.graph.vertices import (
 from webnnm.ops.features import Features
 from webnnm.ops.generator import MODULI, advance
 from webnnm.ops.layout import Laid, Role
-from webnnm.ops.operator import AnyOperator
+from webnnm.ops.operator import AnyOperator, TensorType
 from webnnm.ops.padding import combined
-from webnnm.shapes import Shape, show
+from webnnm.shapes import MAX_DIMENSION, Shape, count, show
 
 PARAMETER_PREFIX = "param/"
 """Parameters are graph inputs under this prefix, as they are in snapshots."""
@@ -128,7 +128,9 @@ class _Lowering:
             layout += ("sequence",)
             shape.append(self._length(vertex, features.sequence))
         sizes = features.sizes()
-        operand = given or self.builder.input(vertex.block, vertex.dtype, (*shape, *sizes))
+        type = TensorType(vertex.dtype, (*shape, *sizes))
+        self._check_size(type, f'the input "{vertex.block}"', vertex.span)
+        operand = given or self.builder.input(vertex.block, *type)
         self.lowered.inputs[vertex.block] = operand
         mask = self.masks.get(features.sequence or "")
         if mask is not None and mask.type != ("float32", tuple(shape)):
@@ -153,9 +155,21 @@ class _Lowering:
     def _parameter(self, vertex: ParameterVertex, given: Operand | None) -> None:
         sizes = vertex.features[0].sizes()
         name = PARAMETER_PREFIX + vertex.name
+        type = TensorType(vertex.dtype, sizes)
+        self._check_size(type, f'the parameter "{vertex.name}"', vertex.span)
         operand = given or self.builder.input(name, vertex.dtype, sizes)
         self.lowered.parameters[vertex.name] = operand
         self.done[id(vertex)] = (Laid(operand, tuple(range(len(sizes)))),)
+
+    def _check_size(self, type: TensorType, what: str, span: Span) -> None:
+        """Raise NNM409 for a tensor of more elements than any backend counts."""
+        if count(type.shape) > MAX_DIMENSION:
+            size = byte_length(type.dtype, count(type.shape))
+            message = (
+                f"{what} is {type}, {size} bytes; a tensor has at most {MAX_DIMENSION} elements"
+            )
+            hint = "choose smaller sizes, or a smaller batch"
+            raise self.network.outline.error("NNM409", message, span, hint)
 
     def layer(self, layer: LayerVertex) -> None:
         """Lower one layer; the layers that it depends on are done."""
@@ -182,6 +196,8 @@ class _Lowering:
                     raise
                 view.fail(error.code, error.message, hint=error.hint)
             results = (result,) if isinstance(result, Laid) else result
+            for laid in results:
+                self._check_size(laid.tensor.type, f'the result of "{layer.label}"', layer.span)
             self.done[id(layer)] = tuple(
                 self._cast(self._masked(view, laid), dtype)
                 for laid, dtype in zip(results, layer.result_types, strict=True)
@@ -235,6 +251,8 @@ class _Lowering:
 
     def _constant(self, vertex: ConstantVertex) -> Laid:
         sizes = vertex.features[0].sizes()
+        type = TensorType(vertex.dtype, sizes)
+        self._check_size(type, f'the constant "{vertex.name}"', vertex.span)
         if isinstance(vertex.data, list):
             operand = self.builder.constant(vertex.data, vertex.dtype, sizes)
         else:

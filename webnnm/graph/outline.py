@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from webnnm import ops
 from webnnm.dtypes import is_float
-from webnnm.errors import ModelError, Span, edit_distance
+from webnnm.errors import ModelError, Span
 from webnnm.notation.syntax import (
     BlockStatement,
     Constant,
@@ -24,6 +24,7 @@ from webnnm.notation.syntax import (
     Parameters,
     Port,
 )
+from webnnm.spelling import Neighbours
 
 START = Span(0, 0)
 
@@ -69,6 +70,7 @@ class Outline:
     constants: dict[str, Constant] = field(default_factory=dict[str, Constant])
     parameters: dict[str, Declaration] = field(default_factory=dict[str, Declaration])
     warnings: list[Warning] = field(default_factory=list[Warning])
+    _warned: set[tuple[str, str, Span]] = field(default_factory=set[tuple[str, str, Span]])
 
     @property
     def roots(self) -> list[Block]:
@@ -88,9 +90,10 @@ class Outline:
 
     def warn(self, code: str, message: str, span: Span = START) -> None:
         """Note a warning once."""
-        warning = Warning(code, message, span, *span.position(self.document.source))
-        if warning not in self.warnings:
-            self.warnings.append(warning)
+        if (code, message, span) not in self._warned:
+            self._warned.add((code, message, span))
+            place = span.position(self.document.source)
+            self.warnings.append(Warning(code, message, span, *place))
 
     def calls(self) -> Iterator[Layer]:
         """Yield every layer that calls a block."""
@@ -190,17 +193,13 @@ def _check(found: Outline) -> None:
 
 
 def _warn(found: Outline) -> None:
-    real = [block.name for block in found.blocks.values() if block.is_root or block.layers]
+    real = Neighbours(b.name for b in found.blocks.values() if b.is_root or b.layers)
     for block in found.blocks.values():
         title = block.title
-        if title is not None and not block.is_root and block.layers is None:
-            near = [name for name in real if edit_distance(block.name, name, 1) == 1]
-            if near:
-                found.warn(
-                    "NNM006",
-                    f'block "{block.name}" has only a name; meant "{near[0]}"?',
-                    title.span,
-                )
+        idle = not block.is_root and block.layers is None
+        if title is not None and idle and (near := real.of(block.name)):
+            message = f'block "{block.name}" has only a name; meant "{near[0]}"?'
+            found.warn("NNM006", message, title.span)
         for port in (block.input, block.output):
             shape = port.shape if port else None
             if shape is not None and not isinstance(shape, NamedShape) and len(shape.items) > 1:

@@ -23,6 +23,7 @@ class References:
         self.declared = declared
         self.parameters: list[ParameterVertex] = []
         self._copies: dict[tuple[str, int], ParameterVertex] = {}
+        self._counts: dict[str, int] = {}
 
     def source(self, flow: Flow, span: Span) -> Source:
         """Return the source that a flow stands for."""
@@ -94,8 +95,8 @@ class References:
         copy = self.declared.is_copied(word)
         key = (word, id(scope) if copy else 0)
         if key not in self._copies:
-            earlier = sum(name == word for name, _ in self._copies)
-            name = word if not earlier else f"{word}{earlier + 1}"
+            self._counts[word] = number = self._counts.get(word, 0) + 1
+            name = word if number == 1 else f"{word}{number}"
             self._copies[key] = self.declared.parameter(word, name)
             self.parameters.append(self._copies[key])
         return Source(self._copies[key])

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from webnnm.dtypes import is_data_type
-from webnnm.errors import ModelError, Span, edit_distance
+from webnnm.errors import ModelError, Span
 from webnnm.graph.declare import Declared
 from webnnm.graph.expand import Expander
 from webnnm.graph.outline import Outline
 from webnnm.graph.references import References
 from webnnm.graph.scope import Bound, Given, Pending, plain
+from webnnm.graph.slips import Slips
 from webnnm.graph.vertices import LayerVertex, LiteralVertex, ParameterVertex, Source
 from webnnm.notation.syntax import Call, Items, NamedShape, Number, Reference, Value
 from webnnm.ops.features import Changes, Features
@@ -32,10 +33,15 @@ class Resolver:
         self.declared = declared
         self.references = References(outline, expander, declared)
         self.parameters = self.references.parameters
+        self.blocks: dict[int, Reference] = {}
+        """References to blocks where a parameter may have been meant, by the ids of layers."""
         self._changes: Changes = declared.changes
         self._counts: dict[str, int] = {}
         self._judged: set[int] = set()
         self._words: dict[str, str] = {}
+        self._taken = {*outline.parameters, *outline.constants, *expander.globals}
+        self._slips = Slips([*self._taken, *outline.blocks, "input"])
+        self._written: set[Span] = set()
 
     def resolve(self, given: Given) -> None:
         """Resolve one layer."""
@@ -155,12 +161,19 @@ class Resolver:
         found = self.references.find(value, scope, span or value.span)
         if found is not None:
             self._judge(found, slot)
+            if slot.parameter is not None and value.word in self.outline.blocks:
+                self.blocks.setdefault(id(given.vertex), value)
             if isinstance(found.vertex, ParameterVertex):
                 self._words[slot.name] = str(value)
             return found
         if slot.parameter is None:
             raise self.references.unknown(value, scope, span or value.span)
-        self._words[slot.name] = str(value)
+        word = self._words[slot.name] = str(value)
+        if value.span not in self._written:
+            self._written.add(value.span)
+            for name in self._slips.meant(word, scope):
+                message = f'"{word}" is a new parameter; meant "{name}"?'
+                self.outline.warn("NNM004", message, value.span)
         return Source(self._new_parameter(given, value, slot))
 
     def _judge(self, found: Source, slot: TensorSlot) -> None:
@@ -199,16 +212,11 @@ class Resolver:
         self, given: Given, reference: Reference, slot: TensorSlot
     ) -> ParameterVertex:
         word = str(reference)
-        taken = {*self.outline.parameters, *self.outline.constants, *self.expander.globals}
+        taken = self._taken
         count = self._counts.get(word, 0) + 1
         while f"{word}{count}" in taken:
             count += 1
         self._counts[word] = count
-        for name in self.outline.parameters:
-            if len(word) >= 4 and edit_distance(word, name, 1) == 1:
-                self.outline.warn(
-                    "NNM004", f'"{word}" is a new parameter; meant "{name}"?', reference.span
-                )
         lrm, trainable = given.options.get("lrm"), given.options.get("trainable")
         init = given.options.get("init")
         role: ParameterRole = slot.parameter or "other"

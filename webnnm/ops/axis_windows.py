@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from webnnm.ops.algebra import as_number, scalar_like
 from webnnm.ops.along import cut, padded
+from webnnm.ops.checks import few_enough
 from webnnm.ops.operator import Builder, Tensor
 from webnnm.ops.windows import Windows
 from webnnm.shapes import Shape, count
@@ -39,6 +40,7 @@ def _collected(b: Builder, parts: Tensor, shape: Shape, axis: int, places: Seque
     lead, tail = count(shape[:axis]), count(shape[axis + 1 :])
     flat = b.reshape(parts, new_shape=(lead, len(places), tail))
     # WebNN has no scatter that adds: a product with a 0/1 matrix does.
+    few_enough(shape[axis] * len(places), f"{len(places)} parts of {shape[axis]} cells")
     matrix = [[float(cell == place) for place in places] for cell in range(shape[axis])]
     return b.reshape(_product(b, matrix, flat), new_shape=shape)
 
@@ -47,6 +49,7 @@ def spread_sums(b: Builder, g: Tensor, shape: Shape, axis: int, windows: Windows
     """Give every real cell the sum of `g` over the windows that see it: the adjoint of sums."""
     lead, tail = count(shape[:axis]), count(shape[axis + 1 :])
     flat = b.reshape(g, new_shape=(lead, windows.count, tail))
+    few_enough(windows.size * windows.count, f"{windows.count} windows over {windows.size} cells")
     seen = [[float(row.count(cell)) for row in windows.cells] for cell in range(windows.size)]
     return b.reshape(_product(b, seen, flat), new_shape=shape)
 

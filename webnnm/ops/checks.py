@@ -48,6 +48,24 @@ def _from(low: int | None) -> str:
     return "" if low is None else f" from {low}"
 
 
+MOST_NUMBERS = 2**22
+"""Numbers that a rule may make in Python for one constant: more take seconds and much memory."""
+
+
+def few_enough(amount: int, what: str) -> None:
+    """Raise NNM409 where a rule would make more numbers in Python than one constant may have.
+
+    Every rule asks before it makes numbers whose amount depends on sizes.
+    """
+    if amount > MOST_NUMBERS:
+        raise OperatorError(
+            "NNM409",
+            f"{what}: {amount} numbers, {8 * amount} bytes; at most {MOST_NUMBERS} are computed "
+            "in advance",
+            "choose smaller sizes, or let an input bring the numbers",
+        )
+
+
 def word(*words: str) -> Callable[..., str]:
     """Return a check that accepts one of some words."""
 

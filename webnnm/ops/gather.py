@@ -176,6 +176,7 @@ def _at_position(builder: Builder, layer: BuildView, flow: Laid, axis: Role, pos
             return _taken(builder, flow, Laid(indices, ()), axis)
     else:
         n = _share(length, position) if like is None else like.size("sequence")
+        checks.few_enough(n, f"{n} of {length} elements")
         indices = builder.constant([i * length // n for i in range(n)], "int32")
     tensor = builder.gather(flow.tensor, indices, axis=flow.position(axis))
     return flow.with_tensor(tensor)

@@ -17,6 +17,7 @@ def _infer(x: TensorType, indices: TensorType, *, axis: int) -> TensorType:
 
 def _decompose(b: Builder, x: Tensor, indices: Tensor, *, axis: int) -> Tensor:
     before, n, behind = three(b, x, axis).shape
+    checks.few_enough(before * behind, f"{before * behind} lines of {n} elements")
     lines = [line * n * behind + k for line in range(before) for k in range(behind)]
     starts = b.constant(lines, "int32", (before, 1, behind))
     places = starts + inside(b, three(b, indices, axis), n) * behind

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from webnnm.ops.algebra import scalar_like, zeros_like
 from webnnm.ops.along import cut, padded
+from webnnm.ops.checks import few_enough
 from webnnm.ops.operator import Builder, Tensor
 from webnnm.ops.padding import extremes
 from webnnm.ops.windows import Windows, reach
@@ -21,6 +22,7 @@ Place = tuple[int, int]
 def places(windows: Sequence[Windows]) -> list[Place]:
     """Return the cells of a window, row by row."""
     rows, columns = windows
+    few_enough(rows.length * columns.length, f"windows of {rows.length} by {columns.length} cells")
     return [(i, j) for i in range(rows.length) for j in range(columns.length)]
 
 
@@ -63,6 +65,7 @@ def put_back(b: Builder, parts: Mapping[Place, Tensor], windows: Sequence[Window
         key = offsets[0] % rows.stride, offsets[1] % columns.stride
         sums[key] = sums[key] + part if key in sums else part
     height, width = rows.count + most[0], columns.count + most[1]
+    few_enough(rows.stride * columns.stride, f"strides of {rows.stride} and {columns.stride}")
     if len(sums) < rows.stride * columns.stride:  # cells between the windows
         empty = zeros_like(b, like, (n, height, width, channels))
         for i in range(rows.stride):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from webnnm.ops import values
+from webnnm.ops import checks, values
 from webnnm.ops.index_shapes import (
     Indexed,
     IndexTensor,
@@ -25,7 +25,7 @@ from webnnm.ops.layer import BuildView, LayerRules, TensorSlot, ValueOption
 from webnnm.ops.layout import Laid, Role, feature_roles
 from webnnm.ops.leading import common_lead, stretched
 from webnnm.ops.operator import Builder, Tensor
-from webnnm.shapes import Shape, count, strides_of
+from webnnm.shapes import Shape, count, show, strides_of
 
 INDICES = TensorSlot(name="indices", option=True, optional=True, promotes=False)
 UPDATES = TensorSlot(name="updates")
@@ -60,6 +60,7 @@ def _coordinates(layer: BuildView) -> Indexed:
 def _lines(layer: BuildView, found: Indexed, features: Shape) -> list[int]:
     """Return the element of all features that each constant index along an axis points to."""
     axis, steps = found.axes[0], strides_of(features)
+    checks.few_enough(count(found.sizes()), f"indices {show(found.sizes())}")
     cells = product(*map(range, found.sizes()))
     return [
         sum(

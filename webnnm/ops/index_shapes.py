@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from webnnm.errors import suggestion
 from webnnm.ops import values
 from webnnm.ops.feature_rules import axis_or_first, learn_result
 from webnnm.ops.features import Dims, Features
@@ -47,12 +48,14 @@ def constant_index_shape(
         sizes: list[int | None] = [len(data) // coordinates]
     else:
         known = dict(zip(flow.names, flow.dims or (), strict=True))
-        sizes = [
-            size if isinstance(size, int) else known.get(name)
-            for name, size in zip(
-                asked.names or [None] * len(asked.sizes), asked.sizes, strict=True
-            )
-        ]
+        sizes = []
+        for name, size in zip(asked.names or asked.sizes, asked.sizes, strict=True):
+            if size is not None and (not isinstance(size, int) or size < 1):
+                layer.fail("NNM303", "the sizes of indices are integers from 1", at="shape")
+            if size is None and name not in known:
+                hint = suggestion(str(name), [word for word in known if word is not None])
+                layer.fail("NNM307", f'no dimension "{name}"', at="shape", hint=hint)
+            sizes.append(known[str(name)] if size is None else size)
     expected = coordinates * count(size or 0 for size in sizes)
     if None not in sizes and expected != len(data):
         layer.fail("NNM115", f"{expected} indices expected, {len(data)} found", at="data")
@@ -94,6 +97,8 @@ def coordinates(
         return None
     written = layer.options["coords"] is not None
     roles = (layer.axes("coords") or []) if written else range(len(flow.dims))
+    if not roles:
+        layer.fail("NNM405", f"{flow}: coordinates address at least one feature", at="coords")
     axes = [role for role in roles if isinstance(role, int)]
     if len(axes) < len(roles):
         layer.fail("NNM310", "coordinates are those of features", at="coords")

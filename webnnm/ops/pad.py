@@ -88,6 +88,7 @@ def _cells(size: int, before: int, after: int, mode: str) -> list[int]:
     >>> _cells(3, 2, 2, "edge"), _cells(3, 2, 2, "reflection"), _cells(3, 2, 2, "symmetric")
     ([0, 0, 0, 1, 2, 2, 2], [2, 1, 0, 1, 2, 1, 0], [1, 0, 0, 1, 2, 2, 1])
     """
+    checks.few_enough(before + size + after, f"{size} elements with {before} and {after} more")
     places = range(-before, size + after)
     if mode == "edge":
         return [min(max(place, 0), size - 1) for place in places]

@@ -122,6 +122,7 @@ def real_cells(
     """
     if not rows.padded and not columns.padded:
         return rows.length * columns.length / unit
+    checks.few_enough(rows.count * columns.count, f"{rows.count} by {columns.count} windows")
     counts = [[r * c / unit for c in columns.real_counts] for r in rows.real_counts]
     shape = {"n": 1, "c": 1, "h": rows.count, "w": columns.count}
     return b.constant(counts, x.dtype, [shape[letter] for letter in layout])

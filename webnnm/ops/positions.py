@@ -29,6 +29,7 @@ def rates(size: int, base: float) -> list[float]:
 
 @lru_cache(maxsize=16)
 def _waves(length: int, size: int, base: float) -> array[float]:
+    checks.few_enough(length * size, f"{length} positions of {size} features")
     # Double precision: angles grow with the length, and their sines lose what they lose.
     turns = rates(size, base)
 

@@ -22,6 +22,7 @@ from webnnm.ops.tokens import by_token, require_tokens
 def _turned(
     wave: Callable[[float], float], start: int, length: int, size: int, base: float
 ) -> array[float]:
+    checks.few_enough(length * size, f"{length} positions of {size} features")
     turns = rates(size, base)
     positions = range(start, start + length)
     return array("d", [wave(position * turn) for position in positions for turn in turns])

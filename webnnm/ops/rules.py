@@ -74,9 +74,18 @@ def broadcast_features(layer: ShapeView, operands: Sequence[Features]) -> None:
     for x in operands:
         if x.undeclared:
             _adopt(layer, x, operands[0] if known[0] is operands[0] else result)
+    _check_rank(layer, operands)
     _name_result(layer, known)
     for axis in range(len(result.dims)):
         _broadcast_axis(layer, operands, axis)
+
+
+def _check_rank(layer: ShapeView, operands: Sequence[Features]) -> None:
+    """Raise NNM402 where the declared result has another rank than the operands give it."""
+    ranks = [len(x.dims) for x in operands if x.dims is not None]
+    if len(ranks) == len(operands) and max(ranks) != layer.result.rank:
+        largest = operands[ranks.index(max(ranks))]
+        layer.fail("NNM402", f"declared {layer.result}, inferred {largest}", at="shape")
 
 
 def _common_sequence(layer: ShapeView, operands: Sequence[Features]) -> str | None:

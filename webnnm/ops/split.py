@@ -68,12 +68,20 @@ def _gradient(b: Builder, g: Any, _y: Any, x: Tensor, *, splits: Splits, axis: i
     return [g if single else b.concat(list(g), axis=axis)]
 
 
+MOST_PARTS = 2**16
+"""Equal parts that a layer may have; every part is a tensor of its own."""
+
+
 def _read(value: Value) -> Splits:
     """Read a number of equal parts, or a list of sizes."""
     found = values.integers(value)
     if not found or min(found) < 1:
         raise ValueError("expected a number of parts, or their sizes, from 1")
-    return found if isinstance(value, Items) else found[0]
+    if isinstance(value, Items):
+        return found
+    if found[0] > MOST_PARTS:
+        raise ValueError(f"{found[0]} parts, at most {MOST_PARTS} are allowed")
+    return found[0]
 
 
 def _results(options: Mapping[str, Any]) -> int:

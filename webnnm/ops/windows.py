@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from webnnm.ops.checks import few_enough
+
 
 def reach(length: int, dilation: int) -> int:
     """Return how many cells a window of `length` cells spans.
@@ -60,7 +62,8 @@ class Windows:
 
     @cached_property
     def cells(self) -> tuple[tuple[int, ...], ...]:
-        """The cells of every window, those in the padding among them."""
+        """The cells of every window, those in the padding among them. Raises NNM409 for many."""
+        few_enough(self.count * self.length, f"{self.count} windows of {self.length} cells")
         return tuple(
             tuple(i * self.stride + k * self.dilation - self.before for k in range(self.length))
             for i in range(self.count)

@@ -197,3 +197,15 @@ def test_elaboration_order_is_blocks_layers_operands_options() -> None:
         "n:layers matmul(z, node=m);",
     )
     assert list(parameters(text)) == ["w1", "u1", "v1", "z1"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "m:input shape=[4]; b:output shape=[4]; b:layers relu(node=m), ¦add(b);",
+        "m:input shape=[4]; b:output shape=[4]; b:layers matmul(w, node=m), ¦add(b), relu();",
+    ],
+)
+def test_a_parameter_with_the_name_of_its_block_is_told(text: str) -> None:
+    error = fails("NNM208", text, says='"b" in "add1" is the block "b", not a new parameter')
+    assert error.hint == 'call the parameter or the block "b" by another name'
