@@ -14,7 +14,7 @@ from webnnm.dtypes import PRECEDENCE, DataType, highest, is_data_type
 from webnnm.errors import BackendError, Span, suggestion
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.ops.activation import Activation, is_activation
-from webnnm.ops.checks import few_enough
+from webnnm.ops.checks import check_room, few_enough
 from webnnm.ops.naming import snake_case
 from webnnm.ops.operator import (
     REQUIRED,
@@ -34,9 +34,6 @@ class Context(Protocol):
         """Compile a graph."""
         ...
 
-
-MAX_NODES = 1_000_000
-"""Nodes of a graph: more take all the memory of a page, and no browser builds them."""
 
 Descriptor = Mapping[str, Any]
 """WebNN's MLOperandDescriptor as a dictionary."""
@@ -122,12 +119,7 @@ class GraphBuilder:
         known = self._known.get(key)
         if known is None:
             number = len(self.nodes)
-            if number == MAX_NODES:
-                raise OperatorError(
-                    "NNM409",
-                    f"the graph has more than {MAX_NODES} nodes",
-                    "take shorter sequences, smaller windows or fewer layers",
-                )
+            check_room(number)
             if node.number == number:
                 known = node
             elif isinstance(node, OperatorNode):

@@ -66,6 +66,20 @@ def few_enough(amount: int, what: str) -> None:
         )
 
 
+MAX_NODES = 1_000_000
+"""Nodes of a graph: more take all the memory of a page, and no browser builds them."""
+
+
+def check_room(nodes: int) -> None:
+    """Raise NNM409 where a graph of so many nodes has no room for another one."""
+    if nodes >= MAX_NODES:
+        raise OperatorError(
+            "NNM409",
+            f"the graph has more than {MAX_NODES} nodes",
+            "take shorter sequences, smaller windows or fewer layers",
+        )
+
+
 def word(*words: str) -> Callable[..., str]:
     """Return a check that accepts one of some words."""
 

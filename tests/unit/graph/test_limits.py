@@ -212,12 +212,12 @@ def test_kernels_say_what_does_not_fit_into_memory() -> None:
 
 def test_more_nodes_than_a_graph_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
     from webnnm.backends.kernels import computable
-    from webnnm.graph import builder
+    from webnnm.ops import checks
 
     graph = lowered(
         model("lstm(w, r, hiddenSize=3)", input="shape=[4] sequence={words:100}")
     ).graph()
-    monkeypatch.setattr(builder, "MAX_NODES", 50)
+    monkeypatch.setattr(checks, "MAX_NODES", 50)
     with pytest.raises(OperatorError, match="more than 50 nodes") as caught:
         computable(graph)
     assert caught.value.code == "NNM409"
