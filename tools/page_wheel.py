@@ -21,7 +21,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile, ZipInfo
 
 from tools import page_modules
 from tools.common import ROOT, VENV_PYTHON, fail, fingerprint, step
-from tools.slim import outside_functions, slimmed
+from tools.slim import outside_functions, slim_script, slimmed
 
 FOLDER = ROOT / "dist" / "page"
 PACKAGE = "webnnm/"
@@ -36,6 +36,8 @@ DESKTOP = tuple(
 EARLY = (f"{PACKAGE}backends/", f"{PACKAGE}ops/where.py")
 """What a first visit needs although it is not seen on a desktop, where NumPy runs the models: steps
 of several epochs in one crossing choose with `where`."""
+LATE = tuple(f"{PACKAGE}backends/{name}.py" for name in ("kernels", "reference"))
+"""What only pages without WebNN need: they wait for NumPy, which takes much longer to come."""
 INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]
@@ -75,7 +77,8 @@ def write(source: Path, folder: Path) -> PageWheels:
         early = first_texts(texts)
         late = {name: text for name, text in texts.items() if name not in early}
         kept = {INIT: texts[INIT] + INSTALL, LOADER: texts[LOADER]}
-        kept |= {name: whole.read(name).decode() for name in whole.namelist() if BRIDGE in name}
+        scripts = [name for name in whole.namelist() if BRIDGE in name]
+        kept |= {name: slim_script(whole.read(name).decode()) for name in scripts}
         files = {name[len(PACKAGE) :]: text for name, text in early.items() if name not in kept}
         # Under no name stand the names of the second wheel.
         index = {"": "\n".join(name[len(PACKAGE) :] for name in sorted(late))}
@@ -117,7 +120,7 @@ def first_texts(texts: Mapping[str, str]) -> dict[str, str]:
         needed = _imported(waiting.pop(), texts) - found
         found |= needed
         waiting += needed
-    return {name: text for name, text in texts.items() if name in found}
+    return {name: text for name, text in texts.items() if name in found.difference(LATE)}
 
 
 def _imported(file: str, texts: Mapping[str, str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""Takes from Python modules what only readers and type checkers need.
+"""Takes from modules what only readers and type checkers need.
 
 Docstrings, comments, annotations, casts and imports for types alone go, and local names become
 short. The names of modules, classes, functions, arguments and attributes stay, so that a traceback
@@ -8,11 +8,15 @@ still tells what failed, and everything can be imported from where it was.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 SPEAKING = ("ClassVar", "KW_ONLY", "InitVar", "Required", "NotRequired")
 """What annotations say to dataclasses and typed dicts; what else they say matters to none."""
+
+COMMENTS = re.compile(r"/\*\*.*?\*/|^\s*//[^\n]*$", re.DOTALL | re.MULTILINE)
+"""Comments of scripts, as ours are written: /** … */, and // on lines of their own."""
 
 Anything = TypeVar("Anything", bound=ast.AST)
 Function = TypeVar("Function", ast.FunctionDef, ast.AsyncFunctionDef)
@@ -150,3 +154,12 @@ def _minified(source: str) -> str:
         remove_pass=False,
         remove_asserts=False,
     )
+
+
+def slim_script(text: str) -> str:
+    """Return a script without comments, indentation and blank lines.
+
+    >>> slim_script("/** Add one. */\nconst f = (x) =>\n  // easily\n  x + 1;\n")
+    'const f = (x) =>\nx + 1;\n'
+    """
+    return re.sub(r"^\s+", "", COMMENTS.sub("", text), flags=re.MULTILINE)

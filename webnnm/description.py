@@ -71,9 +71,13 @@ class Described:
         return graph_text(graph, of_model=True)
 
     def report(self) -> str:
-        """Return what runs the model, and what its graphs were changed in to run there."""
+        """Return what runs the model, its known faults, and what was rewritten for them."""
         lines = [f"runs on {self.backend.description}"]
-        lines += [f"- {text}" for text in self.backend.rewrites] or ["- no rewrites"]
+        if self.backend.faults:
+            lines.append("faults of this implementation, around which graphs are rewritten:")
+            lines += [f"- {text}" for text in self.backend.faults]
+        lines.append("rewritten so far:")
+        lines += [f"- {text}" for text in self.backend.rewrites] or ["- nothing"]
         return "\n".join(lines)
 
     def view(self, data: Any, limit: int = 11) -> str:

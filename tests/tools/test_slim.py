@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tools.slim import outside_functions, slimmed
+from tools.slim import outside_functions, slim_script, slimmed
 
 
 def run(source: str, **others: str) -> dict[str, Any]:
@@ -126,3 +126,24 @@ def test_what_a_module_runs_is_what_no_function_holds() -> None:
     nodes = outside_functions(ast.parse(source))
     imported = [node.names[0].name for node in nodes if isinstance(node, ast.Import)]
     assert imported == ["a", "b", "c"]
+
+
+def test_scripts_lose_comments_and_nothing_else() -> None:
+    source = """/**
+ * What it does.
+ *
+ * @module
+ */
+
+const address = "https://example.org"; // kept, for it may stand in a text
+/** @type {number} */
+let sum = /** @type {any} */ (0);
+// Why.
+for (const x of [1, 2]) {
+  sum += x;
+}
+"""
+    assert slim_script(source) == (
+        'const address = "https://example.org"; // kept, for it may stand in a text\n'
+        "let sum =  (0);\nfor (const x of [1, 2]) {\nsum += x;\n}\n"
+    )

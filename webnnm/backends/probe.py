@@ -12,10 +12,14 @@ from webnnm.errors import BackendError
 
 @dataclass(frozen=True, slots=True)
 class DeviceProbe:
-    """What came of asking for one device: `reason` says what runs, or why nothing does."""
+    """What came of asking for one device: `reason` says what runs, or why nothing does.
+
+    `faults` are the known faults of what runs; graphs are rewritten around them.
+    """
 
     available: bool
     reason: str
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class ProbeResult:
 
 
 async def probe() -> ProbeResult:
-    """Ask the browser for each device, run a graph of one operator on it, and report.
+    """Ask the browser for each device, run graphs on it whose results are known, and report.
 
     Never raises for something that is missing.
 
@@ -66,7 +70,7 @@ async def _probe_device(device: str) -> DeviceProbe:
     except BackendError as error:
         return DeviceProbe(False, error.message)
     backend.close()
-    return DeviceProbe(True, backend.device)
+    return DeviceProbe(True, backend.device, backend.faults)
 
 
 def _without(reason: str) -> ProbeResult:

@@ -1,0 +1,164 @@
+"""Known faults of the browser's WebNN: how they are found, and that they are looked for once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from playwright.async_api import BrowserContext
+
+from tests.browser.harness import PageLog, PyodidePage, new_context
+from webnnm.backends.traps import EVERY
+from webnnm.backends.traps.evidence import Untried
+
+COUNT = """
+globalThis.built = 0;
+const build = MLGraphBuilder.prototype.build;
+MLGraphBuilder.prototype.build = function (...words) {
+  globalThis.built += 1;
+  return build.apply(this, words);
+};
+"""
+REFUSED = """
+const refuse = async () => { throw new DOMException("not here", "SecurityError"); };
+StorageManager.prototype.getDirectory = refuse;
+IDBFactory.prototype.open = () => { throw new DOMException("not here either", "SecurityError"); };
+"""
+FULL = """
+FileSystemFileHandle.prototype.createWritable = async () => {
+  throw new DOMException("no room", "QuotaExceededError");
+};
+"""
+OPEN = """
+import js
+from webnnm.backends.webnn import WebNNBackend
+
+backend = await WebNNBackend.open()
+held = backend.ledger()
+backend.close()
+[js.built, list(backend.faults), held.graphs + held.tensors]
+"""
+
+
+async def test_probes_say_the_same_alone_and_together(pyodide_page: PyodidePage) -> None:
+    program = """
+from webnnm.backends import pyodide_host
+from webnnm.backends.faults import Examination
+from webnnm.backends.traps import EVERY
+from webnnm.backends.traps.evidence import Trial
+from webnnm.errors import BackendError
+
+bridge = await pyodide_host.load_bridge()
+context = await bridge.open({})
+examination = Examination(EVERY, bridge.limits(context))
+number = {trap: index for index, trap in enumerate(EVERY)}
+
+async def wrong(*probes):
+    trial = Trial(probes)
+    try:
+        return trial.wrong(await bridge.once(context, trial.plan, trial.data))
+    except BackendError:
+        return list(probes)
+
+together = await examination.wrong(bridge, context)
+shared = await wrong(*examination.shared.probes)
+alone = [probe for each in examination.shared.probes for probe in await wrong(each)]
+apart = [probe for trial in examination.alone for probe in trial.probes]
+others = [probe for each in apart for probe in await wrong(each)]
+owners = {probe: trap for trap in examination.traps for probe in trap.evidence}
+held = bridge.ledger(context)
+bridge.close(context)
+result = {
+    "same": shared == alone,
+    "together": sorted(number[trap] for trap in together),
+    "alone": sorted({number[owners[probe]] for probe in (*alone, *others)}),
+    "expected": sorted(number[trap] for trap in examination.expected),
+    "held": held,
+}
+result
+"""
+    found = await pyodide_page.run_python(program)
+    assert found["same"]
+    assert found["together"] == found["alone"]
+    assert found["held"] == {"graphs": 0, "tensors": 0, "bytes": 0}
+    # Each was seen in this browser: what does not show is no evidence.
+    tried = [n for n, trap in enumerate(EVERY) if not isinstance(trap.evidence, Untried)]
+    assert found["together"] == tried
+    assert sorted(found["together"] + found["expected"]) == list(range(len(EVERY)))
+
+
+@pytest.fixture
+async def visitor(launch: Any) -> AsyncIterator[tuple[BrowserContext, PageLog]]:
+    """A browser that was never here, and counts the graphs that pages build."""
+    log = PageLog()
+    context = await new_context(await launch("webnn"), log)
+    await context.add_init_script(COUNT)
+    yield context, log
+    await context.close()
+    log.check()
+
+
+async def visit(visitor: tuple[BrowserContext, PageLog], site_url: str) -> PyodidePage:
+    context, log = visitor
+    page = await context.new_page()
+    log.watch(page)
+    opened = PyodidePage(page, log)
+    await opened.start_anew(site_url)
+    return opened
+
+
+async def test_a_second_visit_tries_nothing(visitor: Any, site_url: str) -> None:
+    first, faults, held = await (await visit(visitor, site_url)).run_python(OPEN)
+    assert first > 2
+    assert held == 0
+    # The one that shows that WebNN works.
+    assert await (await visit(visitor, site_url)).run_python(OPEN) == [1, faults, 0]
+
+
+@pytest.mark.parametrize("refusal", [REFUSED, FULL], ids=["forbidden", "full"])
+async def test_storage_that_is_refused_costs_no_more_than_time(
+    refusal: str, visitor: Any, site_url: str
+) -> None:
+    await visitor[0].add_init_script(refusal)
+    page = await visit(visitor, site_url)
+    first, faults, _ = await page.run_python(OPEN)
+    assert len(faults) == len(EVERY)
+    # The page itself remembers.
+    assert await page.run_python(OPEN) == [first + 1, faults, 0]
+    again, same, _ = await (await visit(visitor, site_url)).run_python(OPEN)
+    assert (again, same) == (first, faults)
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"a": 1}', b"\xff", b""])
+async def test_what_is_kept_may_be_damaged(content: bytes, visitor: Any, site_url: str) -> None:
+    program = """
+from webnnm.backends.browser_files import keep_file
+from webnnm.backends.verdicts import FILE
+
+await keep_file(FILE, [bytes(content)])
+"""
+    page = await visit(visitor, site_url)
+    await page.run_python(program, content=list(content))
+    assert len((await page.run_python(OPEN))[1]) == len(EVERY)
+
+
+async def test_a_report_tells_the_faults_and_the_rewrites(pyodide_page: PyodidePage) -> None:
+    program = """
+from webnnm import NNModel, probe
+
+model = await NNModel.create(
+    source="m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), exp();", log=lambda _: None
+)
+await model.predict([[1, 2, 3, 4]], raw=True)
+report = model.report()
+model.close()
+found = await probe()
+[report.splitlines(), [list(each.faults) for each in found.devices.values()]]
+"""
+    lines, devices = await pyodide_page.run_python(program)
+    assert lines[1] == "faults of this implementation, around which graphs are rewritten:"
+    assert "- exp: the exponential of NaN would be 0; it is NaN now" in lines
+    rewritten = lines[lines.index("rewritten so far:") + 1 :]
+    assert rewritten == ['- exp "exp1": the exponential of NaN would be 0; it is NaN now']
+    assert all(len(faults) == len(EVERY) for faults in devices)
