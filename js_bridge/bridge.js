@@ -425,8 +425,17 @@ function alive(handle) {
 }
 
 /**
- * Make a synchronous call. Nothing in the register is destroyed, so an InvalidStateError means
- * that the context is gone, even before its promise says so.
+ * Tell whether an error says that the context is gone, maybe before its promise does. Nothing in
+ * the register is destroyed and every builder builds once, so an InvalidStateError means that.
+ *
+ * @param {unknown} error
+ */
+function meansLoss(error) {
+  return error instanceof DOMException && error.name === "InvalidStateError";
+}
+
+/**
+ * Make a synchronous call.
  *
  * @param {BridgeContext} context @param {string} name
  * @param {(context: BridgeContext) => void} call
@@ -435,8 +444,7 @@ function guard(context, name, call) {
   try {
     call(context);
   } catch (error) {
-    const gone = error instanceof DOMException && error.name === "InvalidStateError";
-    throw new BridgeError(gone ? "ContextLost" : name, text(error));
+    throw new BridgeError(meansLoss(error) ? "ContextLost" : name, text(error));
   }
 }
 
@@ -450,6 +458,7 @@ async function failure(context, name, error, details = {}) {
   // The news of the loss may come after the errors that it causes.
   if (context.lost === null) await new Promise((resolve) => { setTimeout(resolve, 0); });
   if (context.lost !== null) return new BridgeError("ContextLost", context.lost, details);
+  if (meansLoss(error)) return new BridgeError("ContextLost", text(error), details);
   if (!(error instanceof BridgeError)) return new BridgeError(name, text(error), details);
   return Object.assign(error, details);
 }

@@ -9,13 +9,16 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
-from tests.fuzz.frame import Target, search, survey, targets
+from tests.fuzz.frame import CASES, Target, search, survey, targets
 from tools.common import ROOT, say
 
 MINUTES = 5.0
 ROUND = 500
 """Cases between two seeds: after a fault the next round goes on with the next seed."""
+
+UNLIMITED = 10**9
 
 
 def main() -> None:
@@ -29,7 +32,7 @@ def main() -> None:
     for target in chosen:
         until = float("inf") if options.examples else time.monotonic() + share
         try:
-            faults += run(target, options.seed, options.examples or 10**9, until)
+            faults += run(target, options, until)
         finally:
             target.close()
     raise SystemExit(1 if faults else 0)
@@ -42,6 +45,9 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--examples", type=int, help="cases of each target, instead of a time")
     parser.add_argument("--seed", type=int, default=random.randrange(2**31), help="as printed")
     parser.add_argument(
+        "--into", type=Path, default=CASES, metavar="FOLDER", help="where cases are written"
+    )
+    parser.add_argument(
         "--survey", action="store_true", help="count faults and keep them as drawn, shrink none"
     )
     options = parser.parse_args(words)
@@ -51,8 +57,9 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def _search(target: Target, seed: int, examples: int, until: float) -> int:
+def _search(target: Target, options: argparse.Namespace, until: float) -> int:
     """Search in rounds, each of a seed; write what is found, shrunk."""
+    seed, examples = options.seed, options.examples or UNLIMITED
     counts: Counter[str] = Counter()
     started = time.monotonic()
     while (rest := examples - counts.total()) > 0 and time.monotonic() < until:
@@ -61,26 +68,30 @@ def _search(target: Target, seed: int, examples: int, until: float) -> int:
             break  # every case has been drawn, or time is over
         counts += outcome.counts
         if outcome.error is not None:
-            path = target.keep(outcome.case).relative_to(ROOT)
-            say(f'{target.name}: {path}, found again by ARGS="{target.name} --seed {seed}"')
+            path = target.keep(outcome.case, options.into)
+            say(f'{target.name}: {_short(path)}, found again by ARGS="{target.name} --seed {seed}"')
             say("".join(traceback.format_exception(outcome.error)))
         seed += 1
     _tell(target, counts, started)
     return counts["faults"]
 
 
-def _survey(target: Target, seed: int, examples: int, until: float) -> int:
+def _survey(target: Target, options: argparse.Namespace, until: float) -> int:
     """Count what cases come to; write those with a fault as they are."""
     counts: Counter[str] = Counter()
     started = time.monotonic()
-    for outcome in survey(target, examples, seed, until):
+    for outcome in survey(target, options.examples or UNLIMITED, options.seed, until):
         counts += outcome.counts
         if outcome.error is not None:
-            path = target.keep(outcome.case).relative_to(ROOT)
+            path = target.keep(outcome.case, options.into)
             text = " ".join(str(outcome.error).split())
-            say(f"{target.name}: {path}: {type(outcome.error).__name__}: {text[:300]}")
+            say(f"{target.name}: {_short(path)}: {type(outcome.error).__name__}: {text[:300]}")
     _tell(target, counts, started)
     return counts["faults"]
+
+
+def _short(path: Path) -> Path:
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
 def _tell(target: Target, counts: Counter[str], started: float) -> None:

@@ -46,10 +46,15 @@ class Packed(NamedTuple):
 
 @dataclass(frozen=True)
 class Failure:
-    """What was raised instead of an answer; `clear` if it is an error of the package."""
+    """What was raised instead of an answer; `clear` if it is an error of the package.
+
+    `code` is that of such an error; `lost` tells that the context went with it.
+    """
 
     text: str
     clear: bool
+    code: str = ""
+    lost: bool = False
 
 
 Answer = Mapping[str, Packed] | Failure
@@ -106,17 +111,18 @@ async def run(jobs: Mapping[str, Job]) -> dict[str, Answer]:
     answers: dict[str, Answer] = {}
     for name, job in jobs.items():
         try:
-            answers[name] = await _answer(backend, job)
+            answers[name] = await answer(backend, job)
         except Exception as error:
-            answers[name] = Failure(f"{type(error).__name__}: {error}", _is_clear(error))
-            if isinstance(error, ContextLost):
+            answers[name] = found = failure(error)
+            if found.lost:
                 backend.close()
                 backend = await WebNNBackend.open()
     backend.close()
     return answers
 
 
-async def _answer(backend: WebNNBackend, job: Job) -> dict[str, Packed]:
+async def answer(backend: WebNNBackend, job: Job) -> dict[str, Packed]:
+    """Run a job on WebNN."""
     graph, feeds = job.graph()
     runner = await backend.compile(graph)
     things: list[Any] = [runner]
@@ -130,6 +136,13 @@ async def _answer(backend: WebNNBackend, job: Job) -> dict[str, Packed]:
     finally:
         backend.release(*things)
     return {name: Packed.of(array) for name, array in zip(found, arrays, strict=True)}
+
+
+def failure(error: Exception) -> Failure:
+    """Return what to tell of an error."""
+    code = error.code if isinstance(error, WebNNMError) else ""
+    lost = isinstance(error, ContextLost)
+    return Failure(f"{type(error).__name__}: {error}", _is_clear(error), code, lost)
 
 
 def _is_clear(error: Exception) -> bool:

@@ -36,16 +36,19 @@ class Target:
     suffix: str
     examples: int
     """How many cases `make test` draws."""
+    shrink: Callable[[Any, Callable[[Any], bool]], Any] | None = None
+    """Makes a case smaller as long as a function tells that it fails; None leaves that to
+    Hypothesis, which draws smaller choices."""
     browser: bool = False
     """Whether it needs the site and the bundled browser."""
     close: Callable[[], None] = lambda: None
     """Ends what checks have opened."""
 
-    def keep(self, case: Any) -> Path:
-        """Write a case to the folder of this target, under a name that its text decides."""
+    def keep(self, case: Any, folder: Path = CASES) -> Path:
+        """Write a case to this target's part of a folder, under a name that its text decides."""
         text = self.save(case)
         name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        path = CASES / self.name / (name + self.suffix)
+        path = folder / self.name / (name + self.suffix)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
         return path
@@ -88,7 +91,7 @@ def search(
 ) -> Outcome:
     """Draw and check cases up to a number, or a time of `time.monotonic`; stop at the first fault.
 
-    A fault is shrunk by Hypothesis. Without a seed the same cases are drawn every time.
+    A fault is shrunk. Without a seed the same cases are drawn every time.
     """
     outcome = Outcome()
     case: Any = None
@@ -98,7 +101,7 @@ def search(
         database=None,
         deadline=None,
         derandomize=seed is None,
-        phases=[Phase.generate, Phase.shrink],
+        phases=[Phase.generate, *([] if target.shrink else [Phase.shrink])],
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,
         print_blob=False,
@@ -122,30 +125,26 @@ def search(
     except Exception as error:
         # The last case that Hypothesis runs is the smallest.
         outcome.case, outcome.error = case, error
+        if target.shrink is not None:
+            outcome.case = target.shrink(case, lambda smaller: _fails(target, smaller))
         outcome.counts["faults"] += 1
     return outcome
+
+
+def _fails(target: Target, case: Any) -> bool:
+    try:
+        target.check(case)
+    except Exception:
+        return True
+    return False
 
 
 def survey(
     target: Target, examples: int, seed: int, until: float = float("inf")
 ) -> Iterator[Outcome]:
     """Draw and check cases, each an outcome; faults are neither shrunk nor an end."""
-    rest = examples
-    while rest > 0 and time.monotonic() < until:
-        drawn: list[Any] = []
-        some = min(rest, 200)
-        collect = hypothesis.seed(seed)(
-            settings(
-                max_examples=some,
-                database=None,
-                deadline=None,
-                derandomize=False,
-                phases=[Phase.generate],
-                suppress_health_check=list(HealthCheck),
-            )(given(target.cases)(drawn.append))
-        )
-        collect()
-        for case in drawn:
+    while examples > 0 and time.monotonic() < until:
+        for case in _drawn(target, min(examples, 200), seed):
             outcome = Outcome(case=case)
             try:
                 outcome.counts[target.check(case) or "passed"] += 1
@@ -153,5 +152,25 @@ def survey(
                 outcome.error = error
                 outcome.counts["faults"] += 1
             yield outcome
-        rest -= len(drawn)
+        examples -= 200
         seed += 1
+
+
+def _drawn(target: Target, count: int, seed: int) -> list[Any]:
+    found: list[Any] = []
+
+    @hypothesis.seed(seed)
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        derandomize=False,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(target.cases)
+    def collect(case: Any) -> None:
+        found.append(case)
+
+    collect()
+    return found

@@ -81,21 +81,18 @@ class _Legaliser:
 
     def distinct_outputs(self, graph: Graph) -> Graph:
         """Give every output an operator of its own: WebNN refuses anything else."""
-        latest: dict[Operand, Operand] = {}
         outputs: dict[str, Operand] = {}
+        taken: set[Operand] = set()
         for name, operand in graph.outputs.items():
-            bare = not isinstance(operand.node, OperatorNode)
-            if bare or operand in latest:
-                # Chained, because equal expressions of a builder are one node.
-                source = latest.get(operand, operand)
-                with operand.builder.place(operand.node.label, operand.node.span):
-                    latest[operand] = operand.builder.identity(source)
+            # Chained, because equal expressions of a builder are one node.
+            while (bare := not isinstance(operand.node, OperatorNode)) or operand in taken:
                 where = f'identity "{operand.node.label}" → "{name}"'
                 why = "has to be the result of an operator" if bare else "cannot have two names"
                 self._done[f"{where}: an output {why}"] += 1
-            else:
-                latest[operand] = operand
-            outputs[name] = latest[operand]
+                with operand.builder.place(operand.node.label, operand.node.span):
+                    operand = operand.builder.identity(operand)
+            taken.add(operand)
+            outputs[name] = operand
         changed = any(outputs[name] != operand for name, operand in graph.outputs.items())
         return Graph(outputs, graph.inputs) if changed else graph
 

@@ -57,6 +57,15 @@ def _reshape(node: OperatorNode) -> Operand | None:
     return reshaped(source, shape)
 
 
+def _gemm(node: OperatorNode) -> Operand | None:
+    """Drop the addend of a product that takes it 0 times: browsers may end on that."""
+    a, b, c = node.operands
+    if c is None or node.options["beta"] != 0:
+        return None
+    assert a is not None
+    return a.builder.gemm(a, b, **node.options)
+
+
 def _neg(node: OperatorNode) -> Operand | None:
     (x,) = node.operands
     return x and _of(x, "neg")
@@ -119,6 +128,7 @@ _RULES: dict[str, Callable[[OperatorNode], Operand | None]] = {
     "add": _neutral(0, both=True),
     "concat": _alone,
     "div": _neutral(1, both=False),
+    "gemm": _gemm,
     "mul": _neutral(1, both=True),
     "neg": _neg,
     "pow": _neutral(1, both=False),

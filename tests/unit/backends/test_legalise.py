@@ -81,6 +81,17 @@ def check(make: Make, limits: dict[str, Any]) -> tuple[Graph, list[str]]:
     return fitted, rewrites
 
 
+def test_outputs_are_different_operators_after_what_stands_between_them_goes(
+    limits: dict[str, Any],
+) -> None:
+    def two(b: GraphBuilder) -> dict[str, Operand]:
+        same = b.clamp(b.input("x", "uint8", [2]), min_value=-1)  # of no effect, as it turns out
+        return {"y": same, "z": b.identity(same)}
+
+    graph, _ = check(two, limits)
+    assert len(set(graph.outputs.values())) == 2
+
+
 FITTING: dict[str, Make] = {
     "network": lambda b: b.softmax(
         b.relu(b.matmul(b.input("x", "float32", [2, 3]), b.constant([[1.0], [2.0], [3.0]]))),

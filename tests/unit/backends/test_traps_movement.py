@@ -127,3 +127,16 @@ def test_many_dimensions_are_reduced_as_rows() -> None:
     ]
     assert "transpose" in made(lambda b, x: b.reduce_mean(x, axes=[0, 3, 4]), *shape)
     assert made(lambda b, x: b.reduce_max(x, axes=[0]), *shape[1:]) == ["reduceMax"]
+
+
+def test_indices_of_many_dimensions_are_gathered_in_a_row() -> None:
+    def gathered(rank: int) -> list[str]:
+        def make(b: GraphBuilder, x: Operand) -> Operand:
+            indices = b.constant([0, 2, 1, -1], "int32", (2, *(1,) * (rank - 2), 2))
+            return b.gather(x, indices, axis=1)
+
+        return made(make, 2, 3)
+
+    assert gathered(4) == ["gather"]
+    # What is constant is reshaped when the graph is built.
+    assert gathered(5) == ["reshape", "gather", "reshape"]

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.unit.graph.texts import network
-from tests.unit.ops.cases import CASES, Case, build
+from tests.unit.ops.cases import CASES, Case, build, np
 from tests.unit.passes.graphs import names, random_graph, same
 from webnnm import GraphBuilder, gradients
 from webnnm.graph.lowering import lower_network
-from webnnm.graph.node import Graph, Operand
+from webnnm.graph.node import Graph, InputNode, Operand
 from webnnm.passes import optimised
 from webnnm.passes.bias import with_biases
 from webnnm.passes.choices import stretched_choices
@@ -78,6 +78,19 @@ NOTHING: dict[str, Make] = {
 @pytest.mark.parametrize("make", NOTHING.values(), ids=NOTHING)
 def test_operators_without_effect_go(make: Make) -> None:
     assert names(same(simplified, graph_of(lambda b, x: b.relu(make(b, x))))) == ["relu"]
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_an_addend_that_is_taken_0_times_goes(alpha: float) -> None:
+    def product(b: GraphBuilder, x: Operand, beta: float) -> Operand:
+        z, addend = b.constant([[1.0, 2.0, 3.0]]), b.input("c", "float32", [2, 1])
+        return b.gemm(x, z, c=addend, alpha=alpha, beta=beta, b_transpose=True)
+
+    graph = graph_of(lambda b, x: product(b, x, 0.0))
+    found = same(simplified, graph, {"x": np.ones((2, 3)), "c": [[5.0], [7.0]]})
+    assert {node.name for node in found.nodes() if isinstance(node, InputNode)} == {"x"}
+    whole = graph_of(lambda b, x: product(b, x, 0.5))
+    assert simplified(whole) is whole
 
 
 SOMETHING: dict[str, Make] = {

@@ -15,6 +15,7 @@ from webnnm.backends.traps import (
     quantisation,
     ranks,
     recurrent,
+    views,
 )
 from webnnm.backends.traps.trap import Trap as Trap
 
@@ -27,6 +28,7 @@ TRAPS = (
     *quantisation.TRAPS,
     *ranks.TRAPS,
     *recurrent.TRAPS,
+    *views.TRAPS,
     *constants.TRAPS,
 )
 GUARDS = numbers.GUARDS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webnnm.backends.traps.evidence import Drawn, Probe, Sketch, Values
+from webnnm.backends.traps.evidence import Drawn, Probe, Sketch, Untried, Values, litert
 from webnnm.backends.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
@@ -12,6 +12,9 @@ from webnnm.shapes import count
 
 MAX_RANK = 6
 """Chromium 147 fails to build these with more dimensions, though its limits say eight."""
+
+MAX_INDEX_RANK = 4
+"""With indices of more dimensions a gather kills Chromium's service."""
 
 REDUCTIONS = frozenset(
     {
@@ -59,6 +62,19 @@ def _reduced(b: GraphBuilder, node: Node) -> Operand | None:
     return b.reshape(found, new_shape=node.types[0].shape)
 
 
+def _gathered(b: GraphBuilder, node: Node) -> Operand | None:
+    """A gather by indices of too many dimensions → one by the same indices in a row."""
+    if not isinstance(node, OperatorNode):
+        return None
+    x, indices = node.operands
+    assert x is not None
+    assert indices is not None
+    if indices.rank <= MAX_INDEX_RANK:
+        return None
+    row = b.reshape(indices, new_shape=(count(indices.shape),))
+    return b.reshape(b.gather(x, row, **node.options), new_shape=node.types[0].shape)
+
+
 def _seven(g: Sketch) -> Drawn:
     """Return a tensor of seven dimensions that holds 1 and 2."""
     return g.tensor([1.0, 2.0], "float32", [1, 1, 1, 2, 1, 1, 1])
@@ -76,6 +92,13 @@ TRAPS = (
             ),
         ),
         rule=_joined,
+    ),
+    Trap(
+        operators=frozenset({"gather"}),
+        reason=f"indices of more than {MAX_INDEX_RANK} dimensions lose the device; gathered by a "
+        "row of indices",
+        evidence=Untried("where the fault shows, the device is lost", litert),
+        rule=_gathered,
     ),
     Trap(
         operators=REDUCTIONS,

@@ -1,0 +1,223 @@
+"""What a graph may compute: intervals around the results of many legitimate executions.
+
+Rounding is free within limits: backends add in another order, keep halves in wider registers, set
+subnormal numbers to zero. So a graph is run with NumPy several times, in float32 and in float64,
+and with every rounding disturbed at random (Monte Carlo arithmetic). An element is held to the
+interval of its results; where a rounding decides, as in a sign near 0, the results differ by much,
+and nothing is asked of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from webnnm.backends.kernels import array_of, computable, computed
+from webnnm.backends.reference import Namespace, evaluate
+from webnnm.dtypes import DataType, is_float
+from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
+
+UNIT = {"float32": 2.0**-24, "float16": 2.0**-11}
+"""Half the distance of 1 to the next number."""
+LEAST = {"float32": 2.0**-126, "float16": 2.0**-14}
+"""The least number that is not subnormal."""
+MOST = {"float32": 3.4028234663852886e38, "float16": 65504.0}
+BASIC = frozenset({"add", "sub", "mul", "div", "cast", "linear", "neg", "abs"})
+"""Operators of one rounding, without inner steps."""
+ROUNDINGS = 4
+"""How many units an operator of a backend may be off."""
+SPREAD = 4
+"""How many times the width of the interval is left free on either side."""
+RUNS = 6
+MANY_RUNS = 60
+"""Disturbed executions at first, and before an answer is called wrong."""
+
+Arrays = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What the elements of an output may be; `clear` is False where anything may be."""
+
+    dtype: DataType
+    low: Any
+    high: Any
+    clear: Any
+    margin: Any
+
+    def wrong(self, found: Any) -> Any:
+        """Return for every element whether it lies outside."""
+        exact = found == self.low
+        if not is_float(self.dtype):
+            return self.clear & ~exact
+        with np.errstate(all="ignore"):
+            wide = found.astype("float64")
+            inside = (wide >= self.low - self.margin) & (wide <= self.high + self.margin)
+        same = exact | (np.isnan(wide) & np.isnan(self.low))
+        return self.clear & ~(inside | same)
+
+
+def intervals(graph: Graph, feeds: Arrays, runs: int = RUNS) -> dict[str, Interval]:
+    """Return what the outputs of a graph may be."""
+    graph = computable(graph)
+    with np.errstate(all="ignore"):
+        found = [computed(graph, feeds, Namespace(wide=wide)) for wide in (False, True)]
+        found += [_Lossy().outputs(graph, feeds), _Overflowing().outputs(graph, feeds)]
+        found += [_Disturbed(seed).outputs(graph, feeds) for seed in range(runs)]
+    return {
+        name: _interval(o.dtype, [one[name] for one in found]) for name, o in graph.outputs.items()
+    }
+
+
+def difference(graph: Graph, feeds: Arrays, found: Arrays) -> str:
+    """Say which outputs of a backend cannot be, "" if all can."""
+    if _near(found, evaluate(graph, feeds)):
+        return ""
+    wrong = _wrong(found, intervals(graph, feeds))
+    # Before anything is called wrong, all is done to find an execution that gives it.
+    return wrong and _wrong(found, intervals(graph, feeds, MANY_RUNS))
+
+
+def _near(found: Arrays, expected: Arrays) -> bool:
+    """Tell whether all results are what the reference gives, up to the last digits."""
+    return all(
+        found[name].shape == value.shape
+        and np.allclose(found[name], value, rtol=2.0**-21, atol=0, equal_nan=True)
+        for name, value in expected.items()
+    )
+
+
+def _wrong(found: Arrays, expected: Mapping[str, Interval]) -> str:
+    for name, interval in expected.items():
+        value = np.asarray(found[name])
+        if value.shape != interval.low.shape:
+            return f"{name} has the shape {value.shape}, not {interval.low.shape}"
+        wrong = interval.wrong(value)
+        if wrong.any():
+            places = np.argwhere(wrong)
+            place = tuple(places[0].tolist())
+            low, high = interval.low[place], interval.high[place]
+            return (
+                f"{name}{list(place)} is {value[place]!r}, not {low!r} … {high!r}; "
+                f"{len(places)} of {value.size} elements are wrong"
+            )
+    return ""
+
+
+def _interval(dtype: DataType, results: list[Any]) -> Interval:
+    if not is_float(dtype):
+        clear = np.all([one == results[0] for one in results[1:]], axis=0)
+        return Interval(dtype, results[0], results[0], clear, 0)
+    with np.errstate(all="ignore"):
+        several = np.stack([np.asarray(one, "float64") for one in results])
+        finite = np.isfinite(several)
+        alike = (several == several[0]) | (np.isnan(several) & np.isnan(several[0]))
+        low, high = several.min(axis=0), several.max(axis=0)
+        largest = np.maximum(np.abs(low), np.abs(high))
+        clear = alike.all(axis=0) | (finite.all(axis=0) & (largest < MOST[dtype]))
+        margin = SPREAD * (high - low) + ROUNDINGS * 2 * UNIT[dtype] * largest + LEAST[dtype]
+    return Interval(dtype, low, high, clear, margin)
+
+
+class _Execution:
+    """An execution in float64, for others to disturb."""
+
+    def __init__(self) -> None:
+        self._np = Namespace(wide=True)
+
+    def outputs(self, graph: Graph, feeds: Arrays) -> dict[str, Any]:
+        """Return the outputs of a computable graph."""
+        values: dict[tuple[int, int], Any] = {}
+        for node in graph.nodes():
+            type = node.types[0]
+            if isinstance(node, InputNode):
+                given = np.asarray(feeds[node.name])
+                values[node.number, 0] = given.astype(self._dtype(type.dtype)).reshape(type.shape)
+            elif isinstance(node, ConstantNode):
+                values[node.number, 0] = array_of(self._np, node.array)
+            elif isinstance(node, OperatorNode):
+                operands = [o and values[o.number, o.index] for o in node.operands]
+                for index, value in enumerate(self._results(node, operands)):
+                    values[node.number, index] = value
+        return {name: values[o.number, o.index] for name, o in graph.outputs.items()}
+
+    def _dtype(self, dtype: DataType) -> Any:
+        return getattr(self._np, dtype)
+
+    def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
+        kernel: Callable[..., Any] | None = node.operator.reference
+        assert kernel is not None
+        copies = [None if value is None else value.copy() for value in operands]
+        made = kernel(self._np, *copies, **node.options)
+        return [np.asarray(one) for one in (made if len(node.types) > 1 else (made,))]
+
+    def _each(
+        self, change: Callable[[Any, DataType], Any], node: OperatorNode, operands: list[Any]
+    ) -> list[Any]:
+        """Return operands with those of a float type changed."""
+        return [
+            change(value, o.dtype) if o is not None and is_float(o.dtype) else value
+            for o, value in zip(node.operands, operands, strict=True)
+        ]
+
+
+class _Disturbed(_Execution):
+    """An execution whose every rounding is a random one of its type."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._rng = np.random.default_rng(seed)
+
+    def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
+        found = super()._results(node, operands)
+        if all(_is_exact(one, type.dtype) for one, type in zip(found, node.types, strict=True)):
+            return found
+        found = super()._results(node, self._each(self._moved, node, operands))
+        return [
+            self._moved(one, type.dtype) if is_float(type.dtype) else one
+            for one, type in zip(found, node.types, strict=True)
+        ]
+
+    def _moved(self, value: Any, dtype: DataType) -> Any:
+        noise = self._rng.uniform(-ROUNDINGS, ROUNDINGS, value.shape) * UNIT[dtype]
+        return (value * (1 + noise)).astype(dtype).astype("float64")
+
+
+class _Lossy(_Execution):
+    """An execution that loses subnormal numbers, and the sign of zero."""
+
+    def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
+        found = super()._results(node, self._each(self._flushed, node, operands))
+        return [
+            self._flushed(one, type.dtype) if is_float(type.dtype) else one
+            for one, type in zip(found, node.types, strict=True)
+        ]
+
+    def _flushed(self, value: Any, dtype: DataType) -> Any:
+        return np.where(np.abs(value) < LEAST[dtype], 0.0, value)
+
+
+class _Overflowing(_Execution):
+    """An execution that loses what inner steps of an operator, such as squares, may lose."""
+
+    def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
+        found = super()._results(node, operands)
+        exact = all(_is_exact(one, t.dtype) for one, t in zip(found, node.types, strict=True))
+        if node.operator.name in BASIC or exact:
+            return found
+        found = super()._results(node, self._each(self._lost, node, operands))
+        return found
+
+    def _lost(self, value: Any, dtype: DataType) -> Any:
+        return np.where(np.abs(value) > MOST[dtype] ** 0.5, np.nan, value)
+
+
+def _is_exact(value: Any, dtype: DataType) -> bool:
+    """Tell whether all numbers are numbers of their type: nothing had to be rounded."""
+    if not is_float(dtype):
+        return True
+    narrow = value.astype(dtype).astype("float64")
+    return bool(np.all((narrow == value) | np.isnan(value)))

@@ -1,0 +1,69 @@
+"""Views of views become views of what lies there, so that no memory is written that is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.unit.backends.rewriting import names, out_of_traps
+from tests.unit.ops.cases import np
+from webnnm.backends.reference import evaluate
+from webnnm.backends.traps import views
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Graph, OperatorNode
+from webnnm.ops.bitwise import bitwise_and
+
+
+def check(graph: Graph, feeds: dict[str, Any]) -> Graph:
+    fitted = out_of_traps(graph, views.TRAPS)
+    expected, found = (evaluate(g, feeds) for g in (graph, fitted))
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value)
+    return fitted
+
+
+def views_of_views(graph: Graph) -> int:
+    def is_view(node: Any) -> bool:
+        return isinstance(node, OperatorNode) and node.operator.name in views.VIEWS
+
+    nodes = [node for node in graph.nodes() if isinstance(node, OperatorNode) and is_view(node)]
+    return sum(is_view(node.operands[0].node) for node in nodes if node.operands[0])
+
+
+def test_a_reshape_of_a_reshape_shows_the_same_in_one() -> None:
+    b = GraphBuilder()
+    t = b.input("x", "int32", [2, 3]) + 1
+    h = b.reshape(t, new_shape=[3, 2])
+    doubled = b.reshape(h, new_shape=[6]) * 2
+    graph = b.build({"y": h - b.reshape(doubled, new_shape=[3, 2])})
+    assert views_of_views(graph) == 1
+    fitted = check(graph, {"x": [[1, 2, 3], [4, 5, 6]]})
+    assert views_of_views(fitted) == 0
+    assert sorted(names(fitted)) == ["add", "mul", "reshape", "reshape", "reshape", "sub"]
+
+
+def test_a_reshape_back_goes() -> None:
+    b = GraphBuilder()
+    t = b.input("x", "int32", [2, 3]) + 1
+    back = b.reshape(b.identity(b.reshape(t, new_shape=[6])), new_shape=[2, 3])
+    assert names(check(b.build({"y": back * 2}), {"x": [[1, 2, 3], [4, 5, 6]]})) == ["add", "mul"]
+
+
+def test_a_single_reshape_stays() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "int32", [2, 3]) + 1
+    graph = b.build({"y": b.reshape(x, new_shape=[6]) * 2})
+    assert out_of_traps(graph, views.TRAPS) is graph
+
+
+def test_compositions_on_reshaped_integers_have_no_views_of_views() -> None:
+    b = GraphBuilder()
+    x, z = b.input("x", "int32", [4, 3, 1, 1, 2]), b.input("z", "int32", [2, 1, 1])
+    rows = b.reshape(b.expand(z, new_shape=[4, 3, 2, 1, 2]), new_shape=[24, 2])
+    same = b.reshape(b.expand(x, new_shape=[4, 3, 2, 1, 2]), new_shape=[24, 2])
+    found = bitwise_and.decompose(
+        b, b.reshape(rows, new_shape=[48]), b.reshape(same, new_shape=[48])
+    )
+    graph = b.build({"y": found})
+    assert views_of_views(graph) > 0
+    feeds = {"x": np.arange(24).reshape(4, 3, 1, 1, 2) * 1234567, "z": [[[5]], [[-3]]]}
+    assert views_of_views(check(graph, feeds)) == 0
