@@ -58,8 +58,9 @@ def legalise(
     guarded = rewrite(graph, legaliser.guard)
     if guarded is not graph:
         graph = legaliser.fitted(guarded)
-    # What stands in for an operator may be its operand.
-    graph = legaliser.distinct_outputs(graph)
+    # What stands in for an operator may be its operand; an identity may have to be written anew.
+    while (distinct := legaliser.distinct_outputs(graph)) is not graph:
+        graph = legaliser.fitted(distinct)
     legaliser.check_constants(graph)
     return graph, legaliser.rewrites()
 

@@ -6,13 +6,18 @@ import math
 from typing import Any
 
 from webnnm.backends.traps.evidence import Probe, Values
-from webnnm.backends.traps.trap import Trap
+from webnnm.backends.traps.trap import Trap, is_operator
 from webnnm.dtypes import FLOAT16_MAX, DataType, is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import decomposed
 from webnnm.ops.cast import float_range
+from webnnm.ops.known import known_values
 
+STRAIGHT = {"float32": 20.0, "float16": 10.0}
+"""From where softplus(x) is x, up to less than the last digit."""
+DIGITS = {"int32": 31}
+"""How many bits an exponent of a type has, that nothing is known of."""
 FLOAT32_MAX = (2 - 2.0**-23) * 2.0**127
 NAN, E = math.nan, math.e
 EPSILONS = {"float32": (2.0**-23, FLOAT32_MAX), "float16": (2.0**-10, FLOAT16_MAX)}
@@ -73,15 +78,40 @@ def _cast(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
-    """Powers of negative exponents are 0 except for the bases 1 and −1."""
+    """Integer xⁿ → x², x⁴, … multiplied where n has a bit: floats would lose digits and wrap late.
+
+    Powers of negative exponents are 0 except for the bases 1 and −1.
+    """
     x, z = _operands(node)
     if is_float(x.dtype):
         return None
-    if isinstance(z.node, ConstantNode) and min(z.node.array.values()) >= 0:
+    known = known_values(z)
+    bits = DIGITS[x.dtype] if known is None else max(abs(int(n)) for n in known).bit_length()
+    exponent, power, square = b.abs(z), b.constant(1, x.dtype), x
+    for bit in range(bits):
+        half = b.div(exponent, 2)
+        odd = b.equal(exponent - half * 2, 1)
+        power = power * b.where(odd, square, 1)
+        if bit + 1 < bits:
+            square, exponent = square * square, half
+    if known is None or min(known) < 0:
+        inverse = b.where(b.equal(b.abs(x), 1), power, 0)
+        power = b.where(b.lesser(z, 0), inverse, power)
+    return b.expand(power, new_shape=node.types[0].shape)
+
+
+def _softplus(b: GraphBuilder, node: Node) -> Operand | None:
+    """softplus(x) → softplus of what lies below a bound, plus what lies beyond."""
+    (x,) = _operands(node)
+    bound = STRAIGHT[x.dtype]
+    if is_operator(x.node, "min") and any(_is(operand, bound) for operand in x.node.operands):
         return None
-    power = _again(b, node, x, b.abs(z))
-    inverse = b.where(b.equal(b.abs(x), 1), power, 0)
-    return b.where(b.lesser(z, 0), inverse, power)
+    return _again(b, node, b.min(x, bound)) + b.max(x - bound, 0.0)
+
+
+def _is(operand: Operand | None, number: float) -> bool:
+    found = operand and known_values(operand)
+    return found is not None and list(found) == [number]
 
 
 def _decomposed(b: GraphBuilder, node: Node) -> Any:
@@ -107,6 +137,21 @@ TRAPS = (
             ),
         ),
         rule=_decomposed,
+    ),
+    Trap(
+        operators=frozenset({"softplus"}),
+        reason="the exponential overflows beyond 88; what lies beyond 20 is added to the rest",
+        evidence=(
+            Probe(
+                lambda g: g.softplus(g.tensor([100.0, 0.0])),
+                Values([100.0, 0.69314718]),
+            ),
+            Probe(
+                lambda g: g.softplus(g.tensor([20.0, 0.0], "float16")),
+                Values([20.0, 0.69314718], "float16"),
+            ),
+        ),
+        rule=_softplus,
     ),
 )
 
@@ -193,9 +238,13 @@ GUARDS = (
     ),
     Trap(
         operators=frozenset({"pow"}),
-        reason="one negative integer exponent would leave the old values in the output without an "
-        "error",
+        reason="integers that overflow would not wrap around, and one negative exponent would "
+        "leave the old values in the output without an error; squares are multiplied",
         evidence=(
+            Probe(
+                lambda g: g.pow(g.tensor([65537, 3], "int32"), g.tensor([2, 21], "int32")),
+                Values([131073, 1870418611], "int32"),
+            ),
             Probe(
                 lambda g: g.pow(
                     g.tensor([2, -1, 1, 5], "int32"), g.tensor([-1, -3, -3, 3], "int32")
