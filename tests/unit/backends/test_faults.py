@@ -34,9 +34,9 @@ async def opened(fake: FakeWebNN) -> WebNNBackend:
 
 
 def trap_of(operator: str) -> Trap:
-    """Return the one trap of an operator."""
-    (found,) = [trap for trap in EVERY if operator in trap.operators]
-    return found
+    """Return the trap of an operator, rather than one of many."""
+    own = [trap for trap in EVERY if operator in trap.operators]
+    return min(own, key=lambda trap: len(trap.operators))
 
 
 def unless(*traps: Trap) -> tuple[str, ...]:

@@ -38,10 +38,7 @@ def test_integer_powers_wrap_around(exponent: Any, constant: bool) -> None:
     assert "pow" not in names(fitted)
     listed = np.atleast_1d(exponent).tolist()
     expected = [
-        [
-            0 if n < 0 and abs(x) != 1 else pow(x, abs(n), 2**32)
-            for n in np.atleast_1d(exponent).tolist()
-        ]
+        [0 if n < 0 and abs(x) != 1 else pow(x, abs(n), 2**32) for n in listed]
         for x in RANGE.tolist()
     ]
     wrapped = np.asarray([[(v + 2**31) % 2**32 - 2**31 for v in row] for row in expected])
