@@ -23,12 +23,11 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     ('softmax', 'leakyRelu')
     """
     key = folded(word)
-    near: list[tuple[bool, int, str]] = []
+    near: list[tuple[int, int, str]] = []
     for candidate in candidates:
-        distance = edit_distance(word, candidate, 2)
-        same = folded(candidate) == key
-        if candidate != word and (same or distance <= (2 if len(candidate) >= 5 else 1)):
-            near.append((not same, distance, candidate))
+        distance = edit_distance(key, folded(candidate), 2)
+        if candidate != word and distance <= (2 if len(candidate) >= 5 else 1):
+            near.append((distance, edit_distance(word, candidate, 2), candidate))
     return min(near)[2] if near else None
 
 

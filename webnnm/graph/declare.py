@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from webnnm.errors import ModelError, Span
+from webnnm.graph.foreign_words import BATCH_WORDS
 from webnnm.graph.outline import Outline
 from webnnm.graph.vertices import ConstantVertex, InputVertex, ParameterVertex, written
 from webnnm.notation.syntax import (
@@ -23,6 +24,7 @@ from webnnm.notation.syntax import (
 )
 from webnnm.ops.features import Changes, Features
 from webnnm.shapes import MAX_DIMENSION
+from webnnm.spelling import folded
 
 
 class Declared:
@@ -150,11 +152,14 @@ def shape_of(outline: Outline, shape: ShapeValue) -> tuple[list[int], list[str |
 
 def _bad_size(outline: Outline, size: Any, span: Span) -> ModelError:
     if isinstance(size, Reference | Text):
+        of_batch = isinstance(size, Reference) and folded(str(size)) in BATCH_WORDS
         return outline.error(
             "NNM109",
             f'"{size}" is not bound to a size' if isinstance(size, Reference) else "not a size",
             size.span,
-            "sizes in a macro are bound by the call",
+            "leave the batch out: shapes are those of one row, as in shape=[4]"
+            if of_batch
+            else "sizes in a macro are bound by the call",
         )
     place = size.span if size is not None else span
     return outline.error("NNM109", f"dimension must be 1 … {MAX_DIMENSION}", place)

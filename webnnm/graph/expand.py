@@ -8,6 +8,7 @@ from typing import Any
 
 from webnnm import ops
 from webnnm.errors import ModelError, Span, suggestion
+from webnnm.graph.foreign_words import layer_hint, option_hint
 from webnnm.graph.outline import Block, Outline, operator_or_block
 from webnnm.graph.scope import (
     Bound,
@@ -134,7 +135,7 @@ class Expander:
             f'unknown operator "{word}" in block "{scope.block.name}"',
             layer.span,
             scope,
-            suggestion(word, operator_or_block(self.outline)),
+            layer_hint(word, operator_or_block(self.outline)),
         )
 
     def _options(self, layer: Layer, scope: Scope) -> dict[str, Option]:
@@ -206,7 +207,7 @@ class Expander:
                     f'"{operator.name}" has no option "{option.name}"',
                     option.span,
                     scope,
-                    suggestion(option.name, known),
+                    option_hint(option.name, sorted(known)),
                 )
 
     def _skipped(self, skip: Option, scope: Scope, history: Sequence[Flow]) -> Option:

@@ -9,6 +9,7 @@ from webnnm.errors import ModelError, Span, raise_first, suggestion
 from webnnm.graph.builder import result_types
 from webnnm.graph.declare import shape_of
 from webnnm.graph.outline import Outline
+from webnnm.graph.remedies import output_remedy, shape_remedy
 from webnnm.graph.vertices import (
     LayerVertex,
     Network,
@@ -99,6 +100,8 @@ class LayerView:
     def fail(self, code: str, message: str, *, at: str | None = None, hint: str = "") -> NoReturn:
         """Raise a `ModelError` at the layer word, or where an option was written."""
         span = self.vertex.places.get(at or "", self.vertex.span)
+        if code in ("NNM404", "NNM405", "NNM408"):
+            hint = shape_remedy(self.vertex) or hint
         raise layer_error(self.outline, self.vertex, code, message, span, hint)
 
 
@@ -204,7 +207,8 @@ def _check_output(outline: Outline, output: Output) -> None:
         features.learn(declared)
     except Conflict:
         message = f"declared {show(sizes)}, inferred {features}"
-        raise outline.error("NNM402", message, port.shape.span) from None
+        hint = output_remedy(output, sizes, outline.document.source)
+        raise outline.error("NNM402", message, port.shape.span, hint) from None
     option = written(port.options).get("sequence")
     if option is None:
         return

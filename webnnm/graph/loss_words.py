@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from webnnm.errors import ModelError, suggestion
+from webnnm.errors import ModelError
+from webnnm.graph.foreign_words import loss_hint
 from webnnm.graph.outline import Block, Outline
 from webnnm.notation.syntax import Items, LossParameter, Number, Value
 
@@ -78,7 +79,7 @@ def _unknown(outline: Outline, block: Block) -> ModelError:
         return outline.error(
             "NNM602", '"HL" is ambiguous', span, "write HIL (hinge) or HUL (Huber)"
         )
-    return outline.error("NNM601", f'unknown loss "{word}"', span, suggestion(word, _BY_WORD))
+    return outline.error("NNM601", f'unknown loss "{word}"', span, loss_hint(word, _BY_WORD))
 
 
 def _check_parameter(outline: Outline, block: Block, parameter: LossParameter) -> None:

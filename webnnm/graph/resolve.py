@@ -11,6 +11,7 @@ from webnnm.graph.declare import Declared
 from webnnm.graph.expand import Expander
 from webnnm.graph.outline import Outline
 from webnnm.graph.references import References
+from webnnm.graph.remedies import usage
 from webnnm.graph.scope import Bound, Given, Pending, plain
 from webnnm.graph.slips import Slips
 from webnnm.graph.vertices import LayerVertex, LiteralVertex, ParameterVertex, Source
@@ -135,6 +136,7 @@ class Resolver:
             f'"{given.vertex.operator.name}" takes {amount} operand{plural}, {found} given',
             given.vertex.span,
             given.scope,
+            usage(given.syntax.operator, given.vertex.rules, given.syntax.operands),
         )
 
     def _flow(self, given: Given, value: Any) -> Source:

@@ -90,11 +90,11 @@ class Cursor:
             hint = f"write {self.text[1:-1]} without quotes"
         self.fail(code, f"expected {expected}, found {self.shown()}", hint)
 
-    def fail_character(self, place: str = "in a name") -> NoReturn:
+    def fail_character(self, place: str = "in a name", hint: str = "") -> NoReturn:
         """Raise for the first character of the token that cannot stand in a name."""
         match = _NO_NAME_CHARACTER.search(self.text)
         offset = match.start() if match else 0
-        raise illegal_character(self.source, self.start + offset, place)
+        raise illegal_character(self.source, self.start + offset, place, hint)
 
     def open(self) -> int:
         """Consume an opening bracket; return its offset."""

@@ -146,7 +146,8 @@ def _declared_size(cursor: Cursor) -> Value:
     if isinstance(value, Reference) and value.word:
         return value
     shown = text if len(text) < 40 else text[:39] + "…"
-    cursor.fail("NNM109", _DIMENSION_RANGE, f'found "{shown}"', span)
+    hint = "; the batch is left out of shapes" if text == "-1" else ""
+    cursor.fail("NNM109", _DIMENSION_RANGE, f'found "{shown}"{hint}', span)
 
 
 def _decimal(text: str) -> int | None:

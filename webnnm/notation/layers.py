@@ -10,6 +10,8 @@ from webnnm.notation.lexer import COMPOUND, ERROR, STRING, WORD
 from webnnm.notation.syntax import Layer, Option, Value
 from webnnm.notation.values import read_operand, read_option
 
+_PARENTHESES = "operands and options stand in them, as in matmul(w), lstm(w, r, hiddenSize=64)"
+
 
 def read_layer(cursor: Cursor) -> Layer:
     """Consume `operator(operand, option=value)`."""
@@ -39,11 +41,12 @@ def _fail_parentheses(cursor: Cursor, span: Span) -> NoReturn:
     if cursor.at(STRING):
         cursor.fail("NNM110", f"expected a layer, found {cursor.shown()}", "write it as relu()")
     if cursor.at(COMPOUND):
-        cursor.fail_character()
+        _, dot, name = cursor.text.rpartition(".")
+        cursor.fail_character(hint=f'write "{name}" alone' if dot and name.isidentifier() else "")
     if not cursor.at(WORD):
         cursor.fail("NNM110", f"expected a layer such as relu(), found {cursor.shown()}")
     word = cursor.text
     cursor.advance()
     if cursor.at(ERROR):
         cursor.fail("NNM110", "")
-    cursor.fail("NNM110", f'write "{word}()"', "every layer has parentheses", span)
+    cursor.fail("NNM110", f'write "{word}()"', _PARENTHESES, span)

@@ -1,0 +1,95 @@
+"""Hints for layers and shapes that newcomers write: how the notation has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webnnm.graph.foreign_words import LAYERS
+from webnnm.graph.vertices import LayerVertex, LiteralVertex, Output, Vertex
+from webnnm.notation.numerals import write_number
+from webnnm.notation.syntax import Items, Number, Value
+from webnnm.ops.features import Features
+from webnnm.ops.layer import LayerRules
+from webnnm.ops.naming import camel_case
+from webnnm.shapes import show
+from webnnm.spelling import folded
+
+SIZED = ("weight", "table")
+"""Roles of parameters that decide the shape of the result, so that `shape=` may say it."""
+
+
+def usage(word: str, rules: LayerRules, operands: Sequence[Value]) -> str:
+    """Return how a layer is written whose operands are numbers that should be options.
+
+    >>> from webnnm import ops
+    >>> usage("maxPool2d", ops.registry()["maxPool2d"].layer, [Number(2)])
+    'write maxPool2d(windowDimensions=2)'
+    """
+    numbers = [value for value in operands if isinstance(value, Number)]
+    if len(numbers) < len(operands) or not numbers:
+        return ""
+    if "dense" in LAYERS.get(folded(word), ""):
+        return LAYERS[folded(word)]
+    slots = [slot for slot in rules.slots if not slot.option]
+    parts = [slot.name if len(slot.name) > 1 else "w" for slot in slots]
+    listed = Items(tuple(numbers))
+    for option in rules.options.values():
+        if option.operand and len(numbers) > 1 and _reads(option.read, listed):
+            return f"write {word}([{', '.join(write_number(n.value) for n in numbers)}])"
+    free = list(rules.options.items())
+    for value in numbers:
+        shown = write_number(value.value)
+        taken = next((pair for pair in free if _reads(pair[1].read, value)), None)
+        if taken is not None:
+            free = free[free.index(taken) + 1 :]
+            parts.append(f"{camel_case(taken[0])}={shown}")
+        elif any(slot.parameter in SIZED for slot in slots):
+            parts.append(f"shape=[{shown}]")
+        else:
+            return ""
+    return f"write {word}({', '.join(parts)})"
+
+
+def _reads(read: object, value: Value) -> bool:
+    try:
+        read(value)  # type: ignore[operator]
+    except ValueError:
+        return False
+    return True
+
+
+def shape_remedy(vertex: LayerVertex) -> str:
+    """Return what may help where the shapes of a layer do not fit, "" if nothing is plain."""
+    literals = [s.vertex for s in vertex.operands[1:] if isinstance(s.vertex, LiteralVertex)]
+    numbers = [Number(v.data) for v in literals if isinstance(v.data, int | float)]
+    if numbers and any(slot.parameter in SIZED for slot in vertex.rules.slots if not slot.option):
+        return usage(vertex.operator.name, vertex.rules, numbers)
+    flow = vertex.operands[0].features if vertex.operands else None
+    if flow is None or flow.dims is None or len(flow.dims) != 3 or any(flow.names):
+        return ""
+    height, width, channels = flow.dims
+    spatial = {"input_layout", "layout"} & vertex.rules.options.keys()
+    if spatial and height and width and channels and channels <= 4 < min(height, width):
+        named = f"{{height:{height}, width:{width}, channels:{channels}}}"
+        return f"channels come first where dimensions have no names: write shape={named}"
+    return ""
+
+
+def output_remedy(output: Output, declared: Sequence[int], source: str) -> str:
+    """Return which layer decides the shape of an output that was declared otherwise."""
+    vertex: Vertex = output.source.vertex
+    features: Features = output.source.features
+    while isinstance(vertex, LayerVertex) and vertex.shape is None and vertex.operands:
+        before = vertex.operands[0]
+        if before.features.dims != features.dims:
+            break
+        vertex = before.vertex
+    if not isinstance(vertex, LayerVertex):
+        return "the flow still has the shape of the input: matmul(w) gives it another one"
+    line, _ = vertex.span.position(source)
+    place = f'"{vertex.label}" in line {line}'
+    if features.dims is not None and len(features.dims) > len(declared):
+        return f"{place} keeps {len(features.dims)} dimensions: write flatten() before it"
+    if vertex.shape is not None:
+        return f"{place} has that shape: write shape={show(declared)} there, or leave it out"
+    return f"{place} decides the shape"
