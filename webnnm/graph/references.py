@@ -26,10 +26,12 @@ class References:
         self._counts: dict[str, int] = {}
 
     def source(self, flow: Flow, span: Span) -> Source:
-        """Return the source that a flow stands for."""
+        """Return the source that a flow stands for. Raises NNM210 where nothing flows."""
         if isinstance(flow, Pending):
             return self.existing(flow.value, flow.scope, flow.span)
-        assert flow is not None, span
+        if flow is None:
+            message = "this is the value that enters the block, and the block has no input"
+            raise self.outline.error("NNM210", message, span, "name another value")
         return flow
 
     def existing(self, value: Any, scope: Scope, span: Span) -> Source:

@@ -119,8 +119,9 @@ STEPS = "m:input shape=[4] sequence=true;\nm:output shape=[3];\nm:layers "
         ),
         (
             "NNM408",
-            "m:input shape=[28, 28, 1];\nm:output shape=[10];\nm:layers conv2d(k, kernel=3, filters=8);",
-            "channels come first where dimensions have no names: write shape={height:28, width:28, ",
+            IMAGE.replace("{channels:1, height:28, width:28}", "[28, 28, 1]")
+            + "conv2d(k, kernel=3);",
+            "channels come first where dimensions have no names: write shape={height:28,",
         ),
         (
             "NNM402",

@@ -78,3 +78,8 @@ def test_errors(layers: str, code: str, says: str) -> None:
 
 def test_shapes_that_do_not_broadcast() -> None:
     fails("NNM401", model("matmul(w, shape=[3]), ¦residual(to=m:input)"))
+
+
+def test_a_block_without_input_has_nothing_to_skip_to() -> None:
+    text = model("tanh(name=x), matmul(w)", "n:output shape=[4];")
+    fails("NNM210", text + "n:layers relu(node=x), ¦residual(skip=1);", says="no input")
