@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import html
+import io
+import ipaddress
 import json
+import re
+import socket
 import sys
 import threading
 from dataclasses import replace
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from webnnm.cli.common import FINE, Parsers, command
 from webnnm.cli.headers import HeaderRule, header_rules, headers_for
 from webnnm.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from types import TracebackType
 
 MIME_TYPES = {
@@ -38,6 +44,13 @@ MIME_TYPES = {
 }
 
 
+LOCAL = ("localhost", "127.0.0.1", "::1")
+"""What this machine is called by itself."""
+
+REFUSED = re.compile(r"^\.|[\\:\x00-\x1f]")
+"""What no part of an address has: files that are hidden, and what other systems take for a path."""
+
+
 class Handler(SimpleHTTPRequestHandler):
     """Serves files below one folder, and below further folders by first path part."""
 
@@ -50,10 +63,12 @@ class Handler(SimpleHTTPRequestHandler):
         *arguments: Any,
         extra_roots: Mapping[str, Path],
         rules: Sequence[HeaderRule],
+        hosts: Collection[str] = LOCAL,
         **options: Any,
     ) -> None:
         self.extra_roots = extra_roots
         self.rules = rules
+        self.hosts = hosts
         super().__init__(*arguments, **options)
 
     def translate_path(self, path: str) -> str:
@@ -62,7 +77,7 @@ class Handler(SimpleHTTPRequestHandler):
         root = Path(self.directory)
         if parts and parts[0] in self.extra_roots:
             root = self.extra_roots[parts.pop(0)]
-        if ".." in parts:
+        if any(REFUSED.search(part) for part in parts):
             return str(root / "no such file")
         ending = "/" if path.endswith("/") else ""
         return str(root.joinpath(*parts)) + ending
@@ -75,6 +90,37 @@ class Handler(SimpleHTTPRequestHandler):
             self.end_headers()
             return
         super().do_GET()
+
+    def send_head(self) -> Any:
+        """Begin an answer, but to none who took this machine for another.
+
+        Any page can let its own name lead to this machine, and would then read what is served.
+        """
+        name = named(self.headers.get("Host", ""))
+        if name in self.hosts or ("*" in self.hosts and _is_address(name)):
+            return super().send_head()
+        known = ", ".join(host for host in self.hosts if host != "*")
+        why = (
+            f'This server is {known}, not "{name}". webnnm serve --host NAME gives it another name.'
+        )
+        return self.send_error(HTTPStatus.MISDIRECTED_REQUEST, explain=why)
+
+    def list_directory(self, path: Any) -> Any:
+        """Answer with links to what is in a folder, without what is hidden."""
+        try:
+            found = sorted(each.name + "/" * each.is_dir() for each in Path(path).iterdir())
+        except OSError:
+            return self.send_error(HTTPStatus.NOT_FOUND)
+        shown = [name for name in found if not REFUSED.search(name)]
+        links = [f'<li><a href="{quote(name)}">{html.escape(name)}</a>' for name in shown]
+        title = html.escape(urlsplit(self.path).path)
+        head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        page = f"{head}<h1>{title}</h1><ul>{''.join(links)}</ul>".encode()
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", MIME_TYPES[".html"])
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        return io.BytesIO(page)
 
     def end_headers(self) -> None:
         """Forbid caching: a rebuilt wheel has the same name as the one before."""
@@ -97,10 +143,36 @@ def _parts(path: str) -> list[str]:
     return [part for part in unquote(urlsplit(path).path).split("/") if part not in ("", ".")]
 
 
+def named(host: str) -> str:
+    """Return the name in a header `Host`, without its port.
+
+    >>> named("localhost:8000"), named("[::1]:8000"), named("LOCALHOST")
+    ('localhost', '::1', 'localhost')
+    """
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_address(name: str) -> bool:
+    """Tell whether a name is a number, which leads to nobody else."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
 class QuietServer(ThreadingHTTPServer):
     """A server that does not report browsers which close connections early."""
 
     daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], handler: Any) -> None:
+        found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+        self.address_family = found[0][0]  # by which the address is written
+        super().__init__(address, handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore broken connections, report everything else."""
@@ -116,20 +188,32 @@ class SiteServer:
     http://localhost:45327
 
     With port 0 the system chooses one. `extra_roots` are further folders by the first part of an
-    address. Nobody but this machine can reach it. A file `_headers` in a folder says what is sent
-    with its pages.
+    address. Nobody but this machine can reach it, unless `host` is the name or address of it that
+    others reach, or "0.0.0.0" for all of them. Requests for other names are refused (421). A file
+    `_headers` in a folder says what is sent with its pages.
     """
 
     def __init__(
-        self, root: Path, *, port: int = 0, extra_roots: Mapping[str, Path] | None = None
+        self,
+        root: Path,
+        *,
+        host: str = "localhost",
+        port: int = 0,
+        extra_roots: Mapping[str, Path] | None = None,
     ) -> None:
         roots = extra_roots or {}
         rules = header_rules(root)
         for name, folder in roots.items():
             rules += [replace(r, pattern=f"/{name}{r.pattern}") for r in header_rules(folder)]
-        handler = partial(Handler, directory=str(root), extra_roots=roots, rules=rules)
-        self.server = QuietServer(("127.0.0.1", port), handler)
-        self.url = f"http://localhost:{self.server.server_address[1]}"
+        every = host in ("0.0.0.0", "::")
+        hosts = {*LOCAL, *(("*", socket.gethostname().lower()) if every else (host.lower(),))}
+        handler = partial(
+            Handler, directory=str(root), extra_roots=roots, rules=rules, hosts=sorted(hosts)
+        )
+        bound = "127.0.0.1" if host == "localhost" else host
+        self.server = QuietServer((bound, port), handler)
+        shown = "localhost" if every else f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{self.server.server_address[1]}"
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
 
     def __enter__(self) -> SiteServer:
@@ -152,6 +236,12 @@ def add(commands: Parsers) -> None:
     one = command(commands, "serve", "serve a folder of pages on localhost until Ctrl-C", _serve)
     one.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="default: this one")
     one.add_argument(
+        "--host",
+        default="localhost",
+        metavar="NAME",
+        help="name or address that others reach this machine by; 0.0.0.0: all; default: localhost",
+    )
+    one.add_argument(
         "--port", type=int, default=8000, metavar="N", help="default: 8000; 0: any that is free"
     )
 
@@ -160,7 +250,7 @@ def _serve(given: argparse.Namespace) -> int:
     folder = Path(given.folder)
     if not folder.is_dir():
         raise DataError("NNM715", f'"{folder}" is no folder')
-    with SiteServer(folder, port=given.port) as server:
+    with SiteServer(folder, host=given.host, port=given.port) as server:
         told = {"url": server.url, "folder": str(folder)}
         line = json.dumps(told) if given.json else f"serving {folder} at {server.url}"
         print(line, flush=True)

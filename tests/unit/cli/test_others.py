@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -300,6 +301,75 @@ def test_a_folder_is_served_until_ctrl_c(site: Path) -> None:
         rest = program.stderr.read()
         watch.cancel()
     assert (program.returncode, rest) == (0, "")
+
+
+def answer(url: str, path: str, host: str | None = "localhost") -> tuple[int, str]:
+    """Ask a server for a path as it is written, in the name of a host."""
+    import http.client
+
+    connection = http.client.HTTPConnection(url.partition("://")[2], timeout=30)
+    connection.putrequest("GET", path, skip_host=True)
+    if host is not None:
+        connection.putheader("Host", host)
+    connection.endheaders()
+    found = connection.getresponse()
+    text = found.read().decode()
+    connection.close()
+    return found.status, text
+
+
+def test_a_page_elsewhere_reads_nothing(site: Path) -> None:
+    """Its name leads to this machine by then, which the header `Host` gives away."""
+    (site / "deep" / "index.txt").write_text("mine")
+    with cli.serve.SiteServer(site) as server:
+        port = server.url.rpartition(":")[2]
+        for host in ("localhost", "LOCALHOST", "127.0.0.1", "[::1]"):
+            assert answer(server.url, "/a.nnm", host) == (200, "a.nnm")
+            assert answer(server.url, "/a.nnm", f"{host}:{port}") == (200, "a.nnm")
+        strange = ("evil.example", "localhost.evil.example", "192.168.0.1", "", None, "[", "a@b:c")
+        for path in ("/a.nnm", "/", "/deep/", "/none"):
+            for host in strange:
+                code, text = answer(server.url, path, host)
+                assert code == 421 and "webnnm serve --host NAME" in text and "mine" not in text
+    with cli.serve.SiteServer(site, host="127.0.0.1") as server:
+        assert answer(server.url, "/a.nnm")[0] == 200
+
+
+def test_a_server_for_others_has_the_names_that_it_is_given(site: Path) -> None:
+    with cli.serve.SiteServer(site, host="0.0.0.0") as server:
+        for host in ("192.168.0.1", "[fe80::1]:80", "localhost", socket.gethostname()):
+            assert answer(server.url, "/a.nnm", host)[0] == 200, host
+        assert answer(server.url, "/a.nnm", "evil.example")[0] == 421
+
+
+def test_what_is_hidden_or_elsewhere_is_not_served(site: Path) -> None:
+    (site / ".env").write_text("secret")
+    (site / ".git").mkdir()
+    (site / ".git" / "config").write_text("secret")
+    # What Windows takes for another folder, another disk, a stream of a file.
+    (site / "..\\secret").write_text("secret")
+    (site / "deep" / "c:x").write_text("secret")
+    (site / "deep" / "<b>.txt").write_text("shown")
+    with cli.serve.SiteServer(site) as server:
+        code, page = answer(server.url, "/deep/")
+        assert code == 200 and 'href="%3Cb%3E.txt">&lt;b&gt;.txt<' in page
+        assert "a.json" in page and "c:x" not in page
+        (site / "index.html").unlink()
+        code, page = answer(server.url, "/")
+        assert code == 200 and "deep/" in page
+        assert ".env" not in page and ".git" not in page and "secret" not in page
+        hidden = [
+            "/.env",
+            "/.git/config",
+            "/.git/",
+            "/%2eenv",
+            "/deep/../.env",
+            "/deep/%2e%2e/a.nnm",
+        ]
+        elsewhere = ["/..%5Csecret", "/..%5c..%5csecret", "/deep/c:x", "/C:/secret", "/c%3Ax"]
+        for path in (*hidden, *elsewhere, "/a.nnm%00", "/a.nnm%0a", "/a.nnm::$DATA"):
+            code, text = answer(server.url, path)
+            assert code == 404 and "secret" not in text, path
 
 
 def test_what_cannot_be_served(site: Path, capsys: Printed) -> None:
