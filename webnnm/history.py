@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, cast
 
 from webnnm.errors import DataError
@@ -281,5 +280,7 @@ def _record(values: Mapping[str, Any]) -> EpochRecord:
 
 def _written(text: str, path: str | PathLike[str] | None) -> str:
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8", newline="")
+        from webnnm.formats.atomic import write_atomically
+
+        write_atomically(path, [text.encode()])
     return text

@@ -156,9 +156,20 @@ async def opened(source: Any) -> File:
 
     Raises `DataError` NNM715 where there is no such file, NNM801, NNM802 for a broken one.
     """
+    name = ""
     if isinstance(source, str | os.PathLike):
-        source = await fetch(cast("str", source))
-    return read(source)
+        name = os.fspath(cast("str", source))
+        source = await fetch(name)
+    try:
+        return read(source)
+    except DataError as error:
+        from webnnm.formats.kinds import BEGINNING, SNAPSHOT, recognised
+
+        kind = recognised(bytes(memoryview(source)[:BEGINNING]), name)
+        if kind is None or kind == SNAPSHOT:
+            raise
+        words = f"this is not a safetensors file: it is {kind.name}"
+        raise DataError("NNM802", words, hint=kind.remedy) from error
 
 
 async def restore(model: NNModel, file: File) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import json
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.data.csv_dataset import CSVDataset
 from webnnm.data.source import read_text
 from webnnm.errors import DataError, WebNNMError
+from webnnm.formats.kinds import BEGINNING, TABLE, TEXT, Kind, is_safetensors, recognised
 from webnnm.history import plain
 from webnnm.training.hyperparameters import HYPERPARAMETERS
 
@@ -20,8 +23,8 @@ if TYPE_CHECKING:
     from webnnm.graph.outline import Warning
     from webnnm.model import NNModel
 
-FINE, WRONG, USAGE, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: nothing is wrong, an error was found, the command cannot be carried out, Ctrl-C."""
+FINE, WRONG, INTERRUPTED = 0, 1, 130
+"""Exit codes beside `USAGE`: nothing is wrong, an error in model or data, Ctrl-C."""
 
 SNAPSHOT = ".safetensors"
 """What the names of files with parameters end in."""
@@ -33,12 +36,27 @@ Parsers = Any
 """What `add_subparsers` returns; its class has no public name."""
 
 
+class CommandError(DataError):
+    """An error in the words of a command rather than in model or data."""
+
+
+@contextmanager
+def asked_for(*codes: str) -> Generator[None]:
+    """Take errors of these codes for errors in the words of the command."""
+    try:
+        yield
+    except DataError as error:
+        if error.code not in codes:
+            raise
+        raise CommandError(error.code, error.message, hint=error.hint) from error
+
+
 def command(
     commands: Parsers, name: str, help: str, run: Any, **options: Any
 ) -> argparse.ArgumentParser:
     """Add a command that `run` carries out, which returns the exit code; each knows `--json`."""
     made: argparse.ArgumentParser = commands.add_parser(
-        name, help=help, description=f"{help[0].upper()}{help[1:]}.", allow_abbrev=False, **options
+        name, help=help, description=f"{help[0].upper()}{help[1:]}.", **options
     )
     made.set_defaults(run=run)
     made.add_argument("--json", action="store_true", help="print JSON")
@@ -75,9 +93,12 @@ def add_table(parser: argparse.ArgumentParser, *, required: bool = False) -> Non
 
 
 def add_delimiter(parser: Any) -> None:
-    """Add what separates the cells of a table."""
+    """Add what separates the cells of a table, and whether it has a header."""
     help = 'between columns; default: a comma; "tab"'
     parser.add_argument("--delimiter", default=",", metavar="C", type=_delimiter, help=help)
+    header = argparse.BooleanOptionalAction
+    help = "whether the first row names the columns; default: the table tells"
+    parser.add_argument("--header", action=header, default="auto", help=help)
 
 
 def _delimiter(text: str) -> str:
@@ -99,18 +120,21 @@ def column(word: str) -> str | int:
 
 def table(given: argparse.Namespace) -> CSVDataset:
     """Return the dataset that the options of `add_table` say."""
-    return asyncio.run(
-        CSVDataset.create(
-            given.data,
-            features=given.features and [column(word) for word in given.features.split(",")],
-            label=None if given.label is None else column(given.label),
-            delimiter=given.delimiter,
-            split=given.split,
-            standardize=given.standardize,
-            task=given.task,
-            missing=given.missing,
+    check_table(given.data)
+    with asked_for("NNM710"):
+        return asyncio.run(
+            CSVDataset.create(
+                given.data,
+                features=given.features and [column(word) for word in given.features.split(",")],
+                label=None if given.label is None else column(given.label),
+                header=given.header,
+                delimiter=given.delimiter,
+                split=given.split,
+                standardize=given.standardize,
+                task=given.task,
+                missing=given.missing,
+            )
         )
-    )
 
 
 def add_hyperparameters(parser: argparse.ArgumentParser) -> None:
@@ -178,30 +202,74 @@ def read_bytes(place: str) -> bytes:
         raise DataError("NNM715", f'"{place}" cannot be read: {error.strerror or error}') from error
 
 
-def input_text(place: str) -> str:
-    """Return the text of a path or URL, or of the standard input."""
-    return sys.stdin.read() if place == "-" else asyncio.run(read_text(place))
+def typed() -> str:
+    """Return the text of the standard input. Raises `DataError` NNM715 where it is not a text."""
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise DataError("NNM715", f"the standard input is not a text: {error}") from error
+
+
+def mistaken(place: str, kind: Kind, wanted: str) -> DataError:
+    """Return the error of a file that is of another kind than a command wants."""
+    return DataError("NNM715", f'"{place}" is {kind.name}, not {wanted}', hint=kind.remedy)
+
+
+def check_table(place: str) -> None:
+    """Refuse a file that is known as something else than a table (NNM715)."""
+    if not Path(place).is_file():
+        return
+    with Path(place).open("rb") as file:
+        kind = recognised(file.read(BEGINNING), place)
+    if kind is not None and kind != TABLE:
+        raise mistaken(place, kind, "a table")
+
+
+async def _read(place: str) -> str | bytes:
+    """Return a text as such, a snapshot as bytes. Raises `DataError` NNM715 for anything else."""
+    if place == "-":
+        return typed()
+    if "://" in place:
+        return await read_text(place)
+    data = read_bytes(place)
+    if is_safetensors(data) or place.endswith(SNAPSHOT):
+        return data
+    kind = recognised(data, place)
+    if kind is not None and kind != TEXT:
+        raise mistaken(place, kind, "a model")
+    try:
+        return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig").read()
+    except UnicodeDecodeError as error:
+        raise DataError("NNM715", f'"{place}" is neither a text nor a snapshot: {error}') from error
 
 
 def model_text(place: str) -> str:
     """Return the text of a model, which may stand in a snapshot."""
-    if not place.endswith(SNAPSHOT):
-        return input_text(place)
+    found = asyncio.run(_read(place))
+    if isinstance(found, str):
+        return found
     from webnnm.formats.safetensors import read
     from webnnm.snapshot import MODEL, verified
 
-    return verified(read(read_bytes(place))).metadata[MODEL]
+    return verified(read(found)).metadata[MODEL]
 
 
-async def opened(place: str, **settings: Any) -> NNModel:
-    """Return a model made from a text, or loaded from a snapshot; silent without `log`."""
+async def opened(place: str, *, learnt: bool = False, **settings: Any) -> NNModel:
+    """Return a model made from a text, or loaded from a snapshot; silent without `log`.
+
+    Raises `DataError` NNM715 for a text where the model shall have `learnt` something.
+    """
     from webnnm.model import NNModel
 
     settings = {"log": silent, **settings}
-    if place.endswith(SNAPSHOT):
-        return await NNModel.load(read_bytes(place), **settings)
-    text = sys.stdin.read() if place == "-" else await read_text(place)
-    return await NNModel.create(source=text, **settings)
+    found = await _read(place)
+    if isinstance(found, bytes):
+        return await NNModel.load(found, **settings)
+    model = await NNModel.create(source=found, **settings)
+    if learnt and model.params():
+        model.close()
+        raise mistaken(place, TEXT, "a snapshot of a trained model")
+    return model
 
 
 def say(line: str) -> None:

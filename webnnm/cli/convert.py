@@ -11,6 +11,7 @@ from webnnm.cli.common import (
     Parsers,
     add_backend,
     command,
+    mistaken,
     opened,
     print_json,
     read_bytes,
@@ -18,6 +19,7 @@ from webnnm.cli.common import (
 )
 from webnnm.data.source import read_text
 from webnnm.errors import DataError
+from webnnm.formats.kinds import SNAPSHOT, recognised
 from webnnm.formats.name_map import read_names
 from webnnm.formats.safetensors import read
 from webnnm.snapshot import is_snapshot
@@ -48,6 +50,9 @@ async def _converted(given: argparse.Namespace) -> dict[str, Any]:
     if given.names and given.model is None:
         raise DataError("NNM704", "--names without --model", hint="--model names the text")
     data = read_bytes(given.weights)
+    kind = recognised(data, given.weights)
+    if kind is not None and kind != SNAPSHOT:
+        raise mistaken(given.weights, kind, "a safetensors file")
     alone = not is_snapshot(read(data))
     if alone and given.model is None:
         raise DataError(

@@ -7,8 +7,8 @@ from typing import Any
 
 from webnnm import ops
 from webnnm.cli import operator_facts as facts
-from webnnm.cli.common import FINE, Parsers, aligned, command, pairs, print_json
-from webnnm.errors import DataError, suggestion
+from webnnm.cli.common import FINE, CommandError, Parsers, aligned, command, pairs, print_json
+from webnnm.errors import suggestion
 from webnnm.ops.naming import snake_case
 from webnnm.ops.operator import AnyOperator, Composite
 
@@ -30,7 +30,7 @@ def _ops(given: argparse.Namespace) -> int:
     operator = ops.lookup(given.operator) or ops.method(given.operator)
     if operator is None:
         hint = suggestion(given.operator, ops.words()) or "webnnm ops lists them"
-        raise DataError("NNM710", f'there is no operator "{given.operator}"', hint=hint)
+        raise CommandError("NNM710", f'there is no operator "{given.operator}"', hint=hint)
     if given.json:
         print_json(_details(operator))
     else:

@@ -7,9 +7,7 @@ import asyncio
 import csv
 import io
 import json
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, cast
 
 from webnnm.cli.common import (
@@ -18,9 +16,12 @@ from webnnm.cli.common import (
     add_backend,
     add_delimiter,
     add_model,
+    check_table,
     command,
     opened,
+    typed,
 )
+from webnnm.cli.places import write
 from webnnm.cli.rows import csv_table, inputs_of, json_rows
 from webnnm.data.source import read_text
 from webnnm.errors import DataError
@@ -55,20 +56,21 @@ def _predict(given: argparse.Namespace) -> int:
     if given.out is None:
         print(text, end="")
     else:
-        Path(given.out).write_text(text, encoding="utf-8", newline="")
+        write(given.out, text)
     return FINE
 
 
 async def _predicted(given: argparse.Namespace) -> dict[str, Any]:
     """Return output → its numbers, and the class of every row where there are classes."""
-    text = sys.stdin.read() if given.rows == "-" else await read_text(given.rows)
-    async with await opened(given.model, backend=given.backend) as model:
+    check_table(given.rows)
+    text = typed() if given.rows == "-" else await read_text(given.rows)
+    async with await opened(given.model, learnt=True, backend=given.backend) as model:
         kept = model.restored or Restored()
         if text.lstrip()[:1] in ("[", "{"):
             rows = json_rows(text)
         else:
             encoders = kept.columns.get(model.inputs()[0], ())
-            rows = csv_table(text, given.delimiter, encoders)
+            rows = csv_table(text, given, encoders)
         inputs = inputs_of(model, rows)
         values = await model.predict(inputs, batch_size=given.batch_size, raw=True)
         return {name: _answer(model, kept, name, numbers) for name, numbers in values.items()}

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
-import io
-import os
-import sys
 from collections.abc import Sequence
 
+from webnnm import __version__
 from webnnm.cli import (
     convert,
     export,
@@ -21,14 +18,17 @@ from webnnm.cli import (
     texts,
     train,
 )
-from webnnm.cli.common import FINE, INTERRUPTED, USAGE, WRONG, print_json, problems
+from webnnm.cli.arguments import USAGE, Parser
+from webnnm.cli.common import INTERRUPTED, WRONG, CommandError, print_json, problems, say
+from webnnm.cli.output import lasting
+from webnnm.cli.places import check_places
 from webnnm.errors import WebNNMError
 
 COMMANDS = (texts, show, review, operators, train, test, predict, export, convert, serve, probe)
 """Modules of commands, in the order of the help; each has `add`."""
 
-OF_THE_COMMAND = ("NNM703", "NNM704", "NNM709", "NNM710", "NNM715", "NNM807", "NNM808", "NNM903")
-"""Errors in what was asked for rather than in model or data."""
+OF_THE_COMMAND = ("NNM703", "NNM704", "NNM709", "NNM715", "NNM807", "NNM808", "NNM903")
+"""Errors in what was asked for rather than in model or data, wherever they come from."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,36 +51,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     The exit code is 0 where nothing is wrong, 1 for an error in model or data and for a finding of
     severity error, 2 for a command that cannot be carried out: wrong words or values, a file that
-    cannot be read or written. It is 130 where Ctrl-C ended the command before its result.
+    cannot be read or written, or is of another kind. It is 130 where Ctrl-C ended the command
+    before its result. A reader of the output that leaves changes nothing else.
     """
+    with lasting() as output:
+        code = _carried_out(arguments)
+    if output is not None and output.lost:
+        say(f"the output cannot be written: {output.lost.strerror}")
+        return USAGE
+    return code
+
+
+def _carried_out(arguments: Sequence[str] | None) -> int:
     given = parser().parse_args(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a console may lack some characters
-            stream.reconfigure(errors="replace")
     try:
+        check_places(given)
         code: int = given.run(given)
-        sys.stdout.flush()  # here, where a reader that has left is expected
         return code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read the output has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
     except OSError as error:
-        print(error, file=sys.stderr)
+        say(str(error))
         return USAGE
     except WebNNMError as error:
         if given.json:
             print_json({"model": getattr(given, "model", None), "errors": problems(error)})
         else:
             for each in (error, *error.others):
-                print(each, file=sys.stderr)
-        return USAGE if error.code in OF_THE_COMMAND else WRONG
+                say(str(each))
+        asked = error.code in OF_THE_COMMAND or isinstance(error, CommandError)
+        return USAGE if asked else WRONG
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """Return the parser of command lines."""
-    made = argparse.ArgumentParser(prog="webnnm", description="Neural networks in WebNNM text.")
+    made = Parser(prog="webnnm", description="Neural networks in WebNNM text.")
+    made.add_argument("--version", action="version", version=f"webnnm {__version__}")
     commands = made.add_subparsers(required=True, metavar="COMMAND", dest="command")
     made.set_defaults(json=False)
     for module in COMMANDS:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from webnnm.arrays import HostArray
-from webnnm.cli.common import column
+from webnnm.cli.common import asked_for, column
 from webnnm.data.columns import Table, read_column
 from webnnm.data.csv_table import read_csv
 from webnnm.data.dataset import Dataset
@@ -17,9 +18,10 @@ from webnnm.model import NNModel
 from webnnm.restored import Restored
 
 
-def csv_table(text: str, delimiter: str, encoders: Sequence[Encoder]) -> Table:
+def csv_table(text: str, given: argparse.Namespace, encoders: Sequence[Encoder]) -> Table:
     """Read a table; a first row that holds the names of all features names the columns."""
-    table = read_csv(text, delimiter=delimiter, known=[encoder.name for encoder in encoders])
+    known = [encoder.name for encoder in encoders]
+    table = read_csv(text, delimiter=given.delimiter, header=given.header, known=known)
     if not table.row_count:
         raise DataError("NNM705", "the table has no rows")
     return table
@@ -83,7 +85,8 @@ def labelled(
     block, output = model.inputs()[0], model.outputs()[0]
     encoders = kept.columns.get(block, ())
     default = kept.label if kept.label in table.names else -1
-    target = table.index(default if label is None else column(label))
+    with asked_for("NNM710"):
+        target = table.index(default if label is None else column(label))
     rest = [place for place in range(len(table.names)) if place != target]
     features = Table(
         tuple(table.names[place] for place in rest),

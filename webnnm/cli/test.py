@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from typing import Any
 
 from webnnm.cli.common import (
     FINE,
@@ -11,6 +12,7 @@ from webnnm.cli.common import (
     add_backend,
     add_delimiter,
     add_model,
+    check_table,
     command,
     opened,
     parts,
@@ -52,10 +54,11 @@ def _test(given: argparse.Namespace) -> int:
 
 
 async def _tested(given: argparse.Namespace) -> TestResult:
-    settings = {"backend": given.backend, "batch_size": given.batch_size}
-    async with await opened(given.model, **settings) as model:
+    settings: dict[str, Any] = {"backend": given.backend, "batch_size": given.batch_size}
+    check_table(given.data)
+    async with await opened(given.model, learnt=True, **settings) as model:
         kept = model.restored or Restored()
         encoders = kept.columns.get(model.inputs()[0], ())
-        table = csv_table(await read_text(given.data), given.delimiter, encoders)
+        table = csv_table(await read_text(given.data), given, encoders)
         model.set_dataset(labelled(model, table, given.label, given.split))
         return await model.test(given.subset)

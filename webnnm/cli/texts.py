@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from webnnm.cli.common import (
     FINE,
@@ -16,6 +15,7 @@ from webnnm.cli.common import (
     print_json,
     problem,
 )
+from webnnm.cli.places import write
 from webnnm.errors import ModelError
 from webnnm.texts import check, format_model
 
@@ -49,5 +49,5 @@ def _format(given: argparse.Namespace) -> int:
     elif not given.write or given.model == "-":
         print(text, end="")
     if given.write and given.model != "-" and not given.model.endswith(SNAPSHOT):
-        Path(given.model).write_text(text, encoding="utf-8", newline="\n")
+        write(given.model, text)
     return FINE

@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import signal
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from webnnm.cli.arguments import USAGE
 from webnnm.cli.common import (
     FINE,
     SNAPSHOT,
@@ -21,11 +25,13 @@ from webnnm.cli.common import (
     hyperparameters,
     opened,
     print_json,
+    problem,
     say,
     silenced,
     silent,
     table,
 )
+from webnnm.cli.places import saved, write
 from webnnm.errors import DataError
 from webnnm.history import History
 from webnnm.progress import display
@@ -63,22 +69,30 @@ def _train(given: argparse.Namespace) -> int:
     if given.resume and not given.model.endswith(SNAPSHOT):
         hint = "MODEL is the snapshot that an earlier training saved"
         raise DataError("NNM704", "--resume with a text", hint=hint)
-    told = asyncio.run(_trained(given, table(given)))
+    told, failed = asyncio.run(_trained(given, table(given)))
     if given.json:
-        print_json({"model": given.model, "saved": given.out, **told})
+        errors = {"errors": [problem(each) for each in failed]} if failed else {}
+        print_json({"model": given.model, **told, **errors})
     else:
         print(told["history"])
         if told["test"] is not None:
             print(told["test"])
-        say(f"saved {given.out}")
-    return FINE
+        say("\n".join(map(str, failed)) or f"saved {given.out}")
+    return USAGE if failed else FINE
 
 
-async def _trained(given: argparse.Namespace, dataset: CSVDataset) -> dict[str, Any]:
+async def _trained(
+    given: argparse.Namespace, dataset: CSVDataset
+) -> tuple[dict[str, Any], list[DataError]]:
+    """Return where the model is, the course and the test; and what could not be written."""
     settings = hyperparameters(given)
     shown = display("auto", sys.stderr)
     seed = settings.get("seed")
-    own = {"dataset": dataset, "backend": given.backend, "seed": seed if type(seed) is int else 0}
+    own: dict[str, Any] = {
+        "dataset": dataset,
+        "backend": given.backend,
+        "seed": seed if type(seed) is int else 0,
+    }
     async with await opened(given.model, log=say, **own) as model:
         if isinstance(shown, Screen):  # which shows what the log would tell
             model.log = silent
@@ -89,30 +103,56 @@ async def _trained(given: argparse.Namespace, dataset: CSVDataset) -> dict[str, 
             progress="off" if shown is None else shown,
         )
         history = await _until_interrupted(training)
-        await model.save(given.out)
-        _write(history, given.history)
+        place, error = await saved(model.save, given.out)
+        failed = [] if error is None else [error]
+        try:
+            _write(history, given.history)
+        except DataError as error:
+            failed.append(error)
         tested = None
         if dataset.size("testing"):
             tested = await model.test()
         if not given.json:
-            return {"history": history, "test": tested}
-        return {
-            "history": history.to_dict(),
-            "test": None if tested is None else tested.to_dict(),
-        }
+            return {"history": history, "test": tested}, failed
+        test = None if tested is None else tested.to_dict()
+        return {"saved": place, "history": history.to_dict(), "test": test}, failed
 
 
 async def _until_interrupted(training: Training) -> History:
-    """Wait for a training; Ctrl-C ends it after the present chunk of steps."""
+    """Wait for a training; Ctrl-C ends it after the present chunk of steps.
+
+    So does the end of the system or of the terminal.
+    """
     waiting = asyncio.ensure_future(training)
+    task = asyncio.current_task()
+    assert task is not None
     try:
-        return await asyncio.shield(waiting)
+        with _cancelled_by_signals(task):
+            return await asyncio.shield(waiting)
     except asyncio.CancelledError:
-        task = asyncio.current_task()
-        assert task is not None
         task.uncancel()
         say("Ctrl-C: the training ends after these steps; once more gives it up")
         return await training.stop()
+
+
+@contextmanager
+def _cancelled_by_signals(task: asyncio.Task[Any]) -> Generator[None]:
+    """Let signals that would kill the program cancel a task, as Ctrl-C does."""
+    loop = asyncio.get_running_loop()
+    signals = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    handled: list[int] = []
+    for number in signals:
+        try:
+            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                loop.add_signal_handler(number, task.cancel)
+                handled.append(number)
+        except (NotImplementedError, RuntimeError, ValueError):  # Windows, or another thread
+            break
+    try:
+        yield
+    finally:
+        for number in handled:
+            loop.remove_signal_handler(number)
 
 
 def _write(history: History, place: str | None) -> None:
@@ -124,4 +164,4 @@ def _write(history: History, place: str | None) -> None:
     elif suffix == ".svg":
         history.plot(place)
     else:
-        Path(place).write_text(json.dumps(history.to_dict(), indent=2), encoding="utf-8")
+        write(place, json.dumps(history.to_dict(), indent=2))

@@ -234,7 +234,7 @@ def test_what_cannot_be_converted(
     code, told = refused("--model", model, "--names", str(tmp_path / "names.json"))
     assert code == 2 and "no name map" in told
     code, told = refused("--model", model, "--partial")
-    assert code == 2 and "NNM710" in told
+    assert code == 1 and "NNM710" in told
 
 
 # probe

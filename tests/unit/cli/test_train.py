@@ -256,8 +256,10 @@ def test_the_column_of_the_labels_is_found(snapshot: str, tmp_path: Path, capsys
     assert rows[0][0] == "species"
     found = trained(capsys, "test", snapshot, "--data", str(turned), "--delimiter", "tab")
     assert found["loss"] == trained(capsys, "test", snapshot, "--data", IRIS)["loss"]
-    assert main(["test", snapshot, "--data", IRIS, "--label", "0"]) == 2
+    assert main(["test", snapshot, "--data", IRIS, "--label", "0"]) == 1
     assert "sepal_length" in capsys.readouterr().err
+    assert main(["test", snapshot, "--data", IRIS, "--label", "specis"]) == 2
+    assert 'did you mean "species"?' in capsys.readouterr().err
 
 
 def test_unknown_classes_are_told(snapshot: str, tmp_path: Path, capsys: Printed) -> None:
@@ -357,11 +359,11 @@ def spoilt(snapshot: str) -> None:
         ("[1, 2", 1, "no JSON"),
         ("[[1, 2]]", 1, "NNM702: row 0 is [1, 2]"),
         ('[{"a": 1}, {"b": 2}]', 1, "row 1 has b, row 0 has a"),
-        ('[{"a": 1}]', 2, 'no column "sepal_length"'),
-        ("a,b,c,d\n1,2,3,4\n", 2, 'no column "sepal_length"'),
+        ('[{"a": 1}]', 1, 'no column "sepal_length"'),
+        ("a,b,c,d\n1,2,3,4\n", 1, 'no column "sepal_length"'),
         ("1,2,3\n4,5,6\n", 1, "a row has 4 cells: sepal_length"),
         ('[[1, 2, 3, "x"]]', 1, "NNM713"),
-        ('{"modl": [[1, 2, 3, 4]]}', 2, 'did you mean "model"?'),
+        ('{"modl": [[1, 2, 3, 4]]}', 1, 'did you mean "model"?'),
     ],
 )
 def test_rows_that_do_not_fit(

@@ -1,0 +1,98 @@
+"""What kind of file something is that was given in place of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of file: what it is called, and how its contents come to WebNNM."""
+
+    name: str
+    remedy: str
+
+
+_WEIGHTS = 'save_file(weights, "weights.safetensors"), then webnnm convert, or model.load_params'
+
+PYTORCH = Kind(
+    "a file of PyTorch",
+    f"safetensors.torch in Python: weights = model.state_dict(); {_WEIGHTS}",
+)
+KERAS = Kind(
+    "a file of Keras",
+    "safetensors.numpy in Python: weights = {w.path: w.numpy() for w in model.weights}; "
+    + _WEIGHTS,
+)
+NUMPY = Kind(
+    "a file of NumPy", f"safetensors.numpy in Python: weights = dict(np.load(path)); {_WEIGHTS}"
+)
+ONNX = Kind(
+    "an ONNX model",
+    "its layers are written as a text; safetensors.numpy takes its weights in Python: weights = "
+    "{w.name: onnx.numpy_helper.to_array(w) for w in onnx.load(path).graph.initializer}; "
+    + _WEIGHTS,
+)
+TFLITE = Kind(
+    "a TensorFlow Lite model",
+    f"take the model that it was made of: write its layers as a text; {_WEIGHTS}",
+)
+GGUF = Kind(
+    "a GGUF file",
+    "take the weights that it was made of: most models are published as safetensors, too",
+)
+COMPRESSED = Kind("a compressed file", "unpack it first")
+TEXT = Kind("the text of a model", "webnnm train makes a snapshot of it")
+TABLE = Kind("a table", "--data takes tables of webnnm train and test, ROWS those of predict")
+SNAPSHOT = Kind("a safetensors file", "webnnm export --format params writes one, convert reads it")
+
+_CONTENTS = (
+    (0, b"\x89HDF", KERAS),
+    (0, b"\x93NUMPY", NUMPY),
+    (0, b"GGUF", GGUF),
+    (4, b"TFL3", TFLITE),
+    (0, b"\x1f\x8b", COMPRESSED),
+    (0, b"BZh", COMPRESSED),
+    (0, b"\xfd7zXZ", COMPRESSED),
+    (0, b"\x28\xb5\x2f\xfd", COMPRESSED),
+)
+_ZIPPED = ((b"data.pkl", PYTORCH), (b".npy", NUMPY), (b"config.json", KERAS), (b"", COMPRESSED))
+_ENDINGS = {
+    **dict.fromkeys((".pt", ".pth", ".ckpt"), PYTORCH),
+    **dict.fromkeys((".h5", ".hdf5", ".keras"), KERAS),
+    **dict.fromkeys((".npz", ".npy"), NUMPY),
+    ".onnx": ONNX,
+    ".tflite": TFLITE,
+    ".gguf": GGUF,
+    ".nnm": TEXT,
+    **dict.fromkeys((".csv", ".tsv"), TABLE),
+    ".safetensors": SNAPSHOT,
+}
+BEGINNING = 4096
+"""So many bytes tell what a file is."""
+
+
+def recognised(beginning: bytes, name: str = "") -> Kind | None:
+    """Return what a file is by how it begins, else by the ending of its name; None if unknown.
+
+    >>> recognised(b"GGUF....").name, recognised(b"", "net.onnx").name, recognised(b"m:layers")
+    ('a GGUF file', 'an ONNX model', None)
+    """
+    if is_safetensors(beginning):
+        return SNAPSHOT
+    if beginning[:4] == b"PK\x03\x04":
+        return next(kind for mark, kind in _ZIPPED if mark in beginning[:BEGINNING])
+    for place, mark, kind in _CONTENTS:
+        if beginning[place : place + len(mark)] == mark:
+            return kind
+    return _ENDINGS.get(PurePath(name).suffix.lower())
+
+
+def is_safetensors(beginning: bytes) -> bool:
+    """Tell whether a file begins as safetensors do: the length of a header, and a bracket.
+
+    >>> is_safetensors(b"\\x02\\0\\0\\0\\0\\0\\0\\0{}"), is_safetensors(b"m:input ")
+    (True, False)
+    """
+    return beginning[4:9] == b"\0\0\0\0{"
