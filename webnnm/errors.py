@@ -21,6 +21,10 @@ from webnnm.spelling import nearest
 CONTEXT_WINDOW = 100
 """Columns of a source line that an error shows at most."""
 
+LONGEST, SHOWN = 1200, 500
+"""Longer messages show so many letters of their beginning and of their end: what a file says may
+be of any length."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -59,10 +63,11 @@ class WebNNMError(Exception):
         source: str | None = None,
         span: Span | None = None,
     ) -> None:
+        message = _shortened(message)
         super().__init__(message)
         self.code = code
         self.message = message
-        self.hint = hint
+        self.hint = _shortened(hint)
         self.span = span
         self.source = source
         self.others: tuple[WebNNMError, ...] = ()
@@ -114,6 +119,10 @@ class ContextLost(BackendError):
             hint="create the model again; parameters that were read back or saved are not lost",
         )
         self.step = step
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:SHOWN]} … {text[-SHOWN:]}"
 
 
 def raise_first(errors: Sequence[WebNNMError]) -> None:

@@ -124,3 +124,10 @@ def test_of_several_errors_the_first_is_raised_with_the_others() -> None:
 )
 def test_suggestions(word: str, candidates: list[str], expected: str) -> None:
     assert suggestion(word, candidates) == expected
+
+
+def test_a_message_is_never_longer_than_a_screen() -> None:
+    error = WebNNMError("NNM802", "a" * 600 + "b" * 10**6, hint="c" * 10**6 + "d")
+    assert error.message.startswith("a" * 500) and error.message.endswith("b" * 500)
+    assert error.hint.endswith("cd")
+    assert len(str(error)) < 2100

@@ -20,7 +20,7 @@ def add(commands: Parsers) -> None:
 
 def _probe(given: argparse.Namespace) -> int:
     found = asyncio.run(probe())
-    libraries = {name: _version(name) for name in LIBRARIES}
+    libraries = {name: version_of(name) for name in LIBRARIES}
     if given.json:
         devices = {name: one.available for name, one in found.devices.items()}
         told = {"sentence": found.sentence, "webnn": found.webnn, "devices": devices}
@@ -31,7 +31,8 @@ def _probe(given: argparse.Namespace) -> int:
     return FINE
 
 
-def _version(name: str) -> str | None:
+def version_of(name: str) -> str | None:
+    """Return the version of a package, None where it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
+from typing import Any
 
-from webnnm import __version__
 from webnnm.cli import (
     convert,
     export,
@@ -83,10 +84,19 @@ def _carried_out(arguments: Sequence[str] | None) -> int:
         return USAGE if asked else WRONG
 
 
+class Version(argparse.Action):
+    """Prints the version of the package and ends the program."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        """Look the version up when somebody asks for it, and not in every start."""
+        print(f"webnnm {probe.version_of('webnnm') or 'of a checkout'}")
+        parser.exit()
+
+
 def parser() -> Parser:
     """Return the parser of command lines."""
     made = Parser(prog="webnnm", description="Neural networks in WebNNM text.")
-    made.add_argument("--version", action="version", version=f"webnnm {__version__}")
+    made.add_argument("--version", action=Version, nargs=0, help="print the version, and end")
     commands = made.add_subparsers(required=True, metavar="COMMAND", dest="command")
     made.set_defaults(json=False)
     for module in COMMANDS:
