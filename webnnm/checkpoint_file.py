@@ -11,6 +11,7 @@ from webnnm.checkpoint import Checkpoint
 from webnnm.errors import DataError
 from webnnm.formats.safetensors import invalid
 from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.history import plain
 from webnnm.ops.operator import TensorType
 from webnnm.training.clipping import CLIP_STATE
 from webnnm.training.hyperparameters import HYPERPARAMETERS
@@ -48,14 +49,14 @@ def metadata_of(checkpoint: Checkpoint) -> dict[str, Any]:
     return {
         "epoch": c.epoch,
         "hyperparameters": {"given": c.given, "resolved": settings},
-        "schedule": {**c.schedule, "t": c.step, "numbers": numbers},
+        "schedule": {**c.schedule, "t": c.step, "numbers": plain(numbers)},
         "loss": c.losses,
         "rng": {"seed": settings["seed"], "shuffling": c.epoch, "dropout": c.step},
         "cursor": {
             "epoch": c.epoch,
             "batch": c.batch,
             "seed": settings["seed"],
-            "totals": c.totals,
+            "totals": plain(c.totals),
         },
         "best": {
             "epoch": c.best_epoch,
@@ -64,7 +65,7 @@ def metadata_of(checkpoint: Checkpoint) -> dict[str, Any]:
             "restored": c.restored,
         },
         **({"scale": scale} if scale else {}),
-        **({"clip": clip} if clip else {}),
+        **({"clip": plain(clip)} if clip else {}),
     }
 
 
@@ -92,9 +93,9 @@ def checkpoint_of(
         numbers = dict(schedule.pop("numbers"))
         numbers |= {n: _finite(value) for n, value in content.get("scale", {}).items()}
         numbers |= {CLIP[word]: value for word, value in content.get("clip", {}).items()}
-        state = {name: HostArray.of(_number(value), "float32") for name, value in numbers.items()}
+        state = {n: HostArray.of(_written(value), "float32") for n, value in numbers.items()}
         step, epoch, batch = _count(schedule.pop("t")), _count(cursor["epoch"]), cursor["batch"]
-        totals = {str(name): _number(value) for name, value in cursor["totals"].items()}
+        totals = {str(name): _written(value) for name, value in cursor["totals"].items()}
         best_loss = math.inf if seen["value"] is None else _number(seen["value"])
         found = Checkpoint(
             given=dict(content["hyperparameters"]["given"]),
@@ -191,6 +192,11 @@ def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{value!r} is no number")
     return float(value)
+
+
+def _written(value: Any) -> float:
+    """Return a number; JSON has null for one that was not finite, as sums of an epoch may be."""
+    return math.nan if value is None else _number(value)
 
 
 def _finite(value: Any) -> float:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
+import re
 import struct
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -358,3 +361,30 @@ async def test_forged_files_are_refused_or_work(
         model.close()
     print(told)
     assert told["resumed"] > 50
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
+@pytest.mark.parametrize("key", ["cursor", "schedule", "best", "loss", "hyperparameters"])
+async def test_numbers_in_a_header_are_finite(key: str, number: str) -> None:
+    """Also those that nothing is computed with before the training goes on."""
+    data = await (await trained()).save()
+    file = read(data)
+    text = file.metadata[f"{KEY}{key}"]
+    digits = re.search(r"\d+(\.\d+)?([eE]-?\d+)?", text)
+    if digits is None:  # as the losses of a model whose loss has no numbers
+        text, digits = '{"m": 1}', re.search(r"\d", '{"m": 1}')
+        assert digits is not None
+    changed = text[: digits.start()] + number + text[digits.end() :]
+    metadata = {**file.metadata, f"{KEY}{key}": changed}
+    assert await refused(forged(dict(file.header), metadata, bytes(file.body))) == "NNM802"
+
+
+async def test_sums_that_are_not_finite_are_kept() -> None:
+    """An epoch may overflow before anybody looks; its snapshot can be loaded all the same."""
+    model = await trained()
+    assert model.checkpoint is not None
+    totals = {**model.checkpoint.totals, "loss/m": float("inf")}
+    model.keep(replace(model.checkpoint, totals=totals))
+    again = await NNModel.load(await model.save(), **QUIET)
+    assert again.checkpoint is not None
+    assert math.isnan(again.checkpoint.totals["loss/m"])

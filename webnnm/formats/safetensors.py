@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import math
 import re
 from array import array
 from collections.abc import Iterator, Mapping
@@ -240,6 +241,8 @@ def _text(data: memoryview[int]) -> str:
 def parsed(text: str) -> Any:
     """Return what a JSON text says; raises `ValueError` where it is none, or nested too deeply.
 
+    Nor does it hold numbers that are not finite.
+
     >>> parsed('{"a": [1]}')
     {'a': [1]}
     """
@@ -255,9 +258,17 @@ def parsed(text: str) -> Any:
             raise ValueError("it is nested too deeply")
         if values > MOST_VALUES:
             raise ValueError(f"it holds more than {MOST_VALUES:,} values")
-    found = json.loads(text, object_pairs_hook=_distinct)
+    found = json.loads(
+        text, object_pairs_hook=_distinct, parse_float=_finite, parse_constant=_finite
+    )
     if "\\u" in text:  # by which it may hold half a character, which nobody can write again
         json.dumps(found, ensure_ascii=False).encode()
+    return found
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(found := float(text)):  # NaN, Infinity, 1e999
+        raise ValueError(f"{text[:20]} is not a finite number")
     return found
 
 
