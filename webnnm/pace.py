@@ -64,7 +64,9 @@ class Pace:
         if self.every or not self._crossings:
             wanted = self.every or FIRST_STEPS
         else:
-            wanted = min(int(SLICE / self.step_seconds), GROWTH * self._longest)
+            # The clocks of some browsers are so coarse that steps seem to take no time.
+            fitting = SLICE / self.step_seconds if self.step_seconds else math.inf
+            wanted = int(min(fitting, GROWTH * self._longest))
         return max(1, min(left, wanted, MOST_STEPS))
 
     def epochs(self, steps: int, most: int) -> int:

@@ -33,6 +33,13 @@ def test_the_rest_of_an_epoch_does_not_make_the_next_crossings_short() -> None:
     assert pace.steps(10**9) == GROWTH * 64
 
 
+def test_a_clock_too_coarse_to_see_a_crossing_lets_the_next_one_grow() -> None:
+    pace = Pace()
+    pace.note(8, 0.0)
+    assert pace.steps(10**9) == GROWTH * 8
+    assert pace.epochs(4, 64) == 8
+
+
 @pytest.mark.parametrize("seconds", [1e-4, 1e-3, 0.02])
 def test_a_crossing_takes_its_slice_of_time(seconds: float) -> None:
     assert paced(seconds).steps(10**9) == pytest.approx(SLICE / seconds, rel=0.01)
