@@ -14,6 +14,29 @@ ROOT = Path(__file__).resolve().parent.parent
 settings.register_profile("webnnm", deadline=None, derandomize=True)
 settings.load_profile("webnnm")
 
+LONGEST = (
+    "tests/browser/test_units_in_pyodide.py",
+    "tests/browser/test_kept_trainings.py",
+    "tests/browser/test_wpt.py",
+    "tests/browser/test_kept_files.py",
+    "tests/browser/test_pages.py",
+    "tests/unit/backends/test_jax.py",
+    "tests/unit/backends/test_jax_devices.py",
+    "tests/browser/test_digits_page.py",
+    "tests/unit/test_damaged_snapshots.py",
+    "tests/unit/ops/test_operator_laws.py",
+    "tests/unit/test_parts.py",
+    "tests/unit/test_resume.py",
+    "tests/conformance/test_emission.py",
+)
+"""Files of tests that take longest: they begin first, so that no process is left with one."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest; those of a file stay together."""
+    first = {ROOT / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: first.get(item.path, len(first)))
+
 
 @pytest.fixture(scope="session")
 def root() -> Path:

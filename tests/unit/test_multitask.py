@@ -81,6 +81,7 @@ async def test_columns_of_both_tasks() -> None:
     assert (kind, size) == ("kind", "size")
 
 
+@pytest.mark.desktop
 async def test_uncertainty_learns_the_weights() -> None:
     """The task with the smaller loss gets the larger weight e^(−s)/2, towards s = ln L (E.8)."""
     model = await create(dataset=data(scale=3.0))
@@ -140,6 +141,7 @@ async def test_patience_and_the_best_epoch_restored() -> None:
     assert (await last.test("validation")).losses != pytest.approx(kept)
 
 
+@pytest.mark.desktop
 async def test_uncertainty_beats_equal_weights() -> None:
     """A loss that is much larger drowns the other task, unless weights are learnt."""
 

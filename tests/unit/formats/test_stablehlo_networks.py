@@ -45,6 +45,7 @@ def test_golden_texts(name: str) -> None:
     assert check_stablehlo(text)
 
 
+@pytest.mark.desktop
 def test_every_valid_example_becomes_modules() -> None:
     found = 0
     for path in sorted(VALID.glob("*.nnm")):

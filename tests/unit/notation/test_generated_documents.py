@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.work import examples
 from webnnm.dtypes import PRECEDENCE
 from webnnm.notation import format_document, parse
 from webnnm.notation.syntax import (
@@ -156,7 +157,7 @@ DOCUMENTS = st.builds(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(DOCUMENTS)
 def test_generated_documents_keep_their_tree(document: Document) -> None:
     canonical = format_document(document)

@@ -7,6 +7,7 @@ import functools
 import pytest
 
 from tests.places import VALID
+from tests.work import examples
 from webnnm.errors import NotationError
 from webnnm.notation import format_document, parse
 
@@ -55,7 +56,7 @@ def test_any_text(text: str) -> None:
     check(text)
 
 
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(st.lists(st.sampled_from(TOKENS), max_size=40).map("".join))
 @example("m:name" + " a/" * 3)
 @example("m:name a/\r/b")
@@ -65,7 +66,7 @@ def test_texts_of_tokens(text: str) -> None:
     check("m:name " + text)
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(st.data())
 def test_mutated_examples(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(valid_examples()))

@@ -182,6 +182,7 @@ def test_a_recurrent_layer_needs_a_sequence() -> None:
     fails("NNM411", model("¦gru(w, r)"), says="needs a sequence", hint="sequence=true")
 
 
+@pytest.mark.desktop
 @pytest.mark.parametrize("layer", ["lstm", "gru"])
 async def test_a_sequence_is_learnt(layer: str) -> None:
     rng = np.random.default_rng(0)
