@@ -24,8 +24,9 @@ EXTRA_ROOTS = {
 }
 
 VIEWPORT = {"width": 1280, "height": 800}
-ACTION_TIMEOUT_SECONDS = 45
-NAVIGATION_TIMEOUT_SECONDS = 60
+# For what hangs alone: a crowded machine may take a minute for what is done in a second elsewhere.
+ACTION_TIMEOUT_SECONDS = 240
+NAVIGATION_TIMEOUT_SECONDS = 240
 
 COMMON_ARGUMENTS = (
     "--headless=shell",

@@ -18,7 +18,7 @@ from playwright.async_api import BrowserContext, Page, Route
 from tools.common import playwright_config
 
 FATAL = "Pyodide has suffered a fatal error"
-PROGRAM_TIMEOUT_SECONDS = 480
+PROGRAM_TIMEOUT_SECONDS = 1800
 LOCAL_HOSTS = ("localhost", "127.0.0.1")
 
 # Pyodide is started once per page; each program runs in a namespace of its own.

@@ -19,6 +19,28 @@ SHARES_DIFFER = """
 """
 
 
+# Lets the page draw and its timers fire, many times.
+LIVE = """
+async () => {
+  for (let turn = 0; turn < 50; turn += 1) {
+    await new Promise((resolve) => { requestAnimationFrame(resolve); });
+    await new Promise((resolve) => { setTimeout(resolve, 0); });
+  }
+}
+"""
+# Clicks a button when a training first tells its progress: in the page, before it can have ended.
+CLICK_ON_THE_WAY = """
+(button) => {
+  const text = document.querySelector("#progress-text");
+  new MutationObserver((_changes, observer) => {
+    if (!text.textContent.includes("s left")) return;
+    observer.disconnect();
+    document.querySelector(button).click();
+  }).observe(text, { childList: true, characterData: true, subtree: true });
+}
+"""
+
+
 async def open_site_page(page: Any, site_url: str, name: str) -> None:
     """Open a page of the site and wait until its program runs."""
     await page.goto(f"{site_url}/{name}")

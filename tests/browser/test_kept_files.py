@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import AsyncIterator
 from typing import Any
@@ -16,6 +15,22 @@ from tests.browser.harness import START, PageLog, PyodidePage, new_context
 NAME = "browser:kept.webnnm.safetensors"
 WITHOUT_FILES = "delete FileSystemFileHandle.prototype.createWritable;"
 """Makes the browser keep files in IndexedDB, as one without a private file system."""
+
+# Counts what a page asks its storage to keep: savings, and the calls that they are made of.
+COUNT = """
+globalThis.begun = globalThis.calls = 0;
+for (const [{ prototype }, name] of [
+  [FileSystemFileHandle, "createWritable"], [FileSystemWritableFileStream, "write"],
+  [FileSystemWritableFileStream, "close"], [IDBObjectStore, "put"],
+]) {
+  const call = prototype[name];
+  if (call) prototype[name] = function (...given) {
+    globalThis.calls += 1;
+    if (name === "createWritable" || name === "put") globalThis.begun += 1;
+    return call.apply(this, given);
+  };
+}
+"""
 
 TRAIN = """
 from webnnm import Dataset, NNModel
@@ -69,21 +84,30 @@ async def opened(context: BrowserContext, log: PageLog, site_url: str) -> Pyodid
 async def test_a_page_closed_during_autosave_leaves_a_whole_file(
     kept_context: BrowserContext, page_log: PageLog, site_url: str
 ) -> None:
-    """Each page looks what the one before left, then saves files of another size over it."""
+    """Each page looks what the one before left, then saves files of another size over it.
+
+    A page is closed at a call of its storage that is drawn, the first two when they have saved.
+    """
     draw = random.Random(0)
+    await kept_context.add_init_script(COUNT)
+    most = 0
     found: list[list[Any]] = []
     for number in range(11):
         page = await opened(kept_context, page_log, site_url)
         found.append(await page.run_python(FOUND, name=NAME))
         optimizer = ("adam", "sgdm")[number % 2]
         await page.run_python(TRAIN, name=NAME, seconds=0.003, optimizer=optimizer)
-        await asyncio.sleep(draw.uniform(0.0, 1.0))
+        if number < 2:
+            await page.page.wait_for_function("begun > 2")
+            most = max(most, await page.page.evaluate("calls"))
+        else:
+            await page.page.wait_for_function("least => calls >= least", arg=draw.randrange(most))
         await page.page.close()
     print(f"found: {found}")
     page_log.check()
     assert found[0][0] == "NNM715", "nothing is there at first"
     steps = [entry for entry in found if isinstance(entry[0], int)]
-    assert len(steps) > 5
+    assert len(steps) == 10
     # What was there once is there for ever.
     assert found[-len(steps) :] == steps
     assert {optimizer for _, optimizer in steps} == {"adam", "sgdm"}
@@ -93,16 +117,15 @@ HIDDEN = """
 import asyncio
 from pyodide.code import run_js
 
-await asyncio.sleep(0.3)
+while not training.history.epochs:
+    await asyncio.sleep(0)
 before = await kept()
 run_js('''
 Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
 document.dispatchEvent(new Event("visibilitychange"));
 ''')
-for _ in range(200):
-    await asyncio.sleep(0.02)
-    if after := await kept():
-        break
+while not (after := await kept()):
+    await asyncio.sleep(0)
 await training.stop()
 model.close()
 [before, after]

@@ -1,4 +1,4 @@
-"""Several steps per dispatch on WebNN: the same numbers, in less time, with nothing left behind."""
+"""Several steps per dispatch on WebNN: the same numbers, with nothing left behind."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.browser.harness import PyodidePage
 
 PROGRAM = """
 from webnnm import IrisDataset, NNModel
+from webnnm.pace import Pace
 from webnnm.stepping import Stepper
 
 source = '''
@@ -23,7 +24,13 @@ async def noted(self, times):
     chosen.append(times)
     await unroll(self, times)
 
+# What a quiet machine measures; how this one does is not what the test is about.
+note, decide = Pace.note, Pace.micro_steps
+COSTS = {"dispatch": 8e-5, "device_build": 0.003, "build": 0.03}
+
 Stepper._unroll = noted
+Pace.note = lambda pace, steps, _: note(pace, steps, steps * 1e-4)
+Pace.micro_steps = lambda pace, **facts: decide(pace, **{**facts, **COSTS})
 result = []
 try:
     for micro_steps in choices:
@@ -46,7 +53,7 @@ try:
         })
         model.close()
 finally:
-    Stepper._unroll = unroll
+    Stepper._unroll, Pace.note, Pace.micro_steps = unroll, note, decide
 result
 """
 

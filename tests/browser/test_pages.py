@@ -229,20 +229,33 @@ async def test_errors_of_a_training_are_shown(page: Any, site_url: str, project:
     assert await page.locator("#alert").text_content() == ""
 
 
+# The value of a progress bar, once it has stayed the same for a while.
+STANDS = """
+async (bar) => {
+  let before = -1;
+  while (bar.value !== before) {
+    before = bar.value;
+    for (let frame = 0; frame < 60; frame += 1) {
+      await new Promise((resolve) => { requestAnimationFrame(resolve); });
+    }
+  }
+  return before;
+}
+"""
+
+
 @in_both_browsers
 async def test_pause_and_stop(page: Any, site_url: str, project: Any) -> None:
     skip_where_nothing_runs(project)
     await open_site_page(page, site_url, "iris.html")
-    await page.locator("#epochs").fill("50000")
+    await page.locator("#epochs").fill("100000")
     await page.locator("#lr").fill("0.0002")  # so small that patience does not end it
     await page.locator("#train").click()
     await page.get_by_text("s left").wait_for()
     await page.locator("#pause").click()
-    await page.wait_for_timeout(400)
     progress = page.locator("#progress")
-    held = await progress.evaluate("bar => bar.value")
-    await page.wait_for_timeout(500)
-    assert await progress.evaluate("bar => bar.value") == held
+    held = await progress.evaluate(STANDS)
+    assert held < 100_000
     await page.locator("#pause", has_text="Resume").click()
     goes_on = "held => document.querySelector('#progress').value > held"
     await page.wait_for_function(goes_on, arg=held)

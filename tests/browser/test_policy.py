@@ -30,8 +30,11 @@ INLINE = """
 () => {
   const script = document.createElement("script");
   script.textContent = "globalThis.run = true";
+  const refusal = new Promise((resolve) => {
+    addEventListener("securitypolicyviolation", () => { resolve(); }, { once: true });
+  });
   document.body.append(script);
-  return new Promise((resolve) => setTimeout(resolve, 20));
+  return refusal;
 }
 """
 

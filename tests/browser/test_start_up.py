@@ -9,7 +9,6 @@ import pytest
 from tests.browser.harness import PyodidePage, PythonError, open_pyodide
 from tools import page_wheel
 from tools.measure import LARGEST_WHEEL_KB
-from tools.page_modules import PATIENCE
 
 REST = "**/webnnm_rest-*.whl"
 TRAIN = """
@@ -27,6 +26,12 @@ async with await NNModel.create(source=SOURCE, dataset=iris, log=lambda _: None)
 result.samples
 """
 RARE = "from webnnm.ops import lstm\nlstm.__file__.rpartition('/')[2]"
+COME = """
+import asyncio, sys
+(modules,) = (each for each in sys.meta_path if type(each).__name__ == "Modules")
+while not modules.rest.exists():
+    await asyncio.sleep(0)
+"""
 TREE = """
 import importlib, pkgutil, sys
 (modules,) = (each for each in sys.meta_path if type(each).__name__ == "Modules")
@@ -70,7 +75,7 @@ async def test_the_second_wheel_comes_by_itself(fresh: tuple[PyodidePage, list[s
     page, asked = fresh
     await page.run_python("import webnnm")
     assert not asked
-    await page.run_python(f"import asyncio\nawait asyncio.sleep({PATIENCE} + 1)")
+    await page.run_python(COME)
     await page.page.context.set_offline(True)
     assert await page.run_python(RARE) == "lstm.py"
     assert asked == [page_wheel.current().rest.name]

@@ -33,6 +33,8 @@ m:input shape=[3]; m:output shape=[2]; m:loss MSE;
 m:layers matmul(w, shape=[{width}]), batchNorm(s, t), tanh(), dropout(0.1), matmul(w), add(b);
 """
 QUIET: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
+HANGS = 300
+"""Seconds after which a training is taken for one that never ends."""
 
 
 def rows() -> Dataset:
@@ -352,7 +354,7 @@ async def test_forged_files_are_refused_or_work(
         await model.predict([[0.1, 0.2, 0.3]])
         model.set_dataset(rows())
         try:
-            await asyncio.wait_for(model.train(resume=True, epochs=4)._task, 20)
+            await asyncio.wait_for(model.train(resume=True, epochs=4)._task, HANGS)
             count("resumed")
         except DataError as error:
             # NNM708: it goes on from numbers that are none.

@@ -31,6 +31,8 @@ ROUGH: dict[str, Any] = {
     "batch_size": 4,
 }
 """The loss goes up and down, so that the best epoch lies anywhere."""
+COSTS = {"dispatch": 1.0, "device_build": 0.0, "build": 0.03}
+"""What a device is said to have measured on which many steps share a dispatch."""
 
 
 def rows(**settings: Any) -> Dataset:
@@ -179,17 +181,19 @@ async def test_the_pace_chooses_micro_steps_where_dispatches_cost(
     decide = Pace.micro_steps
 
     def noted(pace: Pace, **costs: Any) -> int:
-        chosen.append(decide(pace, **{**costs, "dispatch": 1.0}))
+        chosen.append(decide(pace, **{**costs, **COSTS}))
         return chosen[-1]
 
+    note = Pace.note
+    monkeypatch.setattr(Pace, "note", lambda pace, steps, _: note(pace, steps, steps * 0.01))
     monkeypatch.setattr(Pace, "micro_steps", noted)
-    monkeypatch.setattr("webnnm.pace.ENOUGH", 0.0)
     model, found = await trained(0, epochs=60)
     assert chosen and chosen[0] > 1
     assert found.losses == history.losses and values(model) == values(expected)
 
 
-async def test_a_lost_device_tells_steps_not_dispatches() -> None:
+async def test_a_lost_device_tells_steps_not_dispatches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Pace, "steps", lambda _pace, left: min(6, left))
     model = await NNModel.create(source=SOURCE, dataset=rows(), backend="numpy", log=lambda _: None)
     run_steps = model.backend.run_steps
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import signal
 import sys
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.killing import moments, run_and_kill, within
 from webnnm import Dataset, NNModel
 
 np = pytest.importorskip("numpy")
@@ -51,74 +51,41 @@ def content(model: NNModel) -> tuple[Any, ...]:
     return {p.name: p.value.tobytes() for p in model.params()}, state, model.step
 
 
-async def save_in_turn(models: list[NNModel], path: Path, times: int) -> None:
-    for number in range(times):
-        await models[number % 2].save(path)
+def save(models: list[NNModel], path: Path) -> None:
+    """Save models over the same file, one after the other."""
 
+    async def in_turn() -> None:
+        for model in models:
+            await model.save(path)
 
-def begin(models: list[NNModel], path: Path, times: int) -> tuple[int, int]:
-    """Fork a process that saves the models in turn over the same file, then waits to be killed.
-
-    Returns the process, and a pipe that it writes a byte to at its start and at its end.
-    """
-    hear, tell = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.write(tell, b"1")
-            asyncio.run(save_in_turn(models, path, times))
-            os.write(tell, b"2")
-            signal.pause()
-        finally:
-            os._exit(1)
-    os.close(tell)
-    return child, hear
-
-
-def kill(child: int, pipe: int) -> None:
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    os.close(pipe)
-
-
-def seconds_per_save(models: list[NNModel], path: Path) -> float:
-    """Return how long a save takes in a child of this process, which the moments are drawn from."""
-    times = 8
-    child, pipe = begin(models, path, times)
-    os.read(pipe, 1)
-    began = time.perf_counter()
-    os.read(pipe, 1)
-    seconds = (time.perf_counter() - began) / times
-    kill(child, pipe)
-    return seconds
+    asyncio.run(in_turn())
 
 
 def test_killed_at_any_moment_a_whole_snapshot_is_there(tmp_path: Path) -> None:
     path = tmp_path / "m.webnnm.safetensors"
     models = [asyncio.run(trained(1, "adam")), asyncio.run(trained(2, "sgdm"))]
-    asyncio.run(save_in_turn(models, path, 2))
+    save(models, path)
     expected = [content(model) for model in models]
-    seconds = seconds_per_save(models, path)
+    every = moments(lambda: save(models, path))
+    # Most happens in memory: half of the kills are drawn from what happens to files.
+    writing = within(every, "write_atomically")
     draw = random.Random(0)
     seen = [0, 0]
     unfinished: dict[str, int] = {}
-    for _ in range(KILLS):
-        # Some are killed before they begin, most on their way, some after the last saving.
+    for number in range(KILLS):
         models.reverse()
-        child, pipe = begin(models, path, draw.choice((1, 3, 1000)))
-        if draw.random() < 0.9:
-            os.read(pipe, 1)
-            time.sleep(draw.uniform(0, draw.choice((1, 4)) * seconds))
-        kill(child, pipe)
+        chosen = draw.choice(writing) if number % 2 else draw.randrange(len(every) + 1)
+        run_and_kill(lambda: save(models, path), chosen)
         seen[expected.index(content(asyncio.run(load(path))))] += 1
         left = [each for each in tmp_path.iterdir() if each != path]
         unfinished |= {each.name: each.stat().st_size for each in left}
         for each in left:
             then = time.time() - 90
             os.utime(each, (then, then))
-    print(f"a save takes {seconds * 1e3:.1f} ms; old and new: {seen}")
+    print(f"{len(every)} moments, {len(writing)} of them of writing")
+    print(f"old and new: {seen}")
     print(f"{len(unfinished)} files not finished, of up to {max(unfinished.values())} bytes")
     assert min(seen) > 10
     assert len(unfinished) > 2
-    asyncio.run(save_in_turn(models, path, 1))
+    save(models, path)
     assert list(tmp_path.iterdir()) == [path]

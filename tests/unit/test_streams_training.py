@@ -228,14 +228,18 @@ async def test_a_source_is_closed_when_a_training_ends_early(
     monkeypatch.setattr("webnnm.pace.MOST_STEPS", 1)
     given = rows(40)
     still_open = 0
+    fetching = asyncio.Event()
 
     async def source(subset: str, epoch: int) -> AsyncIterator[Any]:
         nonlocal still_open
         still_open += 1
         try:
             for k, row in enumerate(given):
+                if epoch and k == 10:
+                    fetching.set()
                 # The second block is slow: it is being fetched when the training ends.
-                await asyncio.sleep(0.01 if epoch and k == 10 else 0)
+                for _ in range(100 if fetching.is_set() else 1):
+                    await asyncio.sleep(0)
                 yield row
         finally:
             still_open -= 1
@@ -245,15 +249,16 @@ async def test_a_source_is_closed_when_a_training_ends_early(
     ends = way == "callback"
     settings = SETTINGS | {"on_batch": lambda record: False if ends else None}
     training = model.train(**settings, batch_size=4)
-    while not model.step:
-        await asyncio.sleep(0)
-    if way == "stop":
-        assert (await training.stop()).stopped == "stop"
-    elif way == "callback":
+    if way == "callback":
         assert (await training).stopped == "callback"
+    elif way == "stop":
+        await fetching.wait()
+        assert (await training.stop()).stopped == "stop"
     else:
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(training, 0.001)
+        await fetching.wait()
+        training._task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await training
     assert still_open == 0
     assert model.memory() == before
 

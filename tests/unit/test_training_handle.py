@@ -104,7 +104,7 @@ async def test_pause_holds_and_resume_goes_on() -> None:
         if record.epoch == 2:
             break
     training.pause()
-    await turns()
+    await training.checkpoint()  # which it tells between two crossings, where it is held as well
     at = model.step
     await turns(100)
     assert model.step == at < 24

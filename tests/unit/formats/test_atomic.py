@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import random
 import shutil
-import signal
 import socket
 import stat
 import subprocess
@@ -17,10 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.killing import moments, run_and_kill
 from webnnm import DataError
 from webnnm.formats.atomic import check_place, write_atomically
-
-KILLS = 200
 
 
 def test_the_file_is_written_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -295,23 +292,24 @@ def test_a_file_that_is_being_written_here_is_left_alone(tmp_path: Path) -> None
 def test_a_process_killed_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     size, pieces = 40_000, 8
-    whole = {bytes([k]) * size for k in range(4)}
-    write_atomically(path, [next(iter(whole))])
-    draw = random.Random(0)
+    whole = {bytes([k]) * size for k in range(3)}
+
+    def write() -> None:
+        for number in (1, 2):
+            write_atomically(path, [bytes([number]) * (size // pieces)] * pieces)
+
+    every = len(moments(write))
     seen: set[int] = set()
-    for _ in range(KILLS):
-        child = os.fork()
-        if child == 0:
-            try:
-                for number in range(10**9):
-                    content = bytes([number % 4]) * (size // pieces)
-                    write_atomically(path, [content] * pieces)
-            finally:
-                os._exit(1)
-        time.sleep(draw.uniform(0.0005, 0.02))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+    left: set[int] = set()
+    for moment in range(every + 1):
+        write_atomically(path, [bytes(size)])
+        run_and_kill(write, moment)
         found = path.read_bytes()
         assert found in whole
         seen.add(found[0])
-    assert len(seen) > 1, "the file was replaced meanwhile"
+        for unfinished in set(tmp_path.iterdir()) - {path}:
+            left.add(unfinished.stat().st_size)
+            unfinished.unlink()
+    print(f"{every} moments; files not finished had {sorted(left)} bytes")
+    assert seen == {0, 1, 2}
+    assert len(left) > 2

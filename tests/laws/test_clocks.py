@@ -1,0 +1,48 @@
+"""Tests pass whatever the clock says: they read none, and wait for what happens, not for a time."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent.parent
+
+CLOCK = re.compile(
+    r"\bperf_counter\(|\bmonotonic\(|\btime\.time\(|\bperformance\.now\(|\bDate\.now\(|\bnew Date\("
+)
+REST = re.compile(
+    r"\b(?:time|asyncio)\.sleep\((?!0\))|\bwait_for_timeout\(|\bsetInterval\("
+    r"|\bsetTimeout\((?!\w+, 0\))"
+)
+"""What waits for a time; a time of 0 is a turn for others."""
+LOOP = re.compile(r"\bwhile\b")
+"""Between two looks at what is awaited, a rest is as good as a turn."""
+
+ALLOWED = {
+    "fuzz/frame.py": "a long run of the fuzzer draws cases for so many minutes",
+    "unit/formats/test_atomic.py": "files are made that look old",
+    "unit/test_killed_saves.py": "files are made that look old",
+}
+"""Files that look at the clock, and what for; none of it decides whether a test passes."""
+
+every_file = pytest.mark.parametrize(
+    "path",
+    sorted(path for path in TESTS.rglob("*") if path.suffix in (".py", ".js", ".html")),
+    ids=lambda path: path.relative_to(TESTS).as_posix(),
+)
+
+
+@every_file
+def test_no_test_looks_at_the_clock(path: Path) -> None:
+    name = path.relative_to(TESTS).as_posix()
+    found = [
+        f"{name}:{number}: {line.strip()}"
+        for number, (before, line) in enumerate(
+            pairwise(["", *path.read_text("utf-8").splitlines()]), 1
+        )
+        if CLOCK.search(line) or (REST.search(line) and not LOOP.search(before + line))
+    ]
+    assert bool(found) == (name in ALLOWED), "\n".join(found)

@@ -1,0 +1,69 @@
+"""Processes that end at a chosen moment of what they do, the same one in every run.
+
+A moment is a call or a return of a function, Python's or C's: between them nothing happens that
+reaches a file.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+def watched(function: Callable[[], object], at: Callable[[str, str], object]) -> None:
+    """Run a function; `at` is told every moment: "call" or "return", and the name of what."""
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        if event.startswith("c_"):
+            at(event.removeprefix("c_"), argument.__name__)
+        else:
+            at(event, frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+
+
+def moments(function: Callable[[], object]) -> list[tuple[str, str]]:
+    """Run a function and return its moments in their order."""
+    found: list[tuple[str, str]] = []
+    watched(function, lambda event, name: found.append((event, name)))
+    return found
+
+
+def within(found: list[tuple[str, str]], name: str) -> list[int]:
+    """Return the numbers of the moments that lie between the calls and returns of a function."""
+    inside: list[int] = []
+    depth = 0
+    for number, moment in enumerate(found):
+        depth += (moment == ("call", name)) - (moment == ("return", name))
+        inside += [number] if depth else []
+    return inside
+
+
+def run_and_kill(function: Callable[[], object], moment: int) -> None:
+    """Run a function in a process that is killed at its moment of this number, or after the last.
+
+    Nothing of the process is cleaned up: it is killed as by another one.
+    """
+    child = os.fork()
+    if child == 0:
+        left = moment
+
+        def count(_event: str, _name: str) -> None:
+            nonlocal left
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left -= 1
+
+        try:
+            watched(function, count)
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status)
