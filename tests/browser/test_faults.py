@@ -31,12 +31,15 @@ FileSystemFileHandle.prototype.createWritable = async () => {
 };
 """
 OPEN = """
+import asyncio
 import js
+from webnnm.backends import verdicts
 from webnnm.backends.webnn import WebNNBackend
 
 backend = await WebNNBackend.open()
 held = backend.ledger()
 backend.close()
+await asyncio.gather(*verdicts.writing)
 [js.built, list(backend.faults), held.graphs + held.tensors]
 """
 
@@ -55,7 +58,7 @@ examination = Examination(EVERY, bridge.limits(context))
 number = {trap: index for index, trap in enumerate(EVERY)}
 
 async def wrong(*probes):
-    trial = Trial(probes)
+    trial = Trial(*probes)
     try:
         return trial.wrong(await bridge.once(context, trial.plan, trial.data))
     except BackendError:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from webnnm.backends import verdicts
 from webnnm.backends.limits import Limits
 from webnnm.backends.pyodide_host import Bridge
 from webnnm.backends.traps import EVERY, Trap
 from webnnm.backends.traps.evidence import Probe, Trial, Untried, Values
+from webnnm.backends.verdicts import Verdicts
 from webnnm.errors import BackendError, ContextLost
 
 CONTROL = Probe(lambda g: g.relu(g.tensor([-1.0, 2.0])), Values([0.0, 2.0]))
@@ -20,7 +19,7 @@ CONTROL = Probe(lambda g: g.relu(g.tensor([-1.0, 2.0])), Values([0.0, 2.0]))
 
 
 async def find_faults(
-    bridge: Bridge, context: int, limits: Mapping[str, Any], device: str
+    bridge: Bridge, context: int, limits: Mapping[str, Any], device: str, verdicts: Verdicts
 ) -> frozenset[Trap]:
     """Return the traps to be avoided on an implementation, by its limits and its device.
 
@@ -29,18 +28,17 @@ async def find_faults(
     Raises `ContextLost` where trying took the implementation down; it is not tried a second time.
     """
     examination = Examination(EVERY, limits)
-    browser = await bridge.browser()
-    said = json.dumps([browser, device, limits, examination.digest], sort_keys=True)
-    key = hashlib.sha256(said.encode()).hexdigest()
-    verdict = await verdicts.recalled(key) if browser else None
+    words = (device, limits, examination.digest)
+    verdict = verdicts.recall(*words)
     if verdict is None or len(verdict) != len(examination.traps):
         verdict = "1" * len(examination.traps)
         try:
             wrong = await examination.wrong(bridge, context)
             verdict = "".join("01"[trap in wrong] for trap in examination.traps)
-        finally:
-            if browser:
-                await verdicts.keep(key, verdict)
+        except ContextLost:
+            verdicts.keep(verdict, *words)
+            raise
+        verdicts.keep(verdict, *words)
     tried = zip(examination.traps, verdict, strict=True)
     return examination.expected.union(trap for trap, digit in tried if digit == "1")
 
@@ -55,9 +53,10 @@ class Examination:
 
     def __init__(self, traps: Iterable[Trap], limits: Mapping[str, Any]) -> None:
         held = Limits(limits).tensor("input")
+        dtypes = None if held is None else frozenset(held.dtypes)
         self.expected: frozenset[Trap] = frozenset()
         self.traps: list[Trap] = []
-        self.shared = Trial([CONTROL])
+        self.shared = Trial(CONTROL, dtypes=dtypes)
         self.alone: list[Trial] = []
         self._owners: dict[Probe, Trap] = {}
         for trap in traps:
@@ -65,15 +64,14 @@ class Examination:
                 if trap.evidence.where(limits):
                     self.expected |= {trap}
                 continue
-            probes = [p for p in trap.evidence if held is None or p.dtypes <= {*held.dtypes}]
+            alone = Trial(dtypes=dtypes)
+            probes = [p for p in trap.evidence if (alone if p.alone else self.shared).add(p)]
             if not probes:
                 self.expected |= {trap}
                 continue
             self.traps.append(trap)
             self._owners |= dict.fromkeys(probes, trap)
-            self.shared.add(*(probe for probe in probes if not probe.alone))
-            if alone := [probe for probe in probes if probe.alone]:
-                self.alone.append(Trial(alone))
+            self.alone += [alone] if alone.probes else []
 
     @property
     def digest(self) -> str:
@@ -88,7 +86,7 @@ class Examination:
         """Try all, and return the traps of which a probe was refused or answered wrongly."""
         shared, *found = await _side_by_side(bridge, context, [self.shared, *self.alone])
         if CONTROL in shared:
-            each = [Trial([probe]) for probe in self.shared.probes if probe is not CONTROL]
+            each = [Trial(probe) for probe in self.shared.probes if probe is not CONTROL]
             found += await _side_by_side(bridge, context, each)
         else:
             found.append(shared)

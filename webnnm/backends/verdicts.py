@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import json
 from contextlib import suppress
 from typing import Any
 
 from webnnm.backends.browser_files import keep_file, kept_file
+from webnnm.backends.pyodide_host import Bridge
 from webnnm.errors import WebNNMError
 
 FILE = ".webnnm-faults"
@@ -16,19 +19,46 @@ MOST = 8
 _known: dict[str, str] = {}
 """Those of this page, which holds them when the browser's storage does not."""
 
-
-async def recalled(key: str) -> str | None:
-    """Return a verdict of this page or of an earlier visit, None where there is none."""
-    if key not in _known:
-        _known.update(await _kept())
-    return _known.get(key)
+writing: set[asyncio.Task[None]] = set()
+"""What is being kept at the moment; nobody needs to wait for it."""
 
 
-async def keep(key: str, verdict: str) -> None:
-    """Keep a verdict; where the browser keeps nothing, the page does as long as it is open."""
-    others = {other: kept for other, kept in (await _kept()).items() if other != key}
-    latest = dict([*others.items(), (key, verdict)][-MOST:])
-    _known[key] = verdict
+class Verdicts:
+    """The verdicts of this page and of earlier visits, none where it is not known what judges.
+
+    What a verdict holds for is said in words: device, limits, questions. The browser and its
+    version are added to them.
+    """
+
+    def __init__(self, browser: str) -> None:
+        self._browser = browser
+
+    @classmethod
+    async def of(cls, bridge: Bridge) -> Verdicts:
+        """Ask the browser who it is, and what it kept."""
+        browser = await bridge.browser()
+        if browser and not _known:
+            _known.update(await _kept())
+        return cls(browser)
+
+    def recall(self, *words: Any) -> str | None:
+        """Return the verdict on something, None where there is none."""
+        return _known.get(self._key(*words))
+
+    def keep(self, verdict: str, *words: Any) -> None:
+        """Keep a verdict; where the browser keeps nothing, the page does as long as it is open."""
+        if self._browser:
+            _known[self._key(*words)] = verdict
+            task = asyncio.ensure_future(_keep())
+            writing.add(task)
+            task.add_done_callback(writing.discard)
+
+    def _key(self, *words: Any) -> str:
+        return hashlib.sha256(json.dumps([self._browser, *words]).encode()).hexdigest()
+
+
+async def _keep() -> None:
+    latest = dict([*_known.items()][-MOST:])
     with suppress(WebNNMError):
         await keep_file(FILE, [json.dumps(latest).encode()])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from webnnm.backends.legalise import legalise
 from webnnm.backends.pyodide_host import Bridge
 from webnnm.backends.traps import EVERY
 from webnnm.backends.traps.constants import MAX_CONSTANT_BYTES, MAX_GRAPH_CONSTANT_BYTES
+from webnnm.backends.verdicts import Verdicts
 from webnnm.dtypes import byte_length
 from webnnm.errors import BackendError, ContextLost, suggestion
 from webnnm.graph.node import Graph
@@ -132,16 +134,17 @@ class WebNNBackend(Backend):
     ) -> WebNNBackend:
         backend = cls(bridge, await bridge.open(options), " ".join(options.values()))
         try:
-            await backend._try()
+            _, verdicts = await asyncio.gather(backend._try(), Verdicts.of(bridge))
             if examine:
-                await backend._examine()
+                await backend._examine(verdicts)
         except BaseException:
             backend.close()
             raise
         return backend
 
-    async def _examine(self) -> None:
-        found = await find_faults(self._bridge, self._context, self.limits, self.device)
+    async def _examine(self, verdicts: Verdicts) -> None:
+        asked = self._bridge, self._context, self.limits, self.device
+        found = await find_faults(*asked, verdicts)
         self._traps, self.faults = found, sentences(found)
 
     async def _try(self) -> None:

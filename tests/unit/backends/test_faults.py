@@ -53,14 +53,14 @@ def names(graph: Graph) -> list[str]:
 
 @pytest.mark.parametrize(("trap", "probe"), PROBES)
 def test_known_answers_are_those_of_the_reference(trap: Trap, probe: Probe) -> None:
-    trial = Trial([probe])
+    trial = Trial(probe)
     assert trial.wrong(answered(trial, graph_of(trial.plan))) == []
 
 
 @pytest.mark.parametrize(("trap", "probe"), PROBES)
 def test_the_rewrite_for_a_trap_concerns_its_probes(trap: Trap, probe: Probe) -> None:
     """What is tried out is what the rule rewrites, to something that computes the same."""
-    trial = Trial([probe])
+    trial = Trial(probe)
     fitted, rewrites = legalise(graph_of(trial.plan), LIMITS, [trap])
     assert any(trap.reason in text for text in rewrites)
     assert trial.wrong(answered(trial, fitted)) == []
@@ -68,7 +68,7 @@ def test_the_rewrite_for_a_trap_concerns_its_probes(trap: Trap, probe: Probe) ->
 
 @pytest.mark.parametrize(("trap", "probe"), PROBES)
 def test_outputs_that_nobody_wrote_are_no_answer(trap: Trap, probe: Probe) -> None:
-    trial = Trial([probe])
+    trial = Trial(probe)
     assert all(any(answer.values()) for answers in trial.answers for answer in answers)
     assert trial.wrong(memoryview(bytes(len(trial.answer_data)))) == [probe]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -46,16 +46,16 @@ class Sketch:
     ('reduceMax', {'axes': [0]})
 
     Attributes: `inputs`, `constants`, `operators` as plans have them (plan.py), `data` (the bytes
-    of all inputs), `constant_data`.
+    of all inputs), `constant_data`, `count` (the number of the next tensor).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, count: int = 0) -> None:
         self.inputs: list[dict[str, Any]] = []
         self.constants: list[dict[str, Any]] = []
         self.operators: list[dict[str, Any]] = []
         self.data = bytearray()
         self.constant_data = bytearray()
-        self._count = 0
+        self.count = count
 
     def tensor(
         self, values: Any, dtype: DataType = "float32", shape: Sequence[int] | None = None
@@ -79,6 +79,16 @@ class Sketch:
         self.constants.append({**_typed(array), "id": drawn.number, **place})
         return drawn
 
+    def take(self, other: Sketch) -> None:
+        """Add another sketch, whose tensors are numbered where this one ends."""
+        shift = len(self.constant_data)
+        self.inputs += other.inputs
+        self.constants += [{**each, "offset": shift + each["offset"]} for each in other.constants]
+        self.operators += other.operators
+        self.data += other.data
+        self.constant_data += other.constant_data
+        self.count = other.count
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return the method of MLGraphBuilder of this name; `results=n` for one that gives n."""
         return partial(self._call, name)
@@ -101,8 +111,8 @@ class Sketch:
         return drawn if results else drawn[0]
 
     def _next(self) -> Drawn:
-        self._count += 1
-        return Drawn(self._count - 1)
+        self.count += 1
+        return Drawn(self.count - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,12 +126,6 @@ class Probe:
     draw: Callable[[Sketch], Drawn | Sequence[Drawn]]
     answers: Values | Sequence[Values]
     alone: bool = False
-
-    @property
-    def dtypes(self) -> frozenset[str]:
-        """The data types of its inputs."""
-        self.draw(sketch := Sketch())
-        return frozenset(each["dtype"] for each in sketch.inputs)
 
 
 def everywhere(limits: Mapping[str, Any]) -> bool:
@@ -155,26 +159,32 @@ class Trial:
     Attributes: `probes`, `answers` (those of each probe).
     """
 
-    def __init__(self, probes: Iterable[Probe]) -> None:
+    def __init__(self, *probes: Probe, dtypes: frozenset[str] | None = None) -> None:
         self.probes: list[Probe] = []
         self.answers: list[list[HostArray]] = []
+        self._dtypes = dtypes
         self._sketch = Sketch()
         self._outputs: list[dict[str, Any]] = []
-        self.add(*probes)
-
-    def add(self, *probes: Probe) -> None:
-        """Draw further probes."""
         for probe in probes:
-            drawn = probe.draw(self._sketch)
-            known = [probe.answers] if isinstance(probe.answers, Values) else probe.answers
-            answers = [values.array() for values in known]
-            results = [drawn] if isinstance(drawn, Drawn) else drawn
-            self._outputs += [
-                {"name": f"y{number}", **_typed(answer), "id": number}
-                for (number,), answer in zip(results, answers, strict=True)
-            ]
-            self.probes.append(probe)
-            self.answers.append(answers)
+            self.add(probe)
+
+    def add(self, probe: Probe) -> bool:
+        """Draw a further probe, unless it has inputs of others than the given `dtypes`."""
+        sketch = Sketch(self._sketch.count)
+        drawn = probe.draw(sketch)
+        if self._dtypes is not None and not {x["dtype"] for x in sketch.inputs} <= self._dtypes:
+            return False
+        self._sketch.take(sketch)
+        known = [probe.answers] if isinstance(probe.answers, Values) else probe.answers
+        answers = [values.array() for values in known]
+        results = [drawn] if isinstance(drawn, Drawn) else drawn
+        self._outputs += [
+            {"name": f"y{number}", **_typed(answer), "id": number}
+            for (number,), answer in zip(results, answers, strict=True)
+        ]
+        self.probes.append(probe)
+        self.answers.append(answers)
+        return True
 
     @property
     def plan(self) -> Plan:
