@@ -18,12 +18,6 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.plan import Plan
 
-PROBES = [
-    pytest.param(trap, probe, id=f"{sorted(trap.operators)[0]} {number}")
-    for trap in EVERY
-    if not isinstance(trap.evidence, Untried)
-    for number, probe in enumerate(trap.evidence)
-]
 ALWAYS = frozenset(
     trap for trap in EVERY if isinstance(trap.evidence, Untried) and trap.evidence.where({})
 )
@@ -34,9 +28,28 @@ async def opened(fake: FakeWebNN) -> WebNNBackend:
 
 
 def trap_of(operator: str) -> Trap:
-    """Return the trap of an operator, rather than one of many."""
-    own = [trap for trap in EVERY if operator in trap.operators]
-    return min(own, key=lambda trap: len(trap.operators))
+    """Return the trap of one operator alone."""
+    return next(trap for trap in EVERY if trap.operators == {operator})
+
+
+def asking_for(operator: str) -> list[Trap]:
+    """Return the traps whose probes use an operator."""
+    return [trap for trap in EVERY if any(operator in used(probe) for probe in probes(trap))]
+
+
+def probes(trap: Trap) -> tuple[Probe, ...]:
+    return () if isinstance(trap.evidence, Untried) else trap.evidence
+
+
+def used(probe: Probe) -> set[str]:
+    return {call["op"] for call in Trial(probe).plan.content["operators"]}
+
+
+PROBES = [
+    pytest.param(trap, probe, id=f"{sorted(trap.operators)[0]} {number}")
+    for trap in EVERY
+    for number, probe in enumerate(probes(trap))
+]
 
 
 def unless(*traps: Trap) -> tuple[str, ...]:
@@ -150,18 +163,14 @@ def refusing(*operators: str, at_most: int | None = None) -> Any:
 async def test_what_is_refused_is_a_fault(operator: str) -> None:
     """Wherever its probe is: in a graph of its own, or in the one of all others."""
     fake = FakeWebNN(refuse=refusing(operator))
-    assert (await opened(fake)).faults == unless(trap_of(operator))
+    assert (await opened(fake)).faults == unless(*asking_for(operator))
 
 
 async def test_probes_share_one_graph_and_others_have_one_for_each_trap() -> None:
     fake = FakeWebNN()
     await opened(fake)
     _trial, shared, *others = fake.built
-    alone = [
-        trap
-        for trap in EVERY
-        if not isinstance(trap.evidence, Untried) and any(p.alone for p in trap.evidence)
-    ]
+    alone = [trap for trap in EVERY if any(probe.alone for probe in probes(trap))]
     assert len(shared.content["operators"]) > 15
     assert len(others) == len(alone)
 
@@ -192,7 +201,7 @@ class Misshapen(FakeWebNN):
 
 
 async def test_a_probe_that_fails_in_another_way_is_a_fault() -> None:
-    assert (await opened(Misshapen())).faults == unless(trap_of("lstmCell"))
+    assert (await opened(Misshapen())).faults == unless(*asking_for("lstmCell"))
 
 
 def dying(plan: Plan) -> None:
