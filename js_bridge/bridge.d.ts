@@ -90,7 +90,8 @@ export function once(
  *
  * Step k uses `banks[k % 2]`, a binding as in `dispatch`. Each element of `reads` is a pair of
  * tensors, of which the one at `k % 2` for the last k is read. Waits for the device now and then,
- * so that the page stays alive and a lost context is noticed.
+ * so that the page stays alive and a lost context is noticed. `ticket` is a number of the caller's,
+ * by which `halt` ends them early.
  */
 export function steps(
   graph: number,
@@ -98,7 +99,11 @@ export function steps(
   first: number,
   count: number,
   readsJson: string,
+  ticket: number,
 ): Promise<Uint8Array>;
+
+/** Let the steps of a ticket end before their time; they are settled once the device has rest. */
+export function halt(ticket: number): void;
 
 /**
  * Return 0 … size − 1 as int32 in the order that size − 1 words draw (Fisher–Yates), which Python is

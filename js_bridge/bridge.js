@@ -18,6 +18,8 @@ const BITS = {
 
 /** @type {Map<number, Thing>} */
 const things = new Map();
+/** The tickets of steps that go on: those that are halted lose theirs. @type {Set<number>} */
+const running = new Set();
 let lastHandle = 0;
 
 /** An error that Python can tell apart by its name. */
@@ -198,7 +200,7 @@ export async function once(context, planJson, constants, data) {
 }
 
 /** @type {Bridge["steps"]} */
-export async function steps(handle, banksJson, first, count, readsJson) {
+export async function steps(handle, banksJson, first, count, readsJson, ticket) {
   const graph = known(handle, "graph");
   const context = alive(graph.context);
   const [even, odd] = JSON.parse(banksJson).map(bank);
@@ -207,8 +209,9 @@ export async function steps(handle, banksJson, first, count, readsJson) {
   const wanted = JSON.parse(readsJson).map((/** @type {number[]} */ pair) => pair[(end - 1) % 2]);
   let done = first;
   let result = new Uint8Array();
+  running.add(ticket);
   try {
-    while (done < end) {
+    while (done < end && running.has(ticket)) {
       const began = performance.now();
       const stop = Math.min(end, done + graph.ahead);
       let step = done;
@@ -231,8 +234,15 @@ export async function steps(handle, banksJson, first, count, readsJson) {
     }
   } catch (error) {
     throw await failure(context, "DeviceError", error, { step: done > first ? done - 1 : null });
+  } finally {
+    running.delete(ticket);
   }
   return wanted.length > 0 ? result : new Uint8Array();
+}
+
+/** @type {Bridge["halt"]} */
+export function halt(ticket) {
+  running.delete(ticket);
 }
 
 /** @type {Bridge["permutations"]} */

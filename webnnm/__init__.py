@@ -77,6 +77,8 @@ _HOME = {
 }
 """Public name → module. Names are imported on first use: a page pays only for what it touches."""
 
+__all__ = tuple(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:

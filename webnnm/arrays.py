@@ -148,6 +148,10 @@ class HostArray:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __bool__(self) -> bool:
+        # By its length, a scalar would have no truth and an array without rows be false.
+        raise TypeError("an array is neither true nor false: compare it with None")
+
     def __repr__(self) -> str:
         return f"HostArray({self.dtype}{show(self.shape)})"
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from webnnm.errors import DataError
+from webnnm.waiting import to_the_end
 
 if TYPE_CHECKING:
     from webnnm.model import NNModel
@@ -18,13 +20,16 @@ Place = str | os.PathLike[str]
 class Autosave:
     """Saves a model that is being trained: every so many seconds, and when its page is hidden.
 
-    A saving that fails is logged, and the next one comes at its time.
+    A saving that fails, for whatever reason, is told to `warn`, and the next one comes at its time.
     """
 
-    def __init__(self, model: NNModel, place: Place, seconds: float) -> None:
+    def __init__(
+        self, model: NNModel, place: Place, seconds: float, warn: Callable[[str], None]
+    ) -> None:
         self._model = model
         self._place = place
         self._seconds = seconds
+        self._warn = warn
         self._task = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
@@ -32,29 +37,20 @@ class Autosave:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 
+    async def save(self) -> None:
+        """Save the model; a failure costs a warning, never what is saved."""
+        try:
+            await self._model.save(self._place)
+        except Exception as error:
+            if not (isinstance(error, DataError) and error.code == "NNM808"):  # it has just ended
+                self._warn(f"autosave: {type(error).__name__}: {error}")
+
     async def _run(self) -> None:
         while True:
             await _turn(self._seconds)
-            # A file is written to its end, whatever happens to this task meanwhile.
-            saving = asyncio.ensure_future(self._save_on_the_way())
-            try:
-                await asyncio.shield(saving)
-            except asyncio.CancelledError:
-                await saving
-                raise
-
-    async def save(self) -> None:
-        """Save the model, whatever it does."""
-        await self._model.save(self._place)
-
-    async def _save_on_the_way(self) -> None:
-        if self._model.training is None:
-            return
-        try:
-            await self.save()
-        except DataError as error:
-            if error.code != "NNM808":  # the training has just ended
-                self._model.log(f"autosave: {error}")
+            if self._model.training is not None:
+                # A file is written to its end, whatever happens to this task meanwhile.
+                await to_the_end(self.save())
 
 
 async def _turn(seconds: float) -> None:

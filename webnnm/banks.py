@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from webnnm.arrays import HostArray
+from webnnm.arrays import HostArray, zeros
 from webnnm.backends.base import Backend, DeviceTensor, Executable
 from webnnm.checkpoint import Checkpoint
 from webnnm.graph.builder import GraphBuilder
@@ -15,10 +15,14 @@ from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph
 from webnnm.ops.operator import TensorType
 from webnnm.rows import Rows
+from webnnm.shapes import count
 from webnnm.training.initialisation import generator_bytes, generator_graph
 from webnnm.training.step import StepGraph
 
 Bank = dict[str, DeviceTensor]
+
+READ_BYTES = 1 << 24
+"""Tensors are read together up to so many bytes."""
 
 
 @dataclass(kw_only=True)
@@ -27,6 +31,8 @@ class Device:
 
     - `executable` runs a step; `resident` the data and tables, twice of a stream; `frozen` the
       parameters that no step changes: constants of the graph, or `fixed` inputs.
+    - `own`: the parameters of the model by their names in steps; those that learn are part of the
+      first bank.
     - `banks`: the state; each step reads one and writes the other.
     - `spares`: states of earlier steps, from which steps can be repeated; `saver` copies a state.
     - `best`: the parameters of the best epoch; `keeper` copies parameters.
@@ -37,6 +43,7 @@ class Device:
     backend: Backend
     executable: Executable
     resident: list[Bank]
+    own: Bank
     banks: tuple[Bank, Bank]
     frozen: Bank
     fixed: Bank
@@ -123,6 +130,7 @@ async def allocate(
         backend=backend,
         executable=executable,
         resident=sets,
+        own=own,
         banks=(first, second),
         frozen=frozen,
         fixed={name: t for name, t in frozen.items() if name in executable.inputs},
@@ -156,6 +164,28 @@ async def start(
             backend.write(device.banks[0][name], checkpoint.state[name])
         for name, array in checkpoint.best.items():
             backend.write(device.best[PARAMETER_PREFIX + name], array)
+
+
+def beginning(step: StepGraph, parameters: Mapping[str, HostArray]) -> dict[str, HostArray]:
+    """Return the states of a step before the first one, as a checkpoint has them."""
+    found = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
+    found |= {name: HostArray.of(value, "float32") for name, value in step.starts.items()}
+    others = {name: zeros(*step.state[name]) for name in step.carried if name not in found}
+    return {name: {**found, **others}[name] for name in step.carried}
+
+
+async def read_bank(backend: Backend, bank: Bank) -> dict[str, HostArray]:
+    """Return the values of tensors, of large ones one after the other."""
+    found: dict[str, HostArray] = {}
+    waiting: Bank = {}
+    size = 0
+    for name, tensor in bank.items():
+        waiting[name] = tensor
+        size += count(tensor.type.shape) * 4
+        if size >= READ_BYTES or name == next(reversed(bank)):
+            found |= zip(waiting, await backend.read(*waiting.values()), strict=True)
+            waiting, size = {}, 0
+    return found
 
 
 def _copy_graph(types: Mapping[str, TensorType]) -> Graph:

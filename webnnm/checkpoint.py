@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,12 +13,16 @@ from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.history import plain
 from webnnm.ops.operator import TensorType
 from webnnm.training.hyperparameters import resolve
+from webnnm.training.schedules import Schedule
 
 RESUMABLE = (
-    *("epochs", "patience", "silence", "progress", "on_epoch", "on_batch"),
+    *("epochs", "schedule_epochs", "patience", "silence", "progress", "on_epoch", "on_batch"),
     *("micro_steps", "recompute"),
 )
 """Hyperparameters that a resumed training may have otherwise, beside what changes none of it."""
+
+JUMP = 0.01
+"""A learning rate that differs by at most this share does not jump."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +93,24 @@ class Checkpoint:
                     f"the checkpoint as {found.get(name, 'nothing')}",
                     hint="resume with the model and the settings that it was written with",
                 )
+
+    def jump(self, schedule: Schedule) -> str:
+        """Return how the learning rate jumps where a training goes on by a schedule, or "".
+
+        It does where more epochs, or fewer, give the curve another end.
+        """
+        step, before = (
+            self.step + 1,
+            replace(schedule, epochs=self.schedule["T"] // schedule.batches),
+        )
+        was, now = before.at(step), schedule.at(step)
+        if math.isclose(was, now, rel_tol=JUMP):
+            return ""
+        return (
+            f"the schedule now ends after {schedule.epochs} epochs, not {before.epochs}: the "
+            f"learning rate of step {step:,} is {now:.3g} where it would have been {was:.3g}; "
+            f"schedule_epochs={before.epochs} keeps the end that it had"
+        )
 
     def continued(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the hyperparameters of a training that goes on from here, as resolved.

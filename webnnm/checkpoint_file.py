@@ -97,6 +97,10 @@ def checkpoint_of(
         step, epoch, batch = _count(schedule.pop("t")), _count(cursor["epoch"]), cursor["batch"]
         totals = {str(name): _written(value) for name, value in cursor["totals"].items()}
         best_loss = math.inf if seen["value"] is None else _number(seen["value"])
+        schedule["T"] = _count(schedule["T"])
+        drawn = {"seed": settings["seed"], "shuffling": epoch, "dropout": step}
+        if content.get("rng", drawn) != drawn:
+            raise ValueError(f"random numbers are drawn up to {content['rng']}, steps to {drawn}")
         found = Checkpoint(
             given=dict(content["hyperparameters"]["given"]),
             settings=_settings(settings),

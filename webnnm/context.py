@@ -296,7 +296,7 @@ class InferenceContext:
         return self._version == self._parameters.version
 
     def _parameter_tensors(self) -> dict[str, DeviceTensor]:
-        return {PARAMETER_PREFIX + name: t for name, t in self._parameters.tensors.items()}
+        return {PARAMETER_PREFIX + name: t for name, t in self._parameters.readable().items()}
 
     async def _compiled(self, constants: Binding | None = None) -> Executable:
         if self._version is not None and not self.compiled:

@@ -10,9 +10,10 @@ from webnnm.errors import DataError
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.outline import Warning
 from webnnm.graph.vertices import Network
+from webnnm.markup import html_table
 from webnnm.notation import format_document
 from webnnm.parameters import Parameter, ParameterStore
-from webnnm.report import graph_text, summary, view
+from webnnm.report import graph_text, layer_rows, parameter_count, summary, view
 
 if TYPE_CHECKING:
     from webnnm.binding import DataBinding
@@ -64,6 +65,14 @@ class Described:
     def summary(self) -> str:
         """Return a table of layers, shapes and parameters."""
         return summary(self.network, self.backend.description)
+
+    def _repr_html_(self) -> str:
+        told = f"{parameter_count(self.network)}, running on {self.backend.description}"
+        return html_table(layer_rows(self.network), f"{self.name or 'model'}: {told}")
+
+    def __repr__(self) -> str:
+        told = parameter_count(self.network)
+        return f"<{type(self).__name__} {self.name or 'model'}: {told}>"
 
     def graph_text(self) -> str:
         """Return the tensor graph for one sample as text, with every cast and transpose in it."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from webnnm.errors import DataError
-from webnnm.history import plain
-from webnnm.resident import ResidentTraining, Totals
+from webnnm.expert.finding import Finding
+from webnnm.resident import ResidentTraining
 from webnnm.training.scaling import MOST_OVERFLOWS
+from webnnm.training.told import Totals
+
+REMEDY = "a smaller lr, standardised data, or clamp what goes into log, exp and pow"
 
 
 @dataclass(frozen=True)
@@ -27,14 +29,15 @@ class Divergence:
     largest: float
 
     @property
-    def finding(self) -> dict[str, Any]:
+    def finding(self) -> Finding:
         """The finding of the expert system."""
-        return {
-            "id": "E311",
-            "severity": "error",
-            "message": f"{self.what} in epoch {self.epoch}, batch {self.batch}",
-            "evidence": plain({"layer": self.where, "largest": self.largest, "lr": self.rate}),
-        }
+        return Finding(
+            id="E311",
+            severity="error",
+            message=f"{self.what} in epoch {self.epoch}, batch {self.batch}",
+            remedy=REMEDY,
+            evidence={"layer": self.where, "largest": self.largest, "lr": self.rate},
+        )
 
     @property
     def error(self) -> DataError:
@@ -49,7 +52,7 @@ class Divergence:
             "NNM708",
             f"{self.what} in epoch {self.epoch}, batch {self.batch}, "
             f"at learning rate {self.rate:.3g}: {found}",
-            hint="a smaller lr, standardised data, or clamp what goes into log, exp and pow",
+            hint=REMEDY,
         )
 
 

@@ -16,6 +16,8 @@ from webnnm.training.step import evaluation_step
 from webnnm.training.step_settings import COUNT, LOSS, MASK, ROWS, TARGET
 
 Arrays = Mapping[str, HostArray]
+HELD_BYTES = 2**29
+"""Rows of more bytes go to the device anew each time they are evaluated."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,10 @@ class Evaluation:
 
 
 class Evaluator:
-    """A compiled evaluation graph with its tensors; `close` frees them."""
+    """A compiled evaluation graph with its tensors; `close` frees them.
+
+    `take` says which rows are evaluated; after `hold` they stay on the device.
+    """
 
     def __init__(
         self, backend: Backend, executable: Executable, losses: Mapping[str, OutputLoss], batch: int
@@ -36,7 +41,10 @@ class Evaluator:
         self._backend = backend
         self._executable = executable
         self._losses = losses
-        self._given: dict[str, DeviceTensor] = {}
+        self._given: list[dict[str, DeviceTensor]] = [{}]
+        self._data: Arrays = {}
+        self._rows = 0
+        self._held = False
         self._results: dict[str, DeviceTensor] = {}
 
     @classmethod
@@ -55,49 +63,67 @@ class Evaluator:
         graph = evaluation_step(network, losses, batch=batch, sequence=sequence, masks=types)
         self = cls(backend, await backend.compile(graph), losses, batch)
         try:
-            for name, type in self._executable.inputs.items():
-                if not name.startswith(PARAMETER_PREFIX):
-                    self._given[name] = await backend.tensor(type)
+            self._given = [await backend.tensors(self._types)]
             for name, type in self._executable.outputs.items():
                 self._results[name] = await backend.tensor(type)
         except BaseException:
             self.close()
             raise
-        backend.claim("evaluation", *self._given.values(), *self._results.values())
+        backend.claim("evaluation", *self._given[0].values(), *self._results.values())
         return self
 
-    async def run(
-        self,
-        inputs: Arrays,
-        targets: Arrays,
-        parameters: Mapping[str, DeviceTensor],
-        masks: Arrays | None = None,
-        *,
-        outputs: bool = False,
-    ) -> Evaluation:
-        """Evaluate whole subsets with these parameters."""
+    @property
+    def _types(self) -> dict[str, TensorType]:
+        types = self._executable.inputs.items()
+        return {name: type for name, type in types if not name.startswith(PARAMETER_PREFIX)}
+
+    def take(self, inputs: Arrays, targets: Arrays, masks: Arrays | None = None) -> None:
+        """Evaluate these rows, a whole subset, from now on."""
         data = dict(inputs) | {TARGET + name: values for name, values in targets.items()}
         data |= {MASK + name: values for name, values in (masks or {}).items()}
-        rows = len(next(iter(targets.values())))
+        self._data = {name: values for name, values in data.items() if name in self._types}
+        self._rows = len(next(iter(targets.values())))
+        self._held = False
+
+    async def hold(self) -> None:
+        """Keep the rows on the device, a set of tensors per batch, unless they are too many."""
+        if sum(array.data.nbytes for array in self._data.values()) > HELD_BYTES:
+            return
+        for _ in range(len(self._given), -(-self._rows // self.batch)):
+            self._given.append(await self._backend.tensors(self._types))
+            self._backend.claim("evaluation", *self._given[-1].values())
+        for start, given in zip(range(0, self._rows, self.batch), self._given, strict=True):
+            self._write(start, given)
+        self._held = True
+
+    def _write(self, start: int, given: Mapping[str, DeviceTensor]) -> None:
+        """Upload the batch that begins with a row."""
+        indices = range(start, min(start + self.batch, self._rows))
+        for name, values in self._data.items():
+            self._backend.write(given[name], take(values, indices, self.batch))
+        if COUNT in given:
+            self._backend.write(given[COUNT], HostArray.of(float(len(indices)), "float32"))
+
+    async def run(
+        self, parameters: Mapping[str, DeviceTensor], *, outputs: bool = False
+    ) -> Evaluation:
+        """Evaluate the rows with these parameters."""
         bound = {PARAMETER_PREFIX + name: tensor for name, tensor in parameters.items()}
-        bound = {n: t for n, t in bound.items() if n in self._executable.inputs} | self._given
+        bound = {n: t for n, t in bound.items() if n in self._executable.inputs}
         wanted = [prefix + name for prefix in (LOSS, ROWS) for name in self._losses]
         wanted += list(self._losses) if outputs else []
         totals = dict.fromkeys(wanted, 0.0)
         parts: dict[str, list[HostArray]] = {name: [] for name in self._losses}
-        for start in range(0, rows, self.batch):
-            indices = range(start, min(start + self.batch, rows))
-            for name, values in data.items():
-                if name in self._given:
-                    self._backend.write(self._given[name], take(values, indices, self.batch))
-            if COUNT in self._given:
-                count = HostArray.of(float(len(indices)), "float32")
-                self._backend.write(self._given[COUNT], count)
-            self._backend.dispatch(self._executable, bound, self._results)
+        for number, start in enumerate(range(0, self._rows, self.batch)):
+            given = self._given[number if self._held else 0]
+            if not self._held:
+                self._write(start, given)
+            self._backend.dispatch(self._executable, bound | given, self._results)
             arrays = await self._backend.read(*(self._results[name] for name in wanted))
+            count = min(self.batch, self._rows - start)
             for name, array in zip(wanted, arrays, strict=True):
                 if name in self._losses:
-                    parts[name].append(array.rows(range(len(indices))))
+                    parts[name].append(array.rows(range(count)))
                 else:
                     totals[name] += array.values()[0]
         return Evaluation(
@@ -107,4 +133,5 @@ class Evaluator:
 
     def close(self) -> None:
         """Free the graph and its tensors."""
-        self._backend.release(*self._given.values(), *self._results.values(), self._executable)
+        given = [tensor for bank in self._given for tensor in bank.values()]
+        self._backend.release(*given, *self._results.values(), self._executable)

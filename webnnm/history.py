@@ -9,6 +9,8 @@ from os import PathLike
 from typing import Any, cast
 
 from webnnm.errors import DataError
+from webnnm.expert.finding import Finding
+from webnnm.markup import html_table
 
 Numbers = dict[str, float]
 
@@ -77,7 +79,14 @@ SINGLE: Mapping[str, Callable[[EpochRecord], Any]] = {
 """Columns of the table between the learning rate and the times."""
 
 
-@dataclass
+class Plot(str):
+    """The text of an SVG, which a notebook shows as the picture."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
+@dataclass(repr=False)
 class History:
     """The course of a training.
 
@@ -88,6 +97,7 @@ class History:
     `loss_settings` (output → its loss, the reason, δ, γ and α), `backend`, `seconds` in all and
     `phases` (seconds of "review", "scouting", "build", "first step", "training", "restore").
     `resumed_after` epochs were trained by an earlier run, from whose checkpoint this one went on.
+    `warnings` tell what went wrong beside the training, as an autosave that failed.
     In a notebook it shows itself as a plot.
     """
 
@@ -98,12 +108,13 @@ class History:
     best_loss: float = float("inf")
     stopped: str = ""
     seconds: float = 0.0
-    findings: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    findings: list[Finding] = field(default_factory=list[Finding])
     scouting: dict[str, Any] | None = None
     chosen: dict[str, str] = field(default_factory=dict[str, str])
     loss_settings: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     phases: Numbers = field(default_factory=Numbers)
     resumed_after: int = 0
+    warnings: list[str] = field(default_factory=list[str])
 
     @property
     def finished(self) -> int:
@@ -129,7 +140,7 @@ class History:
         Callables are left out, tuples become lists, and numbers that JSON lacks become null, as
         the best loss before the first epoch.
         """
-        return plain(self)
+        return plain(self) | {"findings": [plain(found.to_dict()) for found in self.findings]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> History:
@@ -143,6 +154,7 @@ class History:
         """
         found = _known(cls, values)
         found["epochs"] = [_record(r) for r in found.get("epochs", ())]
+        found["findings"] = [Finding.from_dict(one) for one in found.get("findings", ())]
         if found.get("best_loss") is None:
             found["best_loss"] = math.inf
         return cls(**found)
@@ -178,8 +190,8 @@ class History:
         writer.writerows([cell(record) for cell in table.values()] for record in self.epochs)
         return _written(text.getvalue(), path)
 
-    def plot(self, path: str | PathLike[str] | None = None, *, width: int = 640) -> str:
-        """Return a plot as SVG text, and write it where a path is given.
+    def plot(self, path: str | PathLike[str] | None = None, *, width: int = 640) -> Plot:
+        """Return a plot as SVG text that a notebook shows, and write it where a path is given.
 
         >>> record = EpochRecord(1, 20, 0.5, {"model": 0.5}, 1e-3, 0.25)
         >>> History({}, "numpy", [record]).plot()[:4]
@@ -191,7 +203,7 @@ class History:
         """
         from webnnm.history_plot import svg
 
-        return _written(svg(self, max(int(width), 240)), path)
+        return Plot(_written(svg(self, max(int(width), 240)), path))
 
     def figure(self) -> Any:
         """Return the same plot as a figure of Matplotlib's pyplot.
@@ -206,11 +218,19 @@ class History:
         keys = dict.fromkeys(key for record in self.epochs for key in getattr(record, name))
         return {prefix + k: lambda record, k=k: getattr(record, name).get(k) for k in keys}
 
-    def _repr_svg_(self) -> str:
-        return self.plot()
-
     def _repr_html_(self) -> str:
-        return self.plot()
+        best = self.best
+        rows = [
+            ("epochs", f"{len(self.epochs)}, ended by {self.stopped or 'nothing yet'}"),
+            ("best", "" if best is None else f"epoch {best.epoch}: {best.shown}"),
+            ("backend", self.backend),
+            ("seconds", f"{self.seconds:.2f}"),
+            *(("warning", text) for text in self.warnings),
+        ]
+        return html_table(rows, "training") + self.plot()
+
+    def __repr__(self) -> str:
+        return f"<History: {self}>"
 
     def __str__(self) -> str:
         if not self.epochs:

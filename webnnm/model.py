@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from webnnm.backends.base import Backend
 from webnnm.backends.selection import backend as open_backend
 from webnnm.binding import bind
-from webnnm.creation import create_settings, model_text
+from webnnm.creation import create_settings, keywords, model_text
 from webnnm.errors import DataError
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.vertices import Network
 from webnnm.notation import parse
+from webnnm.occupancy import Occupancy
 from webnnm.parameters import ParameterStore
 from webnnm.stored import Stored
 from webnnm.training.hyperparameters import given as written
@@ -29,13 +29,17 @@ if TYPE_CHECKING:
     from webnnm.evaluation import TestResult
     from webnnm.expert.finding import Finding
     from webnnm.expert.profile import Profile
+    from webnnm.keywords import CreateSettings, Hyperparameters
     from webnnm.objectives import Objective
+    from webnnm.prediction import Predictor
     from webnnm.restored import Restored
     from webnnm.scout import Scouting
     from webnnm.session import Training
     from webnnm.training.forward import OutputLoss
 
 Log = Callable[[str], None]
+SETTLED = ("backend", "batch_size", "network", "seed", "sequence")
+"""Attributes that nobody sets while the model is trained or tested (NNM712)."""
 
 
 class NNModel(Stored):
@@ -60,16 +64,17 @@ class NNModel(Stored):
     Attributes: `network` (the elaborated document), `backend`, `parameters` (the store), `seed`,
     `batch_size` (None for the dataset's), `step` (training steps applied so far), `sequence`
     (lengths by sequence name), `trained` (whether the parameters were trained or taken from
-    elsewhere).
+    elsewhere). Who trains or tests the model has it for itself until that is awaited: to set what
+    a training looks at, or to predict, is refused meanwhile (NNM712).
     """
 
     def __init__(self, network: Network, backend: Backend, *, seed: int, log: Log) -> None:
-        from webnnm.prediction import Predictor
         from webnnm.reviewing import Reviewer
 
+        self.occupancy = Occupancy()
         self.network = network
         self.backend = backend
-        self.parameters = ParameterStore(network, backend)
+        self.parameters = ParameterStore(network, backend, self.occupancy)
         self.seed = seed
         self.step = 0
         self.sequence: dict[str, int] = {}
@@ -83,13 +88,24 @@ class NNModel(Stored):
         self._binding = None
         self._objectives: dict[str, Objective] | None = None
         self._reviewer = Reviewer(self)
-        self._predictor = Predictor(network, self.create_context)
-        self._busy = False
+        self._predictor = self._predictions()
         self._checkpoint: tuple[int, Checkpoint | None] = (0, None)
         self.training: Training | None = None
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in SETTLED:
+            self.occupancy.check()
+        super().__setattr__(name, value)
+
+    def _predictions(self) -> Predictor:
+        from webnnm.prediction import Predictor
+
+        return Predictor(self.network, self.create_context)
+
     @classmethod
-    async def create(cls, config: Mapping[str, Any] | None = None, **settings: Any) -> Self:
+    async def create(
+        cls, config: Mapping[str, Any] | None = None, **settings: Unpack[CreateSettings]
+    ) -> Self:
         """Create a model from text, with its parameters initialised.
 
         - `source`, `url` or `path`: exactly one of them, the text or where it is.
@@ -107,9 +123,14 @@ class NNModel(Stored):
         Raises `ModelError` for what is wrong with the text, `DataError` NNM703, NNM715 for the
         settings, NNM701, NNM702 where the dataset does not fit, `BackendError` NNM709.
         """
-        model = await cls._opened({**(config or {}), **settings})
-        await model.parameters.initialise(model.seed)
-        model._introduce()
+        hint = "NNModel.create(source=text), or url= or path= for where it is"
+        model = await cls._opened(keywords(config, settings, "NNModel.create", hint))
+        try:
+            await model.parameters.initialise(model.seed)
+            model._introduce()
+        except BaseException:
+            model.close()
+            raise
         return model
 
     @classmethod
@@ -129,13 +150,17 @@ class NNModel(Stored):
             power_preference=given.get("power_preference"),
             log=log,
         )
-        model = cls(network, chosen, seed=given.get("seed") or 0, log=log)
-        model.batch_size = given.get("batch_size")
-        model.device_type = given.get("device_type") or ""
-        model.optimize_for = given.get("optimize_for") or "size"
-        model._set_sequence_length(given.get("sequence_length"))
-        if given.get("dataset") is not None:
-            model.set_dataset(given["dataset"])
+        try:
+            model = cls(network, chosen, seed=given.get("seed") or 0, log=log)
+            model.batch_size = given.get("batch_size")
+            model.device_type = given.get("device_type") or ""
+            model.optimize_for = given.get("optimize_for") or "size"
+            model._set_sequence_length(given.get("sequence_length"))
+            if given.get("dataset") is not None:
+                model.set_dataset(given["dataset"])
+        except BaseException:
+            chosen.close()
+            raise
         return model
 
     def _introduce(self) -> None:
@@ -235,10 +260,12 @@ class NNModel(Stored):
     def set_dataset(self, dataset: AnyDataset, mapping: Mapping[str, str] | None = None) -> None:
         """Bind a dataset, by `mapping` field → block, by name, or the only field to the only block.
 
-        Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ.
+        Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ, NNM712
+        while the model is trained or tested.
         """
+        self.occupancy.check()
         self._binding = bind(self.network, dataset, mapping)
-        self.sequence |= self._binding.sequence
+        self.sequence = {**self.sequence, **self._binding.sequence}
         self._objectives = None
         self._reviewer.forget()
 
@@ -249,7 +276,7 @@ class NNModel(Stored):
         resume: bool = False,
         autosave: str | os.PathLike[str] | None = None,
         autosave_seconds: float = 30.0,
-        **keywords: Any,
+        **more: Unpack[Hyperparameters],
     ) -> Training:
         """Start a training; await the result for its `History`.
 
@@ -259,21 +286,23 @@ class NNModel(Stored):
         `resume` goes on with the training that was stopped or loaded, from where it stood, with
         the hyperparameters that it had; `epochs`, `patience` and callbacks may be others.
         `autosave` is where `save` writes the training every `autosave_seconds` seconds, when its
-        page is hidden, and at its end.
+        page is hidden, and at its end; one that fails is a warning in the log and the history.
 
-        Raises `DataError` NNM703 for an unknown name, NNM704 for a value out of range, NNM714
-        without a dataset, NNM808 where there is nothing to resume or it would be another training;
-        when awaited also NNM605, NNM606, NNM708, and `ContextLost`.
+        Raises `DataError` NNM703 for an unknown name, NNM704 for a value out of range, NNM712
+        while the model is trained or tested, NNM714 without a dataset, NNM808 where there is
+        nothing to resume or it would be another training; when awaited also NNM605, NNM606, NNM708,
+        and `ContextLost`.
         """
         from webnnm.autosave import Autosave
         from webnnm.session import Training
 
-        given = written({**(hyperparameters or {}), **keywords})
+        given = self._written(hyperparameters, more, "train")
+        self.occupancy.check()
         begun: Checkpoint | None = None
+        self.binding()
         if not resume:
-            settings = self._resolved(given)
+            settings = self._settings(given)
         else:
-            self.binding()
             begun = self.checkpoint
             if begun is None:
                 raise DataError(
@@ -283,17 +312,22 @@ class NNModel(Stored):
                 )
             given = settings = begun.continued(given)
         saved = partial(Autosave, self, autosave, autosave_seconds) if autosave else None
-        return Training(self, given, dict(settings), begun, saved)
+        self.training = Training(self, given, dict(settings), begun, saved)
+        return self.training
 
     def review(
-        self, hyperparameters: Mapping[str, Any] | None = None, **keywords: Any
+        self,
+        hyperparameters: Mapping[str, Any] | None = None,
+        **more: Unpack[Hyperparameters],
     ) -> list[Finding]:
         """Return what the expert system finds in model, data and hyperparameters (spec F).
 
-        `silence` names rules that shall not report. Raises `DataError` as `train` does.
+        Without a dataset the rules about data stay silent; `webnnm.review(model)` tells the
+        settings, too. `silence` names rules that shall not report. Raises `DataError` NNM703,
+        NNM704 for hyperparameters.
         """
-        given = {**(hyperparameters or {}), **keywords}
-        return list(self.reviewed(written(given), self._resolved(given)).findings)
+        given = self._written(hyperparameters, more, "review")
+        return list(self.reviewed(given, self._settings(given)).findings)
 
     def profile(self) -> Profile:
         """Return the model in numbers: depth, width, heavy operators and more (spec F.1)."""
@@ -304,26 +338,33 @@ class NNModel(Stored):
         from webnnm.scout import scout
 
         self.binding()
-        with self.busy():
+        with self.occupancy.by("scouting", changes=True):
             found = await scout(self, self.losses(), seeds, self.seed if seed is None else seed)
         self.log(str(found))
         return found
 
-    def _resolved(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _written(
+        self, config: Mapping[str, Any] | None, more: Mapping[str, Any], method: str
+    ) -> dict[str, Any]:
+        """Return hyperparameters as they were given to a method, in canonical form."""
+        hint = f"name them, as in model.{method}(epochs=20)"
+        return written(keywords(config, more, f"NNModel.{method}", hint))
+
+    def _settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all hyperparameters, with what the model says where they are not given."""
         settings = resolve({"optimize_for": self.optimize_for} | written(given))
-        self.binding()
         own = {"batch_size": self.batch_size, "seed": self.seed}
         return settings | {name: value for name, value in own.items() if settings[name] is None}
 
     async def test(self, subset: str = "testing") -> TestResult:
         """Evaluate the model on a subset: losses, and per output accuracy, confusion and more.
 
-        Raises `DataError` NNM705 for an empty or unknown subset.
+        Raises `DataError` NNM705 for an empty or unknown subset, NNM712 while it is trained.
         """
         from webnnm.testing import tested
 
         self.binding()
-        with self.busy():
+        with self.occupancy.by("a test"):
             return await tested(self, subset)
 
     def objectives(self) -> dict[str, Objective]:
@@ -345,23 +386,13 @@ class NNModel(Stored):
         """Return the review of a training with these settings; see `Reviewer.review`."""
         return self._reviewer.review(given, settings, **more)
 
-    @contextmanager
-    def busy(self) -> Generator[None]:
-        """Refuse a second training or test at the same time (NNM712)."""
-        if self._busy:
-            raise DataError("NNM712", "the model is being trained or tested", hint="await it first")
-        self._busy = True
-        try:
-            yield
-        finally:
-            self._busy = False
-
     def _set_sequence_length(self, length: int | Mapping[str, int] | None) -> None:
         if isinstance(length, Mapping):
-            self.sequence |= length
+            self.sequence = {**self.sequence, **length}
         elif length is not None:
             names = [vertex.features[0].sequence for vertex in self.network.inputs]
-            self.sequence |= {name: length for name in names if name is not None}
+            known = {name: length for name in names if name is not None}
+            self.sequence = {**self.sequence, **known}
 
     createContext = create_context
     setDatasetToModel = set_dataset

@@ -12,9 +12,11 @@ from webnnm.dtypes import DataType
 from webnnm.errors import DataError, suggestion
 from webnnm.graph.initialise import initialisers
 from webnnm.graph.vertices import Network
+from webnnm.occupancy import Occupancy
 from webnnm.ops.operator import TensorType
 from webnnm.shapes import Shape, count, show
 from webnnm.training.initialisation import initial_bytes, initial_graph
+from webnnm.waiting import to_the_end
 
 KIND = "parameters"
 """What the ledger calls their tensors."""
@@ -36,12 +38,14 @@ class Parameter:
 class ParameterStore:
     """Holds one device tensor per parameter, and the host values of the last read-back.
 
-    `version` changes whenever values do.
+    `version` changes whenever values do. Who has the model may be changing them on the device:
+    `occupancy` tells.
     """
 
-    def __init__(self, network: Network, backend: Backend) -> None:
+    def __init__(self, network: Network, backend: Backend, occupancy: Occupancy) -> None:
         self._network = network
         self._backend = backend
+        self._occupancy = occupancy
         self.initialisers = initialisers(network)
         self.types = {
             vertex.name: TensorType(vertex.dtype, vertex.features[0].sizes())
@@ -65,6 +69,9 @@ class ParameterStore:
                 self.tensors[name] = await self._backend.tensor(type)
         self._backend.claim(KIND, *self.tensors.values())
         self.version += 1
+        await to_the_end(self._start(seed, *purpose))
+
+    async def _start(self, seed: int, *purpose: object) -> None:
         await self._backend.fill(
             initial_graph(self.types, self.initialisers),
             initial_bytes(seed, self.types, self.initialisers, *purpose),
@@ -96,8 +103,14 @@ class ParameterStore:
     def set(self, name: str, value: Any) -> None:
         """Set a parameter from a copy of anything that `HostArray.of` takes.
 
-        Raises `DataError` NNM710 for an unknown name, NNM702 for a wrong size.
+        Raises `DataError` NNM710 for an unknown name, NNM702 for a wrong size, NNM712 while the
+        model is trained or tested.
         """
+        self._occupancy.check()
+        self.put(name, value)
+
+    def put(self, name: str, value: Any) -> None:
+        """Set a parameter as `set` does, for whoever has the model."""
         array = HostArray.of(value, *self.types[self._known(name)], copy=True)
         self.version += 1
         self._backend.write(self.tensors[name], array)
@@ -115,8 +128,10 @@ class ParameterStore:
         the name and the shape of a parameter. Either all of it is set or nothing.
 
         Raises `DataError` NNM710 for a name that one side lacks, for two values of one parameter
-        and where nothing fits, NNM702 for another shape.
+        and where nothing fits, NNM702 for another shape, NNM712 while the model is trained or
+        tested.
         """
+        self._occupancy.check()
         asked = names is not None or mapping is not None
         wanted = {name: name for name in (names if asked else given) or ()} | dict(mapping or {})
         found: dict[str, HostArray] = {}
@@ -146,7 +161,7 @@ class ParameterStore:
                 hint="mapping={name there: name here}",
             )
         for name, array in found.items():
-            self.set(name, array)
+            self.put(name, array)
         return origins
 
     def _known(self, name: str) -> str:
@@ -154,6 +169,21 @@ class ParameterStore:
             hint = suggestion(name, self.types)
             raise DataError("NNM710", f'there is no parameter "{name}"', hint=hint)
         return name
+
+    def readable(self) -> Mapping[str, DeviceTensor]:
+        """Return the tensors to compute with. Raises `DataError` NNM712 while they are trained."""
+        self._occupancy.check_parameters()
+        return self.tensors
+
+    def show(self, tensors: Mapping[str, DeviceTensor]) -> None:
+        """Compute with these tensors from now on; those before are not freed."""
+        self.version += 1
+        self.tensors = dict(tensors)
+
+    def hold(self, values: Mapping[str, HostArray]) -> None:
+        """Take values that the device cannot have any more."""
+        self.version += 1
+        self._values |= values
 
     def values(self) -> dict[str, HostArray]:
         """Return the values of all parameters as of the last read-back."""

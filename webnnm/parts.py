@@ -139,8 +139,8 @@ def replace_head(model: NNModel, head: NNModel) -> list[str]:
     blocks = {layer.chain[0] for layer in head.network.layers}
     offsets = {b: _layers(model.network, b) - _layers(head.network, b) for b in blocks}
     names = counterparts(head.network, model.network, offsets)
-    with model.busy(), head.busy():
-        taken = _take(model, head, names)
+    head.occupancy.check()
+    taken = _take(model, head, names)
     model.trained = True
     return taken
 

@@ -52,7 +52,7 @@ async def prepare(
         settings["seeds"] = 0
     review = model.reviewed(given, settings)
     settings |= {name: value for name, value in review.settings.items() if name in settings}
-    history.findings = [finding.to_dict() for finding in review.findings]
+    history.findings = list(review.findings)
     history.chosen = dict(review.origins)
     for line in review.brief():
         note(line)
@@ -66,7 +66,7 @@ async def prepare(
         spreads = found.errors
         again = model.reviewed(given, settings, scouting=found.facts)
         fresh = again.news(review)
-        history.findings += [finding.to_dict() for finding in fresh]
+        history.findings += fresh
         for finding in fresh:
             if finding.severity != "info":
                 note(str(finding))
@@ -230,7 +230,7 @@ def finished_weights(
         zero += values.count(0.0)
         total += len(values)
         changed[name] = HostArray.of(values, array.dtype, array.shape)
-        model.parameters.set(name, changed[name])
+        model.parameters.put(name, changed[name])
     if total:
         note(f"{zero / total:.1%} of {total:,} regularised weights are 0")
     return changed

@@ -21,9 +21,11 @@ Log = Callable[[str], object]
 PAUSE = 0.1
 """Seconds between two updates at least."""
 WINDOW = 32
-"""Epochs that the expected time is taken from."""
+"""Groups of epochs that the expected time is taken from."""
+GROUP = 0.05
+"""Seconds within which epochs that arrive are of one group: they were trained in one crossing."""
 OUTLIER = 3
-"""An epoch counts for at most so many times the median: a pause is not expected again."""
+"""A group counts for at most so many times the median: a pause is not expected again."""
 ALL_EPOCHS, LOGGED = 100, 50
 """Shorter trainings log every epoch; others the first, the last and each 50th (spec E.10)."""
 
@@ -185,11 +187,11 @@ class Reporter:
     ) -> None:
         self._shown, self._log, self._clock = shown, log, clock
         self._shares = log is print and isinstance(shown, Screen)
-        self._times: deque[float] = deque(maxlen=WINDOW)
+        self._groups: deque[tuple[float, int]] = deque(maxlen=WINDOW)
         self._open = False
         self._hidden: EpochRecord | None = None
         self._drawn = -math.inf
-        self._last: float | None = None
+        self._last: tuple[float, int] | None = None
 
     def begin(self, total: int, text: str) -> None:
         """Begin a training of so many epochs; before anything slow, so that it is seen to run."""
@@ -200,8 +202,11 @@ class Reporter:
     def update(self, record: EpochRecord) -> None:
         """Take the news of an epoch."""
         now = self._clock()
-        self._times.append(record.seconds if self._last is None else now - self._last)
-        self._last, self._hidden = now, record
+        self._hidden = record
+        since, before = self._last or (now - record.seconds, record.epoch - 1)
+        if self._last is None or now - since >= GROUP:
+            self._groups.append((now - since, record.epoch - before))
+            self._last = now, record.epoch
         epochs = record.epochs
         last = record.epoch == epochs
         due = epochs < ALL_EPOCHS or record.epoch == 1 or last or record.epoch % LOGGED == 0
@@ -231,12 +236,14 @@ class Reporter:
     def eta(self, record: EpochRecord) -> float | None:
         """Return the seconds that the epochs after this one will take; None before the first.
 
-        The mean of the last 32 epochs, of which none counts for more than three times the median.
+        What the last 32 groups of epochs took per epoch, none more than three times the median.
         """
-        if not self._times:
+        if not self._groups:
             return None
-        most = OUTLIER * sorted(self._times)[len(self._times) // 2]
-        mean = sum(min(seconds, most) for seconds in self._times) / len(self._times)
+        paces = sorted(seconds / epochs for seconds, epochs in self._groups)
+        most = OUTLIER * paces[len(paces) // 2]
+        seconds = sum(min(seconds, most * epochs) for seconds, epochs in self._groups)
+        mean = seconds / sum(epochs for _, epochs in self._groups)
         return mean * (record.epochs - record.epoch)
 
     def _draw(self, record: EpochRecord) -> None:

@@ -27,12 +27,7 @@ def summary(network: Network, running_on: str) -> str:
     softmax1  float32[3]
     12 parameters, 12 trainable, running on NumPy
     """
-    rows: list[tuple[str, str, str, str]] = [("layer", "result", "parameters", "count")]
-    for vertex in network.inputs:
-        shape = f"{vertex.dtype}{vertex.features[0]}"
-        rows.append((f"{vertex.block}:input", shape, "", ""))
-    for layer in network.layers:
-        rows.append(_layer_row(layer))
+    rows = layer_rows(network)
     widths = [max(len(row[k]) for row in rows) for k in range(4)]
     widths[2] = max(widths[2], 15)
     lines = [
@@ -42,10 +37,24 @@ def summary(network: Network, running_on: str) -> str:
         ).rstrip()
         for row in rows
     ]
+    lines.append(f"{parameter_count(network)}, running on {running_on}")
+    return "\n".join(lines)
+
+
+def layer_rows(network: Network) -> list[tuple[str, str, str, str]]:
+    """Return the rows of the table of layers, the headings first."""
+    rows = [("layer", "result", "parameters", "count")]
+    for vertex in network.inputs:
+        shape = f"{vertex.dtype}{vertex.features[0]}"
+        rows.append((f"{vertex.block}:input", shape, "", ""))
+    return rows + [_layer_row(layer) for layer in network.layers]
+
+
+def parameter_count(network: Network) -> str:
+    """Return in words how many parameters a network has."""
     total = sum(count(p.features[0].sizes()) for p in network.parameters)
     learn = sum(count(p.features[0].sizes()) for p in network.parameters if p.trainable)
-    lines.append(f"{total:,} parameters, {learn:,} trainable, running on {running_on}")
-    return "\n".join(lines)
+    return f"{total:,} parameters, {learn:,} trainable"
 
 
 def _layer_row(layer: LayerVertex) -> tuple[str, str, str, str]:

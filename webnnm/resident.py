@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,58 +10,39 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from webnnm.arrays import HostArray, zeros
-from webnnm.backends.base import Backend
-from webnnm.banks import Bank, Device, allocate, start
+from webnnm.backends.base import Backend, DeviceTensor
+from webnnm.banks import Bank, Device, allocate, beginning, read_bank, start
 from webnnm.checkpoint import Checkpoint
 from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.rows import Rows, epoch_rows, step_tables
-from webnnm.shapes import count
 from webnnm.stepping import Stepper
-from webnnm.training.forward import OutputLoss
 from webnnm.training.schedules import Schedule
 from webnnm.training.step import StepGraph, training_step, training_steps
 from webnnm.training.step_settings import (
     CURSOR,
-    LOSS,
-    ROWS,
     TASK,
     TOTALS,
-    WATCH,
     StepSettings,
 )
+from webnnm.training.told import Totals
 from webnnm.validation import Validation
+from webnnm.watching import first_bad
 
 if TYPE_CHECKING:
     from webnnm.model import NNModel
 
-READ_BYTES = 1 << 24
-"""Tensors are read together up to so many bytes."""
-
-
-@dataclass(frozen=True)
-class Totals:
-    """What the device summed up over an epoch so far: name → number."""
-
-    values: Mapping[str, float]
-
-    def losses(self, names: Mapping[str, OutputLoss]) -> dict[str, float]:
-        """Return the mean loss of every output over the rows that counted."""
-        v = self.values
-        return {name: v[LOSS + name] / (v[ROWS + name] or 1.0) for name in names}
-
-    @property
-    def finite(self) -> bool:
-        """Whether all sums are finite."""
-        return all(math.isfinite(value) for value in self.values.values())
-
 
 @dataclass(frozen=True)
 class _Start:
-    """From where steps can be repeated: the tables, the state before them, how many they were."""
+    """From where steps can be repeated: the tables, the state before them, how many they were.
+
+    `first` is the step of the training that the state is of.
+    """
 
     tables: Mapping[str, HostArray]
     state: Bank
     steps: int
+    first: int
 
 
 class ResidentTraining:
@@ -85,16 +65,7 @@ class ResidentTraining:
         self._graph = step
         self._made = made
         self.data = rows
-        self.schedule = Schedule(
-            kind=settings["schedule"],
-            rate=settings["lr"],
-            epochs=settings["epochs"],
-            batches=rows.steps,
-            warmup_epochs=settings["warmup_epochs"],
-            min_rate=settings["min_lr"],
-            step_epochs=settings["step_epochs"] or 0,
-            step_factor=settings["step_factor"],
-        )
+        self.schedule = Schedule.of(settings, rows.steps)
         self._stepper = Stepper(
             device,
             partial(training_steps, model.training_network, rows.targets, made),
@@ -102,6 +73,7 @@ class ResidentTraining:
             step=checkpoint.step if checkpoint else 0,
         )
         self._begun = checkpoint
+        self._epoch = 1
         self._last: _Start | None = None
         self._best: _Start | None = None
         self._has_best = bool(checkpoint and checkpoint.best)
@@ -127,10 +99,14 @@ class ResidentTraining:
             rows,
             recompute=settings["recompute"],
         )
-        await start(device, step, settings["seed"], checkpoint)
-        training = cls(model, settings, device, step, made, rows, checkpoint)
-        if settings["micro_steps"] != "auto":
-            await training._stepper.fix(settings["micro_steps"])
+        try:
+            await start(device, step, settings["seed"], checkpoint)
+            training = cls(model, settings, device, step, made, rows, checkpoint)
+            if settings["micro_steps"] != "auto":
+                await training._stepper.fix(settings["micro_steps"])
+        except BaseException:
+            device.free(device.own)
+            raise
         return training
 
     @property
@@ -172,7 +148,8 @@ class ResidentTraining:
         uploaded while the present one is trained. The first epoch after a checkpoint begins with
         the batch at which that stands.
         """
-        begun, self._begun = self._begun, None
+        begun = self._begun
+        self._epoch = epoch
         skipped = begun.batch if begun else 0
         totals = zeros("float32", self._graph.state[TOTALS].shape)
         if begun and skipped:
@@ -197,12 +174,17 @@ class ResidentTraining:
                 self._backend.write(self.current[CURSOR], HostArray.of(skipped, "int32"))
                 if not started:
                     self._backend.write(self.current[TOTALS], totals)
+                    self._begun = None
                     started = True
                 waiting = asyncio.ensure_future(_next(sources))
                 done += steps
-                self._last = _Start(tables, self._device.spares[0], 0)
+                # Nothing is run of this block yet: its steps begin with the first copy of a state.
+                self._last = _Start(tables, self._device.spares[0], 0, -1)
                 yield steps - skipped
                 skipped = 0
+            if not started:  # all its steps were done before the checkpoint
+                self._backend.write(self.current[TOTALS], totals)
+                self._begun = None
         finally:
             # What is being fetched has to end before its source can be closed.
             waiting.cancel()
@@ -221,13 +203,18 @@ class ResidentTraining:
             if name in bank:  # a graph has just the tables that it looks at
                 self._backend.write(bank[name], values)
 
+    def begun_totals(self) -> list[Totals]:
+        """Return the totals of the epoch that a checkpoint has begun, before the rest is run."""
+        begun = self._begun
+        return [Totals(begun.totals)] if begun and begun.batch else []
+
     async def chunk(self, count: int) -> list[Totals]:
         """Run some steps in one crossing and return the totals of the epochs so far."""
         assert self._last is not None
         taken = None if self._best is None else self._best.state
         spare = next(state for state in self._device.spares if state is not taken)
         self._stepper.copy(spare)
-        self._last = _Start(self._last.tables, spare, count)
+        self._last = _Start(self._last.tables, spare, count, self._stepper.step)
         with self._counted():
             totals = await self._stepper.timed(
                 count, epoch=self.data.steps, total=self.schedule.total
@@ -254,46 +241,54 @@ class ResidentTraining:
         """Find the step that went wrong, and in it the first value that is not finite.
 
         With `replay` the last chunk is run again from its start, watched step by step, and the
-        training stands before the bad step afterwards; else the next step is watched. Returns
-        how many steps came before, what was not finite ("" if nothing was, now), and the largest
-        value that was.
+        training stands before the bad step afterwards; else the next step is watched.
         """
-        device, backend = self._device, self._backend
-        made = replace(self._made, watch=True)
-        step = training_step(self._model.training_network, self.data.targets, made)
-        executable = await backend.compile(step.graph, constants=device.frozen)
-        device.others.append(executable)
-        report = await backend.tensor(executable.outputs[WATCH])
-        device.others.append(report)
-        stepper = self._stepper
-        last = stepper.step
+        step = training_step(
+            self._model.training_network, self.data.targets, replace(self._made, watch=True)
+        )
+        last = self._stepper.step
         if replay:
             assert self._last is not None
             self._go_back(self._last)
         with self._counted():
-            while stepper.step <= last:
-                stepper.watch(executable, {WATCH: report})
-                (found,) = await backend.read(report)
-                seen = found.values()
-                bad = next((k for k, value in enumerate(seen) if not math.isfinite(value)), None)
-                if bad is not None:
-                    largest = max((seen[k] for k in range(bad)), default=0.0)
-                    return stepper.step, step.watch[bad], largest
-                if not replay or stepper.step == last - 1:
-                    break
-                stepper.count()
-        return stepper.step, "", 0.0
+            return await first_bad(self._device, self._stepper, step, last - replay)
+
+    def beginning(self) -> dict[str, HostArray]:
+        """Return the state before the first step, from what the host knows."""
+        return beginning(self._graph, self._model.parameters.values())
 
     def _go_back(self, start: _Start) -> None:
-        """Stand where the steps of `start` began, which were the last ones."""
+        """Stand where the steps of `start` began."""
         with self._counted():
-            self._stepper.go_back(start.state, start.steps)
+            self._stepper.go_back(start.state, self._stepper.step - start.first)
 
     async def rewind(self, epochs: int) -> None:
         """Stand at the end of an epoch of the last crossing, by repeating its steps up to there."""
         assert self._last is not None
         self._go_back(self._last)
-        await self._run(epochs * self.data.steps)
+        await self._run(self._steps_of(epochs, self._last))
+
+    def _steps_of(self, epochs: int, start: _Start) -> int:
+        """Return how many steps lead from a start to the end of an epoch of the last crossing."""
+        return (self._epoch - 1 + epochs) * self.data.steps - start.first
+
+    async def settle(self, finished: int) -> None:
+        """Stand at a step that is known, whatever interrupted the training after so many epochs.
+
+        It is the last step, or the one before an interrupted crossing: how many of its steps the
+        device has done is not known. Where the host has looked at some epochs of a crossing, it is
+        the end of the last of them.
+        """
+        if self._last is None:
+            return
+        if self._stepper.moving:
+            self._go_back(self._last)
+        if self._stepper.step > (finished + 1) * self.data.steps:
+            seen = finished - (self._epoch - 1)
+            if seen > 0:
+                await self.rewind(seen)
+            else:
+                self._go_back(self._last)
 
     async def task_weights(self) -> dict[str, float]:
         """Return s of every output that is weighed by uncertainty."""
@@ -311,72 +306,81 @@ class ResidentTraining:
         Those of the last of them are copied on the device; to those of an earlier one leads the
         state before the crossing.
         """
-        assert self._last is not None
         if epochs == together:
             self._best = None
             self._backend.dispatch(self._device.keeper, self.current, self._device.best)
         else:
-            self._best = replace(self._last, steps=epochs * self.data.steps)
+            assert self._last is not None
+            self._best = replace(self._last, steps=self._steps_of(epochs, self._last))
         self._has_best = True
 
-    async def stand(self) -> tuple[dict[str, HostArray], dict[str, HostArray], dict[str, float]]:
+    async def stand(
+        self, finished: int
+    ) -> tuple[dict[str, HostArray], dict[str, HostArray], dict[str, float]]:
         """Return state, best parameters and totals of the epoch, as a checkpoint has them.
 
-        Only between two crossings.
+        Only between two crossings, after so many epochs.
         """
         device, backend = self._device, self._backend
         if self._best is not None:
             # What is known of the best parameters is how to compute them: now is the time.
             spare = next(state for state in device.spares if state is not self._best.state)
             self._stepper.copy(spare)
-            await self._compute_best(self._best)
+            self._stepper.go_back(self._best.state, self._best.steps)
+            self._write(self._best.tables)
+            await self._stepper.run(self._best.steps)
             backend.dispatch(device.keeper, self.current, device.best)
             self._stepper.go_back(spare, 0)
             self._best = None
             if self._last is not None:
                 self._write(self._last.tables)
         names = self._graph.carried
-        state = await self._values({name: self.current[name] for name in names})
-        best = await self._values(device.best) if self._has_best else {}
-        totals = (await self._values({TOTALS: self.current[TOTALS]}))[TOTALS].values()
+        state = await read_bank(self._backend, {name: self.current[name] for name in names})
+        best = await read_bank(self._backend, device.best) if self._has_best else {}
+        rows = (await read_bank(self._backend, {TOTALS: self.current[TOTALS]}))[TOTALS].values()
+        row = (finished - (self._epoch - 1)) * len(self._graph.totals)
+        totals = dict(zip(self._graph.totals, rows[max(0, row) :], strict=False))
+        if self._begun is not None:  # nothing is run yet
+            totals = dict(self._begun.totals)
         return (
             state,
             {name.removeprefix(PARAMETER_PREFIX): array for name, array in best.items()},
-            dict(zip(self._graph.totals, totals, strict=False)),
+            totals,
         )
 
-    async def _values(self, bank: Bank) -> dict[str, HostArray]:
-        """Return the values of tensors, of large ones one after the other."""
-        found: dict[str, HostArray] = {}
-        waiting: Bank = {}
-        size = 0
-        for name, tensor in bank.items():
-            waiting[name] = tensor
-            size += count(tensor.type.shape) * 4
-            if size >= READ_BYTES or name == next(reversed(bank)):
-                found |= zip(waiting, await self._backend.read(*waiting.values()), strict=True)
-                waiting, size = {}, 0
-        return found
-
-    async def _compute_best(self, best: _Start) -> None:
-        """Stand where the best epoch ended, by the steps that led there."""
-        self._stepper.go_back(best.state, best.steps)
-        self._write(best.tables)
-        await self._stepper.run(best.steps)
-
     async def finish(self, *, restore: bool) -> None:
-        """Hand the parameters back to the model and free everything else."""
+        """Hand the latest parameters, or the best ones, to the model, and free everything else.
+
+        The best ones are those that `stand` has found before.
+        """
         device = self._device
-        if restore and self._best is not None:
-            await self._compute_best(self._best)
-        elif restore and self._has_best:
+        if restore and self._has_best:
             self._backend.dispatch(device.keeper, device.best, self.current)
         kept = {name: self.current[name] for name in device.best}
         self._model.parameters.replace(self._parameters(kept))
-        await self._stepper.close()
-        device.free(kept)
-        self._validation.close()
+        await self._free(kept)
         await self._model.parameters.read_back()
+
+    async def abandon(self) -> None:
+        """Free everything but the tensors that the model had before; the device is gone."""
+        await self._free(self._device.own)
+
+    async def _free(self, kept: Mapping[str, DeviceTensor]) -> None:
+        await self._stepper.close()
+        self._device.free(kept)
+        self._validation.close()
+
+    @contextmanager
+    def shown(self) -> Generator[None]:
+        """Let the model compute with the latest parameters for a while, in which no step is run."""
+        parameters = self._model.parameters
+        before = parameters.tensors
+        parameters.show(self._parameters(self.current))
+        try:
+            with self._model.occupancy.resting():
+                yield
+        finally:
+            parameters.show(before)
 
     def _parameters(self, bank: Bank) -> Bank:
         """Return the parameter tensors of a bank by their names, and the frozen ones."""

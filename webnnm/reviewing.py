@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from webnnm.binding import DataBinding, bind
+from webnnm.creation import keywords
 from webnnm.data.dataset import Dataset
 from webnnm.data.intake import finite
 from webnnm.data.protocol import whole_subset
@@ -235,7 +236,7 @@ def review(
     model: str | Document | Reviewed,
     dataset: AnyDataset | None = None,
     hyperparameters: Mapping[str, Any] | None = None,
-    **keywords: Any,
+    **more: Any,
 ) -> Review:
     """Return what the expert system finds before a training, without training (spec F).
 
@@ -257,7 +258,8 @@ def review(
     Raises `ModelError` for what is wrong with a text, `DataError` NNM701, NNM702 where the dataset
     does not fit, NNM703, NNM704 for hyperparameters.
     """
-    given = written({**(hyperparameters or {}), **keywords})
+    hint = "name them, as in review(model, epochs=20)"
+    given = written(keywords(hyperparameters, more, "webnnm.review", hint))
     if isinstance(model, str):
         model = parse(model)
     subject = Draft(elaborate(model), dataset) if isinstance(model, Document) else model

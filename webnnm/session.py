@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from webnnm.checkpoint import Checkpoint, lasting
+from webnnm.checkpoint import Checkpoint
 from webnnm.divergence import divergence
 from webnnm.errors import ContextLost, DataError
 from webnnm.history import BatchRecord, EpochRecord, History
 from webnnm.preparation import finished_weights, prepare
 from webnnm.progress import Reporter, display
-from webnnm.resident import ResidentTraining, Totals
+from webnnm.records import beginning, decisive, epoch_record, standing
+from webnnm.resident import ResidentTraining
+from webnnm.training.told import Totals
+from webnnm.waiting import check_event_loop, meanwhile, to_the_end
 
 if TYPE_CHECKING:
     from webnnm.autosave import Autosave
@@ -31,6 +37,10 @@ class Training:
     Made by `NNModel.train`. `pause`, `resume` and `stop` take effect after the present chunk of
     steps. A stopped training keeps its best parameters. `async for record in training` yields the
     record of every epoch as it ends.
+
+    One that is cancelled, or fails, leaves the parameters of a step that is known: the last one, or
+    the one before the steps that were interrupted, which `NNModel.step` counts; where the device
+    was lost, those of the last checkpoint. `train(resume=True)` goes on there.
     """
 
     def __init__(
@@ -39,8 +49,9 @@ class Training:
         given: Mapping[str, Any],
         settings: dict[str, Any],
         checkpoint: Checkpoint | None = None,
-        saved: Callable[[], Autosave] | None = None,
+        saved: Callable[[Callable[[str], None]], Autosave] | None = None,
     ) -> None:
+        check_event_loop("a training")
         self._model = model
         self._saved = saved
         self._given = given
@@ -50,6 +61,9 @@ class Training:
         self._asked: list[asyncio.Future[Checkpoint]] = []
         self._wake = asyncio.Event()
         self._stop = ""
+        self._awaited = False
+        self._known: Checkpoint | None = checkpoint
+        self._answering: asyncio.Future[Any] | None = None
         self._news = asyncio.Event()
         self._reporter = Reporter(display(settings["progress"]), model.log)
         self.history = History(settings, model.backend.name)
@@ -57,12 +71,17 @@ class Training:
             self.history.resumed_after = checkpoint.epoch
             self.history.best_epoch = checkpoint.best_epoch
             self.history.best_loss = checkpoint.best_loss
+        # From now on, not from when the task gets its turn: what is not awaited is not overtaken.
+        model.occupancy.take(self, "a training", changes=True)
         self._task = asyncio.ensure_future(self._run())
+        self._task.add_done_callback(lambda _: self._leave())
 
     def __await__(self) -> Generator[Any, None, History]:
+        self._awaited = True
         return self._task.__await__()
 
     async def __aiter__(self) -> AsyncIterator[EpochRecord]:
+        self._awaited = True
         seen = 0
         while True:
             while seen < len(self.history.epochs):
@@ -89,6 +108,8 @@ class Training:
         """End the training after the present chunk and return its history."""
         self._stop = self._stop or "stop"
         self.resume()
+        if asyncio.current_task() in (self._task, self._answering):
+            return self.history  # a callback asks, for which the training waits
         return await self
 
     async def checkpoint(self) -> Checkpoint:
@@ -113,41 +134,39 @@ class Training:
     async def _rest(self, run: ResidentTraining) -> None:
         """Between two crossings: tell where the training stands, and wait while it is paused."""
         while True:
-            while self._asked:
-                standing = await self._standing(run)
-                asked = self._asked.pop(0)
-                if not asked.done():  # who asked may have gone
-                    asked.set_result(standing)
+            await self._tell_standing(run)
             if not self._held or self._stop:
                 return
             self._wake.clear()
             await self._wake.wait()
 
+    async def _tell_standing(self, run: ResidentTraining) -> None:
+        while self._asked:
+            standing = await to_the_end(self._standing(run))
+            asked = self._asked.pop(0)
+            if not asked.done():  # who asked may have gone
+                asked.set_result(standing)
+
+    async def _answered(self, run: ResidentTraining, answer: Any) -> None:
+        """Take what a callback returned, or what its coroutine returns; False stops the training.
+
+        While an asynchronous one is at work it may save the model and predict with it.
+        """
+        if inspect.isawaitable(answer):
+            self._answering = asyncio.ensure_future(answer)
+            try:
+                with run.shown():
+                    serve = partial(self._tell_standing, run)
+                    answer = await meanwhile(self._answering, self._wake, serve)
+            finally:
+                self._answering = None
+        if answer is False:
+            self._stop = "callback"
+
     async def _standing(self, run: ResidentTraining, *, restored: bool = False) -> Checkpoint:
-        history = self.history
-        state, best, totals = await run.stand()
-        batch = run.steps_done - history.finished * run.data.steps
-        return Checkpoint(
-            given=lasting(self._given),
-            settings=lasting(self._settings),
-            schedule={
-                "kind": run.schedule.kind,
-                "T": run.schedule.total,
-                "W": run.schedule.warmup,
-                "lr": run.schedule.rate,
-            },
-            losses=history.loss_settings,
-            state=state,
-            best=best,
-            best_epoch=history.best_epoch,
-            best_loss=history.best_loss,
-            restored=restored and bool(best),
-            epoch=history.finished,
-            batch=batch,
-            step=run.steps_done,
-            applied=self._model.step,
-            totals=totals if batch else {},
-        )
+        told = run, self.history, self._given, self._model.step
+        self._known = await standing(*told, restored=restored)
+        return self._known
 
     @contextmanager
     def _timed(self, phases: dict[str, float], name: str) -> Generator[None]:
@@ -161,29 +180,42 @@ class Training:
         model, history = self._model, self.history
         began = time.perf_counter()
         saving: Autosave | None = None
-        with model.busy():
-            model.training = self
-            model.keep(None)
-            saving = self._saved() if self._saved else None
+        model.keep(None)
+        try:
+            saving = self._saved(self._warn) if self._saved else None
             self._reporter.begin(
                 self._settings["epochs"], f"training on {model.backend.description}"
             )
-            try:
-                await self._train()
-            except BaseException:
-                history.stopped = "error"
-                raise
-            finally:
-                model.training = None
-                self._refuse()
-                if saving is not None:
-                    await saving.stop()
-                history.seconds = time.perf_counter() - began
-                self._reporter.end(history)
-            model.log(f"training ended: {history}")
+            await self._train()
+        except BaseException as error:
+            history.stopped = "error"
+            if not self._awaited:
+                model.log(f"the training, which nobody awaits, ended early: {error!r}")
+            raise
+        finally:
+            model.training = None
+            self._refuse()
+            if saving is not None:
+                await saving.stop()
+            history.seconds = time.perf_counter() - began
+            self._reporter.end(history)
+            self._leave()
+        model.log(f"training ended: {history}")
         if saving is not None:
             await saving.save()
         return history
+
+    def _leave(self) -> None:
+        """Let others have the model; a training may be cancelled before its first turn."""
+        if self._model.training is self:
+            self._model.training = None
+        self._model.occupancy.free(self)
+
+    def _warn(self, text: str) -> None:
+        """Tell what goes wrong beside the training: once in the history, each time in the log."""
+        if text not in self.history.warnings:
+            self.history.warnings.append(text)
+        self._reporter.note(f"warning: {text}")
 
     async def _train(self) -> None:
         model, history = self._model, self.history
@@ -193,6 +225,8 @@ class Training:
         with self._timed(history.phases, "build"):
             run = await ResidentTraining.open(model, self._settings, made, rows, self._begun)
         model.trained = True
+        if self._begun and (jump := self._begun.jump(run.schedule)):
+            self._warn(jump)
         self._reporter.note(
             f"training {rows.count} rows in {rows.steps} batches of {rows.batch} with "
             f"{self._settings['optimizer']}, lr {self._settings['lr']:g}, "
@@ -205,22 +239,51 @@ class Training:
                 await self._rest(run)  # for those who asked in the last moment
                 model.training = None
             task = await run.task_weights()
-        except ContextLost:  # nothing is left to hand back or to free
+        except ContextLost as lost:
+            await self._lost(run, lost)
             raise
-        except BaseException:
+        except BaseException as error:
             # The parameters are those of the last step (spec E.10).
-            await run.finish(restore=False)
+            await to_the_end(self._hand_back(run, restore=False))
+            if isinstance(error, DataError) and error.code == "NNM708":
+                model.keep(None)  # it would diverge again
             raise
         for name, value in task.items():
             history.loss_settings[name]["s"] = value
         with self._timed(history.phases, "restore"):
-            best = self._settings["restore_best"]
-            standing = await self._standing(run, restored=best)
-            await run.finish(restore=best)
+            await to_the_end(self._hand_back(run, restore=self._settings["restore_best"]))
+
+    async def _hand_back(self, run: ResidentTraining, *, restore: bool) -> None:
+        """Give the model parameters of a step that is known, and what it takes to go on there."""
+        model, history = self._model, self.history
+        try:
+            await run.settle(history.finished)
+            standing = await self._standing(run, restored=restore)
+            await run.finish(restore=restore)
+        except ContextLost as lost:
+            await self._lost(run, lost)
+            raise
+        except BaseException:
+            await run.abandon()
+            raise
         if history.stopped in ("epochs", "patience"):
             changed = finished_weights(model, self._settings, run, self._reporter.note)
             standing = standing.holding(changed)
         model.keep(standing)
+
+    async def _lost(self, run: ResidentTraining, lost: ContextLost) -> None:
+        """Stand where the host knows the state: at the last checkpoint, or before all steps."""
+        model = self._model
+        known = self._known or beginning(run, self.history, self._given, model.step)
+        known = replace(known, restored=False)
+        await run.abandon()
+        model.parameters.hold(known.parameters)
+        model.step = known.applied
+        model.keep(known)
+        lost.hint = (
+            f"the model holds the parameters of step {known.step}, where `await model.reopen()`, "
+            "or what `model.save` writes now, can be resumed"
+        )
 
     async def _epochs(self, run: ResidentTraining) -> None:
         total = self._settings["epochs"]
@@ -228,26 +291,28 @@ class Training:
             await self._rest(run)
             records = await self._train_epochs(run, done + 1, run.together(total - done))
             for place, record in enumerate(records, 1):
-                self._ended(run, record, place, len(records))
+                await self._ended(run, record, place, len(records))
                 if self._stop and place < len(records):
-                    await run.rewind(place)
+                    await to_the_end(run.rewind(place))
                     break
         self.history.stopped = self._stop or "epochs"
 
-    def _ended(self, run: ResidentTraining, record: EpochRecord, place: int, together: int) -> None:
+    async def _ended(
+        self, run: ResidentTraining, record: EpochRecord, place: int, together: int
+    ) -> None:
         """Take in the record of an epoch, one of those that were trained together."""
         history, settings, epoch = self.history, self._settings, record.epoch
         history.epochs.append(record)
-        criterion = self._criterion(record)
+        validates = self._model.binding().dataset.size("validation") > 0
+        criterion = decisive(record, settings, self._losses, validates=validates)
         # Without a number, as where every batch overflowed, an epoch cannot be the best one.
         if criterion is not None and math.isfinite(criterion) and self._improves(criterion):
             history.best_loss, history.best_epoch = criterion, epoch
             run.keep_best(place, together)
         self._reporter.update(record)
         self._news.set()
-        on_epoch = settings["on_epoch"]
-        if on_epoch is not None and on_epoch(record) is False:
-            self._stop = "callback"
+        if settings["on_epoch"] is not None:
+            await self._answered(run, settings["on_epoch"](record))
         if epoch - history.best_epoch >= settings["patience"]:
             self._stop = self._stop or "patience"
 
@@ -255,37 +320,31 @@ class Training:
         best = self.history.best_loss
         return not self.history.best_epoch or criterion < best - IMPROVEMENT * abs(best)
 
-    def _criterion(self, record: EpochRecord) -> float | None:
-        """Return what decides on the best epoch: validation loss if there is one, else training.
-
-        Several outputs count by their weights, or by the losses of knowing nothing (spec E.8).
-        """
-        validates = self._model.binding().dataset.size("validation") > 0
-        losses = record.val_losses if validates else record.losses
-        if not losses:
-            return None
-        weights = self._settings["loss_weights"]
-        if isinstance(weights, Mapping):
-            weights = cast("Mapping[str, float]", weights)
-            return math.fsum(weights.get(name, 1.0) * loss for name, loss in losses.items())
-        if weights == "uncertainty":
-            return math.fsum(loss / self._losses[n].reference for n, loss in losses.items())
-        return math.fsum(losses.values())
-
     async def _train_epochs(
         self, run: ResidentTraining, epoch: int, together: int
     ) -> list[EpochRecord]:
         """Train epochs between two looks of the host; none if stopped before their end."""
+        settings = self._settings
         began = time.perf_counter()
         phases: dict[str, float] = {}
-        totals: list[Totals] = []
+        totals = run.begun_totals()
         val_losses: dict[str, float] = {}
         metrics: dict[str, float] = {}
 
         def record(k: int) -> EpochRecord:
             seconds = (time.perf_counter() - began) / together
             shares = {name: seconds / together for name, seconds in phases.items()}
-            return self._record(run, epoch + k, totals[k], seconds, val_losses, metrics, shares)
+            return epoch_record(
+                run,
+                settings,
+                totals[k],
+                self._losses,
+                epoch=epoch + k,
+                seconds=seconds,
+                val_losses=val_losses,
+                val_metrics=metrics,
+                phases=shares,
+            )
 
         blocks = run.blocks(epoch, together)
         try:
@@ -302,61 +361,25 @@ class Training:
                         totals = await run.chunk(count)
                     left -= count
                     await self._check(run, totals[:together], record)
-                    self._tell_batch(run, totals[0])
+                    await self._tell_batch(run, totals[0])
                 if not steps:
                     break
         finally:
             await blocks.aclose()
-        due = epoch % self._settings["validate_every"] == 0
+        due = epoch % settings["validate_every"] == 0
         if due and self._model.binding().dataset.size("validation"):
             with self._timed(phases, "validation"):
                 val_losses, metrics = await run.validate()
         return [record(k) for k in range(together)]
 
-    def _record(
-        self,
-        run: ResidentTraining,
-        epoch: int,
-        totals: Totals,
-        seconds: float,
-        val_losses: dict[str, float],
-        metrics: dict[str, float],
-        phases: dict[str, float],
-    ) -> EpochRecord:
-        losses = totals.losses(self._losses)
-        v, steps = totals.values, run.data.steps
-        updates = -(-steps // self._settings["accumulate"])
-        overflows = int(v.get("overflows", 0))
-        clipped = v.get("clipped")
-        if overflows >= updates:  # no batch counted
-            losses = dict.fromkeys(losses, math.nan)
-        return EpochRecord(
-            epoch,
-            self._settings["epochs"],
-            math.fsum(losses.values()),
-            losses,
-            run.schedule.at(epoch * steps),
-            seconds,
-            math.fsum(val_losses.values()) if val_losses else None,
-            val_losses=val_losses,
-            val_metrics=metrics,
-            scale=v.get("scale"),
-            clip_rate=None if clipped is None else clipped / max(1, updates - overflows),
-            clip_threshold=v.get("threshold"),
-            grad_norm=v["norm"] / max(1, steps - overflows),
-            overflows=overflows,
-            penalty=v.get("penalty"),
-            phases=phases,
-        )
-
-    def _tell_batch(self, run: ResidentTraining, totals: Totals) -> None:
+    async def _tell_batch(self, run: ResidentTraining, totals: Totals) -> None:
         on_batch = self._settings["on_batch"]
         if on_batch is None:
             return
         epochs, batch = divmod(run.steps_done - 1, run.data.steps)
         rate = run.schedule.at(run.steps_done)
-        if on_batch(BatchRecord(epochs + 1, batch + 1, totals.values["loss"], rate)) is False:
-            self._stop = "callback"
+        record = BatchRecord(epochs + 1, batch + 1, totals.values["loss"], rate)
+        await self._answered(run, on_batch(record))
 
     async def _check(
         self,
@@ -369,6 +392,6 @@ class Training:
         if found is None:
             return
         for k in range(found.epoch - 1 - self.history.finished):  # these went well
-            self._ended(run, record(k), k + 1, len(totals))
+            await self._ended(run, record(k), k + 1, len(totals))
         self.history.findings.append(found.finding)
         raise found.error

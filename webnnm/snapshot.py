@@ -59,7 +59,7 @@ def snapshot(
         latest = whole.parameters if whole else checkpoint.best or checkpoint.parameters
     prefixes = {p.name: PARAMETER if p.trainable else STATE for p in model.params()}
     for parameter, prefix in prefixes.items():
-        value = latest.get(parameter) or model.parameters.value(parameter)
+        value = latest[parameter] if parameter in latest else model.parameters.value(parameter)
         name = prefix + parameter
         if dtype == "float16" and value.dtype == "float32":
             value = HostArray.of(value, "float16")
@@ -214,7 +214,7 @@ def _checkpoint(model: NNModel, file: File) -> Checkpoint:
 
 def _take(model: NNModel, found: Mapping[str, Found]) -> list[str]:
     for name, tensor in found.items():
-        model.parameters.set(name, tensor.array())
+        model.parameters.put(name, tensor.array())
     return list(found)
 
 

@@ -25,6 +25,7 @@ class Stepper:
 
     `pace` is measured; `micro_steps` the steps of a dispatch; `step` how many were run in the
     training. `block` is the resident set that steps read. `several` gives so many steps as one.
+    `moving`: steps were begun and did not come to their end; how many there were is not known.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Stepper:
         self.micro_steps = 1
         self.step = step
         self.block = 0
+        self.moving = False
         self._dispatches = 0
         self._fast: Executable | None = None
         self._settled = False
@@ -59,6 +61,7 @@ class Stepper:
         single = self._device.executable
         many, rest = divmod(count, self.micro_steps)
         found: list[HostArray] = []
+        self.moving = True
         for executable, dispatches, times in (
             (self._fast or single, many, self.micro_steps),
             (single, rest, 1),
@@ -76,6 +79,7 @@ class Stepper:
                 raise ContextLost(f"after step {good}: {lost.message}", step=good) from lost
             self._dispatches += dispatches
             self.step += dispatches * times
+        self.moving = False
         return found[0]
 
     async def timed(self, count: int, *, epoch: int, total: int) -> HostArray:
@@ -107,6 +111,7 @@ class Stepper:
         """Stand at a copy of the state, so many steps before."""
         self._backend.dispatch(self._device.saver, state, self.current)
         self.step -= steps
+        self.moving = False
 
     async def close(self) -> None:
         """Free the graph of several steps."""
@@ -141,7 +146,7 @@ class Stepper:
     async def _unroll(self, times: int) -> None:
         if self._fast is not None:
             self._backend.release(self._fast)
-            self._fast = None
+            self._fast, self.micro_steps = None, 1
         if times > 1:
             self._fast = await self._backend.compile(
                 self._several(times),

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from webnnm.backends.selection import backend as open_backend
 from webnnm.description import Described
 from webnnm.dtypes import DataType
 from webnnm.errors import DataError, ModelError
+from webnnm.occupancy import Occupancy
+from webnnm.parameters import ParameterStore
 
 if TYPE_CHECKING:
     from webnnm.checkpoint import Checkpoint
     from webnnm.formats.name_map import Names
     from webnnm.model import NNModel
+    from webnnm.prediction import Predictor
     from webnnm.session import Training
 
 
@@ -25,7 +29,10 @@ class Stored(Described):
     trained: bool
     log: Callable[[str], None]
     training: Training | None
-    busy: Callable[[], AbstractContextManager[None]]
+    occupancy: Occupancy
+    device_type: str
+    _predictor: Predictor
+    _predictions: Callable[[], Predictor]
     _opened: Callable[..., Any]
     _introduce: Callable[[], None]
     _checkpoint: tuple[int, Checkpoint | None]
@@ -45,9 +52,10 @@ class Stored(Described):
         Raises `DataError` NNM710 for unknown names and where nothing fits, NNM702 for other
         shapes; then nothing is taken. NNM712 while either model is being trained.
         """
-        with self.busy(), other.busy() if isinstance(other, Stored) else nullcontext():
-            given = other.parameters.values() if isinstance(other, Stored) else other
-            return self._took(self.parameters.take(given, names, mapping))
+        if isinstance(other, Stored):
+            other.occupancy.check()
+            other = other.parameters.values()
+        return self._took(self.parameters.take(other, names, mapping))
 
     async def save(
         self,
@@ -68,33 +76,43 @@ class Stored(Described):
         from webnnm.storage import store
 
         running = self.training
-        with nullcontext() if running else self.busy():
+        with nullcontext() if running else self.occupancy.by("a save"):
             standing = await running.checkpoint() if running else self.checkpoint
             return await store(
                 path, snapshot(cast("NNModel", self), dtype, standing, training=optimizer)
             )
 
     @classmethod
-    async def load(cls, source: Any, **settings: Any) -> Self:
+    async def load(cls, snapshot: Any = None, /, **settings: Any) -> Self:
         """Create a model from a snapshot: bytes, a path, or "browser:" and a name.
 
         `settings` are those of `create`. A snapshot of a training can be resumed.
 
-        Raises `DataError` NNM801 … NNM806 for a file that is damaged or no snapshot, NNM715.
+        Raises `DataError` NNM801 … NNM806 for a file that is damaged or no snapshot, NNM703 for
+        wrong settings, NNM715.
         """
         from webnnm.snapshot import MODEL, opened, restore, verified
 
-        file = verified(await opened(source))
+        if snapshot is None:  # by the name that a text has in `create`
+            snapshot = settings.pop("source", None)
+        for name in ("source", "url", "path"):
+            if name in settings:
+                raise DataError(
+                    "NNM703",
+                    f'NNModel.load takes no "{name}": the snapshot has the text of its model',
+                    hint="NNModel.create(source=…), then load_params, for other texts",
+                )
+        file = verified(await opened(snapshot))
         try:
-            model = await cls._opened(dict(source=file.metadata[MODEL], **settings))
+            model = await cls._opened({"source": file.metadata[MODEL], **settings})
         except ModelError as error:
             raise DataError("NNM802", f"the model in the snapshot is none: {error}") from error
         try:
             await restore(model, file)
+            model._introduce()
         except BaseException:
             model.close()
             raise
-        model._introduce()
         return model
 
     async def load_params(
@@ -108,10 +126,34 @@ class Stored(Described):
         """
         from webnnm.snapshot import load_parameters
 
-        with self.busy():
+        with self.occupancy.by("a load of parameters", changes=True):
             return self._took(
                 await load_parameters(cast("NNModel", self), source, strict=strict, names=names)
             )
+
+    async def reopen(self) -> None:
+        """Open the backend anew, after its device was lost, with the parameters that are known.
+
+        Those are the ones of the last training or checkpoint: `step` tells which, and
+        `train(resume=True)` goes on there. Contexts for inference have to be made again.
+
+        Raises `DataError` NNM712 while the model is trained or tested, `BackendError` NNM709.
+        """
+        self.occupancy.check()
+        backend = await open_backend(
+            self.backend.name, device=self.device_type or None, log=self.log
+        )
+        try:
+            parameters = ParameterStore(self.network, backend, self.occupancy)
+            await parameters.begin(self.parameters.values().items())
+        except BaseException:
+            backend.close()
+            raise
+        self.backend.close()
+        standing = self.checkpoint
+        self.backend, self.parameters = backend, parameters
+        self._predictor = self._predictions()
+        self.keep(standing)
 
     def _took(self, taken: Collection[str]) -> list[str]:
         self.trained = True

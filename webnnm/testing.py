@@ -29,8 +29,8 @@ async def tested(model: NNModel, subset: str) -> TestResult:
         masks=masks,
     )
     try:
-        tensors = model.parameters.tensors
-        found = await evaluator.run(inputs, targets, tensors, masks, outputs=True)
+        evaluator.take(inputs, targets, masks)
+        found = await evaluator.run(model.parameters.tensors, outputs=True)
     finally:
         evaluator.close()
     found_in = found.outputs, targets, masks

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from webnnm.backends.base import DeviceTensor
-from webnnm.evaluator import Evaluator
+from webnnm.binding import DataBinding
+from webnnm.evaluator import Arrays, Evaluator
 from webnnm.objectives import assess_all
 from webnnm.training.forward import OutputLoss, label_forms
 
@@ -18,13 +19,17 @@ SMALLEST_BATCH = 64
 
 
 class Validation:
-    """Evaluates a model on its validation subset, again and again; `close` frees what it holds."""
+    """Evaluates a model on its validation subset, again and again; `close` frees what it holds.
+
+    The rows go to the device once, those of a stream each time.
+    """
 
     def __init__(self, model: NNModel, losses: Mapping[str, OutputLoss], batch: int) -> None:
         self._model = model
         self._losses = losses
         self._batch = batch
         self._evaluator: Evaluator | None = None
+        self._rows: tuple[Arrays, Arrays] | None = None
 
     async def run(
         self, parameters: Mapping[str, DeviceTensor]
@@ -32,6 +37,24 @@ class Validation:
         """Return the loss of every output, and the metrics by name."""
         model, losses = self._model, self._losses
         binding = model.binding()
+        if self._rows is None or binding.streams:  # which may tell other rows each time
+            self._rows = await self._taken(binding)
+        assert self._evaluator is not None
+        found = await self._evaluator.run(parameters, outputs=True)
+        targets, masks = self._rows
+        metrics: dict[str, float] = {}
+        found_in = found.outputs, targets, masks
+        reports = assess_all(binding, model.objectives(), losses, *found_in)
+        for name, report in reports.items():
+            word = "r2" if hasattr(report, "r2") else "accuracy"
+            value = getattr(report, word, None)
+            if value is not None:
+                metrics[word if len(losses) == 1 else f"{name} {word}"] = value
+        return found.losses, metrics
+
+    async def _taken(self, binding: DataBinding) -> tuple[Arrays, Arrays]:
+        """Bring the subset to the evaluation, and return the labels and the masks of its rows."""
+        model, losses = self._model, self._losses
         inputs, targets, masks = await binding.whole("validation", label_forms(losses))
         if self._evaluator is None:
             rows = len(next(iter(targets.values())))
@@ -43,16 +66,10 @@ class Validation:
                 sequence=model.sequence,
                 masks=masks,
             )
-        found = await self._evaluator.run(inputs, targets, parameters, masks, outputs=True)
-        metrics: dict[str, float] = {}
-        found_in = found.outputs, targets, masks
-        reports = assess_all(binding, model.objectives(), losses, *found_in)
-        for name, report in reports.items():
-            word = "r2" if hasattr(report, "r2") else "accuracy"
-            value = getattr(report, word, None)
-            if value is not None:
-                metrics[word if len(losses) == 1 else f"{name} {word}"] = value
-        return found.losses, metrics
+        self._evaluator.take(inputs, targets, masks)
+        if not binding.streams:
+            await self._evaluator.hold()
+        return targets, masks
 
     def close(self) -> None:
         """Free the graph and the tensors of the evaluation."""

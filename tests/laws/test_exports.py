@@ -60,6 +60,12 @@ def test_public_name_resolves(name: str) -> None:
     assert name == "__version__" or found.__doc__
 
 
+def test_a_star_imports_the_public_names() -> None:
+    found: dict[str, object] = {}
+    exec("from webnnm import *", found)
+    assert sorted(found.keys() - {"__builtins__"}) == sorted({*PUBLIC} - {"__version__"})
+
+
 def test_other_names_are_unknown() -> None:
     with pytest.raises(AttributeError, match="module 'webnnm' has no attribute 'nothing'"):
         _ = webnnm.nothing

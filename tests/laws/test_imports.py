@@ -12,7 +12,18 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent.parent / "webnnm"
 
 LAYERS = (
-    ("errors", "dtypes", "shapes", "spelling", "arrays", "random"),
+    (
+        "errors",
+        "dtypes",
+        "shapes",
+        "spelling",
+        "arrays",
+        "random",
+        "keywords",
+        "markup",
+        "occupancy",
+        "waiting",
+    ),
     ("notation",),
     ("ops",),
     ("graph",),
@@ -36,13 +47,13 @@ LAYERS = (
     ("checkpoint", "creation", "objectives", "prediction", "restored", "rows", "pace", "storage"),
     ("banks", "checkpoint_file", "description", "facts", "testing", "validation"),
     ("snapshot", "stepping"),
-    ("autosave", "stored"),
+    ("autosave", "stored", "watching"),
     ("resident",),
-    ("divergence", "reviewing", "scout"),
+    ("divergence", "records", "reviewing", "scout"),
     ("preparation",),
     ("session", "exporting"),
     ("model",),
-    ("models", "parts", "cli"),
+    ("models", "parts", "sync", "cli"),
     ("__main__",),
 )
 LAYER = {part: number for number, parts in enumerate(LAYERS) for part in parts}

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from webnnm.errors import DataError
+from webnnm.expert.finding import Finding
 from webnnm.history import EpochRecord, History, plain
 
 
@@ -42,7 +43,7 @@ def full() -> History:
         best_loss=0.75,
         stopped="patience",
         seconds=1.5,
-        findings=[{"id": "E111", "severity": "info", "nodes": ["softmax1"]}],
+        findings=[Finding(id="E111", severity="info", message="m", nodes=("softmax1",))],
         scouting={"seeds": 100, "chosen": 7},
         chosen={"lr": "default of rlion"},
         loss_settings={"model": {"loss": "HUL", "delta": 1.345}},

@@ -178,3 +178,18 @@ def test_other_settings(setting: Any, hint: str) -> None:
         display(setting)
     assert caught.value.code == "NNM704"
     assert caught.value.hint.startswith(hint)
+
+
+def test_expected_time_of_epochs_that_arrive_in_groups() -> None:
+    """Fifty epochs at a time, a second per group: the epochs of a group come within moments."""
+    clock = Clock()
+    reporter = Reporter(None, lambda _: None, clock)
+    expected: list[float | None] = []
+    for group in range(8):
+        clock.now = group + 1.0
+        for epoch in range(50 * group + 1, 50 * group + 51):
+            reporter.update(record(epoch, 1000, seconds=0.02))
+            clock.now += 0.0001
+            expected.append(reporter.eta(record(epoch, 1000)))
+    for epoch, seconds in enumerate(expected, 1):
+        assert seconds == pytest.approx(0.02 * (1000 - epoch), rel=0.05)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, History, NNModel, StreamDataset
+from webnnm.arrays import zeros
 from webnnm.formats.safetensors import chunks, read
 from webnnm.snapshot import CHECKSUM, KEY
 from webnnm.training.optimizers import OPTIMIZERS
@@ -399,7 +400,7 @@ async def test_autosave_writes_on_the_way_and_at_the_end(
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
-async def test_an_autosave_that_fails_is_told_and_the_training_goes_on(
+async def test_an_autosave_that_fails_costs_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("webnnm.pace.MOST_STEPS", 1)
@@ -407,11 +408,67 @@ async def test_an_autosave_that_fails_is_told_and_the_training_goes_on(
     model = await create(log=lines.append)
     place = tmp_path / "gone" / "m.safetensors"
     training = model.train({**SETTINGS, "epochs": 60}, autosave=place, autosave_seconds=0)
-    with pytest.raises(DataError) as caught:
-        await training
-    assert caught.value.code == "NNM807"
-    assert training.history.stopped == "epochs"
-    assert any("autosave" in line and "NNM807" in line for line in lines)
+    history = await training
+    assert (history.stopped, len(history.epochs)) == ("epochs", 60)
+    (told,) = history.warnings
+    assert "autosave" in told
+    assert "NNM807" in told
+    assert sum("warning: autosave" in line for line in lines) > 1
+    assert History.from_dict(history.to_dict()).warnings == [told]
+
+
+@pytest.mark.parametrize("error", [OSError("disk"), MemoryError("memory"), IndexError("index")])
+async def test_whatever_an_autosave_raises_the_history_is_there(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = await create()
+
+    async def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(model, "save", fail)
+    history = await model.train(SETTINGS, autosave="anywhere")
+    assert history.stopped == "epochs"
+    assert history.warnings == [f"autosave: {type(error).__name__}: {error}"]
+
+
+async def test_a_model_with_a_scalar_parameter_is_saved_with_its_training(tmp_path: Path) -> None:
+    text = "m:input shape=[3]; m:output shape=[2]; m:param s shape=[]; m:layers matmul(w), mul(s);"
+    model = await create(text)
+    history = await model.train(SETTINGS, autosave=tmp_path / "m.safetensors")
+    assert not history.warnings
+    again = await load(await model.save())
+    same(model, again)
+    assert again.parameters.value("s").shape == ()
+
+
+def test_an_array_has_no_truth() -> None:
+    """As that of its length it would fail for scalars, and be false for an array without rows."""
+    for shape in ((), (0, 2), (3,)):
+        with pytest.raises(TypeError, match="neither true nor false"):
+            bool(zeros("float32", shape))
+
+
+# The schedule.
+
+
+async def test_a_schedule_that_gets_another_end_is_told() -> None:
+    model = await create()
+    await model.train(SETTINGS)
+    file = await model.save()
+    again = await load(file)
+    longer = await again.train(resume=True, epochs=12)
+    (told,) = longer.warnings
+    assert "not 6" in told
+    assert "schedule_epochs=6" in told
+    jumped = longer.epochs[0].lr
+    assert f"{again.checkpoint.settings['epochs']}" == "12"
+    kept = await load(file)
+    flat = await kept.train(resume=True, epochs=12, schedule_epochs=6)
+    assert not flat.warnings
+    assert {record.lr for record in flat.epochs} == {0.0}
+    assert jumped > 0
+    assert not (await (await load(file)).train(resume=True, patience=3)).warnings
 
 
 async def test_a_training_that_fails_refuses_to_tell_where_it_stands() -> None:

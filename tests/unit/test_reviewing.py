@@ -151,7 +151,7 @@ async def test_creation_reviews_the_structure_and_training_does_not_repeat_it() 
     model.set_dataset(iris)
     history = await model.train(epochs=1, seeds=0)
     assert (told("E404"), told("E102"), told("E603")) == (1, 1, 1)
-    assert {"E404", "E102"} <= {finding["id"] for finding in history.findings}
+    assert {"E404", "E102"} <= {finding.id for finding in history.findings}
     assert {"E404", "E102"} <= {finding.id for finding in model.review()}
     model.close()
 

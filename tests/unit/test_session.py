@@ -9,6 +9,7 @@ import pytest
 
 from webnnm import Dataset, NNModel
 from webnnm.errors import ContextLost
+from webnnm.evaluator import Evaluator
 from webnnm.training.schedules import Schedule
 
 np = pytest.importorskip("numpy")
@@ -179,3 +180,31 @@ async def test_refused_allocation_leaves_nothing(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(MemoryError):
         await model.train(epochs=1)
     assert model.memory() == before
+
+
+@pytest.mark.parametrize(("rows", "batches"), [(40, 1), (200, 2)])
+async def test_the_validation_subset_goes_to_the_device_once(
+    rows: int, batches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = await create(dataset=line(rows, split=(0.5, 0.5, 0)))
+    uploads: list[int] = []
+    write = Evaluator._write
+
+    def counted(self: Evaluator, start: int, given: Any) -> None:
+        uploads.append(start)
+        write(self, start, given)
+
+    monkeypatch.setattr(Evaluator, "_write", counted)
+    history = await model.train(epochs=6, batch_size=20, seeds=0, restore_best=False)
+    assert len(uploads) == batches
+    last = history.epochs[-1].val_loss
+    assert last == pytest.approx((await model.test("validation")).loss, rel=1e-6)
+
+
+async def test_a_validation_subset_that_is_too_large_goes_there_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected = await (await create(dataset=line(split=(0.5, 0.5, 0)))).train(epochs=3, seeds=0)
+    monkeypatch.setattr("webnnm.evaluator.HELD_BYTES", 10)
+    found = await (await create(dataset=line(split=(0.5, 0.5, 0)))).train(epochs=3, seeds=0)
+    assert [r.val_loss for r in found.epochs] == [r.val_loss for r in expected.epochs]

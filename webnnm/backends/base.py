@@ -290,7 +290,8 @@ class Backend(ABC):
 
         Step k (from `first`) uses the pair (inputs, outputs) of bank k mod 2. Each element of
         `read` is a pair of tensors, of which the one that the last step wrote is returned:
-        `pair[k % 2]` for the last k. What the steps before it wrote need not be kept.
+        `pair[k % 2]` for the last k. What the steps before it wrote need not be kept. Cancelled, it
+        ends once no step is under way; how many there were is not told.
         """
 
     def agreed(self, seconds: float) -> float:

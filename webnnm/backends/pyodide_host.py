@@ -13,12 +13,14 @@ from collections.abc import Awaitable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module, invalidate_caches
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
 from webnnm.errors import BackendError, ContextLost, DataError
 from webnnm.plan import Plan
 from webnnm.random import shuffle_by
+from webnnm.waiting import to_the_end
 
 Names = Mapping[str, int]
 
@@ -52,8 +54,9 @@ class BridgeModule(Protocol):
         self, context: int, plan: str, constants: Any, data: Any, /
     ) -> Awaitable[JsBuffer]: ...
     def steps(  # noqa: D102
-        self, graph: int, banks: str, first: int, count: int, reads: str, /
+        self, graph: int, banks: str, first: int, count: int, reads: str, ticket: int, /
     ) -> Awaitable[JsBuffer]: ...
+    def halt(self, ticket: int, /) -> None: ...  # noqa: D102
     def permutations(self, words: Any, size: int, /) -> JsBuffer: ...  # noqa: D102
     def release(self, *handles: int) -> None: ...  # noqa: D102
     def ledger(self, context: int, /) -> str: ...  # noqa: D102
@@ -69,6 +72,7 @@ class Bridge:
 
     def __init__(self, module: BridgeModule) -> None:
         self._module = module
+        self._tickets = count(1)
 
     async def browser(self) -> str:
         """Return the name and the version of the browser and its system, as exactly as it tells."""
@@ -143,13 +147,18 @@ class Bridge:
         graph: int,
         banks: Sequence[tuple[Names, Names]],
         first: int,
-        count: int,
+        steps: int,
         reads: Sequence[tuple[int, int]],
     ) -> memoryview[int]:
-        """Run steps over alternating banks, then return the bytes of the tensors read."""
+        """Run steps over alternating banks, then return the bytes of the tensors read.
+
+        Cancelled, it lets them end early, and waits until the device does nothing any more.
+        """
+        ticket = next(self._tickets)
         texts = json.dumps(banks), json.dumps(reads)
         with _translated():
-            result = await self._module.steps(graph, texts[0], first, count, texts[1])
+            work = self._module.steps(graph, texts[0], first, steps, texts[1], ticket)
+            result = await to_the_end(work, stop=lambda: self._module.halt(ticket))
             return result.to_py()
 
     def permutations(self, words: array[int], size: int) -> array[int]:

@@ -35,6 +35,7 @@ from webnnm.plan import Plan, lower
 from webnnm.rematerialisation import rematerialised
 from webnnm.scanned import scanned
 from webnnm.shapes import count
+from webnnm.waiting import to_the_end
 
 DEVICES = ("npu", "gpu", "cpu")
 POWER_PREFERENCES = ("default", "high-performance", "low-power")
@@ -132,7 +133,9 @@ class WebNNBackend(Backend):
     async def _tried(
         cls, bridge: Bridge, options: Mapping[str, str], *, examine: bool
     ) -> WebNNBackend:
-        backend = cls(bridge, await bridge.open(options), " ".join(options.values()))
+        # What the browser has begun to make cannot be taken back: it is freed when it is there.
+        context = await to_the_end(bridge.open(options), undo=bridge.close)
+        backend = cls(bridge, context, " ".join(options.values()))
         try:
             _, verdicts = await asyncio.gather(backend._try(), Verdicts.of(bridge))
             if examine:
@@ -197,7 +200,8 @@ class WebNNBackend(Backend):
         seconds = 0.0
         if key not in self._built:
             began = time.perf_counter()
-            built = _Built(await self._bridge.build(self._context, plan))
+            making = self._bridge.build(self._context, plan)
+            built = _Built(await to_the_end(making, undo=self._undo))
             # Another task may have built the same graph in the meantime: the first one stays.
             if self._built.setdefault(key, built) is not built:
                 self._bridge.release([built.graph])
@@ -218,8 +222,11 @@ class WebNNBackend(Backend):
         if data is not None:
             check_data(type, data)
         given = None if data is None else data.data
-        handle = await self._bridge.tensor(self._context, type.dtype, type.shape, given)
-        return DeviceTensor(type, handle)
+        making = self._bridge.tensor(self._context, type.dtype, type.shape, given)
+        return DeviceTensor(type, await to_the_end(making, undo=self._undo))
+
+    def _undo(self, handle: int) -> None:
+        self._bridge.release([handle])
 
     def write(self, tensor: DeviceTensor, data: HostArray) -> None:
         """Queue a copy of host data into a tensor; the data may be changed at once."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from webnnm.evaluation.classification_report import ClassificationReport
 from webnnm.evaluation.multilabel_report import MultilabelReport
 from webnnm.evaluation.regression_report import RegressionReport
 from webnnm.history import plain
+from webnnm.markup import html_table
 
 Report = ClassificationReport | MultilabelReport | RegressionReport
 
@@ -60,6 +62,15 @@ class TestResult:
         """
         own = {name: getattr(self, name) for name in ("loss", "losses", "samples", "subset")}
         return {**plain(own), "outputs": {b: r.to_dict() for b, r in self.outputs.items()}}
+
+    def _repr_html_(self) -> str:
+        rows = [("samples", f"{self.samples:,}"), ("loss", f"{self.loss:.6g}")]
+        tables: list[str] = []
+        for block, report in self.outputs.items():
+            first, *rest = str(report).split("\n")
+            rows.append((block, first))
+            tables += [f"<pre>{escape(text)}</pre>" for text in ["\n".join(rest)] if text]
+        return html_table(rows, self.subset) + "".join(tables)
 
     def __str__(self) -> str:
         lines = [f"{self.subset}: {self.samples} samples, loss {self.loss:.6g}"]

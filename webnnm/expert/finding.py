@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 Severity = Literal["error", "warning", "advice", "info"]
@@ -50,6 +50,14 @@ class Finding:
         if self.remedy and (self.severity != "info" or not self.action):
             lines.append(f"  → {self.remedy}")
         return "\n".join(lines)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Finding:
+        """Return the finding that `to_dict` wrote."""
+        found: dict[str, Any] = {f.name: values[f.name] for f in fields(cls) if f.name in values}
+        found["nodes"] = tuple(found.get("nodes", ()))
+        found["places"] = tuple((line, column) for line, column in found.get("places", ()))
+        return cls(**found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON takes it."""

@@ -128,6 +128,7 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
     "alpha": _number(None, 0, above=True),
     "epsilon": _number(None, 0, above=True),
     "schedule": _word("cosine", SCHEDULES, one_cycle="onecycle"),
+    "schedule_epochs": _integer(None, 1, "scheduleEpochs"),
     "warmup_epochs": _integer(0, 0, "warmupEpochs"),
     "step_epochs": _integer(None, 1, "stepEpochs"),
     "step_factor": _number(0.1, 0, "stepFactor", above=True, most=1),
@@ -205,10 +206,11 @@ def resolve(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """
     settings = {name: h.default for name, h in HYPERPARAMETERS.items()}
     settings |= given(hyperparameters)
-    if settings["warmup_epochs"] >= settings["epochs"] and settings["warmup_epochs"]:
+    epochs = settings["schedule_epochs"] or settings["epochs"]
+    if settings["warmup_epochs"] >= epochs and settings["warmup_epochs"]:
         raise DataError(
             "NNM704",
-            f"warmup_epochs is {settings['warmup_epochs']} of {settings['epochs']} epochs",
+            f"warmup_epochs is {settings['warmup_epochs']} of {epochs} epochs",
             hint="the warm-up is shorter than the training",
         )
     optimizer = OPTIMIZERS[settings["optimizer"]]

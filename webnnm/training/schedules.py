@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
+from typing import Any
 
 ONE_CYCLE_RISE = 0.3
 """The share of a one-cycle schedule in which the rate rises (Smith & Topin 2018)."""
@@ -34,6 +35,20 @@ class Schedule:
     min_rate: float = 0.0
     step_epochs: int = 0
     step_factor: float = 0.1
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], batches: int) -> Schedule:
+        """Return the schedule of a training with these hyperparameters."""
+        return cls(
+            kind=settings["schedule"],
+            rate=settings["lr"],
+            epochs=settings["schedule_epochs"] or settings["epochs"],
+            batches=batches,
+            warmup_epochs=settings["warmup_epochs"],
+            min_rate=settings["min_lr"],
+            step_epochs=settings["step_epochs"] or 0,
+            step_factor=settings["step_factor"],
+        )
 
     @property
     def total(self) -> int:

@@ -77,8 +77,8 @@ async def test_it_stops_where_it_diverged(
     assert values(model)["w1"].item() == pytest.approx(w, rel=1e-5)
     assert model.step == steps
     assert len(history.epochs) == steps // 4
-    finding = next(f for f in history.findings if f["id"] == "E311")
-    assert finding["evidence"]["layer"] in error.message
+    finding = next(f for f in history.findings if f.id == "E311")
+    assert finding.evidence["layer"] in error.message
     model.close()
 
 

@@ -1,0 +1,104 @@
+"""The names without await: the same results, in scripts and where a loop is running."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+from webnnm import DataError, Dataset, History, NNModel, sync
+
+np = pytest.importorskip("numpy")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "emscripten", reason="a page has no threads; tests/browser/test_start_up.py"
+)
+
+SOURCE = """
+m:input shape=[3]; m:output shape=[2];
+m:layers matmul(w, shape=[6]), tanh(), matmul(v), softmax();
+"""
+SETTINGS: dict[str, Any] = {"epochs": 4, "batch_size": 4, "seeds": 0, "progress": "off"}
+
+
+def data() -> Dataset:
+    draw = np.random.default_rng(0)
+    return Dataset(draw.normal(size=(20, 3)), np.eye(2)[draw.integers(2, size=20)])
+
+
+def create(**settings: Any) -> Any:
+    given = {"backend": "numpy", "log": lambda _: None, "dataset": data(), **settings}
+    return sync.NNModel.create(source=SOURCE, **given)
+
+
+def test_it_gives_what_awaiting_gives() -> None:
+    with create() as model:
+        history = model.train(SETTINGS)
+        assert isinstance(history, History)
+        assert model.predict([[1, 2, 3]]).shape == (1, 2)
+        file = model.save()
+        assert model.outputs() == ["m"]
+
+    async def awaited() -> list[float]:
+        given = {"backend": "numpy", "log": lambda _: None, "dataset": data()}
+        return (await (await NNModel.create(source=SOURCE, **given)).train(SETTINGS)).losses
+
+    assert history.losses == asyncio.run(awaited())
+    again = sync.NNModel.load(file, backend="numpy", log=lambda _: None)
+    assert again.take_parameters(model.__wrapped__.parameters.values())
+    assert repr(again) == "<NNModel model: 30 parameters, 30 trainable>"
+    again.close()
+
+
+async def test_it_works_where_a_loop_is_running() -> None:
+    model = create()
+    assert model.train(SETTINGS).stopped == "epochs"
+    model.close()
+
+
+def test_models_are_arguments_and_parts_of_results() -> None:
+    model, other = create(), create()
+    assert other.take_parameters(model) == [p.name for p in model.params()]
+    other.batch_size = 2
+    assert other.__wrapped__.batch_size == 2
+    context = model.create_context(2)
+    context.randomize()
+    model.run(context)
+    assert context.output().shape == (2, 2)
+
+
+def test_errors_are_those_of_the_call() -> None:
+    with pytest.raises(DataError, match="NNM703"):
+        create().train(20)
+
+
+def test_an_interrupt_cancels_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Ctrl-C comes while a script waits, the training ends at a step that is known."""
+    model = create()
+    main = threading.main_thread()
+    reached = threading.Event()
+
+    def interrupt(record: Any) -> None:
+        if record.epoch == 3 and not reached.is_set():
+            reached.set()
+            import signal
+
+            signal.pthread_kill(main.ident, signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        model.train({**SETTINGS, "epochs": 10**6}, on_epoch=interrupt)
+    assert model.step == model.checkpoint.step >= 3 * 4
+    assert model.train(resume=True, epochs=10**6, on_epoch=lambda _: False).stopped == "callback"
+
+
+def test_a_callback_cannot_wait_for_what_waits_for_it() -> None:
+    model = create()
+    with pytest.raises(DataError, match="NNM712"):
+        model.train(SETTINGS, on_epoch=lambda _: model.save())
+
+    async def saved(_: Any) -> None:
+        assert await model.__wrapped__.save()
+
+    assert model.train(SETTINGS, on_epoch=saved).stopped == "epochs"
