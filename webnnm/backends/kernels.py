@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Container, Mapping
 from typing import Any
@@ -18,9 +19,16 @@ from webnnm.shapes import count
 
 
 def computable(graph: Graph | Scan) -> Graph:
-    """Return the graph without composites that have no kernel of their own."""
+    """Return the graph without composites that have no kernel of their own.
+
+    Raises `BackendError` NNM409 for results that no memory of this machine could hold.
+    """
     graph = graph.unrolled() if isinstance(graph, Scan) else graph
-    return inlined(graph, lambda operator: operator.reference is None)
+    found = inlined(graph, lambda operator: operator.reference is None)
+    for node in found.nodes():
+        if isinstance(node, OperatorNode) and _size(node) > sys.maxsize:
+            raise _too_large(node)
+    return found
 
 
 def computed(
@@ -59,12 +67,15 @@ def computed(
     return {name: values[o.number, o.index] for name, o in graph.outputs.items()}
 
 
+def _size(node: OperatorNode) -> int:
+    return sum(byte_length(type.dtype, count(type.shape)) for type in node.types)
+
+
 def _too_large(node: OperatorNode) -> BackendError:
-    size = sum(byte_length(type.dtype, count(type.shape)) for type in node.types)
     return BackendError(
         "NNM409",
-        f'"{node.label or node.operator.name}" makes {node.types[0]}: {size} bytes, more memory '
-        "than there is",
+        f'"{node.label or node.operator.name}" makes {node.types[0]}: {_size(node)} bytes, more '
+        "memory than there is",
         hint="use a smaller batch, sequence or layer",
     )
 

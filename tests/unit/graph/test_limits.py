@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -194,20 +195,21 @@ def test_more_parts_than_a_layer_may_have() -> None:
     fails("NNM303", model("split(¦2147483647)"), says="at most 65536")
 
 
-def test_kernels_say_what_does_not_fit_into_memory() -> None:
-    pytest.importorskip("numpy")
+@pytest.mark.parametrize("columns", [(2**28,), (2**30, 2**30)])
+def test_kernels_say_what_does_not_fit_into_memory(columns: tuple[int, ...]) -> None:
+    np = pytest.importorskip("numpy")
     from webnnm.backends.reference import evaluate
     from webnnm.graph.builder import GraphBuilder
 
     b = GraphBuilder()
-    x = b.input("x", "float32", [2**20, 1])
+    x = b.input("x", "float32", [2**20, *(1 for _ in columns)])
     with b.place("wide"):
-        graph = b.build({"y": b.exp(b.expand(x, new_shape=(2**20, 2**28)))})
+        graph = b.build({"y": b.exp(b.expand(x, new_shape=(2**20, *columns)))})
     with pytest.raises(BackendError) as caught:
-        evaluate(graph, {"x": [[0.0]] * 2**20})
+        evaluate(graph, {"x": np.zeros(2**20)})
     assert caught.value.code == "NNM409"
     assert '"wide"' in caught.value.message
-    assert str(2**50) in caught.value.message
+    assert str(2**22 * math.prod(columns)) in caught.value.message
 
 
 def test_more_nodes_than_a_graph_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
