@@ -6,7 +6,6 @@ from collections.abc import Collection
 from typing import Any
 
 from webnnm.errors import ModelError, Span
-from webnnm.graph.foreign_words import BATCH_WORDS
 from webnnm.graph.outline import Outline
 from webnnm.graph.vertices import ConstantVertex, InputVertex, ParameterVertex, written
 from webnnm.notation.syntax import (
@@ -152,6 +151,8 @@ def shape_of(outline: Outline, shape: ShapeValue) -> tuple[list[int], list[str |
 
 def _bad_size(outline: Outline, size: Any, span: Span) -> ModelError:
     if isinstance(size, Reference | Text):
+        from webnnm.graph.foreign_words import BATCH_WORDS
+
         of_batch = isinstance(size, Reference) and folded(str(size)) in BATCH_WORDS
         return outline.error(
             "NNM109",

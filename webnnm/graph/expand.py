@@ -8,7 +8,6 @@ from typing import Any
 
 from webnnm import ops
 from webnnm.errors import ModelError, Span, suggestion
-from webnnm.graph.foreign_words import layer_hint, option_hint
 from webnnm.graph.outline import Block, Outline, operator_or_block
 from webnnm.graph.scope import (
     Bound,
@@ -130,6 +129,9 @@ class Expander:
         if known and not layer.operands:
             self.outline.warn("NNM003", f'"{word}" is not bound and taken as identity', layer.span)
             return "identity"
+        # Errors alone need these words: pages start without them.
+        from webnnm.graph.foreign_words import layer_hint
+
         raise self.fail(
             "NNM204",
             f'unknown operator "{word}" in block "{scope.block.name}"',
@@ -202,6 +204,8 @@ class Expander:
         known = {*operator.layer.option_names(), *COMMON}
         for option in options.values():
             if option.name not in known:
+                from webnnm.graph.foreign_words import option_hint
+
                 raise self.fail(
                     "NNM301",
                     f'"{operator.name}" has no option "{option.name}"',

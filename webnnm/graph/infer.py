@@ -9,7 +9,6 @@ from webnnm.errors import ModelError, Span, raise_first, suggestion
 from webnnm.graph.builder import result_types
 from webnnm.graph.declare import shape_of
 from webnnm.graph.outline import Outline
-from webnnm.graph.remedies import output_remedy, shape_remedy
 from webnnm.graph.vertices import (
     LayerVertex,
     Network,
@@ -101,6 +100,9 @@ class LayerView:
         """Raise a `ModelError` at the layer word, or where an option was written."""
         span = self.vertex.places.get(at or "", self.vertex.span)
         if code in ("NNM404", "NNM405", "NNM408"):
+            # Errors alone need remedies: pages start without them.
+            from webnnm.graph.remedies import shape_remedy
+
             hint = shape_remedy(self.vertex) or hint
         raise layer_error(self.outline, self.vertex, code, message, span, hint)
 
@@ -207,6 +209,8 @@ def _check_output(outline: Outline, output: Output) -> None:
         features.learn(declared)
     except Conflict:
         message = f"declared {show(sizes)}, inferred {features}"
+        from webnnm.graph.remedies import output_remedy
+
         hint = output_remedy(output, sizes, outline.document.source)
         raise outline.error("NNM402", message, port.shape.span, hint) from None
     option = written(port.options).get("sequence")

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 from webnnm.errors import ModelError
-from webnnm.graph.foreign_words import loss_hint
 from webnnm.graph.outline import Block, Outline
 from webnnm.notation.syntax import Items, LossParameter, Number, Value
 
@@ -73,6 +72,8 @@ def check_losses(outline: Outline) -> None:
 
 
 def _unknown(outline: Outline, block: Block) -> ModelError:
+    from webnnm.graph.foreign_words import loss_hint
+
     assert block.loss is not None
     word, span = block.loss.loss, block.loss.loss_span
     if word == "HL":

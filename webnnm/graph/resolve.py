@@ -11,7 +11,6 @@ from webnnm.graph.declare import Declared
 from webnnm.graph.expand import Expander
 from webnnm.graph.outline import Outline
 from webnnm.graph.references import References
-from webnnm.graph.remedies import usage
 from webnnm.graph.scope import Bound, Given, Pending, plain
 from webnnm.graph.slips import Slips
 from webnnm.graph.vertices import LayerVertex, LiteralVertex, ParameterVertex, Source
@@ -129,6 +128,8 @@ class Resolver:
         return sources
 
     def _wrong_count(self, given: Given, least: int, most: int, found: int) -> ModelError:
+        from webnnm.graph.remedies import usage
+
         amount = str(least) if least == most else f"{least} to {most}"
         plural = "" if amount == "1" else "s"
         return self.expander.fail(
