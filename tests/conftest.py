@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# Matrices of tests are small, and tests run in several processes: more threads would only wait,
+# busily. NumPy reads this when it is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # The machines of continuous integration are slow now and then: no example has a deadline,
 # and every run draws the same examples.
