@@ -361,7 +361,7 @@ async def classify(request):
     """Return the probability of each class for one row, in the units of the data."""
     row = json.loads(request)["row"]
     try:
-        (shares,) = (await model.predict([row], raw=True)).tolist()
+        (shares,) = (await model.predict([row])).tolist()
     except WebNNMError as error:
         return json.dumps({"error": str(error)})
     return json.dumps({"shares": dict(zip(dataset.labels(), shares, strict=True))})

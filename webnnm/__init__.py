@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from webnnm.answers import Prediction as Prediction
     from webnnm.autodiff import gradients as gradients
     from webnnm.backends.probe import probe as probe
     from webnnm.backends.selection import backend as backend
@@ -56,6 +57,7 @@ _HOME = {
     "ModelError": "errors",
     "NNModel": "model",
     "NotationError": "errors",
+    "Prediction": "answers",
     "Review": "expert.review",
     "StreamDataset": "data.stream",
     "TableDataset": "data.table_dataset",

@@ -240,7 +240,7 @@ def _length(vertex: InputVertex, fields: Mapping[str, Field], *, alone: bool) ->
 def _input_slot(vertex: InputVertex, length: int | None) -> Slot:
     features = vertex.features[0]
     lead: Shape = () if length is None else (length,)
-    return Slot((*lead, *features.sizes()), vertex.dtype, _all_names(features.names, length))
+    return Slot((*lead, *features.sizes()), vertex.dtype, all_names(features.names, length))
 
 
 def _output_slot(output: Output, fields: Mapping[str, Field], *, alone: bool) -> Slot:
@@ -248,7 +248,7 @@ def _output_slot(output: Output, fields: Mapping[str, Field], *, alone: bool) ->
     sizes = features.sizes()
     shape = tuple(sizes[k] for k in output.order)
     if features.sequence is None:
-        return Slot(shape, "float32", _all_names(output.names, None))
+        return Slot(shape, "float32", all_names(output.names, None))
     return Slot((_first_size(output.name, fields, alone=alone), *shape), "float32")
 
 
@@ -258,7 +258,7 @@ def _first_size(block: str, fields: Mapping[str, Field], *, alone: bool) -> int:
     return field.shape[0] if field is not None and field.shape else 1
 
 
-def _all_names(names: tuple[str | None, ...], length: int | None) -> tuple[str, ...]:
+def all_names(names: tuple[str | None, ...], length: int | None) -> tuple[str, ...]:
     """Return the names of the dimensions if every one has a name, else none."""
     given = tuple(name for name in names if name is not None)
     return given if len(given) == len(names) and length is None else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.backends.base import Backend, Ledger
 from webnnm.errors import DataError
@@ -18,6 +18,7 @@ from webnnm.report import graph_text, layer_rows, parameter_count, summary, view
 if TYPE_CHECKING:
     from webnnm.binding import DataBinding
     from webnnm.data.standardize import Standardization
+    from webnnm.model import NNModel
     from webnnm.restored import Restored
 
 
@@ -30,6 +31,7 @@ class Described:
     sequence: dict[str, int]
     restored: Restored | None
     _binding: DataBinding | None
+    _data_facts: tuple[object, Restored | None]
 
     @property
     def name(self) -> str:
@@ -111,6 +113,17 @@ class Described:
     def has_dataset(self) -> bool:
         """Whether a dataset is bound."""
         return self._binding is not None
+
+    def known_data(self) -> Restored:
+        """Return what is known of the data: by the dataset, or by the snapshot it is from."""
+        from webnnm.restored import known
+
+        about = self._binding or self.restored
+        found = self._data_facts[1]
+        if found is None or self._data_facts[0] is not about:
+            found = known(cast("NNModel", self))
+            self._data_facts = about, found
+        return found
 
     def standardizations(self) -> Mapping[str, Standardization]:
         """Return how raw inputs are standardised, by block: as the dataset says, or a snapshot."""

@@ -86,6 +86,7 @@ class NNModel(Stored):
         self.training_network = network
         self.restored: Restored | None = None
         self._binding = None
+        self._data_facts = (None, None)
         self._objectives: dict[str, Objective] | None = None
         self._reviewer = Reviewer(self)
         self._predictor = self._predictions()
@@ -100,7 +101,7 @@ class NNModel(Stored):
     def _predictions(self) -> Predictor:
         from webnnm.prediction import Predictor
 
-        return Predictor(self.network, self.create_context)
+        return Predictor(self.network, self.create_context, self.known_data)
 
     @classmethod
     async def create(
@@ -222,13 +223,30 @@ class NNModel(Stored):
         return context
 
     async def predict(self, data: Any, batch_size: int | None = None, *, raw: bool = False) -> Any:
-        """Return the outputs for any number of rows: array in, array out; dict in, dict out.
+        """Return what the model says of rows, given as the dataset was given its own.
 
-        `data` is `[rows, features…]`, or block → such an array; the result has the same form.
-        `raw` data are in the units of the dataset and are standardised as its training rows were.
-        Sequences may be lists of arrays of different lengths; what has their lengths is a list too.
+        >>> import asyncio
+        >>> from webnnm import IrisDataset
+        >>> source = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
+        >>> async def species():
+        ...     iris = await IrisDataset.create(standardize=True)
+        ...     model = await NNModel.create(source=source, dataset=iris, log=lambda line: None)
+        ...     await model.train(epochs=20, progress="off")
+        ...     return (await model.predict([5.1, 3.5, 1.4, 0.2])).classes
+        >>> asyncio.run(species())
+        ['setosa']
 
-        Raises `DataError` NNM702, NNM710, NNM711 for data that do not fit.
+        - `data`: rows in the form and the units of the dataset (docs/predictions.md), or one row;
+          of several inputs a dict, block → rows. Rows of sequences may differ in length.
+        - `batch_size`: rows computed at a time, by default the model's or 64.
+        - `raw`: `data` are the network's own numbers, `[rows, features…]`, and so is the result.
+
+        Returned is for classes a `Prediction`, which has `classes` and `probabilities`, for
+        measurements an array in the units of the data; of a dict of inputs a dict of outputs. A
+        model without dataset, or snapshot that kept its facts, takes and returns its own numbers.
+
+        Raises `DataError` NNM702, NNM706, NNM710, NNM711, NNM713 for data that do not fit; warns
+        (UserWarning) where numbers seem to be in other units than they are said to be.
         """
         return await self._predictor.predict(data, batch_size or self.batch_size, raw=raw)
 

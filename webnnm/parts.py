@@ -121,6 +121,7 @@ async def concatenate(
             {**second.columns, **first.columns},
             {**first.answers, **second.answers},
             first.label or second.label,
+            {**second.forms, **first.forms},
         ),
         model.inputs(),
         model.outputs(),
@@ -200,4 +201,5 @@ def _of_blocks(kept: Restored, inputs: Iterable[str], outputs: Iterable[str]) ->
         {b: one for b, one in kept.columns.items() if b in entering},
         {b: one for b, one in kept.answers.items() if b in leaving},
         kept.label,
+        {b: one for b, one in kept.forms.items() if b in entering},
     )

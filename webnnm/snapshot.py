@@ -180,6 +180,7 @@ async def restore(model: NNModel, file: File) -> None:
     found = assigned(parameters(file), model.parameters.types)
     content = _metadata(file, "normalisation") or {"inputs": {}}
     kept, step = restored(content, file.tensors), _step(file)
+    kept.check(model.network)
     standing = _checkpoint(model, file) if KEY + "cursor" in file.metadata else None
     best: Mapping[str, HostArray] = {}
     if standing is not None and standing.restored:

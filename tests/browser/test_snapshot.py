@@ -25,12 +25,12 @@ model = await NNModel.create(
 await model.train(epochs=4, seeds=0)
 data = await model.save()
 path = await model.save("/tmp/iris.webnnm.safetensors")
-expected = (await model.predict(rows, raw=True)).tolist()
+expected = (await model.predict(rows)).tolist()
 model.close()
 found = []
 for place in (data, path):
     again = await NNModel.load(place, **quiet)
-    found.append((await again.predict(rows, raw=True)).tolist())
+    found.append((await again.predict(rows)).tolist())
     again.close()
 [expected, found, base64.b64encode(data).decode(), rows]
 """
@@ -43,6 +43,6 @@ async def test_a_model_of_the_page_goes_on_there_and_elsewhere(pyodide_page: Pyo
     snapshot = base64.b64decode(data)
     assert len(snapshot) < 8000
     model = await NNModel.load(snapshot, backend="numpy", log=lambda _: None)
-    assert (await model.predict(rows, raw=True)).tolist() == [
+    assert (await model.predict(rows)).tolist() == [
         pytest.approx(row, rel=1e-4) for row in expected
     ]

@@ -44,6 +44,7 @@ LAYERS = (
         "texts",
     ),
     ("eager", "evaluation", "tracing", "progress"),
+    ("answers", "entries"),
     ("checkpoint", "creation", "objectives", "prediction", "restored", "rows", "pace", "storage"),
     ("banks", "checkpoint_file", "description", "facts", "testing", "validation"),
     ("snapshot", "stepping"),

@@ -322,6 +322,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*standardise:UserWarning")  # as the forged means are
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 async def test_forged_files_are_refused_or_work(
     settings: dict[str, Any], opened_backends: list[ReferenceBackend]

@@ -266,8 +266,8 @@ async def test_what_is_known_of_the_data_goes_with_its_part() -> None:
     assert second.answers["m"].names == ("a", "b", "c") and not second.inputs
     whole = await concatenate(trunk, head)
     raw = [[2.0, 1.0, 0.5, -1.0]]
-    expected = await model.predict(raw, raw=True)
-    np.testing.assert_array_equal(await whole.predict(raw, raw=True), expected)
+    expected = await model.predict(raw)
+    np.testing.assert_array_equal(await whole.predict(raw), expected)
     assert whole.restored is not None and whole.restored.answers == second.answers
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, NNModel
+from webnnm.prediction import BUCKETS, MOST_LENGTHS, PREDICTION_BATCH
 
 np = pytest.importorskip("numpy")
 
@@ -204,7 +205,7 @@ async def test_sequences_of_fixed_length_bound_the_rows() -> None:
     assert caught.value.code == "NNM711"
 
 
-async def test_raw_rows_are_standardised_where_they_are_valid() -> None:
+async def test_rows_are_standardised_where_they_are_valid() -> None:
     rows = [(10 + 2 * np.array(row)).tolist() for row in ragged([3, 1, 4, 2, 2, 5])]
     targets = np.eye(3)[[0, 1, 2, 0, 1, 2]].tolist()
     data = Dataset(rows, targets, length="max", standardize=True, split=(1, 0, 0))
@@ -213,8 +214,85 @@ async def test_raw_rows_are_standardised_where_they_are_valid() -> None:
     mask = data.masks("training")["model"].public().astype(bool)
     own = [np.array(x)[m].tolist() for x, m in zip(scaled["model"].tolist(), mask, strict=True)]
     np.testing.assert_allclose(
-        await model.predict(rows, raw=True), await model.predict(own), rtol=1e-4, atol=1e-6
+        await model.predict(rows), await model.predict(own, raw=True), rtol=1e-4, atol=1e-6
     )
+
+
+# Graphs.
+
+
+def compilations(model: NNModel) -> list[Any]:
+    """Note what is compiled from now on."""
+    seen: list[Any] = []
+    compile_ = model.backend.compile
+
+    async def noted(graph: Any, **more: Any) -> Any:
+        seen.append(graph)
+        return await compile_(graph, **more)
+
+    model.backend.compile = noted  # type: ignore[method-assign]
+    return seen
+
+
+DENSE = "m:input shape=[3]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+
+
+async def test_numbers_of_rows_share_a_few_graphs() -> None:
+    model, exact = await create(DENSE), await create(DENSE)
+    compiled = compilations(model)
+    draw = np.random.default_rng(3).normal(size=(200, 3)).astype("float32")
+    for rows in (1, 3, 1, 3, 1, 3, 2, 1):
+        await model.predict(draw[:rows])
+    assert len(compiled) == 2
+    for rows in (*range(1, 70), 128, 129, 200):
+        found = await model.predict(draw[:rows])
+        assert found.shape == (rows, 2)
+        np.testing.assert_allclose(found, await exact.predict(draw[:rows], rows), rtol=1e-6)
+    assert len(compiled) == len({*BUCKETS, PREDICTION_BATCH})
+
+
+async def test_a_batch_size_is_never_exceeded() -> None:
+    model = await create(DENSE)
+    seen: list[int] = []
+    create_ = model._predictor._create
+
+    async def noted(size: int) -> Any:
+        seen.append(size)
+        return await create_(size)
+
+    model._predictor._create = noted
+    for rows in (1, 2, 3, 7, 20, 8):
+        await model.predict([[0.0, 1.0, 2.0]] * rows, batch_size=7)
+    assert seen == [1, 4, 7]
+
+
+@pytest.mark.parametrize("source", [LSTM, TAGS])
+async def test_lengths_of_sequences_share_a_few_graphs(source: str) -> None:
+    model = await create(source)
+    compiled = compilations(model)
+    draw = np.random.default_rng(4).normal(size=(40, 2)).astype("float32")
+    expected: dict[int, Any] = {}
+    for length in [*range(1, 41), 3, 30, 3, 17]:
+        found = await model.predict([draw[:length]])
+        if length not in expected:
+            context = await model.create_context(1, sequence_length=length)
+            context.set_data(draw[:length])
+            await model.run(context)
+            expected[length] = await context.output()
+            context.close()
+            compiled.pop()
+        assert found.shape == expected[length].shape
+        np.testing.assert_allclose(found, expected[length], rtol=1e-4, atol=1e-6)
+    assert len(compiled) <= MOST_LENGTHS + 5, "8, 16, 32 and 64 positions at most"
+
+
+async def test_alternating_lengths_are_compiled_once() -> None:
+    model = await create(LSTM)
+    compiled = compilations(model)
+    for _ in range(3):
+        for lengths in ([5], [7], [3, 6], [2, 2, 2, 2]):
+            await model.predict(ragged(lengths))
+    assert len(compiled) == 4
 
 
 async def test_calls_at_the_same_time_do_not_mix() -> None:

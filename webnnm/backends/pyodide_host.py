@@ -22,6 +22,14 @@ from webnnm.plan import Plan
 from webnnm.random import shuffle_by
 from webnnm.waiting import to_the_end
 
+DRAWABLE = frozenset(
+    (
+        *("HTMLCanvasElement", "HTMLImageElement", "HTMLVideoElement"),
+        *("ImageBitmap", "ImageData", "OffscreenCanvas", "VideoFrame"),
+    )
+)
+"""Classes of JavaScript that a canvas can draw."""
+
 Names = Mapping[str, int]
 
 
@@ -312,6 +320,38 @@ async def _own_module(file: str) -> Any:
         ) from error
     finally:
         js.URL.revokeObjectURL(address)
+
+
+def drawn(picture: Any, width: int, height: int) -> memoryview[int] | None:
+    """Return the pixels, RGBA, of what a canvas can draw, resized as the browser does.
+
+    None for anything else. Raises `DataError` NNM702 where there is nothing to draw yet, or the
+    page may not read it.
+    """
+    if not in_browser() or not isinstance(picture, import_module("pyodide.ffi").JsProxy):
+        return None
+    kind = str(getattr(getattr(picture, "constructor", None), "name", ""))
+    if kind not in DRAWABLE:
+        return None
+    if kind == "ImageData" and (picture.width, picture.height) == (width, height):
+        return picture.data.to_py()
+    waiting = (kind == "HTMLVideoElement" and picture.readyState < 2) or (
+        kind == "HTMLImageElement" and not (picture.complete and picture.naturalWidth)
+    )
+    if waiting:
+        raise DataError("NNM702", f"the {kind} has no picture yet", hint="wait until it is loaded")
+    make = import_module("js").OffscreenCanvas.new
+    canvas = make(width, height).getContext("2d", willReadFrequently=True)
+    canvas.imageSmoothingQuality = "high"
+    try:
+        if kind == "ImageData":
+            source = make(picture.width, picture.height)
+            source.getContext("2d").putImageData(picture, 0, 0)
+            picture = source
+        canvas.drawImage(picture, 0, 0, width, height)
+        return canvas.getImageData(0, 0, width, height).data.to_py()
+    except js_error() as error:
+        raise DataError("NNM702", f"the {kind} cannot be read: {error}") from error
 
 
 def js_error() -> type[BaseException]:

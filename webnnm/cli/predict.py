@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, cast
 
+from webnnm.answers import Prediction
 from webnnm.cli.common import (
     FINE,
     Parsers,
@@ -26,7 +27,6 @@ from webnnm.cli.rows import csv_table, inputs_of, json_rows
 from webnnm.data.source import read_text
 from webnnm.errors import DataError
 from webnnm.history import plain
-from webnnm.model import NNModel
 from webnnm.restored import Restored
 
 
@@ -72,21 +72,15 @@ async def _predicted(given: argparse.Namespace) -> dict[str, Any]:
             encoders = kept.columns.get(model.inputs()[0], ())
             rows = csv_table(text, given, encoders)
         inputs = inputs_of(model, rows)
-        values = await model.predict(inputs, batch_size=given.batch_size, raw=True)
-        return {name: _answer(model, kept, name, numbers) for name, numbers in values.items()}
+        values = await model.predict(inputs, batch_size=given.batch_size)
+        return {name: _answer(answer) for name, answer in values.items()}
 
 
-def _answer(model: NNModel, kept: Restored, name: str, numbers: Any) -> dict[str, Any]:
-    if name in kept.targets:
-        from webnnm.arrays import HostArray
-
-        numbers = kept.targets[name].undo(HostArray.of(numbers))
-    values = plain(numbers)
-    answers = kept.answers.get(name)
-    if answers is None:
-        return {"values": values}
-    names = answers.names or tuple(range(answers.classes))
-    return {"predicted": answers.decode(numbers), "classes": list(names), "values": values}
+def _answer(found: Any) -> dict[str, Any]:
+    if not isinstance(found, Prediction):
+        return {"values": plain(found)}
+    values = plain(found.probabilities)
+    return {"predicted": found.classes, "classes": list(found.labels), "values": values}
 
 
 def _csv(found: dict[str, dict[str, Any]]) -> str:

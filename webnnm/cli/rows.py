@@ -28,7 +28,7 @@ def csv_table(text: str, given: argparse.Namespace, encoders: Sequence[Encoder])
 
 
 def inputs_of(model: NNModel, rows: Any) -> dict[str, Any]:
-    """Return by input what `model.predict(…, raw=True)` takes.
+    """Return by input what `model.predict` takes.
 
     `rows` is a `Table`, a list of rows, or input → rows. Raises `DataError` NNM702, NNM710, NNM713
     for rows that do not fit.

@@ -128,11 +128,15 @@ def bind(
                 f'the dataset has no {role} "{block}", it has {have}',
                 hint=suggestion(block, fields) or f'map(to_model={{field: "{block}"}}) renames',
             )
-        bindings[block] = _binding(f'{role} "{block}"', name, fields[name], slot)
+        bindings[block] = bound(f'{role} "{block}"', name, fields[name], slot)
     return bindings
 
 
-def _binding(where: str, name: str, field: Field, slot: Slot) -> Binding:
+def bound(where: str, name: str, field: Field, slot: Slot) -> Binding:
+    """Return how the rows of one field, called `name`, become what a model expects.
+
+    Raises `DataError` NNM702 where the sizes differ, NNM706 for more classes than scores.
+    """
     if field.kind == "classes" and slot.shape and slot.shape[-1] > 1:
         classes, positions = slot.shape[-1], slot.shape[:-1]
         if field.classes > classes:

@@ -14,7 +14,7 @@ from webnnm.data.field import SUBSETS, Field, Kind
 from webnnm.data.intake import by_block, listed, per_block, row_count_of, take_all
 from webnnm.data.sequences import Length, check_shared, lengths_of, mask_of
 from webnnm.data.split import METHODS, PARTS, Method, Rows, fold_rows, split_rows
-from webnnm.data.standardize import Scale, Unscaled
+from webnnm.data.standardize import Scale, Unscaled, warn
 from webnnm.data.statistics import Statistics, measure
 from webnnm.errors import DataError, suggestion
 
@@ -300,13 +300,20 @@ class Dataset:
     def decode(self, block: str | None, values: Any) -> Any:
         """Return the class names, or numbers without names, that predictions stand for.
 
-        Continuous values come back in the units of the data. See `webnnm.data.decode.decode`.
+        Continuous values, those of `predict(…, raw=True)`, come back in the units of the data. See
+        `webnnm.data.decode.decode`.
         """
         from webnnm.data.decode import decode
 
         block = self._output_block(block)
         if block in self.target_standardization:
-            values = self.target_standardization[block].undo(HostArray.of(values))
+            scale, values = self.target_standardization[block], HostArray.of(values)
+            if scale.doubts(values, own=True):
+                warn(
+                    f'output "{block}": the values look like numbers in the units of the data, as '
+                    "predict returns them; decode takes those of predict(…, raw=True)"
+                )
+            values = scale.undo(values)
         return decode(values, self.outputs[block], self._labels.get(block))
 
     subset_size = subsetSize = size

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from webnnm.arrays import HostArray, joined
+from webnnm.backends import pyodide_host
+from webnnm.data.binding import Slot, bound
 from webnnm.data.dataset import Dataset
-from webnnm.dtypes import is_float
+from webnnm.data.field import Field
+from webnnm.data.form import rows_of
+from webnnm.data.light import Light, to_unit
 from webnnm.errors import DataError, suggestion
 from webnnm.shapes import count, show
 
@@ -21,8 +24,6 @@ LAYOUTS = {
 
 CHANNELS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}
 """Modes of image objects of one byte per channel."""
-
-FULL_SCALES = (1.0, 255.0, 65535.0)
 
 
 class ImageDataset(Dataset):
@@ -65,39 +66,15 @@ class ImageDataset(Dataset):
             class_names = sorted(set(labels))  # type: ignore[reportUnknownArgumentType]
             number = {word: index for index, word in enumerate(class_names)}
             labels = [number[word] for word in labels]  # type: ignore[reportUnknownVariableType]
+        self.light = Light.measured(pixels, white)
         super().__init__(
-            to_unit(pixels, white),
+            to_unit(pixels, self.light.white),
             labels,
             name=name,
             labels=class_names,
             names={"model": names},
             **options,
         )
-
-
-def to_unit(pixels: HostArray, white: float | None = None) -> HostArray:
-    """Return pixels in 0 … 1, float32.
-
-    >>> to_unit(HostArray.of([[0, 51, 255]], "uint8")).tolist()[0][1] == HostArray.of(0.2).tolist()
-    True
-
-    `white` is the number that becomes 1, see `ImageDataset`. Raises `DataError` NNM704 for one that
-    is not positive.
-    """
-    flat = pixels.values()
-    if pixels.dtype == "uint8" and white is None:
-        white = 255.0
-    if white is None:
-        highest = max(flat, default=0)
-        white = next((full for full in FULL_SCALES if highest <= full), 1.0)
-    if not white > 0:
-        raise DataError("NNM704", f"white is {white}", hint="the number that stands for full light")
-    if white == 1 and is_float(pixels.dtype):
-        return HostArray.of(pixels, "float32")
-    if pixels.dtype == "uint8":
-        light = [value / white for value in range(256)]
-        return HostArray("float32", pixels.shape, array("f", map(light.__getitem__, flat)))
-    return HostArray("float32", pixels.shape, array("f", [value / white for value in flat]))
 
 
 def _pixels(images: Any, shape: Sequence[int] | None) -> HostArray:
@@ -115,11 +92,116 @@ def _pixels(images: Any, shape: Sequence[int] | None) -> HostArray:
     return HostArray.of(values, shape=(size // count(shape), *shape))
 
 
+def pictures(where: str, values: Any, field: Field) -> HostArray:
+    """Return new pictures as rows of a field, their pixels as they are.
+
+    >>> grey = Field((2, 2), "float32", names=("height", "width"))
+    >>> pictures("input", bytes(8), grey)
+    HostArray(uint8[2, 2, 2])
+
+    `values` are what `ImageDataset` takes, or one picture of it; in a page also what a canvas can
+    draw (a canvas, a video, an image, an ImageBitmap or VideoFrame) and ImageData of any size.
+    Raises `DataError` NNM702 for pictures of another size, mode or layout.
+    """
+    if isinstance(values, list | tuple) and values and _is_picture(values[0]):  # type: ignore[reportUnknownArgumentType]
+        given = cast("Sequence[Any]", values)
+        found = [_rows(f"{where}, picture {row}", one, field) for row, one in enumerate(given)]
+        kinds = {values.dtype for values in found}
+        if len(kinds) > 1:
+            raise DataError("NNM702", f"{where}: pictures of {' and '.join(sorted(kinds))}")
+        return joined(found)
+    return _rows(where, values, field)
+
+
+def _rows(where: str, value: Any, field: Field) -> HostArray:
+    """Return a picture, or an array of one or more, in the order of the field."""
+    at = dict(zip(field.names, field.shape, strict=True))
+    height, width, channels = at["height"], at["width"], at.get("channels", 1)
+    pixels = pyodide_host.drawn(value, width, height)
+    if pixels is not None:
+        found = HostArray("uint8", (1, height, width, 4), pixels)
+    elif not _is_object(value):
+        return _flat_or_laid_out(where, HostArray.of(value), field)
+    else:
+        found = _image(where, value)
+    if found.shape[1:3] != (height, width):
+        raise DataError(
+            "NNM702",
+            f"{where} has {found.shape[2]} × {found.shape[1]} pixels, the dataset's pictures "
+            f"{width} × {height} (width × height)",
+            hint=f"image.resize(({width}, {height}))",
+        )
+    if not hasattr(value, "mode"):
+        found = _with_channels(where, found, channels)
+    elif CHANNELS[value.mode] != channels:
+        mode = next((mode for mode, n in CHANNELS.items() if n == channels), "RGB")
+        raise DataError(
+            "NNM702",
+            f'{where} has mode "{value.mode}", {CHANNELS[value.mode]} channels, the dataset\'s '
+            f"pictures {channels}",
+            hint=f'image.convert("{mode}")',
+        )
+    lying = Field((height, width, channels), "float32", names=LAYOUTS["hwc"])
+    more = () if "channels" in at else (("channels", 1),)
+    names, sizes = zip(*at.items(), *more, strict=True)
+    placed = bound(where, "", lying, Slot(sizes, found.dtype, names)).apply(found)
+    return HostArray(found.dtype, (len(found), *field.shape), placed.data)
+
+
+def _flat_or_laid_out(where: str, found: HostArray, field: Field) -> HostArray:
+    if len(found.shape) != 1:
+        return rows_of(where, found, field.shape, field.names)
+    pictures, rest = divmod(len(found), count(field.shape))
+    if rest or not pictures:
+        raise DataError(
+            "NNM702",
+            f"{where}: {len(found)} pixels do not divide into pictures of {show(field.shape)}",
+        )
+    return HostArray(found.dtype, (pictures, *field.shape), found.data)
+
+
+def _is_picture(value: Any) -> bool:
+    """Tell whether an element of a list is a picture, not a list of numbers."""
+    return not isinstance(value, list | tuple | int | float)
+
+
+def _is_object(value: Any) -> bool:
+    """Tell whether something is an image of PIL, or a canvas' ImageData."""
+    sized = hasattr(value, "width") and hasattr(value, "data") and hasattr(value, "height")
+    return hasattr(value, "mode") or sized
+
+
+def _with_channels(where: str, pixels: HostArray, channels: int) -> HostArray:
+    """Return RGBA as grey (1), grey with alpha (2), RGB (3), or as it is (4).
+
+    Grey is the luma of ITU-R BT.601, as PIL computes it. Raises `DataError` NNM702 for transparent
+    pixels where there is no alpha: nothing tells what lies behind them.
+    """
+    if channels == 4:
+        return pixels
+    red, green, blue, alpha = (bytes(pixels.data[place::4]) for place in range(4))
+    if channels in (1, 3) and alpha.count(255) < len(alpha):
+        raise DataError(
+            "NNM702",
+            f"{where} has transparent pixels, pictures of the dataset have {channels} channels",
+            hint="fill the canvas with a colour before drawing on it",
+        )
+    planes = [red, green, blue]
+    if channels < 3:
+        colours = zip(red, green, blue, strict=True)
+        luma = [(r * 19595 + g * 38470 + b * 7471 + 0x8000) >> 16 for r, g, b in colours]
+        planes = [bytes(luma), alpha][:channels]
+    data = bytearray(channels * len(red))
+    for place, plane in enumerate(planes):
+        data[place::channels] = plane
+    return HostArray("uint8", (*pixels.shape[:3], channels), data)
+
+
 def _joined(images: Sequence[Any]) -> HostArray | None:
     """Return a list of arrays or image objects as rows, None for nested lists of numbers."""
-    if not images or isinstance(images[0], list | tuple | int | float):
+    if not images or not _is_picture(images[0]):
         return None
-    rows = [_image(row, image) for row, image in enumerate(images)]
+    rows = [_image(f"image {row}", image) for row, image in enumerate(images)]
     for row, values in enumerate(rows):
         if (values.dtype, values.shape) != (rows[0].dtype, rows[0].shape):
             found = [f"{some.dtype}{show(some.shape[1:])}" for some in (values, rows[0])]
@@ -131,7 +213,7 @@ def _joined(images: Sequence[Any]) -> HostArray | None:
     return joined(rows)
 
 
-def _image(row: int, image: Any) -> HostArray:
+def _image(where: str, image: Any) -> HostArray:
     """Return an array or an image object as one row."""
     if hasattr(image, "width") and hasattr(image, "data") and not hasattr(image, "mode"):
         data = image.data.to_py() if hasattr(image.data, "to_py") else image.data
@@ -143,7 +225,7 @@ def _image(row: int, image: Any) -> HostArray:
     if channels is None:
         raise DataError(
             "NNM702",
-            f'image {row} has mode "{image.mode}", known are {", ".join(CHANNELS)}',
+            f'{where} has mode "{image.mode}", known are {", ".join(CHANNELS)}',
             hint='image.convert("RGB") or image.convert("L")',
         )
     width, height = image.size

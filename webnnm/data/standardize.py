@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,9 @@ from webnnm.shapes import Shape, count, show
 
 SMALLEST_STD = 1e-8
 """A feature that varies less is taken as constant: its std counts as 1."""
+
+LOOKED_AT, FAR = 64, 3.0
+"""Rows that tell the units of numbers, and deviations from the training rows that are too many."""
 
 CHANNELS = ("channel", "channels")
 
@@ -54,6 +58,30 @@ class Standardization:
     def undo(self, values: HostArray) -> HostArray:
         """Return z·std + mean in float32, what `apply` was given."""
         return self._map(values, lambda z, mean, std: z * std + mean)
+
+    def doubts(self, values: HostArray, *, own: bool) -> bool:
+        """Tell whether numbers that are said to be standardised, `own`, or not, seem the contrary.
+
+        >>> Standardization((1000.0,), (10.0,)).doubts(HostArray.of([990, 1005]), own=True)
+        True
+
+        They do where they lie far from the training rows, and would not in the other units.
+        """
+        width = len(self.mean) * self.repeat
+        size = min(count(values.shape), LOOKED_AT * width)
+        if not size or size % width:
+            return False
+        sample = HostArray.of(list(values.values()[:size]))
+        found = self._distance(sample), self._distance(self.apply(sample))
+        said, other = found if own else found[::-1]
+        return said > FAR and other <= said / 2
+
+    def _distance(self, values: HostArray) -> float:
+        """Return how far standardised numbers lie from the training rows, in deviations."""
+        middle, spread = (0.5, math.sqrt(1 / 12)) if self.scale == "minmax" else (0.0, 1.0)
+        flat = values.values()
+        total = sum([((value - middle) / spread) ** 2 for value in flat])
+        return math.sqrt(total / len(flat)) if math.isfinite(total) else 0.0
 
     def _map(self, values: HostArray, rule: Callable[[float, float, float], float]) -> HostArray:
         period = len(self.mean) * self.repeat
@@ -222,3 +250,8 @@ def channel_axis(field: Field) -> int | None:
 
 def _feature(field: Field, index: int) -> str:
     return field.features[index % len(field.features)] if field.features else ""
+
+
+def warn(message: str) -> None:
+    """Warn that numbers seem to be in other units than they are said to be."""
+    warnings.warn(message, UserWarning, stacklevel=3)

@@ -181,7 +181,7 @@ class TableDataset(Dataset):
         )
 
     def encode(self, rows: Any) -> HostArray:
-        """Return new rows as float32 `[rows, features]`, for `model.predict(…, raw=True)`.
+        """Return new rows as float32 `[rows, features]`, as `model.predict` encodes them.
 
         `rows` is a table with the columns of the features, or a list of rows with one cell for
         each of them. They are not standardised. Raises `DataError` NNM702 for rows of another

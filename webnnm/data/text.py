@@ -46,6 +46,7 @@ class TextDataset(Dataset):
         name: str = "text",
         **options: Any,
     ) -> None:
+        self.letters: tuple[str, ...] = ()
         if isinstance(tokens, str):
             letters = sorted(set(tokens)) if labels is None else list(labels)
             number = {letter: index for index, letter in enumerate(letters)}
@@ -53,6 +54,7 @@ class TextDataset(Dataset):
                 if letter not in number:
                     raise DataError("NNM706", f"character {place} {letter!r} is not in labels")
             tokens, labels = [number[letter] for letter in tokens], letters
+            self.letters = tuple(letters)
         values = _flat(tokens)
         step = length if stride is None else stride
         for what, size in (("length", length), ("stride", step)):

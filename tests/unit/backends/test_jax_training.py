@@ -114,9 +114,9 @@ async def test_predictions_are_those_of_the_reference() -> None:
     found = []
     for backend in ("jax", "numpy"):
         model = await create("mlp", backend)
-        several = [await model.predict(rows, size, raw=True) for size in (2, 3)]
+        several = [await model.predict(rows, size) for size in (2, 3)]
         await model.compile(3)  # the parameters are constants now
-        found.append([*several, await model.predict(rows, raw=True)])
+        found.append([*several, await model.predict(rows)])
         model.close()
     for measured, expected in zip(*found, strict=True):
         np.testing.assert_allclose(measured, expected, rtol=1e-5, atol=1e-6)

@@ -1,0 +1,204 @@
+"""What the rows of an input are where they come from, and how they become a field's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from webnnm.arrays import HostArray
+from webnnm.data.columns import Table, table_of
+from webnnm.data.encoding import Encoder, NumberEncoder, encode_rows
+from webnnm.data.field import Field
+from webnnm.data.light import Light
+from webnnm.dtypes import DataType
+from webnnm.errors import DataError
+from webnnm.shapes import Shape, count, show
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a dataset was given for an input.
+
+    >>> form = Form(Field((2,), "float32", features=("width", "height")))
+    >>> form.rows("input", {"height": 5, "width": 3}).tolist()
+    [[3.0, 5.0]]
+
+    Attributes: `field`; `light`, where the rows are pictures; `letters`, the characters of which
+    the numbers 0, 1, … are made, where the rows are text; `encoders` of the columns, where they
+    are rows of a table.
+    """
+
+    field: Field
+    light: Light | None = None
+    letters: Sequence[str] = ()
+    encoders: Sequence[Encoder] = ()
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns that a table shall have, () where its order decides."""
+        return [encoder.name for encoder in self.encoders] or self.field.features
+
+    def plain(self, where: str, values: Any) -> Any:
+        """Return pictures and rows of tables as an array, texts as lists of numbers.
+
+        Whatever else there is stays as it is. Raises `DataError` NNM702 for pictures of another
+        size, NNM706 for an unknown character or word, NNM710 for a column that is not there,
+        NNM713 for a cell that is empty or not a number.
+        """
+        if self.letters:
+            return _numbers_of(where, values, self.letters)
+        if self.light is not None:
+            from webnnm.data.images import pictures
+
+            return self.light.of(where, pictures(where, values, self.field))
+        if _is_series(values) and {*self.columns} <= {*map(str, values.index)} and self.columns:
+            values = values.to_dict()
+        if self.encoders or is_table(values):
+            return self._encoded(values)
+        return values
+
+    def rows(self, where: str, values: Any) -> HostArray:
+        """Return the rows of an input without positions, or one row alone, as `[rows, …]`."""
+        found = HostArray.of(self.plain(where, values))
+        return rows_of(where, found, self.field.shape, self.field.names)
+
+    def _encoded(self, values: Any) -> HostArray:
+        table = _as_table(values)
+        encoders = self.encoders
+        if table is None:
+            width = sum(len(encoder.features) for encoder in encoders)
+            shape = tuple(getattr(values, "shape", ()))
+            if len(encoders) != width and shape[-1:] == (width,):  # what `encode` returned
+                return HostArray.of(values)
+            rows = values.tolist() if hasattr(values, "tolist") else values
+            return encode_rows(encoders, _several(rows))
+        by_name = all(name in table.names for name in self.columns)
+        if not encoders:
+            if self.field.features and (by_name or not _unnamed(table)):
+                encoders = [NumberEncoder(name) for name in self.field.features]
+            else:  # its order decides
+                encoders = [NumberEncoder(name) for name in table.names]
+        elif not by_name and _unnamed(table):
+            return encode_rows(encoders, list(zip(*table.columns, strict=True)))
+        return encode_rows(encoders, table)
+
+
+def is_table(value: Any) -> bool:
+    """Tell whether something is columns with names, or rows of cells with names.
+
+    >>> is_table({"width": [1, 2]}), is_table([{"width": 1}]), is_table([[1, 2]])
+    (True, True, False)
+    """
+    if isinstance(value, list | tuple):
+        return bool(cast("Sequence[Any]", value)) and isinstance(value[0], Mapping)
+    if isinstance(value, Mapping | Table):
+        return True
+    return hasattr(value, "columns") or hasattr(value, "column_names")
+
+
+def rows_of(
+    where: str, found: HostArray, shape: Shape, names: Sequence[str | None] = ()
+) -> HostArray:
+    """Return an array as rows of a shape; one row alone becomes the only one.
+
+    >>> rows_of("x", HostArray.of([1, 2]), (2,)).shape, rows_of("x", HostArray.of([1, 2]), ()).shape
+    ((1, 2), (2,))
+
+    Dimensions of size 1 may be left out or added, and rows may be flat. Raises `DataError` NNM702
+    for any other shape, of as many elements too: its order would be another.
+    """
+    given, width = found.shape, count(shape)
+    if given[1:] == shape and given:
+        return found
+    bare = _bare(shape)
+    if given == shape or (given and given == (width,) and len(shape) > 1):
+        rows = 1
+    elif given and (_bare(given[1:]) == bare or given[1:] == (width,)):
+        rows = given[0]
+    elif _bare(given) == bare:
+        rows = 1
+    else:
+        layout = " × ".join(name for name in names if name)
+        what = f"{show(shape)}{f' ({layout})' if layout else ''}"
+        one = given[1:] if len(given) > len(shape) else given
+        also = ""
+        if count(one) == width:
+            also = ", which has as many elements in another order"
+        raise DataError(
+            "NNM702",
+            f"{where} takes rows of {what}, a row is {show(one)} here{also}",
+            hint=f"give {show(shape).replace('[', '[rows, ', 1)}, or one row {show(shape)}",
+        )
+    return HostArray(found.dtype, (rows, *shape), found.data)
+
+
+def numbers(where: str, values: Any, dtype: DataType | None) -> HostArray:
+    """Return numbers as an array of at least one row; an error says which input they are of."""
+    try:
+        found = HostArray.of(values, dtype)
+    except DataError as error:
+        raise DataError(error.code, f"{where}: {error.message}", hint=error.hint) from error
+    if found.shape[:1] == (0,):
+        raise DataError("NNM702", f"{where} has no rows", hint="[rows, features…]")
+    return found
+
+
+def _bare(shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(size for size in shape if size != 1)
+
+
+def _as_table(value: Any) -> Table | None:
+    """Return what has named columns as a table, None for rows without names."""
+    if not is_table(value):
+        return None
+    if isinstance(value, Mapping) and not any(map(_is_column, cast("Any", value).values())):
+        value = [value]
+    if isinstance(value, list | tuple):
+        rows = cast("Sequence[Mapping[str, Any]]", value)
+        for number, row in enumerate(rows):
+            if not isinstance(row, Mapping) or row.keys() != rows[0].keys():  # type: ignore[reportUnnecessaryIsInstance]
+                found = ", ".join(map(str, row)) if isinstance(row, Mapping) else repr(row)  # type: ignore[reportUnnecessaryIsInstance]
+                raise DataError(
+                    "NNM702", f"row {number} has {found}, row 0 has {', '.join(map(str, rows[0]))}"
+                )
+        value = {name: [row[name] for row in rows] for name in rows[0]}
+    return table_of(value)
+
+
+def _is_series(value: Any) -> bool:
+    """Tell whether something may be a row of a data frame, as pandas has them."""
+    return hasattr(value, "to_dict") and hasattr(value, "index") and not hasattr(value, "columns")
+
+
+def _is_column(value: Any) -> bool:
+    return not isinstance(value, str) and (hasattr(value, "__len__") or hasattr(value, "to_py"))
+
+
+def _unnamed(table: Table) -> bool:
+    """Tell whether the columns have no names but their numbers, or none at all."""
+    return table.first_row == 1 or all(name.isdecimal() for name in table.names)
+
+
+def _several(rows: Any) -> list[Any]:
+    """Return rows of cells; one row alone becomes the only one."""
+    given: list[Any] = list(rows) if isinstance(rows, list | tuple) else [rows]  # type: ignore[reportUnknownArgumentType]
+    plain = [row.tolist() if hasattr(row, "tolist") else row for row in given]
+    return [plain] if plain and not isinstance(plain[0], list | tuple) else plain
+
+
+def _numbers_of(where: str, values: Any, letters: Sequence[str]) -> Any:
+    """Return texts as lists of the numbers of their characters."""
+    texts: Sequence[Any] = [values] if isinstance(values, str) else values
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        return values  # numbers already
+    known = {letter: number for number, letter in enumerate(letters)}
+    for row, text in enumerate(texts):
+        for place, letter in enumerate(text):
+            if letter not in known:
+                raise DataError(
+                    "NNM706",
+                    f"{where}, row {row}: character {place} {letter!r} is not in the dataset's",
+                    hint=f"known are {''.join(letters)!r}",
+                )
+    return [[known[letter] for letter in text] for text in texts]
