@@ -22,13 +22,10 @@ from webnnm.plan import Plan
 from webnnm.random import shuffle_by
 from webnnm.waiting import to_the_end
 
-DRAWABLE = frozenset(
-    (
-        *("HTMLCanvasElement", "HTMLImageElement", "HTMLVideoElement"),
-        *("ImageBitmap", "ImageData", "OffscreenCanvas", "VideoFrame"),
-    )
+DRAWABLE = (
+    "HTMLCanvasElement HTMLImageElement HTMLVideoElement ImageBitmap OffscreenCanvas VideoFrame"
 )
-"""Classes of JavaScript that a canvas can draw."""
+"""Classes of JavaScript that a canvas can draw; ImageData it takes otherwise."""
 
 Names = Mapping[str, int]
 
@@ -323,22 +320,18 @@ async def _own_module(file: str) -> Any:
 
 
 def drawn(picture: Any, width: int, height: int) -> memoryview[int] | None:
-    """Return the pixels, RGBA, of what a canvas can draw, resized as the browser does.
+    """Return the pixels, RGBA, of what a canvas can draw, in this size; None for anything else.
 
-    None for anything else. Raises `DataError` NNM702 where there is nothing to draw yet, or the
-    page may not read it.
+    Raises `DataError` NNM702 where there is nothing to draw yet, or the page may not read it.
     """
     if not in_browser() or not isinstance(picture, import_module("pyodide.ffi").JsProxy):
         return None
     kind = str(getattr(getattr(picture, "constructor", None), "name", ""))
-    if kind not in DRAWABLE:
-        return None
     if kind == "ImageData" and (picture.width, picture.height) == (width, height):
         return picture.data.to_py()
-    waiting = (kind == "HTMLVideoElement" and picture.readyState < 2) or (
-        kind == "HTMLImageElement" and not (picture.complete and picture.naturalWidth)
-    )
-    if waiting:
+    if kind not in (*DRAWABLE.split(), "ImageData"):
+        return None
+    if getattr(picture, "readyState", 2) < 2 or not getattr(picture, "naturalWidth", 1):
         raise DataError("NNM702", f"the {kind} has no picture yet", hint="wait until it is loaded")
     make = import_module("js").OffscreenCanvas.new
     canvas = make(width, height).getContext("2d", willReadFrequently=True)
