@@ -31,7 +31,7 @@ class Described:
     sequence: dict[str, int]
     restored: Restored | None
     _binding: DataBinding | None
-    _data_facts: tuple[object, Restored | None]
+    _data_facts: tuple[object, Restored | None] = (None, None)
 
     @property
     def name(self) -> str:

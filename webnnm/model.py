@@ -86,7 +86,6 @@ class NNModel(Stored):
         self.training_network = network
         self.restored: Restored | None = None
         self._binding = None
-        self._data_facts = (None, None)
         self._objectives: dict[str, Objective] | None = None
         self._reviewer = Reviewer(self)
         self._predictor = self._predictions()
@@ -223,30 +222,15 @@ class NNModel(Stored):
         return context
 
     async def predict(self, data: Any, batch_size: int | None = None, *, raw: bool = False) -> Any:
-        """Return what the model says of rows, given as the dataset was given its own.
+        """Return what the model says of rows, given as its dataset was given its own.
 
-        >>> import asyncio
-        >>> from webnnm import IrisDataset
-        >>> source = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
-        >>> async def species():
-        ...     iris = await IrisDataset.create(standardize=True)
-        ...     model = await NNModel.create(source=source, dataset=iris, log=lambda line: None)
-        ...     await model.train(epochs=20, progress="off")
-        ...     return (await model.predict([5.1, 3.5, 1.4, 0.2])).classes
-        >>> asyncio.run(species())
+        >>> (await model.predict([[5.1, 3.5, 1.4, 0.2]])).classes  # doctest: +SKIP
         ['setosa']
 
-        - `data`: rows in the form and the units of the dataset (docs/predictions.md), or one row;
-          of several inputs a dict, block → rows. Rows of sequences may differ in length.
-        - `batch_size`: rows computed at a time, by default the model's or 64.
-        - `raw`: `data` are the network's own numbers, `[rows, features…]`, and so is the result.
-
-        Returned is for classes a `Prediction`, which has `classes` and `probabilities`, for
-        measurements an array in the units of the data; of a dict of inputs a dict of outputs. A
-        model without dataset, or snapshot that kept its facts, takes and returns its own numbers.
-
-        Raises `DataError` NNM702, NNM706, NNM710, NNM711, NNM713 for data that do not fit; warns
-        (UserWarning) where numbers seem to be in other units than they are said to be.
+        `data` are rows in the form and units of the dataset, one row, or block → rows. Classes come
+        as a `Prediction`, measurements as an array in the units of the data (docs/predictions.md).
+        `raw` data and results are the network's own numbers, `[rows, features…]`. Raises
+        `DataError` NNM702, NNM706, NNM710, NNM711, NNM713 for data that do not fit.
         """
         return await self._predictor.predict(data, batch_size or self.batch_size, raw=raw)
 

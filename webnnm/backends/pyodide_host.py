@@ -22,11 +22,6 @@ from webnnm.plan import Plan
 from webnnm.random import shuffle_by
 from webnnm.waiting import to_the_end
 
-DRAWABLE = (
-    "HTMLCanvasElement HTMLImageElement HTMLVideoElement ImageBitmap OffscreenCanvas VideoFrame"
-)
-"""Classes of JavaScript that a canvas can draw; ImageData it takes otherwise."""
-
 Names = Mapping[str, int]
 
 
@@ -319,32 +314,9 @@ async def _own_module(file: str) -> Any:
         js.URL.revokeObjectURL(address)
 
 
-def drawn(picture: Any, width: int, height: int) -> memoryview[int] | None:
-    """Return the pixels, RGBA, of what a canvas can draw, in this size; None for anything else.
-
-    Raises `DataError` NNM702 where there is nothing to draw yet, or the page may not read it.
-    """
-    if not in_browser() or not isinstance(picture, import_module("pyodide.ffi").JsProxy):
-        return None
-    kind = str(getattr(getattr(picture, "constructor", None), "name", ""))
-    if kind == "ImageData" and (picture.width, picture.height) == (width, height):
-        return picture.data.to_py()
-    if kind not in (*DRAWABLE.split(), "ImageData"):
-        return None
-    if getattr(picture, "readyState", 2) < 2 or not getattr(picture, "naturalWidth", 1):
-        raise DataError("NNM702", f"the {kind} has no picture yet", hint="wait until it is loaded")
-    make = import_module("js").OffscreenCanvas.new
-    canvas = make(width, height).getContext("2d", willReadFrequently=True)
-    canvas.imageSmoothingQuality = "high"
-    try:
-        if kind == "ImageData":
-            source = make(picture.width, picture.height)
-            source.getContext("2d").putImageData(picture, 0, 0)
-            picture = source
-        canvas.drawImage(picture, 0, 0, width, height)
-        return canvas.getImageData(0, 0, width, height).data.to_py()
-    except js_error() as error:
-        raise DataError("NNM702", f"the {kind} cannot be read: {error}") from error
+def page() -> Any:
+    """Return what JavaScript calls globalThis."""
+    return import_module("js")
 
 
 def js_error() -> type[BaseException]:

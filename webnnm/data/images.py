@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from webnnm.arrays import HostArray, joined
-from webnnm.backends import pyodide_host
+from webnnm.backends.drawing import drawn
 from webnnm.data.binding import Slot, bound
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Field
@@ -117,7 +117,7 @@ def _rows(where: str, value: Any, field: Field) -> HostArray:
     """Return a picture, or an array of one or more, in the order of the field."""
     at = dict(zip(field.names, field.shape, strict=True))
     height, width, channels = at["height"], at["width"], at.get("channels", 1)
-    pixels = pyodide_host.drawn(value, width, height)
+    pixels = drawn(value, width, height)
     if pixels is not None:
         found = HostArray("uint8", (1, height, width, 4), pixels)
     elif not _is_object(value):

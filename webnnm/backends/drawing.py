@@ -1,0 +1,41 @@
+"""Pictures of a page as pixels: whatever a canvas can draw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.backends.pyodide_host import js_error, page
+from webnnm.errors import DataError
+
+DRAWABLE = (
+    "HTMLCanvasElement HTMLImageElement HTMLVideoElement ImageBitmap OffscreenCanvas VideoFrame"
+)
+"""Classes of JavaScript that a canvas can draw; ImageData it takes otherwise."""
+
+
+def drawn(picture: Any, width: int, height: int) -> memoryview[int] | None:
+    """Return the pixels, RGBA, of what a canvas can draw, in this size; None for anything else.
+
+    Raises `DataError` NNM702 where there is nothing to draw yet, or the page may not read it.
+    """
+    if not hasattr(picture, "js_id"):  # which proxies of JavaScript have
+        return None
+    kind = str(getattr(getattr(picture, "constructor", None), "name", ""))
+    if kind == "ImageData" and (picture.width, picture.height) == (width, height):
+        return picture.data.to_py()
+    if kind not in (*DRAWABLE.split(), "ImageData"):
+        return None
+    if getattr(picture, "readyState", 2) < 2 or not getattr(picture, "naturalWidth", 1):
+        raise DataError("NNM702", f"the {kind} has no picture yet", hint="wait until it is loaded")
+    make = page().OffscreenCanvas.new
+    canvas = make(width, height).getContext("2d", willReadFrequently=True)
+    canvas.imageSmoothingQuality = "high"
+    try:
+        if kind == "ImageData":
+            source = make(picture.width, picture.height)
+            source.getContext("2d").putImageData(picture, 0, 0)
+            picture = source
+        canvas.drawImage(picture, 0, 0, width, height)
+        return canvas.getImageData(0, 0, width, height).data.to_py()
+    except js_error() as error:
+        raise DataError("NNM702", f"the {kind} cannot be read: {error}") from error
