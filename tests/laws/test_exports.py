@@ -27,6 +27,7 @@ PUBLIC = [
     "ModelError",
     "NNModel",
     "NotationError",
+    "Prediction",
     "Review",
     "StreamDataset",
     "TableDataset",
