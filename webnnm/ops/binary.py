@@ -85,17 +85,21 @@ def _power(np: Any, a: Any, b: Any) -> Any:
     """Power; negative integer exponents give 0, and ±1 for the bases ±1."""
     if np.isdtype(a.dtype, ("real floating", "unsigned integer")):
         return np.pow(a, b)
-    result = np.pow(a, np.abs(b))
+    # Of negative exponents the parity is enough; the smallest integer has no absolute value.
+    result = np.pow(a, np.where(b >= 0, b, b & 1))
     return np.where((b >= 0) | (np.abs(a) == 1), result, np.zeros_like(result))
 
 
 def _divide(np: Any, a: Any, b: Any) -> Any:
-    """Division as WebNN has it: integers truncate towards zero."""
+    """Division as WebNN has it: integers truncate towards zero; quotients by 0 are 0."""
     if np.isdtype(a.dtype, "real floating"):
         return a / b
+    by_zero = b == 0
+    b = np.where(by_zero, np.ones_like(b), b)
     # Flooring and truncating differ by one where a negative quotient has a remainder.
     inexact = ((a < 0) != (b < 0)) & (a % b != 0)
-    return a // b + np.astype(inexact, a.dtype)
+    quotient = a // b + np.astype(inexact, a.dtype)
+    return np.where(by_zero, np.zeros_like(quotient), quotient)
 
 
 add = _binary(

@@ -10,9 +10,10 @@ from tests.unit.backends.rewriting import names, out_of_traps
 from tests.unit.ops.cases import np
 from webnnm.backends.reference import evaluate
 from webnnm.backends.traps import logic, numbers
+from webnnm.backends.traps.trap import is_operator
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import Graph, Operand
-from webnnm.graph.rewrite import rewrite
+from webnnm.graph.node import Graph, Node, Operand
+from webnnm.graph.rewrite import Replacement, rewrite
 
 RANGE = np.asarray([-(2**31), -7, -3, -2, -1, 0, 1, 2, 3, 5, 253, 65537, 2**31 - 1], np.int32)
 
@@ -33,8 +34,7 @@ def power(exponent: Any, *, constant: bool) -> tuple[Graph, dict[str, Any]]:
 @pytest.mark.parametrize("exponent", [[0, 1, 2, 5, 31], [33, 4, 2**31 - 1], [-1, -2, 3, -3], 5])
 def test_integer_powers_wrap_around(exponent: Any, constant: bool) -> None:
     graph, feeds = power(exponent, constant=constant)
-    (trap,) = (trap for trap in numbers.GUARDS if "pow" in trap.operators)
-    fitted = rewrite(graph, lambda b, node: trap.rule(b, node) if is_power(node) else None)
+    fitted = guarded(graph, "pow")
     assert "pow" not in names(fitted)
     listed = np.atleast_1d(exponent).tolist()
     expected = [
@@ -46,8 +46,14 @@ def test_integer_powers_wrap_around(exponent: Any, constant: bool) -> None:
     np.testing.assert_array_equal(evaluate(fitted, feeds)["y"], wrapped)
 
 
-def is_power(node: Any) -> bool:
-    return getattr(node, "operator", None) is not None and node.operator.name == "pow"
+def guarded(graph: Graph, name: str) -> Graph:
+    """Return a graph after the guard of one operator."""
+    (trap,) = (trap for trap in numbers.GUARDS if name in trap.operators)
+
+    def rule(b: GraphBuilder, node: Node) -> Replacement | None:
+        return trap.rule(b, node) if is_operator(node, name) else None
+
+    return rewrite(graph, rule)
 
 
 @pytest.mark.parametrize(("dtype", "limit"), [("float32", 1e-6), ("float16", 2e-3)])
@@ -55,7 +61,7 @@ def test_softplus_of_large_numbers_takes_no_exponential_of_them(dtype: Any, limi
     b = GraphBuilder()
     values = np.asarray([-2000, -90, -5, 0, 9.99, 10.01, 19.9, 20.1, 88, 90, 2000], dtype)
     graph = b.build({"y": b.softplus(b.input("x", dtype, values.shape))})
-    fitted = out_of_traps(graph, numbers.TRAPS)
+    fitted = guarded(graph, "softplus")
     assert names(fitted) == ["min", "softplus", "sub", "max", "add"]
     expected, found = (evaluate(g, {"x": values})["y"] for g in (graph, fitted))
     np.testing.assert_allclose(found, expected, rtol=limit)
@@ -73,3 +79,16 @@ def test_logical_results_are_reshaped_before_they_move() -> None:
     for name, value in evaluate(graph, feeds).items():
         np.testing.assert_array_equal(evaluate(fitted, feeds)[name], value)
     assert out_of_traps(fitted, logic.TRAPS) is fitted
+
+
+def test_logical_results_are_dequantised_by_their_parts() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [4])
+    scale, zero = b.constant([0.5, 2.0]), b.constant([1, 3], "uint8")
+    y = b.dequantize_linear(b.reshape(b.is_na_n(x), new_shape=[2, 2]), scale, zero)
+    graph = b.build({"y": y, "z": b.dequantize_linear(b.cast(x, type="uint8"), scale, zero)})
+    fitted = out_of_traps(graph, logic.TRAPS)
+    assert names(fitted).count("dequantizeLinear") == 1
+    feeds = {"x": [1, float("nan"), 2, 3]}
+    for name, value in evaluate(graph, feeds).items():
+        np.testing.assert_array_equal(evaluate(fitted, feeds)[name], value)

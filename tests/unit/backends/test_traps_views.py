@@ -67,3 +67,15 @@ def test_compositions_on_reshaped_integers_have_no_views_of_views() -> None:
     assert views_of_views(graph) > 0
     feeds = {"x": np.arange(24).reshape(4, 3, 1, 1, 2) * 1234567, "z": [[[5]], [[-3]]]}
     assert views_of_views(check(graph, feeds)) == 0
+
+
+def test_a_transposed_constant_is_copied_before_it_is_reshaped() -> None:
+    b = GraphBuilder()
+    weights = b.reshape(b.constant(range(30), "int32"), new_shape=[5, 2, 3])
+    turned = b.transpose(weights, permutation=[1, 0, 2])
+    unknown = b.transpose(b.input("x", "int32", [5, 2, 3]), permutation=[1, 0, 2])
+    rows = {"y": turned, "z": unknown}
+    graph = b.build({name: b.reshape(x, new_shape=[10, 3]) for name, x in rows.items()})
+    fitted = check(graph, {"x": np.arange(30).reshape(5, 2, 3)})
+    assert names(fitted).count("concat") == 1
+    assert out_of_traps(fitted, views.TRAPS) is fitted

@@ -176,3 +176,13 @@ BYTES = "m:constants s float32 [4] 0.5, z int8 [4] 1, w int8 [2] 1;"
 )
 def test_mistakes_are_told_before_anything_is_built(code: str, layers: str, says: str) -> None:
     fails(code, text(layers, BYTES, output="int8 shape=[2, 3]"), says=says)
+
+
+def test_integer_quotients_by_zero_and_powers_of_the_least_exponent() -> None:
+    b = GraphBuilder()
+    x, z = b.input("x", "int32", [5]), b.input("z", "int32", [5])
+    graph = b.build({"div": x / z, "pow": b.pow(x, z)})
+    least = -(2**31)
+    found = evaluate(graph, {"x": [7, -7, -1, 1, least], "z": [0, 2, least, least + 1, -1]})
+    assert found["div"].tolist() == [0, -3, 0, 0, least]
+    assert found["pow"].tolist() == [1, 49, 1, 1, 0]

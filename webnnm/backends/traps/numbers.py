@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from webnnm.backends.traps.evidence import Probe, Values
-from webnnm.backends.traps.trap import Trap, is_operator
-from webnnm.dtypes import FLOAT16_MAX, DataType, is_float
+from webnnm.backends.traps.trap import Trap
+from webnnm.dtypes import FLOAT16_MAX, DataType, integer_range, is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import decomposed
@@ -16,8 +16,6 @@ from webnnm.ops.known import known_values
 
 STRAIGHT = {"float32": 20.0, "float16": 10.0}
 """From where softplus(x) is x, up to less than the last digit."""
-DIGITS = {"int32": 31}
-"""How many bits an exponent of a type has, that nothing is known of."""
 FLOAT32_MAX = (2 - 2.0**-23) * 2.0**127
 NAN, E = math.nan, math.e
 EPSILONS = {"float32": (2.0**-23, FLOAT32_MAX), "float16": (2.0**-10, FLOAT16_MAX)}
@@ -86,7 +84,8 @@ def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
     if is_float(x.dtype):
         return None
     known = known_values(z)
-    bits = DIGITS[x.dtype] if known is None else max(abs(int(n)) for n in known).bit_length()
+    most = integer_range(z.dtype)[1] if known is None else max(abs(int(n)) for n in known)
+    bits = most.bit_length()
     exponent, power, square = b.abs(z), b.constant(1, x.dtype), x
     for bit in range(bits):
         half = b.div(exponent, 2)
@@ -100,18 +99,11 @@ def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
     return b.expand(power, new_shape=node.types[0].shape)
 
 
-def _softplus(b: GraphBuilder, node: Node) -> Operand | None:
+def _softplus(b: GraphBuilder, node: Node) -> Operand:
     """softplus(x) → softplus of what lies below a bound, plus what lies beyond."""
     (x,) = _operands(node)
     bound = STRAIGHT[x.dtype]
-    if is_operator(x.node, "min") and any(_is(operand, bound) for operand in x.node.operands):
-        return None
     return _again(b, node, b.min(x, bound)) + b.max(x - bound, 0.0)
-
-
-def _is(operand: Operand | None, number: float) -> bool:
-    found = operand and known_values(operand)
-    return found is not None and list(found) == [number]
 
 
 def _decomposed(b: GraphBuilder, node: Node) -> Any:
@@ -138,6 +130,9 @@ TRAPS = (
         ),
         rule=_decomposed,
     ),
+)
+
+GUARDS = (
     Trap(
         operators=frozenset({"softplus"}),
         reason="the exponential overflows beyond 88; what lies beyond 20 is added to the rest",
@@ -153,9 +148,6 @@ TRAPS = (
         ),
         rule=_softplus,
     ),
-)
-
-GUARDS = (
     Trap(
         operators=frozenset({"exp"}),
         reason="the exponential of NaN would be 0; it is NaN now",

@@ -1,13 +1,13 @@
-"""The trap of views: the memory that a reshape shares is written into while it is still read."""
+"""Traps of views: a reshape that shares memory with what is overwritten, or not yet there."""
 
 from __future__ import annotations
 
 from typing import TypeGuard
 
 from webnnm.backends.traps.evidence import Drawn, Probe, Sketch, Values
-from webnnm.backends.traps.trap import Trap
+from webnnm.backends.traps.trap import Trap, is_operator
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import Node, Operand, OperatorNode
+from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 
 VIEWS = frozenset({"identity", "reshape"})
 """Operators whose result lies where their operand lies; identities make outputs of values."""
@@ -32,6 +32,19 @@ def _view_of_view(b: GraphBuilder, node: Node) -> Operand | None:
     return source if shape == source.shape else b.reshape(source, new_shape=shape)
 
 
+def _turned_constant(b: GraphBuilder, node: Node) -> Operand | None:
+    """A reshape of a transposed constant → one of a copy; else it would show the constant."""
+    (turned,) = node.operands if isinstance(node, OperatorNode) else (None,)
+    if turned is None or not is_operator(turned.node, "transpose"):
+        return None
+    (source,) = turned.node.operands
+    while source is not None and _is_view(source.node):
+        (source,) = source.node.operands
+    if source is None or not isinstance(source.node, ConstantNode):
+        return None
+    return b.reshape(b.concat([turned], axis=0), new_shape=node.types[0].shape)
+
+
 def _is_view(node: Node) -> TypeGuard[OperatorNode]:
     return isinstance(node, OperatorNode) and node.operator.name in VIEWS
 
@@ -51,5 +64,22 @@ TRAPS = (
         "read; it reshapes what the first one reshaped",
         evidence=(Probe(_read_behind, Values([[-2, -4], [-6, -8], [-10, -12]], "int32")),),
         rule=_view_of_view,
+    ),
+    Trap(
+        operators=frozenset({"reshape"}),
+        reason="a reshape of a transposed constant would be one of the constant; it is copied "
+        "between",
+        evidence=(
+            Probe(
+                lambda g: g.relu(
+                    g.reshape(
+                        g.transpose(g.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])),
+                        [6],
+                    )
+                ),
+                Values([1.0, 4.0, 2.0, 5.0, 3.0, 6.0]),
+            ),
+        ),
+        rule=_turned_constant,
     ),
 )

@@ -1,0 +1,53 @@
+"""Random graphs after all passes and rewrites: the same numbers, on the reference backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.conformance.verdict import as_numpy
+from tests.fuzz.drawing import seeded
+from tests.fuzz.executions import difference
+from tests.fuzz.frame import Target
+from tests.fuzz.graph_case import GraphCase, read_case
+from tests.fuzz.shrinking import shrunk
+from webnnm.backends.legalise import legalise
+from webnnm.backends.reference import evaluate
+from webnnm.errors import BackendError
+from webnnm.ops import registry
+from webnnm.passes import optimised
+
+LACKING = frozenset({"gelu", "gatherElements", "layerNormalization", "lstm"})
+LIMITS: Mapping[str, Any] = {
+    **{name: {} for name in registry() if name not in LACKING},
+    "preferredInputLayout": "nhwc",
+}
+"""A backend that has most operators, in every type, and all the traps that are known."""
+
+
+def check(case: GraphCase) -> str | None:
+    """Compare a graph with what the passes make of it."""
+    graph, feeds = case.graph()
+    values = {name: as_numpy(array) for name, array in feeds.items()}
+    changed = optimised(graph, LIMITS)
+    wrong = difference(graph, values, evaluate(changed, values))
+    assert not wrong, f"after the passes, {wrong}"
+    try:
+        fitted, _ = legalise(changed, LIMITS)
+    except BackendError as error:
+        return f"refused {error.code}"
+    wrong = difference(graph, values, evaluate(fitted, values))
+    assert not wrong, f"rewritten, {wrong}"
+    return None
+
+
+TARGET = Target(
+    name="graphs",
+    cases=seeded(),
+    check=check,
+    save=str,
+    load=read_case,
+    shrink=shrunk,
+    suffix=".json",
+    examples=150,
+)
