@@ -93,5 +93,5 @@ TARGET = Target(
     save=str,
     load=read_case,
     suffix=".json",
-    examples=60,
+    examples=30,
 )

@@ -49,5 +49,5 @@ TARGET = Target(
     load=read_case,
     shrink=shrunk,
     suffix=".json",
-    examples=150,
+    examples=60,
 )

@@ -42,5 +42,5 @@ TARGET = Target(
     load=read_case,
     shrink=shrunk,
     suffix=".json",
-    examples=20,
+    examples=12,
 )

@@ -40,7 +40,7 @@ TARGET = Target(
     load=read_case,
     shrink=shrunk,
     suffix=".json",
-    examples=100,
+    examples=40,
     browser=True,
     close=BROWSER.close,
 )
