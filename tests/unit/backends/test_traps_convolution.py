@@ -107,3 +107,13 @@ def test_transposed_convolutions() -> None:
     assert turned(padding=(1, 0, 0, 1)) == ["convTranspose2d", "slice"]
     assert turned(dilations=(2, 1)) == ["reverse", "transpose", "conv2d"]
     assert "convTranspose2d" not in turned(dilations=(2, 1), strides=(2, 1), padding=(1, 1, 1, 1))
+
+
+def test_maxima_of_padded_integers_start_from_the_least() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "int32", [1, 1, 2, 2])
+    graph = b.build({"y": b.max_pool2d(x, window_dimensions=(2, 2), padding=(1, 0, 1, 0))})
+    fitted = out_of_traps(graph, TRAPS)
+    assert "pad" in names(fitted)
+    feeds = {"x": [[[[-5, -7], [-6, -8]]]]}
+    assert evaluate(fitted, feeds)["y"].tolist() == evaluate(graph, feeds)["y"].tolist()

@@ -140,3 +140,16 @@ def test_indices_of_many_dimensions_are_gathered_in_a_row() -> None:
     assert gathered(4) == ["gather"]
     # What is constant is reshaped when the graph is built.
     assert gathered(5) == ["reshape", "gather", "reshape"]
+
+
+def test_unsigned_integers_are_scattered_in_a_wider_type() -> None:
+    b = GraphBuilder()
+    x, updates = b.input("x", "uint32", [3]), b.input("u", "uint32", [1])
+    indices = b.constant([[1]], "int32")
+    both = (
+        b.scatter_nd(x, indices, updates),
+        b.scatter_elements(x, b.constant([2], "int32"), updates),
+    )
+    graph = b.build({"y": both[0], "z": both[1]})
+    fitted = check(graph, {"x": np.asarray([1, 2**32 - 1, 3], "uint32"), "u": [2**31 + 1]})
+    assert names(fitted).count("cast") == 6 - 2  # both cast the same tensors

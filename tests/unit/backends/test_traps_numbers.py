@@ -46,6 +46,16 @@ def test_integer_powers_wrap_around(exponent: Any, constant: bool) -> None:
     np.testing.assert_array_equal(evaluate(fitted, feeds)["y"], wrapped)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64"])
+def test_powers_of_unsigned_integers_wrap_around(dtype: Any) -> None:
+    b = GraphBuilder()
+    graph = b.build({"y": b.pow(b.input("x", dtype, [3]), b.input("z", dtype, [3]))})
+    feeds = {"x": np.asarray([253, 2, 0], dtype), "z": np.asarray([5, 255, 0], dtype)}
+    size = 2 ** (8 * feeds["x"].itemsize)
+    found = evaluate(guarded(graph, "pow"), feeds)["y"].tolist()
+    assert found == [pow(253, 5, size), pow(2, 255, size), 1]
+
+
 def guarded(graph: Graph, name: str) -> Graph:
     """Return a graph after the guard of one operator."""
     (trap,) = (trap for trap in numbers.GUARDS if name in trap.operators)

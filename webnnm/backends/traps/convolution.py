@@ -6,6 +6,7 @@ from typing import Any
 
 from webnnm.backends.traps.evidence import Drawn, Probe, Sketch, Values
 from webnnm.backends.traps.trap import Trap
+from webnnm.dtypes import DataType, integer_range, is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed
@@ -39,7 +40,7 @@ def _padded_pool(b: GraphBuilder, node: Node) -> Operand | None:
         x,
         beginning_padding=begin,
         ending_padding=end,
-        value=float("-inf") if name == "maxPool2d" else 0.0,
+        value=_least(x.dtype) if name == "maxPool2d" else 0.0,
     )
     pooled = b.apply(
         node.operator,
@@ -54,6 +55,10 @@ def _padded_pool(b: GraphBuilder, node: Node) -> Operand | None:
         return pooled
     whole = windows[0].length * windows[1].length
     return pooled / real_cells(b, x, options["layout"], *windows, unit=whole)
+
+
+def _least(dtype: DataType) -> float:
+    return float("-inf") if is_float(dtype) else integer_range(dtype)[0]
 
 
 def _is_same(node: OperatorNode) -> bool:

@@ -7,7 +7,7 @@ from math import gcd
 from webnnm.backends.traps.evidence import Drawn, Probe, Sketch, Values
 from webnnm.backends.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import Node, OperatorNode
+from webnnm.graph.node import Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed
 from webnnm.ops.indices import distinct, known_elements, known_positions
 from webnnm.ops.known import known_values
@@ -57,6 +57,19 @@ def _scattered_slices(b: GraphBuilder, node: Node) -> Replacement | None:
     return decomposed(b, node)
 
 
+def _scattered_unsigned(b: GraphBuilder, node: Node) -> Operand | None:
+    """uint32 replaced by indices → the same in int64."""
+    if not isinstance(node, OperatorNode):
+        return None
+    x, indices, updates = node.operands
+    assert x is not None
+    if x.dtype != "uint32":
+        return None
+    wide = [o and b.cast(o, type="int64") for o in (x, updates)]
+    found = b.apply(node.operator, [wide[0], indices, wide[1]], node.options)
+    return b.cast(found, type=x.dtype)
+
+
 def _halfway(b: GraphBuilder, node: Node) -> Replacement | None:
     """The nearest cell of a centre that lies on a border, where the ratio of sizes is inexact."""
     if not isinstance(node, OperatorNode) or node.options["mode"] != "nearest-neighbor":
@@ -81,6 +94,22 @@ def _row(g: Sketch, size: int) -> Drawn:
 
 
 TRAPS = (
+    Trap(
+        operators=frozenset({"scatterElements", "scatterND"}),
+        reason="uint32 fails to build; computed in int64",
+        evidence=(
+            Probe(
+                lambda g: g.scatterND(
+                    g.tensor([1, 2, 3], "uint32"),
+                    g.constant([[1]], "int32"),
+                    g.tensor([7], "uint32"),
+                ),
+                Values([1, 7, 3], "uint32"),
+                alone=True,
+            ),
+        ),
+        rule=_scattered_unsigned,
+    ),
     Trap(
         operators=frozenset({"pad"}),
         reason="padding with the edge is refused; every padded axis is gathered",

@@ -7,7 +7,7 @@ from typing import Any
 
 from webnnm.backends.traps.evidence import Probe, Values
 from webnnm.backends.traps.trap import Trap
-from webnnm.dtypes import FLOAT16_MAX, DataType, integer_range, is_float
+from webnnm.dtypes import FLOAT16_MAX, SIGNED, DataType, integer_range, is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import decomposed
@@ -86,14 +86,15 @@ def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
     known = known_values(z)
     most = integer_range(z.dtype)[1] if known is None else max(abs(int(n)) for n in known)
     bits = most.bit_length()
-    exponent, power, square = b.abs(z), b.constant(1, x.dtype), x
+    signed = x.dtype in SIGNED
+    exponent, power, square = b.abs(z) if signed else z, b.constant(1, x.dtype), x
     for bit in range(bits):
         half = b.div(exponent, 2)
         odd = b.equal(exponent - half * 2, 1)
         power = power * b.where(odd, square, 1)
         if bit + 1 < bits:
             square, exponent = square * square, half
-    if known is None or min(known) < 0:
+    if signed and (known is None or min(known) < 0):
         inverse = b.where(b.equal(b.abs(x), 1), power, 0)
         power = b.where(b.lesser(z, 0), inverse, power)
     return b.expand(power, new_shape=node.types[0].shape)
