@@ -251,7 +251,7 @@ def with_bytes(data: bytes, edit: list[Any]) -> bytes:
     if how == "many":
         return data[:place] + text.encode("utf-8", "surrogatepass") * (count * 50) + data[place:]
     if how == "refit":  # the length of the header is what it was made to be
-        return (len(data) - 8 - place % max(1, len(data))).to_bytes(8, "little") + data[8:]
+        return max(0, len(data) - 8 - place).to_bytes(8, "little") + data[8:]
     return struct.pack("<Q", place) + data[8:]
 
 

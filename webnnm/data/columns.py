@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from webnnm.errors import DataError, suggestion
+from webnnm.shapes import is_integer
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nat", "<na>", "?"})
 """What stands for a missing number, in lower case. Among words only an empty cell is missing."""
+
+
+NAMED = 20
+"""Columns that a message lists at most."""
+
+HALF = re.compile(r"[\ud800-\udfff]")
+"""Halves of characters, which stand for what is not a text."""
+
+MOST_COLUMNS = 100_000
+"""A table of more columns is one whose rows or cells are separated otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +63,9 @@ class Table:
         """
         if column in self.names:
             return self.names.index(str(column))
-        if isinstance(column, int) and -len(self.names) <= column < len(self.names):
+        if is_integer(column) and -len(self.names) <= column < len(self.names):
             return column % len(self.names)
-        hint = suggestion(str(column), self.names) or f"there is {', '.join(self.names)}"
+        hint = suggestion(str(column), self.names) or f"there is {', '.join(self.names[:NAMED])}"
         raise DataError("NNM710", f'no column "{column}"', hint=hint)
 
 
@@ -110,6 +123,7 @@ def table_of(value: Any) -> Table:
         )
     keys = list(keys)
     names = tuple(map(str, keys))
+    check_writable(names, lambda place: f"the name of column {place}")
     columns = tuple(_cells(name, source[key]) for name, key in zip(names, keys, strict=True))
     for name, cells in zip(names, columns, strict=True):
         if len(cells) != len(columns[0]):
@@ -138,14 +152,14 @@ def read_column(table: Table, index: int, numeric: bool | None = None) -> Column
     """
     name, cells = table.names[index], table.columns[index]
     if numeric is False:
-        return _of_words(name, cells)
+        return _of_words(table, index)
     numbers = _all_numbers(cells)
     if numbers is None:
         found = [as_number(cell) for cell in cells]
         words = [row for row, number in enumerate(found) if number is None]
         known = sum([number is not None and not math.isnan(number) for number in found])
         if numeric is None and known <= len(words):
-            return _of_words(name, cells)
+            return _of_words(table, index)
         if words:
             raise DataError(
                 "NNM713",
@@ -164,7 +178,7 @@ def read_column(table: Table, index: int, numeric: bool | None = None) -> Column
             )
     missing = [row for row, number in enumerate(numbers) if number != number]
     if numeric is None and len(missing) == len(numbers):  # nothing tells what it is
-        return _of_words(name, cells)
+        return _of_words(table, index)
     return Column(name, numbers, (), missing)
 
 
@@ -177,6 +191,8 @@ def as_number(cell: Any) -> float | None:
     try:
         if not (isinstance(cell, str) and "_" in cell):  # Python's own 1_000
             return float(cell)
+    except OverflowError:  # an integer beyond all floats
+        return -math.inf if str(cell)[:1] == "-" else math.inf
     except (TypeError, ValueError):
         pass
     return math.nan if str(cell).strip().lower() in MISSING else None
@@ -188,22 +204,35 @@ def repeated(names: Sequence[str]) -> list[str]:
     >>> repeated(["a", "b", "a"])
     ['a']
     """
-    return [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    return [name for name, times in Counter(names).items() if times > 1]
 
 
 def _all_numbers(cells: Sequence[Any]) -> array[float] | None:
     """Read cells at full speed, None if one of them is no number in plain spelling."""
     try:
         numbers = array("d", map(float, cells))
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return None
     underscore = any("_" in cell for cell in cells if isinstance(cell, str))
     return None if underscore else numbers
 
 
-def _of_words(name: str, cells: Sequence[Any]) -> Column:
-    words = [_word(cell) for cell in cells]
-    return Column(name, None, words, [row for row, word in enumerate(words) if word is None])
+def _of_words(table: Table, index: int) -> Column:
+    words = [_word(cell) for cell in table.columns[index]]
+    check_writable(words, lambda row: table.place(row, index))
+    missing = [row for row, word in enumerate(words) if word is None]
+    return Column(table.names[index], None, words, missing)
+
+
+def check_writable(words: Sequence[str | None], place: Callable[[int], str]) -> None:
+    """Refuse half a character (a lone surrogate), which no file can hold (NNM713)."""
+    for number, word in enumerate(words):
+        if word and not word.isascii() and HALF.search(word):
+            raise DataError(
+                "NNM713",
+                f"{place(number)} holds half a character: {word!r}",
+                hint="read the file in the encoding that it was written in",
+            )
 
 
 def _word(cell: Any) -> str | None:

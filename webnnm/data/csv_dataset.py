@@ -8,7 +8,7 @@ from typing import Any
 
 from webnnm.data.csv_table import DELIMITERS, Header, read_csv
 from webnnm.data.source import read_text
-from webnnm.data.table_dataset import Missing, TableDataset, Task
+from webnnm.data.table_dataset import Missing, TableDataset, Task, chosen_columns
 from webnnm.errors import DataError
 
 
@@ -55,7 +55,7 @@ class CSVDataset(TableDataset):
         if text is None:
             text = await read_text(given[0])
             name = name or PurePosixPath(str(given[0])).stem
-        known = [*(features or ()), *([] if label is None else [label])]
+        known = [*chosen_columns("features", features), *([] if label is None else [label])]
         table = read_csv(text, delimiter=delimiter, header=header, known=known)
         if not table.names:
             raise DataError("NNM713", "the text has no row 1", hint="is it the right file?")

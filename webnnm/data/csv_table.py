@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Literal
 
-from webnnm.data.columns import MISSING, Table, as_number, repeated
+from webnnm.data.columns import (
+    MISSING,
+    MOST_COLUMNS,
+    Table,
+    as_number,
+    check_writable,
+    repeated,
+)
 from webnnm.errors import DataError
 
 Header = bool | Literal["auto"]
@@ -30,18 +38,25 @@ def read_csv(
 
     Quotes are those of RFC 4180; blank lines and lines that start with `#` are left out, and blanks
     around a cell do not count. `header` tells whether the first row names the columns; "auto" says
-    so if a cell of it is no number although most others of its column are, or if it holds all names
-    that are `known`. Columns without a name are called column_1, column_2 … Raises `DataError`
+    so if it holds all names that are `known`; if a cell of it is no number although most others of
+    its column are; or if no cell of it comes again in its column, although all others of a column
+    do, as labels. Columns without a name are called column_1, column_2 … Raises `DataError`
     NNM713 with row and column for quotes that do not match and for rows of unequal length, NNM704
     for options that are no options.
     """
     if not isinstance(header, bool) and header != "auto":  # type: ignore[reportUnnecessaryComparison]
         raise DataError("NNM704", f"header is {header!r}", hint='True, False or "auto"')
-    if len(delimiter) != 1 or delimiter in '"\r\n':
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':  # type: ignore[reportUnnecessaryIsInstance]
         raise DataError("NNM704", f"delimiter is {delimiter!r}", hint="one character, such as ';'")
     rows: list[Sequence[str]] = []
     lines: list[int] = []
     for line, cells in _records(text, delimiter):
+        if len(cells) > MOST_COLUMNS:
+            raise DataError(
+                "NNM713",
+                f"row {len(rows) + 1} has {len(cells):,} cells, more than {MOST_COLUMNS:,}",
+                hint="a row ends with its line, and delimiter= tells what separates cells",
+            )
         rows.append(cells)
         lines.append(line)
     if not rows:
@@ -53,6 +68,7 @@ def read_csv(
         if twice := repeated([name for name in names if name]):
             places = [str(place) for place, name in enumerate(names, 1) if name == twice[0]]
             raise DataError("NNM713", f'row 1 calls columns {" and ".join(places)} "{twice[0]}"')
+        check_writable(names, lambda place: f"row 1, column {place + 1}")
         first_row = 2
     else:
         names, first_row = [""] * width, 1
@@ -102,7 +118,8 @@ def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 def _quoting_fault(record: str, delimiter: str) -> tuple[int, str]:
     """Return the number of the column whose quotes are wrong, and what is wrong."""
-    quoted = re.compile(r' *"[^"]*(?:""[^"]*)*("?)')
+    blanks = "" if delimiter == " " else " *"
+    quoted = re.compile(blanks + r'"[^"]*(?:""[^"]*)*("?)')
     place, column = 0, 1
     while True:
         found = quoted.match(record, place)
@@ -129,7 +146,20 @@ def _is_header(rows: Sequence[Sequence[str]], known: Collection[Any]) -> bool:
         words = numbers.count(None)
         if len(numbers) > 2 * words:
             return True
-    return False
+    return _is_above_labels(first, rows[1:])
+
+
+def _is_above_labels(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Tell whether cells stand above words that come again, and do not come again themselves."""
+    if any(not cell or as_number(cell) is not None for cell in first):
+        return False
+    again = False
+    for column, cell in enumerate(first):
+        counts = Counter(row[column].strip() for row in below if column < len(row))
+        if cell in counts:
+            return False
+        again = again or (len(counts) > 1 and min(counts.values()) > 1)
+    return again
 
 
 def _check_widths(table: Table, rows: Sequence[Sequence[str]]) -> None:

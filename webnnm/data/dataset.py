@@ -13,7 +13,7 @@ from webnnm.data.classes import class_of_rows
 from webnnm.data.field import SUBSETS, Field, Kind
 from webnnm.data.intake import by_block, listed, per_block, row_count_of, take_all
 from webnnm.data.sequences import Length, check_shared, lengths_of, mask_of
-from webnnm.data.split import METHODS, PARTS, Method, Rows, fold_rows, split_rows
+from webnnm.data.split import METHODS, PARTS, Method, Rows, fold_rows, parts_of, split_rows
 from webnnm.data.standardize import Scale, Unscaled, warn
 from webnnm.data.statistics import Statistics, measure
 from webnnm.errors import DataError, suggestion
@@ -94,7 +94,7 @@ class Dataset:
         classes = class_of_rows(self.outputs, self._outputs)
         parts = split_rows(row_count, split, method=method, classes=classes, seed=seed)
         self.method: Method | Literal["explicit"] = method
-        if not all(isinstance(part, int | float) for part in split):
+        if not all(isinstance(part, int | float) for part in parts_of(split)):
             self.method = "explicit"
         elif method == METHODS[0] and classes is None:
             self.method = "random"

@@ -202,10 +202,13 @@ def encode_rows(encoders: Sequence[Encoder], rows: Any) -> HostArray:
         table = Table(names, tuple(zip(*given, strict=True)) or ((),) * len(names))
     else:
         table = table_of(rows)
+    places = {name: place for place, name in enumerate(table.names)}
     values: list[array[float]] = []
     for encoder in encoders:
         numeric = isinstance(encoder, NumberEncoder)
-        values += encoder.encode(read_column(table, table.index(encoder.name), numeric))
+        place = places.get(encoder.name)
+        place = table.index(encoder.name) if place is None else place
+        values += encoder.encode(read_column(table, place, numeric))
     return side_by_side(values, table.row_count)
 
 

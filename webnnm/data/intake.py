@@ -298,6 +298,11 @@ def _field(
     sequence: bool,
 ) -> Field:
     shape = values.shape[1:]
+    for what, given in (("names", names), ("features", features)):
+        words: Any = given  # whatever a caller may have written
+        if not hasattr(words, "__iter__") or not all(isinstance(word, str) for word in words):
+            hint = "a list of texts"
+            raise DataError("NNM704", f"{where}: {what} is {words!r}", hint=hint)
     if names and len(names) != len(shape):
         raise DataError(
             "NNM702", f"{where}: {len(names)} names for the dimensions of {show(shape)}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, get_args
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, cast, get_args
 
 from webnnm.errors import DataError, suggestion
 from webnnm.random import Purpose, Stream
+from webnnm.shapes import is_integer
 
 Method = Literal["stratified", "random", "sequential"]
 Rows = tuple[list[int], list[int], list[int]]
@@ -42,16 +44,17 @@ def split_rows(
     if method not in METHODS:
         hint = suggestion(str(method), METHODS) or f"one of {', '.join(METHODS)}"
         raise DataError("NNM704", f'unknown split method "{method}"', hint=hint)
-    if len(split) != len(PARTS):
-        raise DataError(
-            "NNM704",
-            f"split has {len(split)} parts",
-            hint="give training, validation and testing, such as (0.7, 0, 0.3)",
-        )
+    if seed is not None and not is_integer(seed):  # type: ignore[reportUnnecessaryComparison]
+        raise DataError("NNM704", f"seed is {seed!r}", hint="a whole number")
+    split = parts_of(split)
     if not all(isinstance(part, int | float) for part in split):
         return _explicit(row_count, split)
-    if any(not part >= 0 for part in split):
-        raise DataError("NNM704", f"split {tuple(split)} has a negative part")
+    if any(not 0 <= part < math.inf for part in split):
+        raise DataError(
+            "NNM704",
+            f"split {tuple(split)} has a part that is negative or not finite",
+            hint="give training, validation and testing, such as (0.7, 0, 0.3)",
+        )
     stream = Stream(seed, Purpose.SPLITTING)
     groups = by_class(row_count, classes if method == "stratified" else None)
     if method != "sequential":
@@ -71,6 +74,21 @@ def split_rows(
             part += group[first : first + size]
             first += size
     return tuple(map(sorted, parts))  # type: ignore[return-value]
+
+
+def parts_of(split: Any) -> Sequence[Any]:
+    """Return the three parts of a split. Raises `DataError` NNM704 where it has not as many.
+
+    >>> parts_of([0.7, 0, 0.3])
+    (0.7, 0, 0.3)
+    """
+    hint = "give training, validation and testing, such as (0.7, 0, 0.3)"
+    if isinstance(split, str | bytes | Mapping) or not isinstance(split, Iterable):
+        raise DataError("NNM704", f"split is {split!r}", hint=hint)
+    parts = tuple(cast("Iterable[Any]", split))
+    if len(parts) != len(PARTS):
+        raise DataError("NNM704", f"split has {len(parts)} parts", hint=hint)
+    return parts
 
 
 def fold_rows(
@@ -144,7 +162,7 @@ def _explicit(row_count: int, lists: Sequence[Any]) -> Rows:
     for name, rows in zip(PARTS, lists, strict=True):
         if isinstance(rows, int | float) and rows != 0:
             raise DataError("NNM704", f"split mixes the number {rows} with lists of rows")
-        part = [] if isinstance(rows, int | float) else [int(row) for row in rows]
+        part = [] if isinstance(rows, int | float) else _row_numbers(name, rows)
         for row in part:
             if not 0 <= row < row_count:
                 raise DataError("NNM704", f"{name}: row {row} of 0 … {row_count - 1}")
@@ -153,3 +171,11 @@ def _explicit(row_count: int, lists: Sequence[Any]) -> Rows:
             seen[row] = name
         parts.append(part)
     return tuple(parts)  # type: ignore[return-value]
+
+
+def _row_numbers(name: str, rows: Any) -> list[int]:
+    given: list[Any] = list(rows) if hasattr(rows, "__iter__") else [rows]
+    if isinstance(rows, str) or not all(is_integer(row) for row in given):
+        shown = repr(given)[:80]
+        raise DataError("NNM704", f"{name} is {shown}", hint="a list of row numbers from 0")
+    return [int(row) for row in given]

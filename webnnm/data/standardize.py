@@ -134,8 +134,14 @@ class Unscaled:
             raise DataError("NNM704", f'unknown scale "{scale}"', hint=hint)
         if isinstance(chosen, str):
             chosen = [chosen]
+        given: Any = chosen  # whatever a caller may have written
+        names = list(given) if hasattr(given, "__iter__") else []
+        strange = not isinstance(given, bool) and not hasattr(given, "__iter__")
+        if strange or not all(isinstance(name, str) for name in names):
+            hint = "True for all of them, or a list of names of fields and features"
+            raise DataError("NNM704", f"standardize is {chosen!r}", hint=hint)
         whole = fields if chosen is True else ()
-        wanted = set[str]() if isinstance(chosen, bool) else set(chosen)
+        wanted = set(names)
         known = {*fields, *(name for field in fields.values() for name in field.features)}
         for name in sorted(wanted - known):
             hint = suggestion(name, known) or f"there is {', '.join(sorted(known))}"

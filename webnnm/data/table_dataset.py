@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from webnnm.arrays import HostArray
 from webnnm.data.classes import one_hot
@@ -23,9 +23,13 @@ from webnnm.data.encoding import (
 from webnnm.data.field import Kind
 from webnnm.data.split import Method, Rows, split_rows
 from webnnm.errors import DataError, suggestion
+from webnnm.shapes import is_integer
 
 Task = Literal["auto", "classification", "regression"]
 Missing = Literal["error", "drop", "mean"]
+
+FOUND = {"labels", "kinds"}
+"""Options of `Dataset` that the columns of a table decide."""
 
 MOST_INTEGER_CLASSES = 20
 """Integer labels of more values than this are quantities (spec G.5)."""
@@ -123,9 +127,12 @@ class TableDataset(Dataset):
     ) -> None:
         _check_word("task", task, ("auto", "classification", "regression"))
         _check_word("missing", missing, ("error", "drop", "mean"))
+        for option in FOUND & options.keys():
+            hint = "Dataset takes arrays, and what they are"
+            raise DataError("NNM704", f"a TableDataset finds {option} itself", hint=hint)
         table = table_of(table)
         target, chosen = _roles(table, features, label)
-        as_words = {table.index(column) for column in categorical}
+        as_words = {table.index(each) for each in chosen_columns("categorical", categorical)}
         columns = [read_column(table, i, False if i in as_words else None) for i in chosen]
         goal = _label_column(table, target, task)
         indices = [*chosen, target]
@@ -240,8 +247,7 @@ def _roles(
     if features is None:
         chosen = [index for index in range(len(table.names)) if index != target]
     else:
-        given = [features] if isinstance(features, str | int) else features
-        chosen = [table.index(column) for column in given]
+        chosen = [table.index(column) for column in chosen_columns("features", features)]
     if target in chosen or len(set(chosen)) < len(chosen):
         twice = target if target in chosen else max(chosen, key=chosen.count)
         raise DataError("NNM704", f'column "{table.names[twice]}" is used twice')
@@ -252,6 +258,25 @@ def _roles(
             hint="a table has a label and at least one feature",
         )
     return target, chosen
+
+
+def chosen_columns(option: str, columns: Any) -> list[str | int]:
+    """Return columns that an option names: a list, or one of them (NNM704).
+
+    >>> chosen_columns("features", "width"), chosen_columns("features", None)
+    (['width'], [])
+    """
+    if columns is None:
+        return []
+    given: list[Any] = [columns] if isinstance(columns, str) or is_integer(columns) else []
+    if isinstance(columns, Iterable) and not given:
+        given = list(cast("Iterable[Any]", columns))
+    elif not given:
+        given = [columns]
+    if not all(isinstance(column, str) or is_integer(column) for column in given):
+        hint = "a list of names of columns, or of their numbers from 0"
+        raise DataError("NNM704", f"{option} is {columns!r}", hint=hint)
+    return given
 
 
 def _label_column(table: Table, index: int, task: Task) -> Column:

@@ -147,3 +147,61 @@ def test_options_that_are_none_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(DataError) as caught:
         read_csv("1,2", **options)
     assert caught.value.code == "NNM704"
+
+
+# Headers of tables of words.
+
+SENTENCES = "sentence,mood\nI like it,good\nhow bad,bad\nso fine,good\nno way,bad\n"
+
+
+def test_a_table_of_words_keeps_its_header() -> None:
+    table = read_csv(SENTENCES)
+    assert (table.names, table.row_count) == (("sentence", "mood"), 4)
+    without = SENTENCES.partition("\n")[2]
+    assert read_csv(without).names == ("column_1", "column_2")
+    assert read_csv(without).row_count == 4
+    assert read_csv(SENTENCES, header=False).row_count == 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sunny,no\nrain,yes\nrain,yes\nrain,no\nrain,no\n",  # "no" comes again
+        "a,b\nc,d\ne,f\n",  # nothing comes again: nobody can tell
+        "a,\nc,d\ne,d\nc,d\n",  # a name is missing
+        "a,b\nc,d\n",
+    ],
+)
+def test_words_without_a_header(text: str) -> None:
+    assert read_csv(text).names == ("column_1", "column_2")
+
+
+def test_half_a_character_in_a_name() -> None:
+    with pytest.raises(DataError, match="row 1, column 1 holds half a character"):
+        read_csv("a\ud800,b\n1,2\n3,4\n")
+
+
+@pytest.mark.parametrize("delimiter", [None, 1, "", ",,", [","]])
+def test_delimiters_that_are_none(delimiter: Any) -> None:
+    with pytest.raises(DataError) as caught:
+        read_csv("a,b\n1,2\n", delimiter=delimiter)
+    assert caught.value.code == "NNM704"
+
+
+def test_a_table_of_one_line() -> None:
+    with pytest.raises(DataError, match="row 1 has 100,001 cells, more than 100,000") as caught:
+        read_csv("1," * 100_000 + "1")
+    assert caught.value.code == "NNM713" and "delimiter=" in caught.value.hint
+
+
+def test_a_wide_table_takes_no_longer_than_its_cells() -> None:
+    """Where each name is searched among all others, this takes minutes."""
+    width = 60_000
+    names = ",".join(f"gene {k}" for k in range(width))
+    table = read_csv(f"{names}\n" + ("1," * width)[:-1] + "\n" + ("2," * width)[:-1])
+    assert (len(table.names), table.row_count) == (width, 2)
+
+
+def test_blanks_that_separate_cells_are_not_searched_again() -> None:
+    with pytest.raises(DataError, match="follows the closing quote"):
+        read_csv(" " * 90_000 + '"a"b', delimiter=" ")

@@ -1,0 +1,55 @@
+"""Tables as datasets: options and cells that cannot be taken are refused by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from webnnm import DataError, TableDataset
+
+# Options and cells that are refused by name.
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"split": 0.8}, "split is 0.8"),
+        ({"split": "abc"}, "split is 'abc'"),
+        ({"split": None}, "split is None"),
+        ({"split": [[0.5], [], []]}, "training is [0.5]"),
+        ({"split": ["ab", [], []]}, "training is "),
+        ({"split": [float("nan"), 0, 1]}, "a part that is negative or not finite"),
+        ({"split": [float("inf"), 0, 0]}, "a part that is negative or not finite"),
+        ({"standardize": [0]}, "standardize is [0]"),
+        ({"standardize": 3.5}, "standardize is 3.5"),
+        ({"standardize": None}, "standardize is None"),
+        ({"seed": [1]}, "seed is [1]"),
+        ({"seed": "x"}, "seed is 'x'"),
+        ({"features": 2.5}, "features is 2.5"),
+        ({"features": [None]}, "features is [None]"),
+        ({"categorical": [[]]}, "categorical is [[]]"),
+        ({"kinds": {}}, "a TableDataset finds kinds itself"),
+        ({"labels": ["a"]}, "a TableDataset finds labels itself"),
+        ({"names": 2.5}, "names is 2.5"),
+    ],
+)
+def test_options_are_checked_when_the_dataset_is_made(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(DataError) as caught:
+        TableDataset({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]}, **options)
+    assert caught.value.code == "NNM704"
+    assert words in caught.value.message and caught.value.hint
+
+
+def test_half_a_character_is_refused_where_it_is_read() -> None:
+    """No snapshot could hold it."""
+    with pytest.raises(DataError, match="row 1, column b holds half a character") as caught:
+        TableDataset({"a": [1.0, 2.0], "b": ["x", "y\ud800"]})
+    assert caught.value.code == "NNM713"
+    with pytest.raises(DataError, match="the name of column 0 holds half a character"):
+        TableDataset({"a\udfff": [1.0, 2.0], "b": ["x", "y"]})
+
+
+def test_numbers_beyond_all_floats_are_told_with_their_place() -> None:
+    with pytest.raises(DataError, match="row 1, column a is"):
+        TableDataset({"a": [1, 10**400], "b": ["x", "y"]})
