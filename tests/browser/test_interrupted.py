@@ -1,0 +1,381 @@
+"""Trainings on WebNN that are cancelled, or lose their device, stand at a step that is known."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import async_playwright
+
+from tests.browser.harness import PyodidePage, open_pyodide
+from tools.common import playwright_config
+
+MOMENTS = 12
+"""Moments of cancellation; `WEBNNM_MOMENTS` asks for more."""
+
+# The page counts the epochs of Iris in steps of 7 batches; some crossings have several epochs.
+SET_UP = """
+import asyncio
+import js
+from pyodide.code import run_js
+from webnnm import ContextLost, DataError, IrisDataset, NNModel
+
+source = '''
+model:input shape=[4]; model:output shape=[3];
+model:layers matmul(w, shape=[8]), add(b), tanh(), dropout(0.1), matmul(w), add(b), softmax();
+'''
+settings = {"epochs": 30, "batch_size": 15, "seeds": 0, "progress": "off", "optimizer": "adam"}
+
+async def create(**more):
+    data = await IrisDataset.create(standardize=True, split=split)
+    return await NNModel.create(
+        source=source, dataset=data, backend="webnn", log=lambda _: None, **more
+    )
+
+async def on_device(model):
+    found = await model.backend.read(*model.parameters.tensors.values())
+    return {n: a.tolist() for n, a in zip(model.parameters.tensors, found)}
+
+def values(model):
+    return {p.name: model.parameters.value(p.name).tolist() for p in model.params()}
+
+def held(model):
+    ledger = model.memory()
+    return [ledger.graphs, ledger.tensors, ledger.bytes]
+
+run_js('''(() => {
+  const { ml } = navigator;
+  const create = ml.createContext.bind(ml);
+  ml.createContext = async (options) => (globalThis.caught = await create(options));
+})()''')
+"""
+CANCEL = """
+from webnnm.backends.pyodide_host import Bridge
+from webnnm.pace import Pace
+
+begun = 0
+run_steps, pace_steps, pace_epochs = Bridge.steps, Pace.steps, Pace.epochs
+
+async def counted(self, *given):
+    global begun
+    begun += 1
+    return await run_steps(self, *given)
+
+Bridge.steps = counted
+Pace.steps = lambda _pace, left: min(left, 5)
+Pace.epochs = lambda _pace, _steps, most: min(3, most)
+model = await create()
+start = model.parameters.values()
+history = await model.train(settings)
+whole, losses, steps = values(model), history.losses, model.step
+before = held(model)
+found = []
+for crossing, turns in moments:
+    for name, array in start.items():
+        model.parameters.set(name, array)
+    model.step = 0
+    training = asyncio.ensure_future(model.train(settings))
+    begun = 0
+    while begun < crossing and not training.done():
+        await asyncio.sleep(0)
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    training.cancel()
+    await asyncio.wait([training])
+    stood, standing = model.step, model.checkpoint
+    wrong = []
+    if held(model) != before:
+        wrong.append(f"ledger {held(model)}, not {before}")
+    if await on_device(model) != values(model):
+        wrong.append("the device has other parameters than the host")
+    if training.cancelled() and standing is not None:
+        taken = standing.best if standing.restored else standing.parameters
+        if {n: a.tolist() for n, a in taken.items()} != values(model):
+            wrong.append("the checkpoint has other parameters")
+        if standing.step != stood:
+            wrong.append(f"step {stood}, the checkpoint is of {standing.step}")
+        end = await model.train(resume=True)
+        if values(model) != whole or model.step != steps:
+            wrong.append(f"resumed after step {stood}, it ends otherwise")
+        if [r.loss for r in end.epochs] != losses[end.resumed_after:]:
+            wrong.append(f"resumed after step {stood}, losses are others")
+    found.append([crossing, stood, wrong])
+model.close()
+Bridge.steps, Pace.steps, Pace.epochs = run_steps, pace_steps, pace_epochs
+[steps, found]
+"""
+LOSE = """
+model = await create()
+start = model.parameters.values()
+before = held(model)
+known = []
+
+async def keep(record):
+    if record.epoch == 10:
+        await model.save()
+        known.append(model.step)
+
+def stumble(record):
+    if record.epoch * 7 + record.batch == at:
+        js.caught.destroy()
+
+lost = None
+try:
+    await model.train(settings, on_epoch=keep, on_batch=stumble)
+except ContextLost as error:
+    lost = error
+step = known[-1] if known else 0
+file = await model.save()
+answer = [
+    model.step == step, f"step {step}" in lost.hint, held(model)[1:] <= before[1:],
+    known or values(model) == {n: a.tolist() for n, a in start.items()},
+]
+stood = values(model)
+model.close()
+again = await NNModel.load(file, dataset=(await create()).binding().dataset, backend="webnn",
+    log=lambda _: None)
+answer.append(values(again) == stood)
+end = await again.train(resume=True, on_epoch=None, on_batch=None)
+answer.append(len(end.epochs) == 30 - step // 7)
+reference = await create()
+await reference.train(settings, on_batch=lambda record: None)
+answer.append(values(again) == values(reference))
+again.close()
+reference.close()
+[lost.code, list(map(bool, answer))]
+"""
+KILL = """
+model = await create()
+training = model.train(**{**settings, "epochs": 100_000, "patience": 100_000})
+async for record in training:
+    if record.epoch > 20:
+        await model.save()  # the last state that the host knows
+        stood = model.checkpoint
+        break
+js.document.title = "training"
+try:
+    await training
+    result = "it ended"
+except ContextLost as error:
+    standing = model.checkpoint
+    file = await model.save()
+    result = [error.code, model.step == standing.step > 0, held(model)]
+    host = values(model)
+    await model.reopen()
+    result += [await on_device(model) == host, held(model)[1] == len(host)]
+    end = await model.train(resume=True, epochs=standing.epoch + 3)
+    result += [len(end.epochs), model.step == (standing.epoch + 3) * 7]
+    again = await NNModel.load(file, backend="webnn", log=lambda _: None)
+    result += [values(again) == host]
+result
+"""
+
+
+def moments(seed: int, count: int, crossings: int) -> list[tuple[int, int]]:
+    """Return after how many crossings, and turns of the event loop behind, to cancel."""
+    draw = random.Random(seed)
+    return [(draw.randrange(crossings), draw.randrange(30)) for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("split", "crossings"), [([0.7, 0.15, 0.15], 60), ([0.7, 0, 0.3], 10)], ids=["each", "several"]
+)
+async def test_cancelled_at_any_moment_it_stands_at_a_known_step_and_goes_on(
+    pyodide_page: PyodidePage, split: list[float], crossings: int
+) -> None:
+    count = int(os.environ.get("WEBNNM_MOMENTS", MOMENTS)) // 2
+    steps, found = await pyodide_page.run_python(
+        SET_UP + CANCEL, moments=moments(7, count, crossings), split=split
+    )
+    assert not [each for each in found if each[2]]
+    stood = {step for _, step, _ in found}
+    print(f"{len(found)} moments, {len(stood)} different steps of {steps}")
+    assert len(stood) > 3
+
+
+@pytest.mark.parametrize("at", [8, 20, 83, 150])
+async def test_a_lost_context_leaves_what_the_host_knows(
+    pyodide_page: PyodidePage, at: int
+) -> None:
+    code, answer = await pyodide_page.run_python(SET_UP + LOSE, at=at, split=[0.7, 0.15, 0.15])
+    assert code == "NNM716"
+    assert answer == [True] * 7
+
+
+@pytest.fixture
+async def own_page(site_url: str) -> AsyncIterator[tuple[PyodidePage, int]]:
+    """A page in a browser of its own, and the id of the browser's process."""
+    config = playwright_config()
+    options = config.launch_options(config.PROJECTS["webnn"])
+    mark = f"--webnnm-test={uuid.uuid4()}"
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(**{**options, "args": [*options["args"], mark]})
+        (process,) = [p for p, words in processes().items() if mark in words and is_main(words)]
+        yield await open_pyodide(browser, site_url), process
+        await browser.close()
+
+
+def processes() -> dict[int, list[str]]:
+    """Return the command lines of all processes."""
+    found: dict[int, list[str]] = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            found[int(place.name)] = (place / "cmdline").read_text().split("\0")
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+def is_main(words: list[str]) -> bool:
+    return "--type=" not in " ".join(words)
+
+
+def parent(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def below(process: int, ancestor: int) -> bool:
+    while process > 1:
+        if process == ancestor:
+            return True
+        process = parent(process)
+    return False
+
+
+async def test_a_killed_process_of_webnn_leaves_what_the_host_knows(
+    own_page: tuple[PyodidePage, int],
+) -> None:
+    page, browser = own_page
+    program = asyncio.ensure_future(page.run_python(SET_UP + KILL, split=[0.7, 0, 0.3]))
+    await page.page.wait_for_function("document.title === 'training'")
+    devices = [
+        process
+        for process, words in processes().items()
+        if "--type=gpu-process" in " ".join(words) and below(process, browser)
+    ]
+    assert len(devices) == 1, "WebNN runs in the process of the graphics"
+    os.kill(devices[0], signal.SIGKILL)
+    code, *answer = await program
+    assert code == "NNM716"
+    same_step, held, *others = answer
+    assert same_step
+    assert held[0] == 0, "no graph is left"
+    assert others == [True, True, 3, True, True]
+
+
+async def test_models_train_side_by_side(pyodide_page: PyodidePage) -> None:
+    program = """
+async def one(**more):
+    model = await create()
+    before = held(model)
+    try:
+        await model.train(settings, **more)
+    except ZeroDivisionError:
+        await model.train(resume=True, on_epoch=None)
+    return model, held(model) == before
+
+def stumble(record):
+    if record.epoch == 11:
+        1 / 0
+
+found = await asyncio.gather(one(), one(), one(on_epoch=stumble), one())
+result = [same for _, same in found] + [values(m) == values(found[0][0]) for m, _ in found]
+for model, _ in found:
+    model.close()
+result
+"""
+    assert await pyodide_page.run_python(SET_UP + program, split=[0.7, 0.15, 0.15]) == [True] * 8
+
+
+async def test_a_tensor_too_large_for_the_device_is_told(pyodide_page: PyodidePage) -> None:
+    program = """
+codes = []
+model = await create()
+before, weights = held(model), values(model)
+wide = source.replace("shape=[8]", "shape=[300000000]")
+try:
+    await NNModel.create(source=wide, backend="webnn", log=lambda _: None)
+except Exception as error:
+    codes.append(getattr(error, "code", repr(error)))
+history = await model.train(settings)
+model.close()
+[codes, held(model), history.stopped, before[1] == len(weights)]
+"""
+    codes, closed, stopped, whole = await pyodide_page.run_python(
+        SET_UP + program, split=[0.7, 0.15, 0.15]
+    )
+    assert codes == ["NNM709"]
+    assert (closed, stopped, whole) == ([0, 0, 0], "epochs", True)
+
+
+# A training in a worker, which ends without a word, and one that goes on with what was kept.
+WORKER = """
+async ({ index, begin, go }) => {
+  const text = `
+    onmessage = async ({ data: { index, begin, go } }) => {
+      const { loadPyodide } = await import(index + "/pyodide.mjs");
+      const pyodide = await loadPyodide({ indexURL: index, packages: ["webnnm"] });
+      pyodide.globals.set("epochs", begin);
+      const failed = (error) => setTimeout(() => { throw error; });
+      pyodide.runPythonAsync(go).then(postMessage, failed);
+    };
+  `;
+  const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  const worker = new Worker(address, { type: "module" });
+  const answer = new Promise((resolve, reject) => {
+    worker.onmessage = ({ data }) => resolve(data);
+    worker.onerror = (event) => reject(new Error(event.message));
+  });
+  worker.postMessage({ index, begin, go });
+  if (begin > 1000) {  // it is ended when there is something to go on with
+    const root = await navigator.storage.getDirectory();
+    const kept = async () => {
+      const folder = await root.getDirectoryHandle("webnnm", { create: true });
+      const file = await folder.getFileHandle("cut").then((it) => it.getFile(), () => null);
+      return file?.size > 0;
+    };
+    const looking = (async () => {
+      while (!await kept()) await new Promise((resolve) => { setTimeout(resolve, 50); });
+    })();
+    await Promise.race([looking, answer]);
+    worker.terminate();
+    return "terminated";
+  }
+  const told = await answer;
+  worker.terminate();
+  return told;
+}
+"""
+IN_WORKER = """
+import json
+from webnnm import DataError, IrisDataset, NNModel
+from webnnm.storage import discard
+source = "model:input shape=[4]; model:output shape=[3]; model:layers matmul(w), add(b), softmax();"
+data = await IrisDataset.create(standardize=True)
+if epochs > 1000:
+    model = await NNModel.create(source=source, dataset=data, backend="webnn", log=lambda _: None)
+    await model.train(epochs=epochs, patience=epochs, seeds=0, lr=1e-6, autosave="browser:cut",
+        autosave_seconds=0.2)
+else:
+    model = await NNModel.load("browser:cut", dataset=data, backend="webnn", log=lambda _: None)
+    standing = model.checkpoint
+    history = await model.train(resume=True, epochs=standing.epoch + epochs)
+    await discard("browser:cut")
+    result = [len(history.epochs), history.resumed_after == standing.epoch]
+json.dumps(result)
+"""
+
+
+async def test_a_training_goes_on_after_its_worker_was_terminated(
+    pyodide_page: PyodidePage, site_url: str
+) -> None:
+    index = f"{site_url}/vendor/pyodide"
+    for epochs, expected in ((10**7, "terminated"), (5, "[5, true]")):
+        given = {"index": index, "begin": epochs, "go": IN_WORKER}
+        assert await pyodide_page.page.evaluate(WORKER, given) == expected
