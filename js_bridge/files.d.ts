@@ -19,7 +19,16 @@ export interface Kept {
   copy(target: Memory): Promise<void>;
 }
 
-/** Begin a file that replaces the one of this name, if there is one. */
+/**
+ * Keep other pages and workers of the site from writing and removing the file of this name until
+ * `release`, as often as it was claimed. An error named "InUse" says that another one has it.
+ */
+export function claim(name: string): Promise<void>;
+
+/** Let others have a name that was claimed. */
+export function release(name: string): Promise<void>;
+
+/** Begin a file that replaces the one of this name, if there is one; it is claimed meanwhile. */
 export function writer(name: string): Promise<Writer>;
 
 /** Return a file, nothing where there is no such file. */
@@ -31,5 +40,5 @@ export function drop(name: string): Promise<void>;
 /** Begin a file that the browser saves among the user's downloads. */
 export function download(name: string): Writer;
 
-/** Return a promise that is settled when the page is next hidden or closed; never in a worker. */
+/** Return a promise that is settled when the page is next hidden or left; never in a worker. */
 export function hidden(): Promise<void>;

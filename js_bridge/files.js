@@ -12,8 +12,87 @@ const STORE = "files";
 /** Bytes that cross at once: a large file is in memory once, not twice. */
 const CROSSING = 1 << 22;
 
+/**
+ * What this page or worker has claimed: how often, when it has it, and how it gives it back. One
+ * that is claimed no more stays until the browser has taken the lock back.
+ *
+ * @type {Map<string, { count: number, had: Promise<void>, gone: Promise<void>, free(): void }>}
+ */
+const claims = new Map();
+
+/** @type {Files["claim"]} */
+export async function claim(name) {
+  while (claims.get(name)?.count === 0) await claims.get(name)?.gone;
+  const mine = claims.get(name) ?? lock(name);
+  mine.count += 1;
+  await mine.had;
+}
+
+/** @type {Files["release"]} */
+export async function release(name) {
+  const mine = claims.get(name);
+  if (!mine || --mine.count) return;
+  mine.free();
+  await mine.gone;
+}
+
+/** Ask for the lock of a name, of which a site has one in all its pages. @param {string} name */
+function lock(name) {
+  let free = () => {};
+  let gone = Promise.resolve();
+  const had = new Promise((/** @type {(had: void) => void} */ resolve, reject) => {
+    if (!navigator.locks) return resolve();
+    gone = navigator.locks
+      .request(`${NAME}:${name}`, { ifAvailable: true }, async (found) => {
+        if (!found) throw Object.assign(new Error("another tab or window of this site keeps a "
+          + "training under this name"), { name: "InUse" });
+        await new Promise((/** @type {(gone: void) => void} */ end) => {
+          free = end;
+          resolve();
+        });
+      })
+      .catch(reject);
+  });
+  const forget = () => { claims.delete(name); };
+  const mine = { count: 0, had, gone: gone.then(forget), free: () => free() };
+  claims.set(name, mine);
+  return mine;
+}
+
 /** @type {Files["writer"]} */
 export async function writer(name) {
+  await claim(name);
+  const done = (/** @type {() => Promise<void>} */ end) => () => (
+    plainly(end()).finally(() => release(name))
+  );
+  try {
+    const begun = await plainly(opened(name));
+    return {
+      write: (part) => plainly(begun.write(part)),
+      close: done(begun.close),
+      abort: done(begun.abort),
+    };
+  } catch (error) {
+    await release(name);
+    throw error;
+  }
+}
+
+/**
+ * Make plain errors of those of a browser: Pyodide waits for ever for a promise that is rejected
+ * with what it does not take for an error, as the "QuotaExceededError" of newer browsers.
+ *
+ * @template T
+ * @param {Promise<T>} work
+ */
+function plainly(work) {
+  return work.catch((/** @type {Error} */ { name, message }) => {
+    throw Object.assign(new Error(message), { name });
+  });
+}
+
+/** Begin a file. @param {string} name */
+async function opened(name) {
   const folder = await privateFolder();
   if (!folder) {
     const parts = collected();
@@ -27,7 +106,9 @@ export async function writer(name) {
   // What is written lies in a file of its own until it is closed.
   const stream = await (await folder.getFileHandle(name, { create: true })).createWritable();
   return {
-    write: async (part) => { for (const piece of pieces(part)) await stream.write(piece); },
+    write: async (/** @type {import("./files.d.ts").Memory} */ part) => {
+      for (const piece of pieces(part)) await stream.write(piece);
+    },
     close: () => stream.close(),
     abort: () => stream.abort(),
   };
@@ -54,9 +135,14 @@ export async function read(name) {
 
 /** @type {Files["drop"]} */
 export async function drop(name) {
-  const folder = await privateFolder();
-  if (folder) await folder.removeEntry(name).catch(missing);
-  else await inDatabase("readwrite", (files) => files.delete(name));
+  await claim(name);
+  try {
+    const folder = await privateFolder();
+    if (folder) await folder.removeEntry(name).catch(missing);
+    else await inDatabase("readwrite", (files) => files.delete(name));
+  } finally {
+    await release(name);
+  }
 }
 
 /** @type {Files["download"]} */
@@ -82,13 +168,19 @@ let leaving;
 export function hidden() {
   leaving ??= new Promise((resolve) => {
     if (typeof document === "undefined") return;
-    const look = () => {
-      if (document.visibilityState !== "hidden") return;
-      document.removeEventListener("visibilitychange", look);
+    const ended = new AbortController();
+    const { signal } = ended;
+    const leave = () => {
+      ended.abort();
       leaving = undefined;
       resolve();
     };
-    document.addEventListener("visibilitychange", look);
+    // A reload or a link tells first, while there is time; some browsers tell with the last alone.
+    addEventListener("beforeunload", leave, { signal });
+    addEventListener("pagehide", leave, { signal });
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "hidden") leave();
+    }, { signal });
   });
   return leaving;
 }

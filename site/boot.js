@@ -1,51 +1,147 @@
 /**
- * Shows how far the start of Python is. This is JavaScript because Python is what is awaited.
+ * Shows how far the start of Python is, or why there is none. This is JavaScript because Python is
+ * what is awaited, and no module because modules do not run where a page is opened as a file.
  *
  * page.py tells the end of the start with the event "webnnm:ready".
  */
+(() => {
+  /** What is under way after each of PyScript's messages, and how much of the start is done. */
+  const STAGES = {
+    "Loading Pyodide": ["fetching Python, which takes a moment on a first visit", 1],
+    "Loading interpreter": ["fetching and starting Python and the package webnnm", 2],
+    "Loading files": ["fetching the program of this page", 5],
+    "Loading JS modules": ["fetching the chart", 5],
+    "Loaded Pyodide": ["running the program of this page", 6],
+  };
+  /** What a policy lacks, by what it blocked. */
+  const LACKING = { eval: "'unsafe-eval'", "wasm-eval": "'wasm-unsafe-eval'", blob: "blob:" };
+  const FILES = "link[rel=modulepreload], link[rel=preload]";
+  const LOCK = "./vendor/pyodide/pyodide-lock.json";
+  /** Milliseconds without news after which the page looks what keeps it. */
+  const LONG = 8000;
+  /** Milliseconds in which a server answers that it has a file. */
+  const ANSWER = 5000;
+  /** The smallest program of WebAssembly. */
+  const NOTHING = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
-/** What is under way after each of PyScript's messages, and how much of the start is done. */
-const STAGES = {
-  "Loading Pyodide": ["fetching Python, which takes a moment on a first visit", 1],
-  "Loading interpreter": ["fetching and starting Python and the package webnnm", 2],
-  "Loading files": ["fetching the program of this page", 5],
-  "Loading JS modules": ["fetching the chart", 5],
-  "Loaded Pyodide": ["running the program of this page", 6],
-};
+  const page = document.documentElement.dataset;
+  const boot = document.querySelector("#boot");
+  const bar = boot.querySelector("progress");
+  const words = boot.querySelector("[role=status]");
+  let doing = STAGES["Loading Pyodide"][0];
+  let explained = false;
+  let waiting = setTimeout(slow, LONG);
+  page.boot = "";
 
-const boot = document.querySelector("#boot");
-const bar = boot.querySelector("progress");
-const words = boot.querySelector("[role=status]");
+  addEventListener("py:progress", ({ detail }) => {
+    const [text, stage] = STAGES[detail] ?? [];
+    if (!text || explained) return;
+    doing = text;
+    words.textContent = `Getting ready: ${doing} …`;
+    bar.value = Math.max(bar.value, stage);
+    clearTimeout(waiting);
+    waiting = setTimeout(slow, LONG);
+  });
 
-addEventListener("py:progress", ({ detail }) => {
-  const [text, stage] = STAGES[detail] ?? [];
-  if (!text) return;
-  words.textContent = `Getting ready: ${text} …`;
-  bar.value = Math.max(bar.value, stage);
-});
+  addEventListener("webnnm:ready", () => {
+    clearTimeout(waiting);
+    for (const control of document.querySelectorAll("[data-waits]")) control.disabled = false;
+    page.ready = "";
+    boot.hidden = true;
+  });
 
-addEventListener("webnnm:ready", () => {
-  for (const control of document.querySelectorAll("[data-waits]")) control.disabled = false;
-  document.documentElement.dataset.ready = "";
-  boot.hidden = true;
-});
+  /** Say that the page cannot start. The first cause in plain words stays. */
+  function tell(text, plain) {
+    if ("ready" in page || explained) return;
+    explained = plain;
+    clearTimeout(waiting);
+    boot.classList.add("failed");
+    bar.hidden = true;
+    words.textContent = `This page could not start: ${text}`;
+  }
 
-/** @param {unknown} reason */
-function failed(reason) {
-  if ("ready" in document.documentElement.dataset) return;
-  boot.classList.add("failed");
-  bar.hidden = true;
-  const lines = String(reason?.message ?? reason).trim().split("\n");
-  words.textContent = `This page could not start: ${lines.at(-1)}`;
-}
-// PyScript tells of errors of the program in the console alone.
-const tell = console.error;
-console.error = (...facts) => {
-  tell(...facts);
-  failed(facts[0]);
-};
-addEventListener("error", (event) => failed(event.message));
-addEventListener("unhandledrejection", (event) => failed(event.reason));
+  /** @param {unknown} reason */
+  async function failed(reason) {
+    const lines = String(reason?.message ?? reason).trim().split("\n");
+    tell(lines.at(-1), false);
+    const found = "ready" in page || explained ? undefined : await missing();
+    if (found) tell(found.text, true);
+  }
 
-// Forms are answered by Python in the page; nothing is ever sent.
-addEventListener("submit", (event) => event.preventDefault());
+  async function slow() {
+    const found = await missing();
+    if ("ready" in page || explained) return;
+    if (found && !found.silent) return tell(found.text, true);
+    const why = found?.text ?? "The network or this device may be slow.";
+    words.textContent = `Getting ready: ${doing}. This takes longer than it should. ${why}`;
+    waiting = setTimeout(slow, LONG);
+  }
+
+  /** Return what is wrong with a file that the start takes, nothing where all are there. */
+  async function missing() {
+    const files = [...document.querySelectorAll(FILES)].map((link) => link.href);
+    try {
+      const lock = await (await fetch(LOCK, { signal: AbortSignal.timeout(ANSWER) })).json();
+      files.push(new URL(lock.packages.webnnm.file_name, new URL(LOCK, location.href)).href);
+    } catch {
+      files.push(new URL(LOCK, location.href).href);
+    }
+    return (await Promise.all(files.map(trouble))).find(Boolean);
+  }
+
+  async function trouble(file) {
+    try {
+      const answer = await fetch(file, { method: "HEAD", signal: AbortSignal.timeout(ANSWER) });
+      if (!answer.ok) return { text: `the server has no ${file} (status ${answer.status}).` };
+      const type = answer.headers.get("content-type") ?? "";
+      if (!/\.m?js$/.test(file) || type.includes("javascript")) return undefined;
+      return { text: `the server sends ${file} as “${type}”, which must be text/javascript.` };
+    } catch (error) {
+      const silent = error.name === "TimeoutError";
+      return { text: silent ? `The server sends no ${file}.` : `${file} cannot be reached.`, silent };
+    }
+  }
+
+  /** Return why Python cannot start here, nothing where it may. */
+  function obstacle() {
+    if (location.protocol === "file:") {
+      return "it was opened as a file, and browsers load programs from web servers alone. Run "
+        + "“webnnm serve” or “python3 -m http.server” in its folder, and open the address that it "
+        + "prints.";
+    }
+    if (typeof WebAssembly === "undefined") {
+      return "this browser has no WebAssembly, in which Python runs. Some browsers switch it off in "
+        + "a mode of high security.";
+    }
+    try {
+      new WebAssembly.Module(NOTHING);
+    } catch {
+      return "the site’s Content-Security-Policy forbids WebAssembly: its script-src needs "
+        + "'wasm-unsafe-eval'.";
+    }
+    return "";
+  }
+
+  addEventListener("securitypolicyviolation", ({ disposition, blockedURI, effectiveDirective }) => {
+    if (disposition !== "enforce") return;
+    const lacking = LACKING[blockedURI] ?? blockedURI;
+    tell(`the site’s Content-Security-Policy has no ${lacking} in ${effectiveDirective}.`, true);
+  });
+  // PyScript tells of errors of the program in the console alone.
+  const write = console.error;
+  console.error = (...facts) => {
+    write(...facts);
+    failed(facts[0]);
+  };
+  addEventListener("error", ({ target, message }) => {
+    if (target === window) failed(message);
+    else if (target instanceof HTMLScriptElement) failed(`${target.src} cannot be loaded.`);
+  }, true);
+  addEventListener("unhandledrejection", (event) => failed(event.reason));
+
+  // Forms are answered by Python in the page; nothing is ever sent.
+  addEventListener("submit", (event) => event.preventDefault());
+
+  const cause = obstacle();
+  if (cause) tell(cause, true);
+})();

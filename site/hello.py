@@ -3,7 +3,7 @@
 from page import Editor, clear_error, element, ready, sentence, show_error, table, where
 from pyscript import when
 
-from webnnm import NNModel
+from webnnm import NNModel, probe
 
 
 async def run():
@@ -50,3 +50,4 @@ async def submit(event):
 editor = Editor()
 await run()
 ready()
+element("runs").textContent = sentence((await probe()).sentence)

@@ -29,13 +29,23 @@ class Kept:
         when("click", "#discard")(self.on_discard)
 
     def read(self):
-        """Take in the note of an earlier visit; None where there is none."""
+        """Take in the note of an earlier visit, or of another tab; None where there is none."""
+        self.note = self.stored()
+        return self.note
+
+    def stored(self):
+        """Return the note that lies in the browser."""
         try:
             text = window.localStorage.getItem(self.key)
-            self.note = json.loads(text) if text else None
+            return json.loads(text) if text else None
         except (JsException, ValueError) as error:
             log(f"the note of the kept training cannot be read: {error}")
-        return self.note
+        return None
+
+    def other(self):
+        """Tell whether another tab has kept a training since this one looked."""
+        stored = self.stored()
+        return stored is not None and stored["began"] != (self.note or {}).get("began")
 
     def begin(self):
         """Note that a training begins with the form as it is now."""
@@ -68,14 +78,24 @@ class Kept:
             log(f"the note of the kept training cannot be removed: {error}")
 
     def offer(self, standing):
-        """Offer to go on with a training that stopped in an epoch of so many."""
+        """Offer to go on with a training that stopped in an epoch of so many.
+
+        One that cannot be read now can be discarded only; that of another tab is not this one's.
+        """
+        if "busy" in standing:
+            self.note = None
+            tell(standing["busy"], warning=True)
+            return
         self.standing = standing
+        element("continue").disabled = "unreadable" in standing
         began = window.Date.new(self.note["began"])
         how = window.Object.fromEntries([["dateStyle", "long"], ["timeStyle", "short"]])
-        element("offer-text").textContent = (
-            f"A training of {began.toLocaleString('en-GB', how)} stopped in epoch "
-            f"{standing['epoch']} of {standing['epochs']}."
-        )
+        words = f"A training of {began.toLocaleString('en-GB', how)} "
+        if "unreadable" in standing:
+            words += f"is kept, but cannot be read now: {standing['unreadable']}"
+        else:
+            words += f"stopped in epoch {standing['epoch']} of {standing['epochs']}."
+        element("offer-text").textContent = words
         element("offer-buttons").hidden = False
 
     def withdraw(self):
@@ -97,6 +117,13 @@ class Kept:
     async def on_discard(self, event):
         """Remove the training that is offered."""
         await self.discard()
+
+
+def tell(text, *, warning=False):
+    """Say how it stands with what the browser keeps."""
+    shown = element("kept")
+    shown.textContent = text
+    shown.classList.toggle("warning", warning)
 
 
 def fields():

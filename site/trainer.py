@@ -6,9 +6,10 @@ Requests and answers are JSON, which crosses to a worker and back unchanged. A r
 
 import json
 
-from webnnm import DataError, IrisDataset, NNModel, WebNNMError
+from webnnm import DataError, IrisDataset, NNModel, WebNNMError, probe
 
 __export__ = [
+    "claim",
     "classify",
     "discard",
     "examples",
@@ -17,14 +18,16 @@ __export__ = [
     "load",
     "pause",
     "prepare",
+    "release",
     "resume",
     "save",
     "stop",
     "train",
+    "where",
 ]
 
 SPLITS = {False: (0.7, 0, 0.3), True: (0.7, 0.15, 0.15)}
-AUTOSAVE_SECONDS = 30
+AUTOSAVE_SECONDS = 10
 SIDE, BLACK = 8, 16
 """Pixels of a digit's picture in each direction, and the number that is black."""
 model = dataset = training = place = None
@@ -68,10 +71,20 @@ class Messages:
         self.told += len(epochs)
         self.send(epochs=epochs, left=eta_seconds, metrics=record.val_metrics)
 
+    def saved(self, failure):
+        """Tell that the browser keeps the training as it is now, or why it does not."""
+        self.send(kept="" if failure is None else reason_of(failure))
+
     def close(self):
         """Close the channel; what was sent still arrives."""
         if self.channel:
             self.channel.close()
+
+
+def reason_of(error):
+    """Return what went wrong, and what to do, as sentences."""
+    told = getattr(error, "message", str(error)), getattr(error, "hint", "")
+    return " ".join(f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in told if text)
 
 
 def review_of(history):
@@ -106,6 +119,11 @@ async def prepare():
     import webnnm.reviewing
     import webnnm.session
     import webnnm.testing  # noqa: F401
+
+
+async def where(request):
+    """Return in a sentence what will run models here."""
+    return json.dumps({"sentence": (await probe()).sentence})
 
 
 async def iris(wanted, split):
@@ -183,15 +201,15 @@ def take(found):
 async def train(request):
     """Create a model, train it until the end or `stop`, test it, and return what came out.
 
-    With `keep`, a name, the browser keeps the training under that name until it ends by itself;
-    with `resume` the training that it keeps goes on.
+    With `keep`, a name that was claimed, the browser keeps the training under that name until it
+    ends by itself; with `resume` the training that it keeps goes on.
     """
     global training, place
     wanted = json.loads(request)
     messages = Messages(wanted.get("channel"))
     begun = None
     try:
-        place = place_of(wanted) if "keep" in wanted else None
+        place = place_of(wanted) if wanted.get("keep") else None
         go_on = wanted.get("resume", False)
         take((None, None))
         take(
@@ -202,6 +220,7 @@ async def train(request):
             resume=go_on,
             autosave=place,
             autosave_seconds=AUTOSAVE_SECONDS,
+            on_autosave=messages.saved,
             progress=messages,
         )
         history = await ended(messages.log)
@@ -212,23 +231,32 @@ async def train(request):
         return json.dumps({"error": str(error), "review": review})
     finally:
         training = None
+        if place:
+            from webnnm import storage
+
+            await storage.release(place)
         messages.close()
 
 
 async def ended(log):
-    """Wait for the end of the training and return its history; a finished one is kept no longer."""
+    """Wait for the end of the training and return its history; a finished one is kept no longer.
+
+    A browser that keeps nothing leaves the training as it is.
+    """
     begun = training
     try:
-        history = await begun
-        if place and history.stopped != "stop":
-            from webnnm import storage
-
-            await storage.discard(place)
+        await begun
     except DataError as error:
         if error.code != "NNM807":
             raise
-        # A browser that keeps nothing leaves the training as it is.
         log(str(error))
+    if place and begun.history.stopped != "stop":
+        from webnnm import storage
+
+        try:
+            await storage.discard(place)
+        except DataError as error:
+            log(str(error))
     return begun.history
 
 
@@ -276,12 +304,42 @@ async def keep():
                 model.log(f"autosave: {error}")
 
 
+async def claim(request):
+    """Keep other tabs from the training that the browser keeps; return why that cannot be."""
+    from webnnm import storage
+
+    try:
+        await storage.claim(place_of(json.loads(request)))
+    except DataError as error:
+        return json.dumps({"refused": reason_of(error)})
+    return "{}"
+
+
+async def release(request):
+    """Give back what was claimed for a training that does not come about."""
+    from webnnm import storage
+
+    await storage.release(place_of(json.loads(request)))
+    return "{}"
+
+
 async def kept(request):
-    """Return how far the training is that the browser keeps; nothing where there is none to end."""
+    """Return how far the training is that the browser keeps; nothing where there is none to end.
+
+    `busy` says that another tab is training, `unreadable` why what is kept cannot be read now.
+    """
+    claimed = json.loads(await claim(request))
+    if claimed:
+        return json.dumps({"busy": claimed["refused"]})
     try:
         found = await NNModel.load(place_of(json.loads(request)), log=lambda text: None)
     except WebNNMError as error:
-        return json.dumps({} if error.code == "NNM715" else {"error": str(error)})
+        if error.code == "NNM715" and not error.__cause__:
+            return "{}"
+        damaged = error.code.startswith("NNM80")
+        return json.dumps({"error" if damaged else "unreadable": str(error)})
+    finally:
+        await release(request)
     standing = found.checkpoint
     found.close()
     epochs = standing.settings["epochs"] if standing else 0

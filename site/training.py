@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import findings
 import page
-from kept import Kept
+from kept import Kept, tell
 from page import element, make, table
 from pyscript import create_named_worker, ffi, when, window
 from pyscript.js_modules import chart
@@ -43,6 +43,7 @@ class TrainingPage:
         when("click", "#save")(self.save)
         when("change", "#open")(self.load)
         when("visibilitychange", window.document)(self.look_away)
+        when("beforeunload", window)(self.leave)
         self.address = f"{name} {uuid4()}"
         self.channel = window.BroadcastChannel.new(self.address)
         self.channel.onmessage = ffi.create_proxy(self.hear)
@@ -59,8 +60,15 @@ class TrainingPage:
         # Before the page is ready: imports hold it up, as a click right after it would notice.
         await self.trainer.prepare()
         page.ready()
+        await self.say_where()
         if self.kept.read():
             await self.offer()
+
+    async def say_where(self):
+        """Say what will run models, before anybody trains one."""
+        found = await self.attempt(self.trainer.where)
+        if found:
+            element("runs").textContent = page.sentence(found["sentence"])
 
     async def call(self, function, **request):
         """Call a function of trainer.py and return its answer."""
@@ -86,20 +94,50 @@ class TrainingPage:
 
     async def train(self, event):
         """Train on what the form says until the end or Stop, then show the result."""
-        if not self.running:
-            wanted = self.wanted()
-            epochs = wanted["hyperparameters"]["epochs"]
+        if self.running:
+            return
+        wanted = self.wanted()
+        self.begin(wanted["hyperparameters"]["epochs"], [])
+        keep = await self.claim()
+        if keep and self.kept.other():
+            await self.step_back()
+            return
+        if keep:
             if self.kept.note:
                 await self.discard()
-            self.begin(epochs, [])
             self.kept.begin()
-            await self.run(**wanted)
+        await self.run(**wanted, keep=keep)
 
     async def go_on(self, epochs, records):
         """Go on with the training that the browser keeps, whose curve so far is known."""
-        if not self.running:
-            self.begin(epochs, records)
-            await self.run(**self.wanted(), resume=True)
+        if self.running:
+            return
+        self.begin(epochs, records)
+        known, keep = self.kept.note, await self.claim()
+        self.kept.note = known
+        if not keep or self.kept.other():
+            await self.step_back()
+            return
+        await self.run(**self.wanted(), resume=True)
+
+    async def claim(self):
+        """Return the name under which the training is kept, or None, having told why."""
+        answer = await self.attempt(self.trainer.claim)
+        if answer == {}:
+            return self.name
+        reason = answer["refused"] if answer else ""
+        # What lies in the browser is that of another tab from now on.
+        self.kept.note = None
+        tell(f"This training is not kept: a reload loses it. {reason}", warning=True)
+        return None
+
+    async def step_back(self):
+        """Leave things as they are: another tab has kept a training, which is offered instead."""
+        await self.call(self.trainer.release)
+        self.end()
+        element("progress-text").textContent = "Not trained: another tab has kept a training"
+        self.kept.read()
+        await self.offer()
 
     async def run(self, **wanted):
         """Have the trainer train, and show what came out."""
@@ -110,10 +148,13 @@ class TrainingPage:
             element("save").disabled = True
         else:
             await self.show(answer)
+        if not wanted.get("keep", True):
+            return
         if answer is None or answer["stopped"] == "stop":
             await self.offer()
         else:
             self.kept.forget()
+            tell("This training has ended, so the browser no longer keeps it: Save model does.")
 
     def begin(self, epochs, records):
         """Set the page up for a training."""
@@ -157,6 +198,8 @@ class TrainingPage:
         message = json.loads(event.data)
         if "log" in message:
             page.log(message["log"])
+        elif "kept" in message:
+            self.told_kept(message["kept"])
         elif not self.running:
             return
         elif "review" in message:
@@ -168,6 +211,15 @@ class TrainingPage:
             self.add(message["epochs"])
             self.kept.curve(self.records)
             self.progress(*message["epochs"][-1], message["metrics"], message["left"])
+
+    def told_kept(self, failure):
+        """Show that the training was kept just now, or why it was not."""
+        if failure:
+            if not element("kept").classList.contains("warning"):
+                self.announce("The browser could not keep the training.")
+            tell(f"Not kept now, the training goes on. {failure}", warning=True)
+        else:
+            tell(f"Kept by the browser at {window.Date.new().toLocaleTimeString('en-GB')}.")
 
     def add(self, records):
         """Add epochs to the curve, but for those that are there already."""
@@ -217,13 +269,18 @@ class TrainingPage:
 
     async def discard(self):
         """Have the browser keep the training no longer."""
-        self.kept.forget()
         if await self.attempt(self.trainer.discard) is not None:
+            self.kept.forget()
             self.announce("The training that was kept is discarded.")
 
     async def look_away(self, event):
         """Keep what there is when the page is hidden, for it may not come back."""
-        if self.running and window.document.visibilityState == "hidden":
+        if window.document.visibilityState == "hidden":
+            await self.leave(event)
+
+    async def leave(self, event):
+        """Keep what there is before the page goes, as far as there is time."""
+        if self.running and self.kept.note:
             self.kept.curve(self.records, now=True)
             if IN_WORKER:
                 await self.trainer.keep()

@@ -56,3 +56,4 @@ channel.onmessage = ffi.create_proxy(hear)
 trainer = await workers["trainer"]
 await trainer.prepare()
 ready()
+element("runs").textContent = sentence(json.loads(await trainer.where("{}"))["sentence"])

@@ -9,27 +9,39 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from webnnm.errors import DataError
+from webnnm.storage import claim, release
 from webnnm.waiting import to_the_end
 
 if TYPE_CHECKING:
     from webnnm.model import NNModel
 
 Place = str | os.PathLike[str]
+FIRST_SECONDS = 2.0
+"""When the first saving comes: a page may be left soon."""
 
 
 class Autosave:
-    """Saves a model that is being trained: every so many seconds, and when its page is hidden.
+    """Saves a model that is being trained: soon, every so many seconds, when its page is left.
 
     A saving that fails, for whatever reason, is told to `warn`, and the next one comes at its time.
+    Where another page keeps a training in the same place, nothing is saved. `told` hears of every
+    saving: what it failed with, or None.
     """
 
     def __init__(
-        self, model: NNModel, place: Place, seconds: float, warn: Callable[[str], None]
+        self,
+        model: NNModel,
+        place: Place,
+        seconds: float,
+        told: Callable[[Exception | None], object] | None,
+        warn: Callable[[str], None],
     ) -> None:
         self._model = model
         self._place = place
         self._seconds = seconds
+        self._told = told
         self._warn = warn
+        self._refused = False
         self._task = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
@@ -38,19 +50,45 @@ class Autosave:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def save(self) -> None:
-        """Save the model; a failure costs a warning, never what is saved."""
+        """Save the model unless another page has the place; a failure costs a warning alone."""
+        if self._refused:
+            return
         try:
             await self._model.save(self._place)
         except Exception as error:
             if not (isinstance(error, DataError) and error.code == "NNM808"):  # it has just ended
-                self._warn(f"autosave: {type(error).__name__}: {error}")
+                self._tell(error)
+        else:
+            self._tell(None)
 
     async def _run(self) -> None:
+        # A claim is waited for, whatever happens to this task meanwhile: else nobody gives it back.
+        claiming = asyncio.ensure_future(claim(self._place))
+        try:
+            await asyncio.shield(claiming)
+            await self._save_again()
+        finally:
+            (refusal,) = await asyncio.gather(claiming, return_exceptions=True)
+            if isinstance(refusal, Exception):
+                self._refused = True
+                self._tell(refusal)
+            else:
+                await release(self._place)
+
+    async def _save_again(self) -> None:
+        seconds = min(FIRST_SECONDS, self._seconds)
         while True:
-            await _turn(self._seconds)
+            await _turn(seconds)
+            seconds = self._seconds
             if self._model.training is not None:
                 # A file is written to its end, whatever happens to this task meanwhile.
                 await to_the_end(self.save())
+
+    def _tell(self, failure: Exception | None) -> None:
+        if failure is not None:
+            self._warn(f"autosave: {type(failure).__name__}: {failure}")
+        if self._told is not None:
+            self._told(failure)
 
 
 async def _turn(seconds: float) -> None:

@@ -72,6 +72,25 @@ async def discard(place: str | os.PathLike[str]) -> None:
     await drop_file(name)
 
 
+async def claim(place: str | os.PathLike[str]) -> None:
+    """Keep other pages of a site from writing and removing what a browser keeps, until `release`.
+
+    A path is claimed by everybody. Raises `DataError` NNM807 where another page has it.
+    """
+    if (name := _named(place, BROWSER, "NNM807")) is not None:
+        from webnnm.backends.browser_files import claim_file
+
+        await claim_file(name)
+
+
+async def release(place: str | os.PathLike[str]) -> None:
+    """Let other pages have what was claimed."""
+    if (name := _named(place, BROWSER, "NNM807")) is not None:
+        from webnnm.backends.browser_files import release_file
+
+        await release_file(name)
+
+
 def _named(place: Any, prefix: str, code: str) -> str | None:
     """Return the name that follows a prefix, None for a path."""
     if not isinstance(place, str) or not place.startswith(prefix):

@@ -182,3 +182,209 @@ async def test_a_large_model_is_kept(
     assert same
     assert size > 20_000_000
     assert gone
+
+
+REFUSED = """
+from webnnm import DataError, storage
+
+async def refusal(work):
+    try:
+        await work
+    except DataError as error:
+        return str(error)
+"""
+CLAIM = """
+await storage.claim(name)
+await storage.store(name, [b"whole"])
+"""
+OTHERS = """
+found = [await refusal(work) for work in (
+    storage.claim(name), storage.store(name, [b"other"]), storage.discard(name)
+)]
+found + [bytes(await storage.fetch(name)).decode()]
+"""
+RELEASED = """
+await storage.store(name, [b"mine again"])
+await storage.release(name)
+await storage.store(name, [b"nobody's"])
+await storage.claim(name)
+await storage.claim(name)
+await storage.release(name)
+bytes(await storage.fetch(name)).decode()
+"""
+
+
+async def test_a_file_that_another_page_claims_is_neither_written_nor_removed(
+    kept_context: BrowserContext, page_log: PageLog, site_url: str
+) -> None:
+    one = await opened(kept_context, page_log, site_url)
+    other = await opened(kept_context, page_log, site_url)
+    await one.run_python(REFUSED + CLAIM, name=NAME)
+    *refusals, kept = await other.run_python(REFUSED + OTHERS, name=NAME)
+    assert kept == "whole"
+    for text in refusals:
+        assert text.startswith("NNM807: ")
+        assert "another tab or window of this site keeps a training under this name" in text
+        assert "hint: finish or close it there, or choose another name" in text
+    # A page may do with what it claimed whatever it likes, also when it has given it back once.
+    assert await one.run_python(REFUSED + RELEASED, name=NAME) == "nobody's"
+    assert (await other.run_python(REFUSED + OTHERS, name=NAME))[-1] == "nobody's"
+    # The browser takes back what a page had that is closed.
+    await one.page.close()
+    program = REFUSED + "await refusal(storage.store(name, [b'other']))"
+    async with asyncio.timeout(20):
+        while await other.run_python(program, name=NAME):
+            await asyncio.sleep(0.05)
+    page_log.check()
+
+
+TOLD = """
+import builtins
+builtins.told, builtins.lines = [], []
+
+def heard(failure):
+    told.append(str(failure) if failure else "")
+"""
+WATCHED = TRAIN.replace("lambda _: None", "lines.append").replace(
+    "autosave=name", "autosave=name, on_autosave=heard"
+)
+UNTIL = """
+import asyncio
+from pathlib import Path
+from webnnm import NNModel, storage
+
+count = len(told)
+while len(told) < count + 2 or bool(told[-1]) is not failing:
+    await asyncio.sleep(0.01)
+content = bytes(await storage.fetch(name))
+snapshot = await NNModel.load(content, log=lambda line: None)
+step = snapshot.step
+snapshot.close()
+[told[-1], step]
+"""
+END = """
+history = await training.stop()
+model.close()
+[len(history.epochs), history.stopped, [line for line in lines if "autosave" in line]]
+"""
+
+
+FULL_DATABASE = """
+(full) => {
+  globalThis.put ??= IDBObjectStore.prototype.put;
+  IDBObjectStore.prototype.put = full ? function (...record) {
+    throw new DOMException("no room", "QuotaExceededError");
+  } : globalThis.put;
+}
+"""
+
+
+async def quota(page: Page, site_url: str, size: int | None) -> None:
+    """Give the site so many bytes of storage as long as the page is there; None: as before."""
+    session = await page.context.new_cdp_session(page)
+    wanted = {} if size is None else {"quotaSize": size}
+    await session.send("Storage.overrideQuotaForOrigin", {"origin": site_url, **wanted})
+
+
+async def test_a_full_storage_costs_a_warning_and_the_file_before_stays(
+    kept_context: BrowserContext, page_log: PageLog, site_url: str, request: Any
+) -> None:
+    """The room is taken away while a training is kept, and comes back before it ends."""
+    page = await opened(kept_context, page_log, site_url)
+
+    async def fill(size: int | None) -> None:
+        if "files" in request.node.name:
+            await quota(page.page, site_url, size)
+        else:  # Chromium lets blobs of IndexedDB pass that are larger than the quota
+            await page.page.evaluate(FULL_DATABASE, size is not None)
+
+    share = "\nbuiltins.model, builtins.training = model, training"
+    await page.run_python(TOLD + WATCHED + share, name=NAME, seconds=0.02, optimizer="adam")
+    told, before = await page.run_python(UNTIL, name=NAME, failing=False)
+    assert told == "" and before > 0
+    await fill(1000)
+    told, kept = await page.run_python(UNTIL, name=NAME, failing=True)
+    assert told.startswith('NNM807: keeping "kept.webnnm.safetensors" in the browser failed: ')
+    assert "the room that the browser gives this site is full" in told
+    assert kept >= before, "what was kept last is whole"
+    await fill(None)
+    told, after = await page.run_python(UNTIL, name=NAME, failing=False)
+    assert told == "" and after > kept
+    epochs, stopped, lines = await page.run_python(END)
+    assert epochs > 0 and stopped == "stop"
+    assert any("NNM807" in line for line in lines)
+    page_log.check()
+
+
+REFUSING = """
+const refuse = () => { throw new DOMException("not in this window", "SecurityError"); };
+StorageManager.prototype.getDirectory = async () => refuse();
+const { open } = IDBFactory.prototype;
+IDBFactory.prototype.open = function (name, ...rest) {
+  return name === "webnnm" ? refuse() : open.call(this, name, ...rest);
+};
+"""
+
+
+async def test_a_browser_that_keeps_nothing_is_told_and_the_training_goes_on(
+    launch: Launch, page_log: PageLog, site_url: str
+) -> None:
+    """As some private windows do."""
+    context = await new_context(await launch("webnn"), page_log)
+    await context.add_init_script(REFUSING)
+    page = await opened(context, page_log, site_url)
+    program = (
+        TOLD
+        + WATCHED
+        + """
+while not told:
+    await asyncio.sleep(0.01)
+"""
+        + END.replace("training.stop()", "ended(training)")
+    )
+    program = (
+        """
+import asyncio
+from webnnm import DataError
+
+async def ended(training):
+    try:
+        await training.stop()
+    except DataError as error:
+        lines.append(f"at the end: {error}")
+    return training.history
+"""
+        + program
+    )
+    epochs, stopped, lines = await page.run_python(
+        program, name=NAME, seconds=0.02, optimizer="adam"
+    )
+    assert epochs > 0 and stopped == "stop"
+    assert "NNM807" in lines[0] and "not in this window" in lines[0]
+    assert "a private window may keep nothing" in lines[0]
+    page_log.check()
+    await context.close()
+
+
+async def test_a_page_that_is_left_saves_before_it_goes(
+    kept_context: BrowserContext, page_log: PageLog, site_url: str
+) -> None:
+    """A reload is announced before the page goes: what is saved meanwhile is there afterwards."""
+    page = await opened(kept_context, page_log, site_url)
+    share = "\nimport builtins\nbuiltins.kept_model = model"
+    await page.run_python(TRAIN + share, name=NAME, seconds=3600.0, optimizer="adam")
+    other = await opened(kept_context, page_log, site_url)
+    there = "from webnnm.backends.browser_files import kept_file\nawait kept_file(name) is not None"
+    name = NAME.removeprefix("browser:")
+
+    async def slowly(route: Any) -> None:
+        async with asyncio.timeout(40):
+            while not await other.run_python(there, name=name):
+                await asyncio.sleep(0.05)
+        await route.continue_()
+
+    await page.page.route("**/tests/empty.html", slowly)
+    await page.page.reload()
+    (found, _) = await other.run_python(FOUND, name=NAME)
+    assert found > 0
+    page_log.check()

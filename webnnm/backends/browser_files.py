@@ -36,6 +36,8 @@ class _Files(Protocol):
     def writer(self, name: str, /) -> Awaitable[_Writer]: ...
     def read(self, name: str, /) -> Awaitable[_Kept | None]: ...
     def drop(self, name: str, /) -> Awaitable[None]: ...
+    def claim(self, name: str, /) -> Awaitable[None]: ...
+    def release(self, name: str, /) -> Awaitable[None]: ...
     def download(self, name: str, /) -> _Writer: ...
     def hidden(self) -> Awaitable[None]: ...
 
@@ -78,8 +80,19 @@ async def drop_file(name: str) -> None:
         await (await _files()).drop(name)
 
 
+async def claim_file(name: str) -> None:
+    """Keep other pages of this site from writing or removing a file (NNM807 where one has it)."""
+    with _failing(f'claiming "{name}" in the browser'):
+        await (await _files()).claim(name)
+
+
+async def release_file(name: str) -> None:
+    """Let other pages have a file that was claimed."""
+    await (await _files()).release(name)
+
+
 async def hidden() -> None:
-    """Wait until the page is hidden or closed; for ever in a worker."""
+    """Wait until the page is hidden or left; for ever in a worker."""
     await (await _files()).hidden()
 
 
@@ -103,4 +116,5 @@ def _failing(what: str, code: str = "NNM807"):
     except pyodide_host.js_error() as error:
         told: Any = error
         hint = REMEDIES.get(str(told.name), REFUSED)
-        raise DataError(code, f"{what} failed: {error}", hint=hint) from error
+        reason = str(told.message) or str(told.name)
+        raise DataError(code, f"{what} failed: {reason}", hint=hint) from error

@@ -1,0 +1,165 @@
+"""What pages do so that no training is lost, and what they say where it cannot be kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.site_pages import open_site_page, result_of, train_on
+from tests.browser.test_kept_files import REFUSING, quota
+from tests.browser.test_kept_trainings import KEPT, OFFER, PATIENT, SLOWLY
+
+pytestmark = pytest.mark.projects("webnn", "worker")
+
+NOTE = "localStorage.getItem('webnnm:iris')"
+
+
+def address(project: Any) -> str:
+    return "iris.html?worker" if project.worker else "iris.html"
+
+
+async def begin(page: Any, epochs: int = PATIENT["iris"]) -> None:
+    """Begin a training that takes long."""
+    await page.locator("#epochs").fill(str(epochs))
+    await page.locator("#lr").fill(SLOWLY["iris"])
+    await page.locator("#train").click()
+    await page.get_by_text("s left").wait_for()
+
+
+async def until_kept(page: Any) -> None:
+    await page.locator("#kept", has_text="Kept by the browser at ").wait_for()
+
+
+async def second_tab(page: Any, page_log: Any, site_url: str, project: Any) -> Any:
+    tab = await page.context.new_page()
+    page_log.watch(tab)
+    await open_site_page(tab, site_url, address(project))
+    return tab
+
+
+async def test_a_training_is_kept_soon_and_offered_after_a_reload(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_site_page(page, site_url, address(project))
+    promise = await page.locator("#kept").text_content()
+    assert "after two seconds, then every ten" in " ".join(promise.split())
+    await begin(page)
+    await until_kept(page)
+    await page.reload()
+    await page.locator("#continue").wait_for()
+    assert OFFER.fullmatch(await page.locator("#offer-text").text_content())
+
+
+async def test_a_second_tab_is_told_and_neither_destroys_the_training_of_the_other(
+    page: Any, page_log: Any, site_url: str, project: Any
+) -> None:
+    await open_site_page(page, site_url, address(project))
+    await begin(page)
+    await until_kept(page)
+    note = await page.evaluate(NOTE)
+    tab = await second_tab(page, page_log, site_url, project)
+    told = tab.locator("#kept.warning")
+    await told.wait_for()
+    assert "Another tab or window" in await told.text_content() or "another tab or window" in (
+        await told.text_content()
+    )
+    assert await tab.locator("#continue").is_hidden()
+    # It may train, and does so without being kept.
+    await train_on(tab, epochs=30)
+    assert "This training is not kept" in await told.text_content()
+    assert await tab.evaluate(KEPT, "iris") > 0
+    assert (await tab.evaluate(NOTE))[:60] == note[:60]
+    # A training there that is under way when the other one ends takes no place.
+    await begin(tab)
+    await page.locator("#stop").click()
+    await result_of(page)
+    reached = await page.locator("#progress-text").text_content()
+    await tab.locator("#stop").click()
+    await result_of(tab)
+    await tab.close()
+    await page.reload()
+    await page.locator("#continue").wait_for()
+    offered = OFFER.fullmatch(await page.locator("#offer-text").text_content())
+    assert f"Epoch {offered[1]} of {offered[2]} " in reached
+
+
+async def test_a_tab_that_did_not_know_offers_what_another_one_kept_meanwhile(
+    page: Any, page_log: Any, site_url: str, project: Any
+) -> None:
+    await open_site_page(page, site_url, address(project))
+    tab = await second_tab(page, page_log, site_url, project)
+    await begin(page)
+    await page.locator("#stop").click()
+    await result_of(page)
+    await page.locator("#continue").wait_for()
+    offered = await page.locator("#offer-text").text_content()
+    await tab.locator("#train").click()
+    await tab.locator("#continue").wait_for()
+    assert await tab.locator("#offer-text").text_content() == offered
+    assert "another tab has kept a training" in await tab.locator("#progress-text").text_content()
+    # The other one is let go on with it, and this one is told.
+    await page.locator("#continue").click()
+    await page.get_by_text("s left").wait_for()
+    await tab.locator("#continue").click()
+    await tab.locator("#kept.warning").wait_for()
+    await page.locator("#stop").click()
+    await result_of(page)
+    await tab.close()
+
+
+async def test_a_full_storage_is_told_and_the_training_ends_with_its_result(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_site_page(page, site_url, address(project))
+    await quota(page, site_url, 1000)
+    await begin(page)
+    told = page.locator("#kept.warning")
+    await told.wait_for()
+    assert "the training goes on. " in await told.text_content()
+    assert "The room that the browser gives this site is full" in await told.text_content()
+    await page.locator("#stop").click()
+    await result_of(page)
+    await quota(page, site_url, None)
+    await begin(page)
+    await until_kept(page)
+    assert await told.count() == 0
+    await page.locator("#stop").click()
+    await result_of(page)
+
+
+async def test_a_browser_that_keeps_nothing_is_told_and_the_training_ends_with_its_result(
+    page: Any, site_url: str, project: Any
+) -> None:
+    if project.worker:
+        pytest.skip("scripts of a test do not reach workers")
+    await page.add_init_script(REFUSING)
+    await open_site_page(page, site_url, "iris.html")
+    result = await train_on(page, epochs=60)
+    assert float(await result.get_attribute("data-accuracy")) > 0.5
+    assert "No result" not in await page.locator("#progress-text").text_content()
+    told = await page.locator("#kept.warning").text_content()
+    assert "private window" in told
+    assert await page.locator("#alert").text_content() == ""
+
+
+async def test_what_cannot_be_read_now_stays_and_is_told(
+    page: Any, site_url: str, project: Any
+) -> None:
+    if project.worker:
+        pytest.skip("scripts of a test do not reach workers")
+    await open_site_page(page, site_url, "iris.html")
+    await begin(page)
+    await until_kept(page)
+    refusing = await page.context.new_page()
+    await page.close()
+    await refusing.add_init_script(REFUSING)
+    await open_site_page(refusing, site_url, "iris.html")
+    await refusing.locator("#offer-text", has_text="cannot be read now").wait_for()
+    assert await refusing.locator("#continue").is_disabled()
+    assert await refusing.evaluate(NOTE) is not None
+    await refusing.close()
+    again = await page.context.new_page()
+    await open_site_page(again, site_url, "iris.html")
+    await again.locator("#continue:enabled").wait_for()
+    await again.close()
