@@ -48,7 +48,21 @@
     for (const control of document.querySelectorAll("[data-waits]")) control.disabled = false;
     page.ready = "";
     boot.hidden = true;
+    keepForLater();
   });
+
+  /** Have a service worker keep the site for visits without a network, once the page is there. */
+  async function keepForLater() {
+    const workers = navigator.serviceWorker;
+    if (!workers || navigator.connection?.saveData) return;
+    try {
+      await workers.register("./service-worker.js");
+      await workers.ready;
+      page.offline = "";
+    } catch (error) {
+      console.log(`webnnm: this site is not kept for visits without a network: ${error}`);
+    }
+  }
 
   /** Say that the page cannot start. The first cause in plain words stays. */
   function tell(text, plain) {

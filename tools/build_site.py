@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
+from pathlib import Path
 
 from tools import page_wheel, pyodide, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 
 PAGES = ROOT / "site"
 VENDOR = SITE / "vendor"
+UNFILLED = 'const SITE = { version: "", files: [] };'
 BRIDGE = ROOT / "js_bridge"
 DIGITS = ROOT / "tests" / "data" / "digits.csv.gz"
 
@@ -34,6 +38,21 @@ def vendor_chart() -> None:
     shutil.copy2(source / "LICENSE", target / "LICENSE")
 
 
+def write_service_worker(site: Path) -> None:
+    """Write into the service worker of a site which files it keeps, and their version."""
+    script = site / "service-worker.js"
+    skipped = {script, site / "_headers", *site.glob("webnnm-*.whl")}
+    files = sorted(path for path in site.rglob("*") if path.is_file() and path not in skipped)
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.relative_to(site).as_posix().encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    addresses = ["./", *(f"./{path.relative_to(site).as_posix()}" for path in files)]
+    filled = json.dumps({"version": digest.hexdigest()[:16], "files": addresses}, indent=2)
+    head, _, tail = (PAGES / script.name).read_text().partition(UNFILLED)
+    script.write_text(f"{head}const SITE = {filled};{tail}")
+
+
 def build() -> None:
     """Build build/site from scratch when anything in it has changed."""
     built = page_wheel.current()
@@ -53,3 +72,4 @@ def build() -> None:
             pyodide.write_distribution(VENDOR / "pyodide", pyodide.page_wheels(built))
             whole = wheel.current()
             shutil.copy2(whole, SITE / whole.name)
+            write_service_worker(SITE)

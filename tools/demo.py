@@ -95,7 +95,7 @@ async def drive(url: str) -> None:
     async with async_playwright() as playwright:
         options = config.launch_options(config.PROJECTS["webnn"])
         browser = await playwright.chromium.launch(**options)
-        page = await browser.new_page(viewport=config.VIEWPORT)
+        page = await browser.new_page(viewport=config.VIEWPORT, service_workers="block")
         page.set_default_timeout(config.ACTION_TIMEOUT_SECONDS * 1000)
         say(f"training the Iris model in Chromium {browser.version} on {url}/iris.html")
         try:

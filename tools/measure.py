@@ -88,7 +88,7 @@ async ({ index, code }) => {
 
 async def keeping_times(browser: Any, url: str) -> list[float]:
     """Return milliseconds of saving and loading a model of 100 MB in a new page."""
-    page = await browser.new_page()
+    page = await browser.new_page(service_workers="block")
     await page.goto(f"{url}/vendor/pyodide/pyodide-lock.json")
     times = await page.evaluate(RUN, {"index": f"{url}/vendor/pyodide", "code": KEEP})
     await page.close()
@@ -97,7 +97,7 @@ async def keeping_times(browser: Any, url: str) -> list[float]:
 
 async def import_times(browser: Any, url: str) -> list[float]:
     """Return milliseconds of Pyodide's start, unpacking, import and first use in an empty page."""
-    page = await browser.new_page()
+    page = await browser.new_page(service_workers="block")
     await page.goto(f"{url}/vendor/pyodide/pyodide-lock.json")
     times = await page.evaluate(IMPORT, f"{url}/vendor/pyodide")
     await page.close()
@@ -106,7 +106,7 @@ async def import_times(browser: Any, url: str) -> list[float]:
 
 async def visit_times(browser: Any, url: str) -> list[float]:
     """Return what the Iris page takes: kilobytes, milliseconds to be ready, to train and test."""
-    page = await browser.new_page()
+    page = await browser.new_page(service_workers="block")
     await page.add_init_script(TELL_WHEN_READY)
     await page.goto(f"{url}/iris.html")
     await page.wait_for_function("window.ready")

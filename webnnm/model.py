@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from webnnm.training.forward import OutputLoss
 
 Log = Callable[[str], None]
+Told = Callable[[Exception | None], object]
 SETTLED = ("backend", "batch_size", "network", "seed", "sequence")
 """Attributes that nobody sets while the model is trained or tested (NNM712)."""
 
@@ -278,7 +279,7 @@ class NNModel(Stored):
         resume: bool = False,
         autosave: str | os.PathLike[str] | None = None,
         autosave_seconds: float = 30.0,
-        on_autosave: Callable[[Exception | None], object] | None = None,
+        on_autosave: Told | None = None,
         **more: Unpack[Hyperparameters],
     ) -> Training:
         """Start a training; await the result for its `History`.
@@ -288,10 +289,9 @@ class NNModel(Stored):
 
         `resume` goes on with the training that was stopped or loaded, from where it stood, with
         the hyperparameters that it had; `epochs`, `patience` and callbacks may be others.
-        `autosave` is where `save` writes the training: after two seconds, then every
-        `autosave_seconds` seconds, when its page is hidden or left, and at its end; one that fails
-        is a warning in the log and the history. `on_autosave` hears of every saving: what it failed
-        with, or None.
+        `autosave` is where `save` writes the training: after two seconds, every `autosave_seconds`,
+        when its page is left, and at its end; a failure is a warning in log and history, and
+        `on_autosave` hears of it, or None.
 
         Raises `DataError` NNM703 for an unknown name, NNM704 for a value out of range, NNM712
         while the model is trained or tested, NNM714 without a dataset, NNM808 where there is
@@ -316,9 +316,8 @@ class NNModel(Stored):
                     hint="load a snapshot that was saved with optimizer=True",
                 )
             given = settings = begun.continued(given)
-        saved = (
-            partial(Autosave, self, autosave, autosave_seconds, on_autosave) if autosave else None
-        )
+        place = (autosave, autosave_seconds, on_autosave)
+        saved = partial(Autosave, self, *place) if autosave else None
         self.training = Training(self, given, dict(settings), begun, saved)
         return self.training
 

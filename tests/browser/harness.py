@@ -193,7 +193,8 @@ async def hide_numpy(context: BrowserContext) -> None:
 async def new_context(browser: Any, log: PageLog) -> BrowserContext:
     """Open a browser context with the settings of playwright.config.py."""
     config = playwright_config()
-    context = await browser.new_context(viewport=config.VIEWPORT)
+    # Requests of a service worker pass the routes that tests put in their way.
+    context = await browser.new_context(viewport=config.VIEWPORT, service_workers="block")
     context.set_default_timeout(config.ACTION_TIMEOUT_SECONDS * 1000)
     context.set_default_navigation_timeout(config.NAVIGATION_TIMEOUT_SECONDS * 1000)
     await block_other_hosts(context, log)
