@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from webnnm.training.forward import OutputLoss
 
 Log = Callable[[str], None]
-Told = Callable[[Exception | None], object]
 SETTLED = ("backend", "batch_size", "network", "seed", "sequence")
 """Attributes that nobody sets while the model is trained or tested (NNM712)."""
 
@@ -279,7 +278,7 @@ class NNModel(Stored):
         resume: bool = False,
         autosave: str | os.PathLike[str] | None = None,
         autosave_seconds: float = 30.0,
-        on_autosave: Told | None = None,
+        on_autosave: Callable[[Exception | None], object] | None = None,
         **more: Unpack[Hyperparameters],
     ) -> Training:
         """Start a training; await the result for its `History`.
@@ -310,11 +309,8 @@ class NNModel(Stored):
         else:
             begun = self.checkpoint
             if begun is None:
-                raise DataError(
-                    "NNM808",
-                    "there is no training to resume",
-                    hint="load a snapshot that was saved with optimizer=True",
-                )
+                hint = "load a snapshot that was saved with optimizer=True"
+                raise DataError("NNM808", "there is no training to resume", hint=hint)
             given = settings = begun.continued(given)
         place = (autosave, autosave_seconds, on_autosave)
         saved = partial(Autosave, self, *place) if autosave else None
