@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from tests.browser.harness import PyodidePage
 
 START = """
@@ -126,3 +128,41 @@ counts
     counts = await pyodide_page.run_python(START + program)
     print(f"JavaScript objects that Python holds after each training: {counts}")
     assert counts[-1] <= counts[0] + 2
+
+
+async def test_a_long_training_holds_what_its_first_epochs_held(pyodide_page: PyodidePage) -> None:
+    """Ledger, objects of Python and memory of the page; `WEBNNM_STEPS=1000000` takes its time."""
+    program = """
+from pyodide.code import run_js
+from webnnm import Dataset, NNModel
+heap = run_js("() => pyodide._module.HEAP8.length")
+rows = 5000
+source = "m:input shape=[2]; m:output shape=[1]; m:loss MSE; m:layers matmul(w), add(b);"
+x = [[k / rows, 1 - k / rows] for k in range(rows)]
+data = Dataset(x, [[a - b] for a, b in x], split=(1, 0, 0))
+model = await NNModel.create(source=source, dataset=data, backend="webnn", log=lambda _: None)
+seen = []
+
+def look(record):
+    gc.collect()
+    seen.append([*held(model), len(gc.get_objects()), heap()])
+
+await model.train(
+    epochs=steps // rows, batch_size=1, seeds=0, patience=10**6, progress="off", on_epoch=look
+)
+told = [model.step, seen]
+model.close()
+told
+"""
+    steps = int(os.environ.get("WEBNNM_STEPS", "20000"))
+    done, seen = await pyodide_page.run_python(START + program, steps=steps)
+    assert done == steps
+    graphs, tensors, sizes, objects, heaps = zip(*seen[1:], strict=True)
+    print(f"{done:,} steps: {objects[0]:,} to {objects[-1]:,} objects, heap {heaps[0]:,} B")
+    assert len(set(zip(tensors, sizes, strict=True))) <= 2, (
+        "before and after steps share dispatches"
+    )
+    assert max(graphs) <= graphs[0] + 1
+    # What is kept of an epoch is its record.
+    assert objects[-1] - objects[0] < 20 * len(seen)
+    assert heaps[-1] == heaps[0]
