@@ -219,7 +219,10 @@ async def test_a_device_lost_to_a_probe_is_opened_again_and_not_asked_again() ->
 
 
 async def test_types_that_the_implementation_does_not_hold_are_not_asked_for() -> None:
-    limits = {**LIMITS, "input": {"dataTypes": ["float32", "int32", "uint32", "uint8", "int8"]}}
+    limits = {
+        **LIMITS,
+        "input": {"dataTypes": ["float32", "int32", "uint32", "uint8", "int8"]},
+    }
     fake = FakeWebNN(limits=limits)
     assert (await opened(fake)).faults == unless()
     types = {given["dtype"] for plan in fake.built for given in plan.content["inputs"]}

@@ -13,6 +13,7 @@ from tests.unit.ops.families import some
 from tests.unit.ops.families.movement import cases
 from webnnm.backends.reference import evaluate
 from webnnm.backends.traps import movement, ranks
+from webnnm.errors import BackendError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
 
@@ -153,3 +154,11 @@ def test_unsigned_integers_are_scattered_in_a_wider_type() -> None:
     graph = b.build({"y": both[0], "z": both[1]})
     fitted = check(graph, {"x": np.asarray([1, 2**32 - 1, 3], "uint32"), "u": [2**31 + 1]})
     assert names(fitted).count("cast") == 6 - 2  # both cast the same tensors
+
+
+def test_a_concat_of_uint64_is_refused_by_name() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "uint64", [2])
+    with pytest.raises(BackendError, match="fails to build it for uint64") as caught:
+        out_of_traps(b.build({"y": b.concat([x, x], axis=0)}), ranks.TRAPS)
+    assert caught.value.code == "NNM505"

@@ -1,9 +1,10 @@
-"""Traps of ranks: operators that fail to build with as many dimensions as their limits allow."""
+"""Traps of ranks and types: operators that fail to build with what their limits allow."""
 
 from __future__ import annotations
 
 from webnnm.backends.traps.evidence import Drawn, Probe, Sketch, Untried, Values, litert
 from webnnm.backends.traps.trap import Trap
+from webnnm.errors import BackendError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement
@@ -39,6 +40,18 @@ def _joined(b: GraphBuilder, node: Node) -> Replacement | None:
     axis = node.options["axis"]
     parts = [three(b, part, axis) for part in node.operands if part is not None]
     return b.reshape(b.concat(parts, axis=1), new_shape=node.types[0].shape)
+
+
+def _unheld(b: GraphBuilder, node: Node) -> Replacement | None:
+    """Refuse a concat of uint64: no other type holds its values."""
+    del b
+    if node.types[0].dtype != "uint64":
+        return None
+    raise BackendError(
+        "NNM505",
+        "concat: this browser's WebNN fails to build it for uint64, though its limits allow that",
+        hint='use int64 if your values allow it; backend("numpy") takes uint64',
+    )
 
 
 def _reduced(b: GraphBuilder, node: Node) -> Operand | None:
@@ -81,6 +94,12 @@ def _seven(g: Sketch) -> Drawn:
 
 
 TRAPS = (
+    Trap(
+        operators=frozenset({"concat"}),
+        reason="uint64 fails to build, and no other type holds it",
+        evidence=Untried("there is nothing to rewrite, only to name", litert),
+        rule=_unheld,
+    ),
     Trap(
         operators=frozenset({"concat"}),
         reason=f"more than {MAX_RANK} dimensions fail to build; joined in three dimensions",
