@@ -97,6 +97,16 @@ def data_facts(binding: DataBinding | None) -> DataFacts:
         class_counts={output_of.get(c.output, c.output): c.counts for c in quality.classes},
         class_names={output_of.get(c.output, c.output): c.names for c in quality.classes},
         shared_rows=quality.repeated_share(),
+        unknown=_unknown(dataset),
         sorted=any(c.in_order for c in quality.classes),
         fitted_on=("full" if quality.foreign else "training") if binding.standardization else "",
     )
+
+
+def _unknown(dataset: Dataset) -> dict[str, float]:
+    """Return for columns of words how many of the other rows have none of the training words."""
+    report: Any = getattr(dataset, "report", None)
+    others = dataset.size("full") - dataset.size("training")
+    if report is None or not others:
+        return {}
+    return {column.name: column.unknown / others for column in report.columns if column.unknown}

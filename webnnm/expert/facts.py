@@ -57,6 +57,8 @@ class DataFacts:
     - `features`: input → features, of inputs that are measurements (no token numbers).
     - `class_counts`: output → subset → rows of each class; `class_names`: output → names.
     - `shared_rows`: the share of testing rows that are training rows too.
+    - `unknown`: column of words → the share of rows outside of training whose word no training
+      row has.
     - `sorted`: the rows come sorted by class.
     - `fitted_on`: the subset whose statistics standardise it; "" if nothing is standardised.
     - `non_finite`: where a value is NaN or infinite: "row 3, column mass is nan".
@@ -73,6 +75,7 @@ class DataFacts:
     )
     class_names: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     shared_rows: float = 0.0
+    unknown: Mapping[str, float] = field(default_factory=dict[str, float])
     sorted: bool = False
     fitted_on: str = ""
     non_finite: str = ""

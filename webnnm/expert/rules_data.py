@@ -1,4 +1,4 @@
-"""Rules on data: what spoils a training or its test (spec E601–E612)."""
+"""Rules on data: what spoils a training or its test (spec E601–E613)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ SAME = 1e-8
 """Features with a smaller deviation are constant (spec G.4)."""
 
 SHARED = 0.01
+STRANGE = 0.5
 LONG = 100
 UNEVEN = 5
 FEW = 10
@@ -192,3 +193,14 @@ def peeked(facts: Facts) -> Hit | None:
     if fitted in ("", "training"):
         return None
     return Hit(message=f"standardised with statistics of the {fitted} rows")
+
+
+@rule("E613", "warning", "Leave the column out with features=[…], or split texts into tokens.")
+def strange(facts: Facts) -> Hit | None:
+    """More than half of the other rows have a word in a column that no training row has."""
+    found = {name: share for name, share in facts.data.unknown.items() if share > STRANGE}
+    if not found:
+        return None
+    words = [f"{name} ({share:.0%} of the rows)" for name, share in found.items()]
+    message = f"outside of training most words are unknown, and become zeros: {listed(words)}"
+    return Hit(message=message, evidence=found)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, TableDataset
+from webnnm import DataError, NNModel, TableDataset
 
 # Options and cells that are refused by name.
 
@@ -53,3 +53,17 @@ def test_half_a_character_is_refused_where_it_is_read() -> None:
 def test_numbers_beyond_all_floats_are_told_with_their_place() -> None:
     with pytest.raises(DataError, match="row 1, column a is"):
         TableDataset({"a": [1, 10**400], "b": ["x", "y"]})
+
+
+async def test_a_column_of_texts_that_only_training_knows_is_a_finding() -> None:
+    moods = ["good", "bad"] * 10
+    table = {"sentence": [f"sentence {k}" for k in range(20)], "mood": moods}
+    source = "m:input shape=[14]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    dataset = TableDataset(table)
+    model = await NNModel.create(source=source, dataset=dataset, log=lambda _: None)
+    (found,) = [finding for finding in model.review() if finding.id == "E613"]
+    assert "sentence (100% of the rows)" in found.message
+    dataset = TableDataset({**table, "sentence": moods})
+    source = source.replace("14", "2")
+    model = await NNModel.create(source=source, dataset=dataset, log=lambda _: None)
+    assert not [finding for finding in model.review() if finding.id == "E613"]

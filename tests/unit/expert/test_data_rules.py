@@ -135,6 +135,12 @@ CASES = [
         data({"shuffle": True}, sorted=True),
     ),
     Case("E611", classes((50, 50, 5)), "class virginica (5 in training)", classes((50, 50, 10))),
+    Case(
+        "E613",
+        data(unknown={"sentence": 1.0, "colour": 0.1}),
+        "unknown, and become zeros: sentence (100% of the rows)",
+        data(unknown={"sentence": 0.4}),
+    ),
     Case("E612", data(fitted_on="full"), "statistics of the full rows", data(fitted_on="training")),
 ]
 
