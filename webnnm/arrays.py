@@ -82,7 +82,7 @@ class HostArray:
             if hasattr(given, "to_py"):  # a proxy of JavaScript
                 given, copy = given.to_py(), False  # a copy
             if hasattr(given, "__array__"):  # NumPy, pandas
-                given = given.__array__()
+                given = given.__array__() if "numpy" in sys.modules else given.tolist()
             found = cls._from_buffer(given, dtype)
             if found is None:
                 found = cls._from_nested(given, dtype or "float32")
