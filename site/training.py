@@ -154,7 +154,8 @@ class TrainingPage:
             await self.offer()
         else:
             self.kept.forget()
-            tell("This training has ended, so the browser no longer keeps it: Save model does.")
+            if not element("kept").classList.contains("warning"):
+                tell("This training has ended, so the browser no longer keeps it: Save model does.")
 
     def begin(self, epochs, records):
         """Set the page up for a training."""
