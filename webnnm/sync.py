@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import sys
 import threading
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future, wait
 from functools import cache
+from importlib import import_module
 from typing import Any, cast
 
 from webnnm.backends import pyodide_host
@@ -67,7 +67,7 @@ class Synchronous:
 
 
 def __getattr__(name: str) -> Synchronous:
-    return Synchronous(getattr(sys.modules[__package__], name))
+    return Synchronous(getattr(import_module("webnnm"), name))
 
 
 def _shown(found: Any) -> Any:
