@@ -103,7 +103,8 @@ class ResidentTraining:
             await start(device, step, settings["seed"], checkpoint)
             training = cls(model, settings, device, step, made, rows, checkpoint)
             if settings["micro_steps"] != "auto":
-                await training._stepper.fix(settings["micro_steps"])
+                # A crossing has no more steps than the table that it reads them from.
+                await training._stepper.fix(min(settings["micro_steps"], made.steps))
         except BaseException:
             device.free(device.own)
             raise

@@ -12,6 +12,7 @@ from webnnm import Dataset, NNModel
 from webnnm.errors import ContextLost
 from webnnm.history import EpochRecord, History
 from webnnm.pace import Pace
+from webnnm.stepping import Stepper
 
 np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(
@@ -170,6 +171,25 @@ async def test_micro_steps_go_with_validation_and_streams_end_exactly() -> None:
     data = rows(split=(15, 7, 0))
     expected, history = await trained(1, dataset=data, epochs=5, micro_steps=1)
     model, found = await trained(1, dataset=data, epochs=5, micro_steps=3)
+    assert found.losses == history.losses and values(model) == values(expected)
+
+
+async def test_no_dispatch_is_built_for_more_steps_than_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    built: list[int] = []
+    unroll = Stepper._unroll
+
+    async def noted(stepper: Stepper, times: int) -> None:
+        built.append(times)
+        await unroll(stepper, times)
+
+    monkeypatch.setattr(Stepper, "_unroll", noted)
+    data = rows(split=(15, 7, 0))
+    expected, history = await trained(1, dataset=data, epochs=5, micro_steps=1)
+    model, found = await trained(1, dataset=data, epochs=5, micro_steps=10**9)
+    # Validated after every epoch, whose steps are all that can be run at once.
+    assert max(built) == model.step // 5
     assert found.losses == history.losses and values(model) == values(expected)
 
 

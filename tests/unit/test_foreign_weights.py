@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tracemalloc
 from pathlib import Path
@@ -12,7 +13,9 @@ import pytest
 from webnnm import DataError, NNModel
 from webnnm.arrays import HostArray
 from webnnm.formats.foreign import Part, Permuted, Transposed
+from webnnm.formats.name_map import assigned, read_names
 from webnnm.formats.safetensors import chunks
+from webnnm.ops.operator import TensorType
 
 np = pytest.importorskip("numpy")
 
@@ -203,3 +206,78 @@ async def test_loading_takes_little_more_memory_than_the_file(kind: str, tmp_pat
     expected = weights["l.7.weight"].T
     tolerance = {"float32": 0, "float16": 1e-3, "bfloat16": 1e-2}[kind]
     np.testing.assert_allclose(model.params()[7].value, expected, rtol=tolerance)
+
+
+def taken(names: Any, tensors: list[str], parameters: list[str]) -> dict[str, str]:
+    """Return by parameter the tensor that it takes, of tensors with a number each."""
+    types = {name: TensorType("float32", ()) for name in parameters}
+    arrays = {name: HostArray.of(float(k)) for k, name in enumerate(tensors)}
+    found = assigned(arrays, types, names)
+    return {name: tensors[int(one.array().values()[0])] for name, one in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "parameter", "tensor"),
+    [
+        ("*", "m.*", "w1", "m.w1"),
+        ("*.*", "*/*", "a.b.c", "a/b.c"),
+        ("*.b.*.c", "*-*", "a.b.b.c.c", "a-b.c"),
+        ("a*a", "*", "aba", "b"),
+        ("*{n}", "*.{n-1}", "w12", "w.11"),
+        ("h{n}.*{m}", "{m}.*.{2n+1}", "h3.w10", "10.w.7"),
+        ("{2n}w{n}", "{n}", "8w4", "4"),
+    ],
+)
+def test_stars_take_the_shortest_text_and_numbers_all_digits(
+    key: str, value: str, parameter: str, tensor: str
+) -> None:
+    assert taken({key: value}, [tensor], [parameter]) == {parameter: tensor}
+
+
+@pytest.mark.parametrize(
+    "name", ["fc.x.weight", "fc.1.weightx", "xfc.1.weight", "fc." + "9" * 5000 + ".weight"]
+)
+def test_names_without_the_number_of_a_pattern_are_others(name: str) -> None:
+    with pytest.raises(DataError) as caught:
+        taken({"fc.{n}.weight": None}, ["w1", name], ["w1"])
+    assert caught.value.code == "NNM805"
+
+
+def test_many_stars_are_matched_without_going_back() -> None:
+    """With going back this would take longer than anybody waits."""
+    name = "ab" * 20_000
+    with pytest.raises(DataError) as caught:
+        taken({"*a*b" * 30 + "c": None}, ["w1", name], ["w1"])
+    assert caught.value.code == "NNM805"
+    assert taken({"*a*b" * 30: None}, ["w1", name], ["w1"]) == {"w1": "w1"}
+
+
+WRONG: list[Any] = [
+    *({"w{0n}": "fc.{n}"}, {"w{n}": "fc.{0n}"}, {"w{00n}": "fc.{n}"}),
+    *({"w{n+" + "9" * 5000 + "}": "fc.{n}"}, {"w{" + "9" * 5000 + "n}": "fc.{n}"}),
+    *({"w1": {"permuted": "a", "axes": axes}} for axes in (5, None, [], True)),
+    *({"w1": {"part": "a", "index": 0, "of": of}} for of in (0.5, [], [1.5])),
+    *({"w1": {"part": "a", "index": index, "of": 2}} for index in ("0", 0.5, True, -1)),
+    *(
+        {"w1": {"part": "a", "index": 0, "of": 2, **more}}
+        for more in ({"axis": "x"}, {"heads": 1.5})
+    ),
+    *({"w1": {"reshaped": "a", "sizes": sizes}} for sizes in (["1"], [-1], [1.0])),
+    *({"w1": {"transposed": None}}, {"w1": {"transposed": 1}}, {"w1": 7}, ["w1"]),
+]
+
+
+@pytest.mark.parametrize("names", WRONG, ids=lambda names: json.dumps(names)[:60])
+def test_name_maps_that_make_no_sense_are_refused(names: Any) -> None:
+    with pytest.raises(DataError) as caught:
+        taken(read_names(json.dumps(names)), ["a"], ["w1"])
+    assert caught.value.code == "NNM704"
+
+
+def test_a_part_of_very_many_is_refused_without_counting_them() -> None:
+    array = HostArray.of([], shape=(0, 4))
+    types = {"w1": TensorType("float32", (3,))}
+    with pytest.raises(DataError) as caught:
+        assigned({"a": array, "b": array}, types, {"w1": Part("a", 0, 10**12)})
+    assert caught.value.code == "NNM805"
+    assert Part("a", 10**11, 10**12).shape((0, 4)) == (0, 4)

@@ -121,8 +121,9 @@ class Dataset:
 
     @batch_size.setter
     def batch_size(self, batch_size: int) -> None:
-        if not isinstance(batch_size, int) or batch_size < 1:  # type: ignore[reportUnnecessaryIsInstance]
-            raise DataError("NNM704", f"batch_size is {batch_size}", hint="whole and at least 1")
+        if not isinstance(batch_size, int) or not 1 <= batch_size < 2**31:  # type: ignore[reportUnnecessaryIsInstance]
+            hint = "whole, at least 1, and below 2³¹, as rows are counted on a device"
+            raise DataError("NNM704", f"batch_size is {batch_size!r}"[:60], hint=hint)
         self._batch_size = batch_size
 
     def set_batch_size(self, batch_size: int) -> None:

@@ -88,6 +88,8 @@ class Permuted(Form):
     axes: str
 
     def __post_init__(self) -> None:
+        if not isinstance(self.axes, str):  # type: ignore[reportUnnecessaryIsInstance]
+            raise _wrong(f"axes={self.axes!r}", 'a permutation is written as "oihw -> hwio"')
         before, arrow, after = self.axes.partition("->")
         before, after = before.strip(), after.strip()
         if not arrow or len(set(before)) < len(before) or sorted(before) != sorted(after):
@@ -136,6 +138,12 @@ class Part(Form):
     def __post_init__(self) -> None:
         if not isinstance(self.of, int):
             object.__setattr__(self, "of", tuple(self.of))
+        sizes = (self.of,) if isinstance(self.of, int) else self.of
+        if not all(map(_is_integer, (self.index, self.axis, self.heads, *sizes))):
+            raise _wrong(
+                f"index={self.index!r}, of={self.of!r}, axis={self.axis!r}, heads={self.heads!r}",
+                "all of them are integers",
+            )
         parts = self.of if isinstance(self.of, int) else len(self.of)
         if not 0 <= self.index < parts:
             raise _wrong(f"index={self.index}", f"of {parts} parts the last one has {parts - 1}")
@@ -148,29 +156,31 @@ class Part(Form):
             [f"heads={self.heads}"] if self.heads > 1 else []
         )
 
-    def _sizes(self, given: Shape) -> tuple[int, Sequence[int]]:
-        """Return the axis, and the sizes of all parts along it."""
+    def _place(self, given: Shape) -> tuple[int, int, int]:
+        """Return the axis, where this part begins along it, and its size."""
         if not -len(given) <= self.axis < len(given):
             raise ValueError(f"there is no axis {self.axis} in {show(given)}")
         axis = self.axis % len(given)
-        whole = given[axis]
-        parts = self.of
-        sizes = (whole // parts,) * parts if isinstance(parts, int) else parts
-        if sum(sizes) != whole or any(size % self.heads for size in sizes):
+        whole, parts = given[axis], self.of
+        if isinstance(parts, int):
+            size, rest = divmod(whole, parts)
+            first, sizes = size * self.index, (size,)
+        else:
+            size, rest = parts[self.index], whole - sum(parts)
+            first, sizes = sum(parts[: self.index]), parts
+        if rest or any(size % self.heads for size in sizes):
             heads = f" of {self.heads} heads" if self.heads > 1 else ""
             raise ValueError(f"axis {axis} of {show(given)} does not fall into {parts}{heads}")
-        return axis, sizes
+        return axis, first, size
 
     def _shape(self, given: Shape) -> Shape:
-        axis, sizes = self._sizes(given)
-        return (*given[:axis], sizes[self.index], *given[axis + 1 :])
+        axis, _, size = self._place(given)
+        return (*given[:axis], size, *given[axis + 1 :])
 
     def _data(self, given: Shape, data: memoryview[int], size: int) -> memoryview[int]:
-        axis, sizes = self._sizes(given)
+        axis, before, mine = self._place(given)
         inner = count(given[axis + 1 :]) * size // self.heads
-        step = sum(sizes) * inner
-        first = sum(sizes[: self.index]) * inner
-        length = sizes[self.index] * inner
+        step, first, length = given[axis] * inner, before * inner, mine * inner
         if step == len(data):
             return data[first : first + length]
         pieces = [data[k : k + length] for k in range(first, len(data), step)] if step else []
@@ -189,6 +199,8 @@ class Reshaped(Form):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", tuple(self.sizes))
+        if not all(_is_integer(size) and size >= 0 for size in self.sizes):
+            raise _wrong(f"sizes={list(self.sizes)}", "sizes are integers from 0")
 
     def _details(self) -> list[str]:
         return [str(list(self.sizes))]
@@ -237,6 +249,10 @@ def permuted(
 
 def _inner_shape(source: Form | str, stored: Shape) -> Shape:
     return source.shape(stored) if isinstance(source, Form) else stored
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _wrong(what: str, hint: str) -> DataError:

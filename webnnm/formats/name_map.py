@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NoReturn, cast
 
 from webnnm.arrays import HostArray
@@ -24,6 +24,11 @@ LISTED = 8
 
 _HOLE = re.compile(r"\*|\{(\d*)([A-Za-z_]\w*?)([+-]\d+)?\}")
 """What stands for something else in a name: `*`, `{n}`, `{n-1}`, `{2n+1}`."""
+
+MOST_DIGITS = 18
+"""Digits of a number in a name at most: what is longer is not the number of a layer."""
+
+_NUMBER = rf"(\d{{1,{MOST_DIGITS}}})(?!\d)"
 
 
 @dataclass(frozen=True)
@@ -67,9 +72,10 @@ def assigned(
 
     - `tensors`: those of a file; `types`: those of the parameters of a model.
     - `names`: parameter → name in the file, or a form of `webnnm.formats.foreign`. A parameter that
-      it leaves out has its own name there. `*` stands for any text; `{n}` for a number, from which
-      the other side may differ: `{n-1}`, `{2n+1}`. Full names go before patterns, earlier patterns
-      before later ones. None stands behind names in the file that are not wanted.
+      it leaves out has its own name there. `*` stands for any text, the shortest that fits; `{n}`
+      for a whole number, from which the other side may differ: `{n-1}`, `{2n+1}`. Full names go
+      before patterns, earlier patterns before later ones. None stands behind names in the file that
+      are not wanted.
     - `strict`: every parameter has a tensor, and every tensor a parameter. Otherwise what fits.
 
     Raises `DataError` NNM805 for names without a counterpart, on both sides, NNM806 for shapes and
@@ -105,18 +111,16 @@ class _Rule:
                 hint="a name, a form such as Transposed(name), or None",
             )
         self.key, self.value = key, value
-        holes = list(_HOLE.finditer(key))
+        self._holes = holes = list(_HOLE.finditer(key))
         self.is_pattern = bool(holes)
         self.used = False
-        pattern, end = "", 0
-        for hole in holes:
-            pattern += re.escape(key[end : hole.start()]) + (r"(\d+)" if hole[2] else "(.*?)")
-            end = hole.end()
-        self._pattern = re.compile(pattern + re.escape(key[end:]))
-        self._holes = holes
+        self._shortest = len(key) - sum(len(hole[0]) for hole in holes)
         known = {hole[2] for hole in holes}
         target = value.name if isinstance(value, Form) else value or ""
         asked = list(_HOLE.finditer(target))
+        for hole in (*holes, *asked):
+            if hole[2]:
+                _check_hole(hole)
         stars = sum(not hole[2] for hole in holes)
         strange = [hole[0] for hole in asked if hole[2] and hole[2] not in known]
         if strange or sum(not hole[2] for hole in asked) > stars:
@@ -128,12 +132,12 @@ class _Rule:
 
     def match(self, name: str) -> tuple[list[str], dict[str, int]] | None:
         """Return what the stars and the numbers of a name are, None where it does not fit."""
-        matched = self._pattern.fullmatch(name)
-        if matched is None:
+        texts = self._texts(name)
+        if texts is None:
             return None
         stars: list[str] = []
         numbers: dict[str, int] = {}
-        for hole, text in zip(self._holes, matched.groups(), strict=True):
+        for hole, text in zip(self._holes, texts, strict=True):
             if not hole[2]:
                 stars.append(text)
                 continue
@@ -141,6 +145,39 @@ class _Rule:
             if rest or number < 0 or numbers.setdefault(hole[2], number) != number:
                 return None
         return stars, numbers
+
+    @cached_property
+    def _parts(self) -> list[re.Pattern[str]]:
+        """What stands between the stars, in order; the last part ends the name."""
+        parts, end = [""], 0
+        for hole in self._holes:
+            parts[-1] += re.escape(self.key[end : hole.start()])
+            if hole[2]:
+                parts[-1] += _NUMBER
+            else:
+                parts.append("")
+            end = hole.end()
+        parts[-1] += re.escape(self.key[end:]) + r"\Z"
+        return list(map(re.compile, parts))
+
+    def _texts(self, name: str) -> list[str] | None:
+        """Return what stands for the holes, None where the name does not fit.
+
+        Each part is taken where it stands first: nothing is tried twice, however many stars.
+        """
+        if len(name) < self._shortest:
+            return None
+        first, *others = self._parts
+        found = first.match(name)
+        texts: list[str] = []
+        for part in others:
+            if found is None:
+                break
+            texts += found.groups()
+            end = found.end()
+            if (found := part.search(name, end)) is not None:
+                texts.append(name[end : found.start()])
+        return None if found is None else [*texts, *found.groups()]
 
     def source(self, name: str) -> str | Form | None:
         """Return what a parameter takes by this rule, None where the rule is not about it."""
@@ -153,6 +190,17 @@ class _Rule:
             _filled(self.value, partial(_hole, iter(stars), numbers))
             if stars or numbers
             else (self.value)
+        )
+
+
+def _check_hole(hole: re.Match[str]) -> None:
+    """Refuse a number that nothing is a multiple of, or that is too long (NNM704)."""
+    longest = max(map(len, hole.groups("")))
+    if longest > MOST_DIGITS or (hole[1] and not int(hole[1])):
+        raise DataError(
+            "NNM704",
+            f"the name map says {hole[0][:40]}",
+            hint="{n}, {n-1} or {2n+1}: of a number, at least 1 of it, with few digits",
         )
 
 

@@ -280,3 +280,10 @@ def test_javascript_cursors_are_one_per_subset() -> None:
     again = data.getNextBatch("training")
     assert again
     assert again.indices == next(data.batches("training", epoch=1)).indices
+
+
+@pytest.mark.parametrize("batch_size", [0, -1, 2.0, None, 2**31, 10**30])
+def test_batches_have_a_number_of_rows_that_devices_count(batch_size: Any) -> None:
+    with pytest.raises(DataError) as caught:
+        numbered(batch_size=batch_size)
+    assert caught.value.code == "NNM704"
