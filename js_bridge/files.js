@@ -115,7 +115,12 @@ async function opened(name) {
 }
 
 /** @type {Files["read"]} */
-export async function read(name) {
+export function read(name) {
+  return plainly(found(name));
+}
+
+/** @type {Files["read"]} */
+async function found(name) {
   const folder = await privateFolder();
   const file = folder
     ? await folder.getFileHandle(name).then((handle) => handle.getFile(), missing)
@@ -137,12 +142,17 @@ export async function read(name) {
 export async function drop(name) {
   await claim(name);
   try {
-    const folder = await privateFolder();
-    if (folder) await folder.removeEntry(name).catch(missing);
-    else await inDatabase("readwrite", (files) => files.delete(name));
+    await plainly(removed(name));
   } finally {
     await release(name);
   }
+}
+
+/** Remove a file that is claimed. @param {string} name */
+async function removed(name) {
+  const folder = await privateFolder();
+  if (folder) await folder.removeEntry(name).catch(missing);
+  else await inDatabase("readwrite", (files) => files.delete(name));
 }
 
 /** @type {Files["download"]} */
@@ -218,15 +228,21 @@ function inDatabase(mode, ask) {
     opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
     opening.onerror = () => reject(opening.error);
     opening.onsuccess = () => {
-      const transaction = opening.result.transaction(STORE, mode, { durability: "strict" });
-      const request = ask(transaction.objectStore(STORE));
+      const database = opening.result;
       const end = (/** @type {() => void} */ tell) => () => {
-        opening.result.close();
+        database.close();
         tell();
       };
-      transaction.oncomplete = end(() => resolve(request.result));
-      transaction.onerror = end(() => reject(transaction.error));
-      transaction.onabort = end(() => reject(transaction.error));
+      try {
+        const transaction = database.transaction(STORE, mode, { durability: "strict" });
+        const request = ask(transaction.objectStore(STORE));
+        transaction.oncomplete = end(() => resolve(request.result));
+        // A request that fails aborts its transaction, which then says why.
+        transaction.onabort = end(() => reject(transaction.error));
+      } catch (error) {
+        // What is thrown in an event handler reaches nobody who waits.
+        end(() => reject(error))();
+      }
     };
   });
 }

@@ -317,6 +317,33 @@ async def test_a_full_storage_costs_a_warning_and_the_file_before_stays(
     page_log.check()
 
 
+WITHOUT_ROOM = """
+const full = () => { throw new QuotaExceededError("no room"); };
+FileSystemDirectoryHandle.prototype.getDirectoryHandle = async () => full();
+for (const name of ["get", "put", "delete"]) IDBObjectStore.prototype[name] = full;
+"""
+ASKED = """
+[await refusal(work) for work in (
+    storage.store(name, [b"new"]), storage.fetch(name), storage.discard(name)
+)]
+"""
+
+
+async def test_a_storage_without_room_answers_whatever_it_is_asked(
+    kept_context: BrowserContext, page_log: PageLog, site_url: str
+) -> None:
+    """Its error is one that Pyodide does not take for an error, and is thrown at once."""
+    await kept_context.add_init_script(WITHOUT_ROOM)
+    page = await opened(kept_context, page_log, site_url)
+    texts = await page.run_python(REFUSED + ASKED, name=NAME)
+    begun = ("NNM807: keeping", "NNM715: reading", "NNM807: removing")
+    for text, beginning in zip(texts, begun, strict=True):
+        assert text.startswith(f'{beginning} "kept.webnnm.safetensors"')
+        assert "failed: no room" in text
+        assert "the room that the browser gives this site is full" in text
+    page_log.check()
+
+
 REFUSING = """
 const refuse = () => { throw new DOMException("not in this window", "SecurityError"); };
 StorageManager.prototype.getDirectory = async () => refuse();
