@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
+from webnnm.dtypes import is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import rewrite
 from webnnm.passes.turned import reshaped
 from webnnm.shapes import Shape, count
 
+CLAMPS = ("clamp", "relu")
 MOST_COMPARED = 64
 """Constants of up to so many elements are looked at."""
 MOST_SUMMED = 4096
@@ -64,6 +67,31 @@ def _gemm(node: OperatorNode) -> Operand | None:
         return None
     assert a is not None
     return a.builder.gemm(a, b, **node.options)
+
+
+def _clamp(node: OperatorNode) -> Operand | None:
+    """Join the bounds of a clamp of a clamp; a relu is a clamp from 0."""
+    (x,) = node.operands
+    assert x is not None
+    if not is_float(x.dtype):
+        return None
+    low, high = _bounds(node)
+    inner = x.node if isinstance(x.node, OperatorNode) else None
+    if inner is None or inner.operator.name not in CLAMPS:
+        return x if (low, high) == (-math.inf, math.inf) else None
+    bounds = _bounds(inner)
+    first, last = (min(max(bound, low), high) for bound in bounds)
+    if (first, last) == bounds:
+        return x
+    return x.builder.clamp(inner.operands[0], min_value=first, max_value=last)
+
+
+def _bounds(node: OperatorNode) -> tuple[float, float]:
+    """Return the bounds of a clamp or a relu."""
+    if node.operator.name == "relu":
+        return 0.0, math.inf
+    # In this order NaN, which is no bound, gives way.
+    return max(-math.inf, node.options["min_value"]), min(math.inf, node.options["max_value"])
 
 
 def _neg(node: OperatorNode) -> Operand | None:
@@ -125,6 +153,7 @@ def _is(x: Operand | None, number: float) -> bool:
 
 _RULES: dict[str, Callable[[OperatorNode], Operand | None]] = {
     **dict.fromkeys(("cast", "expand", "identity", "pad", "slice", "tile"), _first),
+    **dict.fromkeys(CLAMPS, _clamp),
     "add": _neutral(0, both=True),
     "concat": _alone,
     "div": _neutral(1, both=False),

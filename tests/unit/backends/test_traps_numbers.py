@@ -9,7 +9,7 @@ import pytest
 from tests.unit.backends.rewriting import names, out_of_traps
 from tests.unit.ops.cases import np
 from webnnm.backends.reference import evaluate
-from webnnm.backends.traps import logic, numbers
+from webnnm.backends.traps import logic, numbers, quantisation, ranks
 from webnnm.backends.traps.trap import is_operator
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand
@@ -102,3 +102,88 @@ def test_logical_results_are_dequantised_by_their_parts() -> None:
     feeds = {"x": [1, float("nan"), 2, 3]}
     for name, value in evaluate(graph, feeds).items():
         np.testing.assert_array_equal(evaluate(fitted, feeds)[name], value)
+
+
+def clamped(dtype: Any = "float32", **bounds: Any) -> Graph:
+    b = GraphBuilder()
+    return b.build({"y": b.clamp(b.relu(b.input("x", dtype, [4])), **bounds)})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("low", [-1.5, 0.5, -3e38])
+def test_a_clamp_without_an_upper_bound_is_a_max(low: float, dtype: Any) -> None:
+    graph = clamped(dtype, min_value=low)
+    fitted = out_of_traps(graph, numbers.TRAPS)
+    assert names(fitted) == ["relu", "max"]
+    feeds = {"x": np.asarray([-2, 0.25, 3, np.nan], dtype)}
+    expected, found = (evaluate(g, feeds)["y"] for g in (graph, fitted))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        clamped(min_value=0.0),
+        clamped(min_value=-1.5, max_value=3e38),
+        clamped(max_value=6.0),
+        clamped("int32", min_value=-1),
+    ],
+)
+def test_other_clamps_stay(graph: Graph) -> None:
+    assert out_of_traps(graph, numbers.TRAPS) is graph
+
+
+@pytest.mark.parametrize("name", ["arg_max", "arg_min"])
+def test_the_axis_of_an_extremum_is_kept_by_a_reshape(name: str) -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [2, 3, 4])
+    found = getattr(b, name)(x, axis=1, keep_dimensions=True)
+    graph = b.build({"y": found + b.constant([[[1], [2], [3]]], "int32")})
+    fitted = out_of_traps(graph, ranks.TRAPS)
+    assert names(fitted)[:2] == [name.replace("_m", "M"), "reshape"]
+    feeds = {"x": np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")}
+    expected, given = (evaluate(g, feeds)["y"] for g in (graph, fitted))
+    np.testing.assert_array_equal(given, expected)
+
+
+def turned(scale: Any, *, constant: bool = True) -> tuple[Graph, dict[str, Any]]:
+    b = GraphBuilder()
+    values = np.arange(8, dtype=np.int8).reshape(4, 2)
+    x = b.constant(values.tolist(), "int8") if constant else b.input("x", "int8", [4, 2])
+    zero = b.constant(np.ones(np.shape(scale), np.int8).tolist(), "int8")
+    y = b.dequantize_linear(x, b.constant(scale), zero)
+    outputs = {"r": b.reshape(y, new_shape=[8]), "t": b.transpose(y), "n": b.neg(y)}
+    outputs["g"] = b.gemm(b.input("a", "float32", [3, 4]), y)
+    feeds = {"a": np.arange(12, dtype=np.float32).reshape(3, 4)}
+    return b.build(outputs), feeds if constant else {**feeds, "x": values}
+
+
+@pytest.mark.parametrize("scale", [[[0.5], [1], [2], [4]], [[0.5], [2]], [[0.5, 2]]])
+def test_constants_dequantised_in_blocks_are_copied_before_they_are_turned(scale: Any) -> None:
+    graph, feeds = turned(scale)
+    fitted = out_of_traps(graph, quantisation.TRAPS)
+    assert names(fitted).count("concat") == 1
+    expected, found = (evaluate(g, feeds) for g in (graph, fitted))
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value)
+
+
+@pytest.mark.parametrize(("groups", "copies"), [(1, 0), (2, 1)])
+def test_filters_of_groups_are_copied_and_others_unpacked_once(groups: int, copies: int) -> None:
+    b = GraphBuilder()
+    scale = b.constant([[[[0.5]]], [[[2.0]]]])
+    filter = b.dequantize_linear(
+        b.constant([[[[1]]], [[[3]]]], "int8"), scale, b.constant([[[[0]]], [[[1]]]], "int8")
+    )
+    x = b.input("x", "float32", [1, groups, 2, 2])
+    graph = b.build({"y": b.conv2d(x, filter, groups=groups)})
+    fitted = out_of_traps(graph, quantisation.TRAPS)
+    assert names(fitted).count("concat") == copies
+    feeds = {"x": np.arange(4 * groups, dtype=np.float32).reshape(1, groups, 2, 2)}
+    expected, found = (evaluate(g, feeds)["y"] for g in (graph, fitted))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_other_dequantised_tensors_are_turned_as_they_are() -> None:
+    for graph, _ in (turned([[0.5]]), turned([[0.5], [2]], constant=False)):
+        assert out_of_traps(graph, quantisation.TRAPS) is graph

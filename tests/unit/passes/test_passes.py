@@ -11,6 +11,7 @@ from tests.unit.graph.texts import network
 from tests.unit.ops.cases import CASES, Case, build, np
 from tests.unit.passes.graphs import names, random_graph, same
 from webnnm import GraphBuilder, gradients
+from webnnm.backends.reference import evaluate
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Graph, InputNode, Operand
 from webnnm.passes import optimised
@@ -186,6 +187,37 @@ NO_BIASES: dict[str, Make] = {
 def test_other_sums_stay(make: Make) -> None:
     graph = graph_of(make, 1, 2, 4, 4)
     assert with_biases(graph) is graph
+
+
+CLAMPS: dict[str, tuple[Make, list[str]]] = {
+    "clamp of relu": (lambda b, x: b.clamp(b.relu(x), min_value=-1.5, max_value=1), ["clamp"]),
+    "no clamp of relu": (lambda b, x: b.clamp(b.relu(x), min_value=-1.5), ["relu"]),
+    "relu of clamp": (lambda b, x: b.relu(b.clamp(x, min_value=-1, max_value=0.5)), ["clamp"]),
+    "relu of relu": (lambda b, x: b.relu(b.relu(x)), ["relu"]),
+    "clamp of clamp": (
+        lambda b, x: b.clamp(b.clamp(x, min_value=-1, max_value=0.5), min_value=0, max_value=2),
+        ["clamp"],
+    ),
+    "apart": (
+        lambda b, x: b.clamp(b.clamp(x, max_value=-0.5), min_value=0.25, max_value=2),
+        ["clamp"],
+    ),
+    "without bounds": (lambda b, x: b.abs(b.clamp(x)), ["abs"]),
+    "NaN is no bound": (
+        lambda b, x: b.clamp(b.clamp(x, min_value=float("nan")), max_value=0.5),
+        ["clamp"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "left"), CLAMPS.values(), ids=CLAMPS)
+def test_clamps_of_clamps_become_one(make: Make, left: list[str]) -> None:
+    graph = graph_of(make, 7)
+    found = simplified(graph)
+    assert names(found) == left
+    feeds = {"x": np.asarray([-3, -0.75, 0, 0.3, 0.75, 3, np.nan], np.float32)}
+    expected, given = (evaluate(g, feeds)["y"] for g in (graph, found))
+    np.testing.assert_array_equal(given, expected)
 
 
 def test_large_choices_are_stretched_and_small_ones_are_not() -> None:

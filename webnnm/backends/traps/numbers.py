@@ -10,7 +10,7 @@ from webnnm.backends.traps.trap import Trap
 from webnnm.dtypes import FLOAT16_MAX, SIGNED, DataType, integer_range, is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import decomposed
+from webnnm.graph.rewrite import Replacement, decomposed
 from webnnm.ops.cast import float_range
 from webnnm.ops.known import known_values
 
@@ -100,6 +100,15 @@ def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
     return b.expand(power, new_shape=node.types[0].shape)
 
 
+def _open_clamp(b: GraphBuilder, node: Node) -> Replacement | None:
+    """A clamp without an upper bound → max(x, bound); from 0, where it is a relu, it is right."""
+    (x,) = _operands(node)
+    if not isinstance(node, OperatorNode) or not is_float(x.dtype):
+        return None
+    low, high = node.options["min_value"], node.options["max_value"]
+    return decomposed(b, node) if high == math.inf and low != 0 else None
+
+
 def _softplus(b: GraphBuilder, node: Node) -> Operand:
     """softplus(x) → softplus of what lies below a bound, plus what lies beyond."""
     (x,) = _operands(node)
@@ -109,6 +118,14 @@ def _softplus(b: GraphBuilder, node: Node) -> Operand:
 
 def _decomposed(b: GraphBuilder, node: Node) -> Any:
     return decomposed(b, node) if isinstance(node, OperatorNode) else None
+
+
+def _clamped(dtype: DataType) -> Probe:
+    """Return numbers clamped from below, after a relu."""
+    return Probe(
+        lambda g: g.clamp(g.relu(g.tensor([-2.0, 0.5, 3.0], dtype)), minValue=1.0),
+        Values([1.0, 1.0, 3.0], dtype),
+    )
 
 
 def _into(type: DataType, low: int, high: int) -> Probe:
@@ -130,6 +147,13 @@ TRAPS = (
             ),
         ),
         rule=_decomposed,
+    ),
+    Trap(
+        operators=frozenset({"clamp"}),
+        reason="without an upper bound, after a relu or another clamp, nothing would be written "
+        "into the output; computed by max",
+        evidence=(_clamped("float32"), _clamped("float16")),
+        rule=_open_clamp,
     ),
 )
 

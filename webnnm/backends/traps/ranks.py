@@ -88,12 +88,41 @@ def _gathered(b: GraphBuilder, node: Node) -> Operand | None:
     return b.reshape(b.gather(x, row, **node.options), new_shape=node.types[0].shape)
 
 
+def _kept_dimension(b: GraphBuilder, node: Node) -> Operand | None:
+    """Where the extremum stands, with the axis kept → without it, reshaped."""
+    if not isinstance(node, OperatorNode) or not node.options["keep_dimensions"]:
+        return None
+    options = {**node.options, "keep_dimensions": False}
+    found = b.apply(node.operator, node.operands, options)
+    return b.reshape(found, new_shape=node.types[0].shape)
+
+
 def _seven(g: Sketch) -> Drawn:
     """Return a tensor of seven dimensions that holds 1 and 2."""
     return g.tensor([1.0, 2.0], "float32", [1, 1, 1, 2, 1, 1, 1])
 
 
 TRAPS = (
+    Trap(
+        operators=frozenset({"argMax", "argMin"}),
+        reason="a dimension that is kept would be missing where the result is used; it is reshaped",
+        evidence=(
+            Probe(
+                lambda g: [
+                    g.add(
+                        getattr(g, name)(g.tensor(values), 1, keepDimensions=True),
+                        g.tensor([[0, 0], [0, 0]], "int32"),
+                    )
+                    for name, values in (
+                        ("argMax", [[0.0, 1.0], [1.0, 0.0]]),
+                        ("argMin", [[1.0, 0.0], [0.0, 1.0]]),
+                    )
+                ],
+                [Values([[1, 1], [0, 0]], "int32")] * 2,
+            ),
+        ),
+        rule=_kept_dimension,
+    ),
     Trap(
         operators=frozenset({"concat"}),
         reason="uint64 fails to build, and no other type holds it",
