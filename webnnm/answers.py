@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from webnnm.arrays import HostArray
-from webnnm.data.decode import decode
 from webnnm.data.field import Field, Kind
 from webnnm.data.standardize import Standardization
 from webnnm.evaluation.probabilities import Scale, Scores, scale_of
@@ -41,6 +40,8 @@ class Answers:
         >>> Answers((2,), "onehot", 2, ("no", "yes")).decode([[0.2, 0.8]])
         ['yes']
         """
+        from webnnm.data.decode import decode
+
         shown = Field(self.shape, "float32", kind=self.kind, classes=self.classes)
         return decode(values, shown, self.names)
 

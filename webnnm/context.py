@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.arrays import HostArray
 from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable
-from webnnm.compilation import Compilation, run_times
 from webnnm.data.standardize import Standardization
 from webnnm.dtypes import byte_length, is_float
 from webnnm.errors import DataError, suggestion
@@ -22,6 +21,7 @@ from webnnm.random import Purpose, Stream
 from webnnm.shapes import count, is_integer
 
 if TYPE_CHECKING:
+    from webnnm.compilation import Compilation
     from webnnm.parameters import ParameterStore
 
 Standardizations = Callable[[], Mapping[str, Standardization]]
@@ -272,6 +272,8 @@ class InferenceContext:
         That makes it about twice as fast. When parameters change, the next run goes back to the
         graph that takes them as they are.
         """
+        from webnnm.compilation import Compilation, run_times
+
         began = time.perf_counter()
         self._drop()
         executable = await self._compiled(self._parameter_tensors())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from webnnm.data.source import read_text
 from webnnm.errors import DataError, suggestion
 from webnnm.ops.naming import snake_case
 from webnnm.training.hyperparameters import given as written
@@ -75,4 +74,6 @@ async def model_text(given: Mapping[str, Any]) -> str:
         raise DataError("NNM715", f"give exactly one of source, url and path; {listed} given")
     if places[0] == "source":
         return given["source"]
+    from webnnm.data.source import read_text
+
     return await read_text(given[places[0]])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from webnnm.backends.base import Backend
@@ -297,7 +296,6 @@ class NNModel(Stored):
         nothing to resume or it would be another training; when awaited also NNM605, NNM606, NNM708,
         and `ContextLost`.
         """
-        from webnnm.autosave import Autosave
         from webnnm.session import Training
 
         given = self._written(hyperparameters, more, "train")
@@ -312,8 +310,7 @@ class NNModel(Stored):
                 hint = "load a snapshot that was saved with optimizer=True"
                 raise DataError("NNM808", "there is no training to resume", hint=hint)
             given = settings = begun.continued(given)
-        place = (autosave, autosave_seconds, on_autosave)
-        saved = partial(Autosave, self, *place) if autosave else None
+        saved = (autosave, autosave_seconds, on_autosave) if autosave else None
         self.training = Training(self, given, dict(settings), begun, saved)
         return self.training
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from webnnm.arrays import HostArray
 from webnnm.binding import DataBinding
-from webnnm.data.augment import epoch_arrays
 from webnnm.data.batch import take
 from webnnm.data.dataset import Dataset
 from webnnm.dtypes import DataType
@@ -150,6 +149,8 @@ async def epoch_rows(
         dataset = binding.dataset
         data: Arrays = {}
         if isinstance(dataset, Dataset) and dataset.augmentation is not None:
+            from webnnm.data.augment import epoch_arrays
+
             changed = epoch_arrays(dataset, epoch, settings["shuffle"], seed)
             data = _named(*binding.bound(*changed, rows.labels), {}, rows.dtypes)
         epochs = range(epoch, epoch + together)

@@ -24,7 +24,7 @@ from webnnm.training.told import Totals
 from webnnm.waiting import check_event_loop, meanwhile, to_the_end
 
 if TYPE_CHECKING:
-    from webnnm.autosave import Autosave
+    from webnnm.autosave import Autosave, Place
     from webnnm.model import NNModel
 
 IMPROVEMENT = 1e-9
@@ -49,7 +49,7 @@ class Training:
         given: Mapping[str, Any],
         settings: dict[str, Any],
         checkpoint: Checkpoint | None = None,
-        saved: Callable[[Callable[[str], None]], Autosave] | None = None,
+        saved: tuple[Place, float, Callable[[Exception | None], object] | None] | None = None,
     ) -> None:
         check_event_loop("a training")
         self._model = model
@@ -182,7 +182,10 @@ class Training:
         saving: Autosave | None = None
         model.keep(None)
         try:
-            saving = self._saved(self._warn) if self._saved else None
+            if self._saved:
+                from webnnm.autosave import Autosave
+
+                saving = Autosave(model, *self._saved, self._warn)
             self._reporter.begin(
                 self._settings["epochs"], f"training on {model.backend.description}"
             )

@@ -17,7 +17,8 @@ from webnnm.dtypes import DataType
 from webnnm.errors import DataError
 from webnnm.formats.name_map import Found, Names, assigned
 from webnnm.formats.safetensors import File, StoredTensor, chunks, header, invalid, parsed, read
-from webnnm.restored import NORM, known, restored
+from webnnm.restored import known
+from webnnm.restored_file import NORM, check, content_of, restored
 from webnnm.storage import fetch
 from webnnm.training.update import SLOT
 
@@ -80,7 +81,7 @@ def snapshot(
         KEY + "notation": NOTATION,
         KEY + "package": _version(),
         KEY + "step": str(checkpoint.applied if checkpoint else model.step),
-        KEY + "normalisation": _json(kept.to_dict()),
+        KEY + "normalisation": _json(content_of(kept)),
     }
     if whole:
         metadata |= {KEY + key: _json(value) for key, value in metadata_of(whole).items()}
@@ -180,7 +181,7 @@ async def restore(model: NNModel, file: File) -> None:
     found = assigned(parameters(file), model.parameters.types)
     content = _metadata(file, "normalisation") or {"inputs": {}}
     kept, step = restored(content, file.tensors), _step(file)
-    kept.check(model.network)
+    check(kept, model.network)
     standing = _checkpoint(model, file) if KEY + "cursor" in file.metadata else None
     best: Mapping[str, HostArray] = {}
     if standing is not None and standing.restored:

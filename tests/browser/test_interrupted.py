@@ -322,8 +322,7 @@ async ({ index, begin, go }) => {
       const { loadPyodide } = await import(index + "/pyodide.mjs");
       const pyodide = await loadPyodide({ indexURL: index, packages: ["webnnm"] });
       pyodide.globals.set("epochs", begin);
-      const failed = (error) => setTimeout(() => { throw error; });
-      pyodide.runPythonAsync(go).then(postMessage, failed);
+      pyodide.runPythonAsync(go).then(postMessage, reportError);
     };
   `;
   const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));

@@ -46,7 +46,7 @@ LAYERS = (
     ("eager", "evaluation", "tracing", "progress"),
     ("answers", "entries"),
     ("checkpoint", "creation", "objectives", "prediction", "restored", "rows", "pace", "storage"),
-    ("banks", "checkpoint_file", "description", "facts", "testing", "validation"),
+    ("banks", "checkpoint_file", "description", "facts", "restored_file", "testing", "validation"),
     ("snapshot", "stepping"),
     ("autosave", "stored", "watching"),
     ("resident",),

@@ -32,7 +32,6 @@ from webnnm.graph.scan import Scan
 from webnnm.ops.operator import TensorType
 from webnnm.passes import optimised
 from webnnm.plan import Plan, lower
-from webnnm.rematerialisation import rematerialised
 from webnnm.scanned import scanned
 from webnnm.shapes import count
 from webnnm.waiting import to_the_end
@@ -215,7 +214,11 @@ class WebNNBackend(Backend):
         fitting, done = legalise(optimised(graph, self.limits), self.limits, self._traps)
         rewrites += done
         plan = lower(fitting)
-        return rematerialised(plan) if recompute else plan
+        if not recompute:
+            return plan
+        from webnnm.rematerialisation import rematerialised
+
+        return rematerialised(plan)
 
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
         """Return a new tensor, zero or filled with data of its type."""

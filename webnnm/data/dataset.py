@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from webnnm.arrays import HostArray
-from webnnm.data.augment import Augmentation
 from webnnm.data.batch import Batch, cut, row_order
 from webnnm.data.classes import class_of_rows
 from webnnm.data.field import SUBSETS, Field, Kind
@@ -17,6 +16,9 @@ from webnnm.data.split import METHODS, PARTS, Method, Rows, fold_rows, parts_of,
 from webnnm.data.standardize import Scale, Unscaled, warn
 from webnnm.data.statistics import Statistics, measure
 from webnnm.errors import DataError, suggestion
+
+if TYPE_CHECKING:
+    from webnnm.data.augment import Augmentation
 
 Arrays = dict[str, HostArray]
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.arrays import HostArray
 from webnnm.data.columns import Table, table_of
-from webnnm.data.encoding import Encoder, NumberEncoder, encode_rows
 from webnnm.data.field import Field
-from webnnm.data.light import Light
 from webnnm.dtypes import DataType
 from webnnm.errors import DataError
 from webnnm.shapes import Shape, count, show
+
+if TYPE_CHECKING:
+    from webnnm.data.encoding import Encoder
+    from webnnm.data.light import Light
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class Form:
         return rows_of(where, found, self.field.shape, self.field.names)
 
     def _encoded(self, values: Any) -> HostArray:
+        from webnnm.data.encoding import NumberEncoder, encode_rows
+
         table = _as_table(values)
         encoders = self.encoders
         if table is None:

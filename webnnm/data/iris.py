@@ -14,7 +14,6 @@ from typing import Any
 from webnnm.data.columns import read_column
 from webnnm.data.csv_table import read_csv
 from webnnm.data.dataset import Dataset
-from webnnm.data.source import read_text
 from webnnm.errors import DataError, suggestion
 
 FEATURES = ("sepal_length", "sepal_width", "petal_length", "petal_width")
@@ -50,7 +49,7 @@ class IrisDataset(Dataset):
         cannot be read.
         """
         if text is None:
-            text = _shipped() if url is None else await read_text(url)
+            text = _shipped() if url is None else await _read(url)
         measurements, species = parse(text)
         return cls(
             measurements,
@@ -96,6 +95,12 @@ def parse(text: str) -> tuple[list[list[float]], list[int]]:
             )
     rows = zip(*(column.numbers or () for column in measurements), strict=True)
     return list(map(list, rows)), [SPECIES.index(cell.strip()) for cell in table.columns[index]]
+
+
+async def _read(url: str | Path) -> str:
+    from webnnm.data.source import read_text
+
+    return await read_text(url)
 
 
 def _shipped() -> str:

@@ -6,9 +6,7 @@ from typing import Any
 
 from webnnm.ops.conv_layer import layer_rules
 from webnnm.ops.convolution import (
-    FILTER_LAYOUTS,
     OPERANDS,
-    TRANSPOSED_FILTER_LAYOUTS,
     bias_gradient,
     check_bias,
     check_channels,
@@ -20,6 +18,7 @@ from webnnm.ops.convolution import (
     slide,
     with_bias,
 )
+from webnnm.ops.filters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS
 from webnnm.ops.operator import Builder, Operator, Tensor, TensorType, sample
 from webnnm.ops.spatial import Pair, Sides, exchanged, height_width, lettered, order, permuted
 from webnnm.ops.windows import unfolded

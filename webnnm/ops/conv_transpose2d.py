@@ -8,7 +8,6 @@ from webnnm.ops.along import padded
 from webnnm.ops.conv_layer import layer_rules
 from webnnm.ops.convolution import (
     OPERANDS,
-    TRANSPOSED_FILTER_LAYOUTS,
     bias_gradient,
     check_bias,
     check_channels,
@@ -19,6 +18,7 @@ from webnnm.ops.convolution import (
     options,
     with_bias,
 )
+from webnnm.ops.filters import TRANSPOSED_FILTER_LAYOUTS
 from webnnm.ops.operator import (
     Builder,
     Operator,

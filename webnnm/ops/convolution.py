@@ -34,9 +34,6 @@ from webnnm.ops.spatial import (
 from webnnm.ops.windows import Windows, reach
 from webnnm.shapes import count, show
 
-FILTER_LAYOUTS = ("oihw", "hwio", "ohwi", "ihwo")
-TRANSPOSED_FILTER_LAYOUTS = ("iohw", "hwoi", "ohwi")
-
 OPERANDS = (
     Slot(name="input", dtypes=FLOAT, ranks=(4, 4)),
     Slot(name="filter", dtypes=FLOAT, ranks=(4, 4), like=0),

@@ -10,7 +10,7 @@ from webnnm.notation.syntax import Percent
 from webnnm.ops import checks, values
 from webnnm.ops.algebra import zeros_like
 from webnnm.ops.feature_rules import axis_or_first, learn_result
-from webnnm.ops.index_shapes import constant_index_shape
+from webnnm.ops.features import Features
 from webnnm.ops.indices import INDEX_TYPES, distinct, in_range, inside, known_positions, wrapped
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.layout import Laid, Role, feature_roles
@@ -75,7 +75,7 @@ def _shape(layer: ShapeView) -> None:
     sequence = flow.sequence
     if layer.options["data"] is not None or "indices" in layer.tensors:
         if layer.options["data"] is not None:
-            index = constant_index_shape(layer, flow)
+            index = _constant_shape(layer, flow)
             asked: values.Sizes | None = layer.options["shape"]
             index_names = (asked and asked.names) or (None,) * len(index)
         else:
@@ -131,10 +131,17 @@ def _check_range(layer: ShapeView, axis: Role) -> None:
             layer.fail("NNM308", f"index {wrong} of {size} elements", at="data")
 
 
+def _constant_shape(layer: ShapeView | BuildView, flow: Features) -> list[int | None]:
+    # Gathers of trainings have no constant indices: their rules are imported where a text has some.
+    from webnnm.ops.index_shapes import constant_index_shape
+
+    return constant_index_shape(layer, flow)
+
+
 def _build(builder: Builder, layer: BuildView) -> Laid:
     flow = layer.operands[0].canonical()
     if layer.options["data"] is not None:
-        sizes = [size or 0 for size in constant_index_shape(layer, layer.features[0])]
+        sizes = [size or 0 for size in _constant_shape(layer, layer.features[0])]
         data = layer.options["data"]
         axis = axis_or_first(layer)
         length = flow.size(axis)

@@ -16,7 +16,7 @@ from typing import Any
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elementwise import ELEMENTWISE
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
-from webnnm.ops.convolution import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS
+from webnnm.ops.filters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS
 from webnnm.ops.operator import TensorType
 from webnnm.ops.spatial import order
 from webnnm.passes.turned import (
