@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from webnnm.backends.kernels import array_of, computable, computed
+from webnnm.backends.kernels import array_of, computable, computed, wrapped
 from webnnm.backends.reference import Namespace, evaluate
 from webnnm.dtypes import DataType, is_float
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
@@ -29,6 +29,8 @@ BASIC = frozenset({"add", "sub", "mul", "div", "cast", "linear", "neg", "abs"})
 """Operators of one rounding, without inner steps."""
 NEAR_ONE = frozenset({"elu", "erf", "gelu", "geluTanh", "softplus", "tanh"})
 """Operators whose small results may be differences of numbers near 1."""
+AVERAGES = frozenset({"averagePool2d", "reduceMean"})
+"""Operators whose inner steps may be rounded although the result need not be."""
 ROUNDINGS = 4
 """How many units an operator of a backend may be off."""
 SPREAD = 4
@@ -155,7 +157,11 @@ class _Execution:
         assert kernel is not None
         copies = [None if value is None else value.copy() for value in operands]
         made = kernel(self._np, *copies, **node.options)
-        return [np.asarray(one) for one in (made if len(node.types) > 1 else (made,))]
+        results = made if len(node.types) > 1 else (made,)
+        return [
+            wrapped(np, np.asarray(one), type.dtype)
+            for one, type in zip(results, node.types, strict=True)
+        ]
 
     def _each(
         self, change: Callable[[Any, DataType], Any], node: OperatorNode, operands: list[Any]
@@ -176,7 +182,8 @@ class _Disturbed(_Execution):
 
     def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
         found = super()._results(node, operands)
-        if all(_is_exact(one, type.dtype) for one, type in zip(found, node.types, strict=True)):
+        exact = all(_is_exact(one, t.dtype) for one, t in zip(found, node.types, strict=True))
+        if exact and node.operator.name not in AVERAGES:
             return found
         found = super()._results(node, self._each(self._moved, node, operands))
         found = [

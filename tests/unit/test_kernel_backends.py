@@ -82,6 +82,37 @@ async def test_runs_on_four_bit_types(make: Make, dtype: DataType) -> None:
     assert found.tolist() == [7, 0, 5, 1, 2, 3]
 
 
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+async def test_arithmetic_of_four_bits_wraps_around(make: Make, dtype: DataType) -> None:
+    low, high = integer_range(dtype)
+    b = GraphBuilder()
+    x, three = b.input("x", dtype, [3]), b.constant(3, dtype)
+    graph = b.build({"a": x + three, "s": x - three, "m": x * x, "p": b.pow(x, three)})
+    found = make().compute(graph, {"x": HostArray.of([low, high, 2], dtype)})
+    expected = {
+        "a": [v + 3 for v in (low, high, 2)],
+        "s": [v - 3 for v in (low, high, 2)],
+        "m": [v * v for v in (low, high, 2)],
+        "p": [v**3 for v in (low, high, 2)],
+    }
+    for name, values in expected.items():
+        assert found[name].tolist() == [(v - low) % 16 + low for v in values]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
+async def test_integer_powers_wrap_around_whatever_the_exponent(make: Make, dtype: Any) -> None:
+    low, high = integer_range(dtype)
+    bases, exponents = [3, high, 2, 7, 0], [high, high - 1, 5, 100, 0]
+    b = GraphBuilder()
+    graph = b.build({"y": b.pow(b.input("x", dtype, [5]), b.input("z", dtype, [5]))})
+    found = make().compute(
+        graph, {"x": HostArray.of(bases, dtype), "z": HostArray.of(exponents, dtype)}
+    )
+    size = high - low + 1
+    expected = [pow(x, z, size) for x, z in zip(bases, exponents, strict=True)]
+    assert found["y"].tolist() == [(v - low) % size + low for v in expected]
+
+
 async def test_scalars_and_wide_integers(make: Make) -> None:
     backend = make()
     values: list[tuple[DataType, int]] = [("int64", -(2**63)), ("uint64", 2**64 - 1)]

@@ -42,6 +42,19 @@ class JaxNamespace:
         """Return the Gauss error function."""
         return self._jax.lax.erf(x)
 
+    def pow(self, x: Any, exponent: Any) -> Any:
+        """Return powers; of integers by squares, for JAX looks at six bits of an exponent."""
+        np = self._jax.numpy
+        if np.isdtype(x.dtype, "real floating"):
+            return np.pow(x, exponent)
+
+        def bit(_: Any, state: Any) -> Any:
+            power, square, left = state
+            return np.where(left & 1 == 1, power * square, power), square * square, left >> 1
+
+        start = np.ones_like(x + exponent), *np.broadcast_arrays(x, exponent)
+        return self._jax.lax.fori_loop(0, 8 * exponent.dtype.itemsize, bit, start)[0]
+
     def put_at(self, x: Any, index: Any, values: Any) -> Any:
         """Return x with values at these indices, of equal ones the last."""
         np = self._jax.numpy

@@ -9,7 +9,7 @@ from typing import Any
 
 from webnnm.arrays import HostArray, pack
 from webnnm.backends.base import Backend, DeviceTensor, Executable, Ledger, check_data
-from webnnm.dtypes import FORMATS, byte_length
+from webnnm.dtypes import FORMATS, DataType, byte_length
 from webnnm.errors import BackendError
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
 from webnnm.graph.rewrite import inlined
@@ -62,9 +62,17 @@ def computed(
                 error.add_note(f'in the kernel of "{node.operator.name}"')
                 raise
             results = result if len(node.types) > 1 else (result,)
-            for index, value in enumerate(results):
-                values[node.number, index] = placed(node, np.asarray(value))
+            for index, (type, value) in enumerate(zip(node.types, results, strict=True)):
+                value = wrapped(np, np.asarray(value), type.dtype)
+                values[node.number, index] = placed(node, value)
     return {name: values[o.number, o.index] for name, o in graph.outputs.items()}
+
+
+def wrapped(np: Any, value: Any, dtype: DataType) -> Any:
+    """Return what 4 bits hold of a result computed in 8; other types stay."""
+    if dtype == "uint4":
+        return np.bitwise_and(value, 15)
+    return np.bitwise_and(value + 8, 15) - 8 if dtype == "int4" else value
 
 
 def _size(node: OperatorNode) -> int:

@@ -27,7 +27,7 @@ def check(graph: Graph, feeds: dict[str, Any]) -> Graph:
         limit = 1e-3 if graph.outputs[name].dtype == "float16" else 1e-6
         np.testing.assert_allclose(found[name], value, rtol=limit, atol=limit)
     for node in fitted.nodes():
-        if isinstance(node, OperatorNode) and node.operator.name in NAMES:
+        if isinstance(node, OperatorNode) and node.operator.name in NAMES - {"conv2d"}:
             assert node.options["dilations"] == (1, 1)
             assert node.options.get("groups", 1) == 1
     return fitted
@@ -117,3 +117,32 @@ def test_maxima_of_padded_integers_start_from_the_least() -> None:
     assert "pad" in names(fitted)
     feeds = {"x": [[[[-5, -7], [-6, -8]]]]}
     assert evaluate(fitted, feeds)["y"].tolist() == evaluate(graph, feeds)["y"].tolist()
+
+
+def convolved(size: tuple[int, int], window: tuple[int, int], **options: Any) -> list[str]:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [1, *size, 1])
+    kernel = b.constant(np.arange(1.0, 1 + window[0] * window[1]).reshape(1, *window, 1).tolist())
+    layouts = {"input_layout": "nhwc", "filter_layout": "ohwi"}
+    y = b.conv2d(x, kernel, bias=b.constant([0.5]), **layouts, **options)
+    values = np.random.default_rng(2).normal(size=x.shape)
+    return names(check(b.build({"y": y}), {"x": values}))
+
+
+@pytest.mark.parametrize(
+    ("size", "window", "options"),
+    [
+        ((2, 2), (2, 1), {"padding": (0, 1, 0, 0), "strides": (1, 2)}),
+        ((2, 3), (1, 3), {"padding": (0, 0, 1, 1), "strides": (3, 1)}),
+        ((2, 6), (3, 2), {"padding": (1, 1, 0, 0), "strides": (1, 4), "dilations": (1, 2)}),
+    ],
+)
+def test_cells_that_no_window_reads_are_cut_off_where_others_are_padded(
+    size: tuple[int, int], window: tuple[int, int], options: dict[str, Any]
+) -> None:
+    assert convolved(size, window, **options) == ["slice", "conv2d"]
+
+
+def test_convolutions_that_read_all_or_have_no_padding_stay() -> None:
+    assert convolved((4, 4), (3, 3), padding=(1, 1, 1, 1), strides=(2, 2)) == ["conv2d"]
+    assert convolved((2, 2), (2, 1), strides=(1, 2)) == ["conv2d"]

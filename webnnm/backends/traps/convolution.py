@@ -121,6 +121,31 @@ def _padded_transpose(b: GraphBuilder, node: Node) -> Operand | None:
     return b.slice(whole, starts=starts, sizes=lengths)
 
 
+def _unread(b: GraphBuilder, node: Node) -> Operand | None:
+    """A padded convolution whose last cells no window reads → the same without these cells."""
+    from webnnm.ops.spatial import height_width, lettered
+    from webnnm.ops.windows import reach
+
+    if not isinstance(node, OperatorNode) or not any(node.options["padding"]):
+        return None
+    x, kernel, bias = node.operands
+    assert x is not None
+    assert kernel is not None
+    options, layout = node.options, node.options["input_layout"]
+    window = height_width(lettered(options["filter_layout"], kernel.shape))
+    out = height_width(lettered(layout, node.types[0].shape))
+    sizes = list(x.shape)
+    for k, letter in enumerate("hw"):
+        if not any(options["padding"][2 * k : 2 * k + 2]):
+            axis = layout.index(letter)
+            read = (out[k] - 1) * options["strides"][k]
+            read += reach(window[k], options["dilations"][k])
+            sizes[axis] = min(sizes[axis], read)
+    if tuple(sizes) == x.shape:
+        return None
+    return b.conv2d(b.slice(x, starts=[0] * 4, sizes=sizes), kernel, bias=bias, **options)
+
+
 def _square(g: Sketch, size: int) -> Drawn:
     """Return an image of one channel with the numbers 1, 2, 3, …"""
     return g.tensor([float(n + 1) for n in range(size * size)], "float32", [1, 1, size, size])
@@ -212,5 +237,25 @@ TRAPS = (
             Probe(lambda g: _spread(g, [1, 1]), _line([12.0])),
         ),
         rule=_padded_transpose,
+    ),
+    Trap(
+        operators=frozenset({"conv2d"}),
+        reason="with padding along one axis, last cells that no window reads along the other "
+        "would make the result that of zeros; they are cut off",
+        evidence=(
+            Probe(
+                lambda g: g.conv2d(
+                    g.tensor([1.0, 2.0, 3.0, 4.0], "float32", [1, 2, 2, 1]),
+                    g.constant([1.0, 10.0], "float32", [1, 2, 1, 1]),
+                    bias=g.constant([0.5]),
+                    padding=[0, 1, 0, 0],
+                    strides=[1, 2],
+                    inputLayout="nhwc",
+                    filterLayout="ohwi",
+                ),
+                Values([31.5, 3.5], "float32", [1, 2, 1, 1]),
+            ),
+        ),
+        rule=_unread,
     ),
 )
