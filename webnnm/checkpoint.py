@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,11 @@ RESUMABLE = (
 
 JUMP = 0.01
 """A learning rate that differs by at most this share does not jump."""
+
+WRITTEN_WITH = "resume with the model and the settings that it was written with"
+
+LATEST = "loss"
+"""What a step tells of itself alone, if anybody wants to know."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,16 +75,21 @@ class Checkpoint:
         state = {PARAMETER_PREFIX + name: array for name, array in changed.items()}
         return replace(self, state={**self.state, **state})
 
-    def check(self, types: Mapping[str, TensorType], steps: int) -> None:
+    @property
+    def batches(self) -> int:
+        """The batches of an epoch."""
+        return self.schedule["T"] // (self.settings["schedule_epochs"] or self.settings["epochs"])
+
+    def check(self, types: Mapping[str, TensorType], steps: int, sums: Collection[str]) -> None:
         """Refuse a state that is not just that of a step with states of these types (NNM808).
 
-        `steps` is the number of batches of an epoch.
+        `steps` is the number of batches of an epoch, `sums` what is summed up over it.
         """
-        if self.step != self.epoch * steps + self.batch:
+        if self.batches != steps:
             raise DataError(
                 "NNM808",
-                f"{self.step} steps were {self.epoch} epochs and {self.batch} batches; with this "
-                f"dataset an epoch has {steps} batches",
+                f"an epoch had {self.batches} batches; with this dataset an epoch has {steps} "
+                "batches",
                 hint="resume with the training set that it was begun with",
             )
         found = {name: TensorType(array.dtype, array.shape) for name, array in self.state.items()}
@@ -91,8 +101,22 @@ class Checkpoint:
                     "NNM808",
                     f'the training holds "{name}" as {types.get(name, "nothing")}, '
                     f"the checkpoint as {found.get(name, 'nothing')}",
-                    hint="resume with the model and the settings that it was written with",
+                    hint=WRITTEN_WITH,
                 )
+        learnt = {n.removeprefix(PARAMETER_PREFIX) for n in types if n.startswith(PARAMETER_PREFIX)}
+        if self.best and {*self.best} != learnt:
+            differing = ", ".join(sorted(learnt ^ {*self.best}))
+            raise DataError(
+                "NNM808",
+                f"the best parameters are not those that the training changes: {differing}",
+                hint=WRITTEN_WITH,
+            )
+        if self.batch and (missing := {*sums} - self.totals.keys() - {LATEST}):
+            raise DataError(
+                "NNM808",
+                f"the sums of the epoch that has begun lack {', '.join(sorted(missing))}",
+                hint=WRITTEN_WITH,
+            )
 
     def jump(self, schedule: Schedule) -> str:
         """Return how the learning rate jumps where a training goes on by a schedule, or "".

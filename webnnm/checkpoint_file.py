@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from webnnm.arrays import HostArray
-from webnnm.checkpoint import Checkpoint
+from webnnm.checkpoint import RESUMABLE, Checkpoint
 from webnnm.errors import DataError
 from webnnm.formats.safetensors import invalid
 from webnnm.graph.lowering import PARAMETER_PREFIX
@@ -15,14 +15,23 @@ from webnnm.history import plain
 from webnnm.ops.operator import TensorType
 from webnnm.training.clipping import CLIP_STATE
 from webnnm.training.hyperparameters import HYPERPARAMETERS
+from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.scaling import SCALE_STATE
+from webnnm.training.schedules import Schedule
+from webnnm.training.step_settings import ROWS
 from webnnm.training.update import SLOT, SUM, TASK_WEIGHT
 
 BEST, TASKS = "best/", "task/s"
 SUMS = f"{SLOT}sum/"
 """Tensors with the gradients that an accumulation has collected so far."""
 CLIP = dict(zip(("mean", "deviation", "count"), CLIP_STATE, strict=True))
-KINDS = ("scale", "clip")
+SETTLED = tuple(
+    name for name, h in HYPERPARAMETERS.items() if h.default == "auto" and name not in RESUMABLE
+)
+"""Hyperparameters that are not "auto" any more once a training runs."""
+COUNTS = ("overflows", "clipped", "streak")
+MOST = 3.4028234e38
+"""Larger numbers are infinite in float32."""
 
 
 def tensors_of(checkpoint: Checkpoint) -> dict[str, HostArray]:
@@ -76,53 +85,50 @@ def checkpoint_of(
     best: Mapping[str, HostArray],
     types: Mapping[str, TensorType],
     *,
+    outputs: Sequence[str],
     applied: int,
 ) -> Checkpoint:
     """Return the checkpoint that a snapshot holds.
 
     `content` are the metadata by key, `tensors` those of the optimizer and of the task weights;
     `parameters` and `best` lie there by their names in the model, which has them of these `types`;
-    `applied` is its number of steps.
+    `outputs` are those of the model, `applied` is its number of steps.
 
     Raises `DataError` NNM802 where the metadata make no sense, NNM805 and NNM806 for tensors that
     do not belong to the parameters of the model.
     """
     try:
-        cursor, schedule, seen = content["cursor"], dict(content["schedule"]), content["best"]
-        settings, losses = content["hyperparameters"]["resolved"], content["loss"]
-        numbers = dict(schedule.pop("numbers"))
-        numbers |= {n: _finite(value) for n, value in content.get("scale", {}).items()}
-        numbers |= {CLIP[word]: value for word, value in content.get("clip", {}).items()}
-        state = {n: HostArray.of(_written(value), "float32") for n, value in numbers.items()}
-        step, epoch, batch = _count(schedule.pop("t")), _count(cursor["epoch"]), cursor["batch"]
-        totals = {str(name): _written(value) for name, value in cursor["totals"].items()}
-        best_loss = math.inf if seen["value"] is None else _number(seen["value"])
-        schedule["T"] = _count(schedule["T"])
-        drawn = {"seed": settings["seed"], "shuffling": epoch, "dropout": step}
-        if content.get("rng", drawn) != drawn:
-            raise ValueError(f"random numbers are drawn up to {content['rng']}, steps to {drawn}")
+        cursor, seen = content["cursor"], content["best"]
+        settings = _settings(content["hyperparameters"]["resolved"])
+        _check_settled(settings, outputs)
+        step, schedule = _count(content["schedule"]["t"]), _schedule(content["schedule"], settings)
+        losses = {name: _loss(entry) for name, entry in content["loss"].items()}
+        if losses.keys() != set(outputs):
+            raise ValueError(f"losses of {list(losses)}, not of {list(outputs)}")
+        state = _numbers(content)
         found = Checkpoint(
-            given=dict(content["hyperparameters"]["given"]),
-            settings=_settings(settings),
+            given=_settings(content["hyperparameters"]["given"]),
+            settings=settings,
             schedule=schedule,
-            losses={str(name): _loss(entry) for name, entry in losses.items()},
+            losses=losses,
             state=state,
             best=best,
             best_epoch=_count(seen["epoch"]),
-            best_loss=best_loss,
+            best_loss=math.inf if seen["value"] is None else _number(seen["value"]),
             restored=bool(seen["restored"]),
-            epoch=epoch,
-            batch=_count(batch),
+            epoch=_count(cursor["epoch"]),
+            batch=_count(cursor["batch"]),
             step=step,
             applied=applied,
-            totals=totals,
+            totals={name: _total(name, value) for name, value in cursor["totals"].items()},
         )
+        _check_agreement(found, content)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
         raise invalid(f"its state of a training makes no sense: {error!r}") from error
     state |= {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
     for name, array in tensors.items():
         if name == TASKS:
-            state |= _task_weights(array, list(losses))
+            state |= _task_weights(array, outputs)
             continue
         # opt/v/w1; a weight of an output is a parameter, too: opt/v/task/s/out
         parameter = name.split("/", 2)[-1]
@@ -166,13 +172,73 @@ def _check(where: str, parameter: str, array: HostArray, types: Mapping[str, Ten
         )
 
 
-def _settings(resolved: Mapping[str, Any]) -> dict[str, Any]:
-    """Return hyperparameters as they were resolved. Raises `ValueError` for those that are none."""
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return hyperparameters as they were written. Raises `ValueError` for those that are none."""
     found: dict[str, Any] = {}
-    for name, value in resolved.items():
+    for name, value in given.items():
         free = (name, value) == ("loss_weights", "uncertainty")
         found[name] = value if free else HYPERPARAMETERS[name].read(value)
     return found
+
+
+def _check_settled(settings: Mapping[str, Any], outputs: Sequence[str]) -> None:
+    """Raise `ValueError` where a training could not have run with these hyperparameters."""
+    optimizer = OPTIMIZERS[settings["optimizer"]]
+    needed = ("batch_size", "epochs", "seed", "lr", "weight_decay", *optimizer.defaults)
+    unknown = [name for name in needed if settings[name] is None]
+    unknown += [name for name in SETTLED if settings.get(name) == "auto"]
+    if unknown:
+        raise ValueError(f"{', '.join(unknown)} of a training that has begun are not settled")
+    weights: Any = settings.get("loss_weights")
+    if isinstance(weights, dict) and not {*cast("dict[str, Any]", weights)} <= {*outputs}:
+        raise ValueError(f"loss weights are {weights}, the outputs {list(outputs)}")
+
+
+def _schedule(written: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return kind, T, W and lr. Raises `ValueError` where hyperparameters say otherwise."""
+    total = _count(written["T"])
+    batches, rest = divmod(total, settings["schedule_epochs"] or settings["epochs"])
+    found = {name: written[name] for name in ("kind", "T", "W", "lr")}
+    if rest or not batches:
+        raise ValueError(f"{total} steps are not whole epochs")
+    if found != (due := Schedule.of(settings, batches).told):
+        raise ValueError(f"the schedule is {found}, by its hyperparameters {due}")
+    return found
+
+
+def _numbers(content: Mapping[str, Any]) -> dict[str, HostArray]:
+    """Return the single numbers of a step. Raises `ValueError`, `TypeError`, `KeyError`."""
+    found = {n: _written(value) for n, value in content["schedule"]["numbers"].items()}
+    for name, value in content.get("scale", {}).items():
+        found[SCALE_STATE[SCALE_STATE.index(name)]] = _finite(value, low=0)
+    found |= {CLIP[word]: _written(value) for word, value in content.get("clip", {}).items()}
+    state = {n: HostArray.of(value, "float32") for n, value in found.items()}
+    if others := [name for name, array in state.items() if not _is_number(name, array)]:
+        raise ValueError(f"{', '.join(others)} are not numbers of a step")
+    return state
+
+
+def _check_agreement(found: Checkpoint, content: Mapping[str, Any]) -> None:
+    """Raise `ValueError` where the parts of a checkpoint contradict each other."""
+    written = metadata_of(found)
+    for key in ("rng", "cursor", "best"):
+        given = content.get(key, {})
+        for name, value in written[key].items():
+            if given.get(name, value) != value:
+                raise ValueError(f"{key} says {name} is {given[name]!r}, the rest {value!r}")
+    batches = found.batches
+    if found.batch > batches or found.step != found.epoch * batches + found.batch:
+        raise ValueError(
+            f"step {found.step} in batch {found.batch} after {found.epoch} epochs of {batches}"
+        )
+    if found.applied < found.step:
+        raise ValueError(f"{found.step} steps of {found.applied} that its model has made")
+    if found.best_epoch > found.epoch or bool(found.best_epoch) != bool(found.best):
+        raise ValueError(
+            f"epoch {found.best_epoch} of {found.epoch} is the best, with {len(found.best)} tensors"
+        )
+    if found.restored and not found.best:
+        raise ValueError("its best parameters are restored, but there are none")
 
 
 def _loss(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,13 +249,23 @@ def _loss(entry: Mapping[str, Any]) -> dict[str, Any]:
     if words["loss"] not in LOSSES or not isinstance(words["reason"], str):
         raise ValueError(f"{words} is no loss")
     found: dict[str, Any] = {}
-    for name in ("delta", "gamma", "alpha", "smoothing"):
+    for name in ("delta", "gamma", "alpha"):
         value = entry[name]
+        if value is not None and name not in LOSSES[words["loss"]].parameters:
+            raise ValueError(f"{words['loss']} has no {name}")
         if isinstance(value, list) and name == "alpha":
-            found[name] = [_number(each) for each in cast("list[Any]", value)]
+            found[name] = [_finite(each, low=0) for each in cast("list[Any]", value)]
         else:
-            found[name] = None if value is None and name != "smoothing" else _number(value)
-    return words | found | ({"s": _number(entry["s"])} if "s" in entry else {})
+            found[name] = None if value is None else _finite(value, low=0)
+    found["smoothing"] = _finite(entry["smoothing"], low=0)
+    if found["delta"] == 0 or found["smoothing"] >= 1:
+        raise ValueError(f"the numbers of a loss are {found}")
+    return words | found | ({"s": _finite(entry["s"])} if "s" in entry else {})
+
+
+def _total(name: str, value: Any) -> float:
+    """Return a sum of an epoch, which may have overflowed; what counts something has not."""
+    return _finite(value, low=0) if name.startswith(ROWS) or name in COUNTS else _written(value)
 
 
 def _number(value: Any) -> float:
@@ -203,9 +279,9 @@ def _written(value: Any) -> float:
     return math.nan if value is None else _number(value)
 
 
-def _finite(value: Any) -> float:
-    if not math.isfinite(_number(value)):
-        raise ValueError(f"{value!r} is not finite")
+def _finite(value: Any, low: float = -math.inf) -> float:
+    if not low <= _number(value) <= MOST or value < -MOST:
+        raise ValueError(f"{value!r} is out of range")
     return float(value)
 
 

@@ -19,8 +19,15 @@ from webnnm.graph.vertices import Network, Output
 from webnnm.shapes import Shape, show
 from webnnm.training.forward import OutputLoss
 from webnnm.training.heads import HeadKind, head_of
-from webnnm.training.loss_choice import Choice, LabelFacts, choose, reference_loss, settle
-from webnnm.training.losses import SMOOTHED, LossSettings
+from webnnm.training.loss_choice import (
+    Choice,
+    LabelFacts,
+    check_alpha,
+    choose,
+    reference_loss,
+    settle,
+)
+from webnnm.training.losses import SMOOTHED, Alpha, LossSettings
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,10 @@ class Objective:
             reference=reference_loss(choice.loss, self.head, self.features, self.labels),
             reason=choice.reason,
         )
+
+    def check_alpha(self, alpha: Alpha) -> None:
+        """Raise `DataError` NNM603 for weights of a focal loss that do not fit the output."""
+        check_alpha(alpha, self.head, self.features, self._where)
 
     @property
     def _where(self) -> str:

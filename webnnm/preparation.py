@@ -141,6 +141,8 @@ def _losses_again(model: NNModel, checkpoint: Checkpoint) -> dict[str, OutputLos
             numbers["alpha"] = tuple(cast("list[float]", numbers["alpha"]))
         try:
             chosen = objective.loss(name=saved["loss"])
+            if numbers["alpha"] is not None:
+                objective.check_alpha(numbers["alpha"])
         except WebNNMError as error:
             raise DataError("NNM808", f'output "{name}" cannot go on: {error}') from error
         found[name] = replace(chosen, settings=LossSettings(**numbers), reason=saved["reason"])

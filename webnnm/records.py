@@ -114,16 +114,10 @@ def _checkpoint(
     restored: bool = False,
 ) -> Checkpoint:
     batch = step - history.finished * run.data.steps
-    schedule = run.schedule
     return Checkpoint(
         given=lasting(given),
         settings=lasting(history.settings),
-        schedule={
-            "kind": schedule.kind,
-            "T": schedule.total,
-            "W": schedule.warmup,
-            "lr": schedule.rate,
-        },
+        schedule=run.schedule.told,
         losses=history.loss_settings,
         state=state,
         best=best,

@@ -91,7 +91,7 @@ class ResidentTraining:
         """Build the step graph, upload the data, allocate both banks; stand at the checkpoint."""
         step = training_step(model.training_network, rows.targets, made)
         if checkpoint is not None:
-            checkpoint.check({name: step.state[name] for name in step.carried}, rows.steps)
+            checkpoint.check({n: step.state[n] for n in step.carried}, rows.steps, step.totals)
         device = await allocate(
             model.backend,
             model.parameters.tensors,

@@ -211,7 +211,8 @@ def _checkpoint(model: NNModel, file: File) -> Checkpoint:
         for name, tensor in parameters(file).items()
     }
     types = model.parameters.types
-    return checkpoint_of(content, others, latest, best, types, applied=_step(file))
+    outputs = [output.name for output in model.network.outputs]
+    return checkpoint_of(content, others, latest, best, types, outputs=outputs, applied=_step(file))
 
 
 def _take(model: NNModel, found: Mapping[str, Found]) -> list[str]:

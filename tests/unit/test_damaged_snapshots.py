@@ -391,3 +391,144 @@ async def test_sums_that_are_not_finite_are_kept() -> None:
     again = await NNModel.load(await model.save(), **QUIET)
     assert again.checkpoint is not None
     assert math.isnan(again.checkpoint.totals["loss/m"])
+
+
+# Each of these, if it were believed, would let a resumed training fail, or be another one.
+WRONG: list[tuple[str, str, Any]] = [
+    *(("schedule", "T", value) for value in (0, 1, 3, 17, 32, -16, 16.5, True, None, "16", 10**30)),
+    *(("schedule", "W", value) for value in (0, 3, 17, -4, 4.5, None, "4")),
+    *(("schedule", "kind", value) for value in ("linear", "", None, 1, ["cosine"])),
+    *(("schedule", "lr", value) for value in (0, -0.01, 0.02, 1e300, None, "0.01", [])),
+    *(("schedule", "t", value) for value in (0, 9, 11, -1, 10.5, None, 2**53)),
+    *(("schedule", "numbers", value) for value in (None, [], {"param/w1": 1}, {"param/x": 1})),
+    *(("schedule", "numbers", value) for value in ({"opt/v/b1": 1}, {"sum/x": 1}, {"x": "1"})),
+    *(("cursor", "epoch", value) for value in (0, 1, 3, -1, 2.5, None, "2", 10**30)),
+    *(("cursor", "batch", value) for value in (0, 1, 4, 5, -2, 2.5, None, "2", True)),
+    *(("cursor", "seed", value) for value in (7, None, "1")),
+    *(("cursor", "totals", value) for value in (None, [], {"rows/m": None}, {"rows/m": -1})),
+    *(("cursor", "totals", value) for value in ({"overflows": None}, {"norm": "1"}, {"norm": []})),
+    *(("best", "epoch", value) for value in (0, 3, -1, 1.5, None, "2")),
+    *(("best", "value", value) for value in (None, "1", [], True)),
+    *(("best", "restored", value) for value in (None, "x", 2, [])),
+    ("best", "patience", 3),
+    *(("rng", "dropout", value) for value in (0, 11, None)),
+    *(("rng", "shuffling", value) for value in (0, 3, None)),
+    *(("hyperparameters", "given", value) for value in (None, [], {"x": 1}, {"epochs": 0})),
+    *(("loss", "m", value) for value in (None, [], {}, "MSE")),
+]
+FORGED_SETTINGS: list[tuple[str, Any]] = [
+    *(("epochs", value) for value in (0, 3, 5, -4, 4.5, None, True, "4")),
+    *(("batch_size", value) for value in (0, None, 4.5, "4")),
+    *(("optimizer", value) for value in ("", "x", None, 1, [])),
+    *(("lr", value) for value in (0, 0.02, None, -1, "0.01")),
+    *(("beta1", value) for value in (1, None, -1, "x")),
+    *(("epsilon", value) for value in (0, None, -1)),
+    *(("schedule", value) for value in ("linear", "x", None)),
+    *(("schedule_epochs", value) for value in (3, 0, 8, "4")),
+    *(("warmup_epochs", value) for value in (2, 9, -1, None)),
+    *(("seed", value) for value in (None, 9, "1", 0.5)),
+    *(("loss_weights", value) for value in ("auto", {"x": 1}, {"m": 0}, {"m": None}, 3)),
+    *(("gradient_scaling", "auto"), ("gradient_clipping", "auto"), ("regularization", "auto")),
+    *(("compute_type", "auto"), ("accumulate", 0), ("patience", 0), ("patience", 499)),
+    *(("micro_steps", value) for value in (0, 1.5, None, "x")),
+    *(("freeze", 2), ("restore_best", 1), ("clip_alpha", 1), ("scale", 0), ("nothing", 1)),
+]
+FORGED_LOSS: list[tuple[str, Any]] = [
+    *(("loss", value) for value in ("", "XYZ", None, 1)),
+    *(("reason", value) for value in (None, 1, [])),
+    *((name, value) for name in ("delta", "gamma", "alpha") for value in (-1, 0.5, "1", [1])),
+    *(("smoothing", value) for value in (-0.1, 1, 2, None, "0", True)),
+    *(("s", value) for value in (None, "1", 1e300)),
+]
+
+
+def described(value: Any) -> str:
+    return json.dumps(value)[:40]
+
+
+async def expect_refused(key: str, change: Callable[[dict[str, Any]], None]) -> None:
+    data = await (await trained()).save()
+    file = read(data)
+    content = json.loads(file.metadata[KEY + key])
+    change(content)
+    metadata = {**file.metadata, KEY + key: json.dumps(content)}
+    assert metadata[KEY + key] != file.metadata[KEY + key], "it is another file"
+    assert await refused(forged(dict(file.header), metadata, bytes(file.body))) == "NNM802"
+
+
+@pytest.mark.parametrize(("key", "name", "value"), WRONG, ids=described)
+async def test_a_standing_that_no_training_has_is_refused(key: str, name: str, value: Any) -> None:
+    await expect_refused(key, lambda content: content.update({name: value}))
+
+
+@pytest.mark.parametrize(("name", "value"), FORGED_SETTINGS, ids=described)
+async def test_hyperparameters_that_no_training_had_are_refused(name: str, value: Any) -> None:
+    await expect_refused(
+        "hyperparameters", lambda content: content["resolved"].update({name: value})
+    )
+
+
+@pytest.mark.parametrize(("name", "value"), FORGED_LOSS, ids=described)
+async def test_losses_that_no_training_had_are_refused(name: str, value: Any) -> None:
+    await expect_refused("loss", lambda content: content["m"].update({name: value}))
+
+
+@pytest.mark.parametrize("name", ["norm", "loss/m", "rows/m"])
+async def test_an_epoch_without_its_sums_is_not_resumed(name: str) -> None:
+    model = await trained()
+    assert model.checkpoint is not None
+    totals = {n: value for n, value in model.checkpoint.totals.items() if n != name}
+    model.keep(replace(model.checkpoint, totals=totals))
+    again = await NNModel.load(await model.save(), dataset=rows(), **QUIET)
+    before = values(again)
+    with pytest.raises(DataError, match=name) as caught:
+        await again.train(resume=True)
+    assert caught.value.code == "NNM808" and values(again) == before
+
+
+async def test_the_best_parameters_are_all_there() -> None:
+    model = await trained()
+    assert model.checkpoint is not None
+    best = {n: array for n, array in model.checkpoint.best.items() if n != "w2"}
+    model.keep(replace(model.checkpoint, best=best))
+    again = await NNModel.load(await model.save(), dataset=rows(), **QUIET)
+    with pytest.raises(DataError, match="w2") as caught:
+        await again.train(resume=True)
+    assert caught.value.code == "NNM808"
+
+
+async def test_another_number_of_batches_is_another_training() -> None:
+    """Also before the first epoch has ended, and where its schedule would have no epoch."""
+    model = await NNModel.create(source=SOURCE.format(width=4), dataset=rows(), **QUIET)
+    settings = {"epochs": 1, "batch_size": 4, "seeds": 0, "progress": "off"}
+    await model.train(settings, on_batch=lambda record: record.batch < 2)
+    x = [[0.1 * k, 0.2, 0.3] for k in range(64)]
+    other = Dataset(x, [row[:2] for row in x], split=(64, 0, 0))
+    again = await NNModel.load(await model.save(), dataset=other, **QUIET)
+    with pytest.raises(DataError, match="an epoch has 16 batches") as caught:
+        await again.train(resume=True)
+    assert caught.value.code == "NNM808"
+
+
+async def test_weights_of_outputs_keep_their_outputs() -> None:
+    """They lie in a file by the order of the outputs, not by that of their names."""
+    model = await NNModel.create(
+        source="""x:input shape=[3]; z:output shape=[1]; z:loss MSE; a:output shape=[1]; a:loss MSE;
+        z:layers matmul(w, shape=[4], node=x), tanh(name=both), matmul(w), add(b);
+        a:layers matmul(w, node=both), add(b);""",
+        dataset=Dataset(
+            [[0.1 * k, 0.5, 1.0] for k in range(16)],
+            {"z": [[0.1 * k] for k in range(16)], "a": [[9.0 - k] for k in range(16)]},
+            split=(16, 0, 0),
+        ),
+        **QUIET,
+    )
+    given: dict[str, Any] = {"epochs": 3, "batch_size": 4, "seeds": 0, "progress": "off"}
+    await model.train(given, loss_weights="auto", on_epoch=lambda record: record.epoch < 2)
+    again = await NNModel.load(await model.save(), **QUIET)
+    found: list[dict[str, list[Any]]] = []
+    for one in (model, again):
+        assert one.checkpoint is not None
+        state = one.checkpoint.state
+        found.append({n: list(state[n].values()) for n in state if n.startswith("task/s/")})
+    assert found[0] == found[1] and found[0]["task/s/z"] != found[0]["task/s/a"]

@@ -273,7 +273,7 @@ def settle(
         given.setdefault("gamma", FOCAL_GAMMA)
         scores = features[-1] if features else 1
         if "alpha" in given:
-            _check_alpha(given["alpha"], head, scores, where)
+            check_alpha(given["alpha"], head, features, where)
         elif head == "sigmoid":
             given["alpha"] = FOCAL_ALPHA
         elif labels is not None and labels.exclusive and labels.class_counts:
@@ -289,9 +289,10 @@ def _class_weights(counts: tuple[int, ...], scores: int) -> tuple[float, ...]:
     return tuple(scale / count if count else 1.0 for count in padded)
 
 
-def _check_alpha(alpha: Alpha, head: HeadKind, scores: int, where: str) -> None:
+def check_alpha(alpha: Alpha, head: HeadKind, features: Shape, where: str) -> None:
+    """Raise `DataError` NNM603 for weights of a focal loss that do not fit an output."""
     numbers = alpha if isinstance(alpha, tuple) else (alpha,)
-    classes = max(2, scores)
+    classes = max(2, features[-1] if features else 1)
     if isinstance(alpha, tuple) and len(alpha) != classes:
         raise DataError(
             "NNM603",

@@ -64,6 +64,11 @@ class Schedule:
             return int(ONE_CYCLE_RISE * self.total)
         return self.batches * max(1, int(0.05 * self.epochs)) if self.epochs > 1 else 0
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it: kind, T, W and lr."""
+        return {"kind": self.kind, "T": self.total, "W": self.warmup, "lr": self.rate}
+
     def at(self, step: int) -> float:
         """Return the learning rate of step t, counted from 1; after the end that of the last."""
         return self.rates(step, 1)[0]
