@@ -120,7 +120,8 @@ class Editor:
             found = [self.problem(each) for each in (error, *error.others)]
         else:
             self.mark(0)
-            text = f"No errors: {len(network.layers)} layers, {len(network.parameters)} parameters."
+            layers, tensors = len(network.layers), len(network.parameters)
+            text = f"No errors. Layers: {layers}, parameter tensors: {tensors}."
             found = [make("p", text, class_="fine")]
             found += [make("p", f"Warning {warning}") for warning in network.warnings]
         element("diagnostics").replaceChildren(*found)

@@ -155,7 +155,10 @@ class TrainingPage:
         else:
             self.kept.forget()
             if not element("kept").classList.contains("warning"):
-                tell("This training has ended, so the browser no longer keeps it: Save model does.")
+                tell(
+                    "This training has ended, and the browser no longer keeps it. "
+                    "Save model writes the model to a file."
+                )
 
     def begin(self, epochs, records):
         """Set the page up for a training."""

@@ -13,6 +13,34 @@ from tests.browser.site_pages import (
     train_on,
 )
 
+SAY_WHAT_RUNS = pytest.mark.parametrize(
+    "name", ["iris.html", "digits.html", "iris.html?worker", "worker.html"]
+)
+
+
+@SAY_WHAT_RUNS
+@pytest.mark.projects("no-webnn")
+async def test_a_page_says_before_anybody_trains_that_numpy_will(
+    page: Any, site_url: str, project: Any, name: str
+) -> None:
+    skip_where_nothing_runs(project)
+    await open_site_page(page, site_url, name)
+    runs = page.locator("#runs", has_text="odels run on NumPy")
+    await runs.wait_for()
+    assert "this browser has no WebNN" in await runs.text_content()
+    assert await page.locator("#train").is_enabled()
+    assert await page.locator("#result[data-done]").count() == 0
+
+
+@SAY_WHAT_RUNS
+@pytest.mark.projects("no-webnn")
+async def test_a_page_says_before_anybody_trains_that_nothing_can(
+    page: Any, without_numpy: None, site_url: str, project: Any, name: str
+) -> None:
+    await open_site_page(page, site_url, name)
+    await page.locator("#runs", has_text="odels cannot run, for this page has no NumPy").wait_for()
+    assert await page.locator("#result[data-done]").count() == 0
+
 
 @pytest.mark.projects("no-webnn")
 async def test_without_webnn_numpy_is_loaded_on_demand(

@@ -38,6 +38,7 @@ async (name) => {
   return file?.size ?? 0;
 }
 """
+MODIFIED = KEPT.replace("file?.size", "file?.lastModified")
 OFFER = re.compile(r"A training of \d+ \w+ \d{4} at \d\d:\d\d stopped in epoch (\d+) of (\d+)\.")
 PATIENT = {"iris": 5000, "digits": 40}
 """Epochs of trainings on WebNN that are still under way when they are interrupted."""
@@ -58,8 +59,11 @@ async def interrupt(page: Any, site_url: str, address: str, epochs: int) -> tupl
     await page.evaluate(CLICK_ON_THE_WAY, "#pause")
     await page.locator("#train").click()
     await page.locator("#pause", has_text="Resume").wait_for()
+    # The first saving may have come before the first epoch; hiding the page brings another one.
+    await page.locator("#kept", has_text="Kept by the browser at ").wait_for()
+    before = await page.evaluate(MODIFIED, name)
     await page.evaluate(HIDE)
-    while not await page.evaluate(KEPT, name):
+    while await page.evaluate(MODIFIED, name) == before:
         await asyncio.sleep(0)
     await page.reload()
     await page.locator("#continue").wait_for()

@@ -1,0 +1,39 @@
+"""Whole pages, shown ones as well, say in their first bytes how they are encoded."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CHARSET = re.compile(r'<meta charset="utf-8"( /)?>')
+FIRST_BYTES = 1024
+"""Where browsers look for it."""
+FENCED = re.compile(r"^```html\n(.*?)^```$", re.M | re.S)
+
+
+def pages() -> dict[str, str]:
+    """Return every whole page of the repository by where it stands."""
+    files = [*(ROOT / "site").glob("*.html"), *(ROOT / "tests/browser/pages").glob("*.html")]
+    found = {str(file.relative_to(ROOT)): file.read_text(encoding="utf-8") for file in files}
+    shown = re.search(r'<pre id="snippet"[^>]*><code>(.*?)</code>', found["site/index.html"], re.S)
+    assert shown
+    found["the gallery's lines"] = unescape(shown[1])
+    for document in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for number, text in enumerate(FENCED.findall(document.read_text(encoding="utf-8"))):
+            if "<!doctype" in text:
+                found[f"{document.name}, page {number}"] = text
+    return found
+
+
+@pytest.mark.parametrize(("where", "text"), pages().items(), ids=[*pages()])
+def test_a_page_says_how_it_is_encoded(where: str, text: str) -> None:
+    assert text.startswith("<!doctype html>"), where
+    assert CHARSET.search(text.encode()[:FIRST_BYTES].decode(errors="ignore")), where
+
+
+def test_no_page_is_overlooked() -> None:
+    assert {"site/iris.html", "the gallery's lines", "deploying.md, page 0"} <= {*pages()}
