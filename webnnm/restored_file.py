@@ -94,7 +94,9 @@ def _standardization(mean: Any, std: Any, repeat: Any, scale: Any) -> Standardiz
     numbers = tuple(map(float, mean)), tuple(map(float, std))
     if not all(map(math.isfinite, numbers[0])) or not all(0 < one < math.inf for one in numbers[1]):
         raise ValueError("means or deviations that nothing can have")
-    return Standardization(*numbers, int(repeat), scale)
+    if isinstance(repeat, bool) or not isinstance(repeat, int) or not 1 <= repeat < 2**53:
+        raise ValueError(f"{repeat!r} neighbours with the same mean")
+    return Standardization(*numbers, repeat, scale)
 
 
 def _encoder(entry: Any) -> Encoder:

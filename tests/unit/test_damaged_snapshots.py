@@ -532,3 +532,21 @@ async def test_weights_of_outputs_keep_their_outputs() -> None:
         state = one.checkpoint.state
         found.append({n: list(state[n].values()) for n in state if n.startswith("task/s/")})
     assert found[0] == found[1] and found[0]["task/s/z"] != found[0]["task/s/a"]
+
+
+@pytest.mark.parametrize("block", ["inputs", "targets"])
+@pytest.mark.parametrize("repeat", [0, -1, 1.5, True, None, "1"])
+async def test_scales_are_of_whole_elements(block: str, repeat: Any) -> None:
+    x = [[0.1 * k, 0.2, 0.3 * k] for k in range(24)]
+    dataset = Dataset(
+        x, [r[:2] for r in x], split=(24, 0, 0), standardize=True, standardize_targets=True
+    )
+    model = await NNModel.create(source=SOURCE.format(width=4), dataset=dataset, **QUIET)
+    file = read(await model.save())
+    content = json.loads(file.metadata[f"{KEY}normalisation"])
+    if block == "inputs":
+        content["inputs"]["m"]["repeat"] = repeat
+    else:
+        content["targets"]["m"][2] = repeat
+    metadata = {**file.metadata, f"{KEY}normalisation": json.dumps(content)}
+    assert await refused(forged(dict(file.header), metadata, bytes(file.body))) == "NNM802"
