@@ -10,7 +10,7 @@ import pytest
 from tests.unit.ops.cases import np
 from webnnm import GraphBuilder
 from webnnm.backends.reference import evaluate
-from webnnm.ops.convolution import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS
+from webnnm.ops.filters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS
 from webnnm.ops.spatial import INPUT_LAYOUTS, order
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from tests.unit.ops.families import Drawn
-from webnnm.ops.convolution import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS
+from webnnm.ops.filters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS
 from webnnm.ops.operator import OperatorError
 from webnnm.ops.pool2d import OPTIONS, pool_windows
 from webnnm.ops.spatial import INPUT_LAYOUTS, order
