@@ -97,8 +97,17 @@ def slim_texts(whole: ZipFile) -> dict[str, str]:
     texts = {name: whole.read(name).decode() for name in own if not name.startswith(DESKTOP)}
     texts[LOADER] = Path(page_modules.__file__).read_text()
     texts |= slimmed({name: text for name, text in texts.items() if name.endswith(".py")})
-    texts[OPERATORS] += f"\nPLACES.update({json.dumps(operator_places())})"
+    texts[OPERATORS] += f"\n{_filled_places()}"
     return texts
+
+
+def _filled_places() -> str:
+    """Return a statement that tells a page the module of every operator."""
+    methods: dict[str, list[str]] = {}
+    for method, place in operator_places().items():
+        methods.setdefault(place, []).append(method)
+    lists = json.dumps({place: " ".join(each) for place, each in methods.items()})
+    return f"PLACES.update({{b: a for a, all in {lists}.items() for b in all.split()}})"
 
 
 def operator_places() -> dict[str, str]:
@@ -158,13 +167,20 @@ def _write_wheel(
         for name in whole.namelist():
             place = name.replace("webnnm", project, 1)
             if name.endswith(".dist-info/METADATA"):
-                # Without the long text that the package index shows.
-                head, _, _ = whole.read(name).decode().partition("\n\n")
-                add(place, f"{head}\n".replace("Name: webnnm", f"Name: {project}", 1).encode())
+                head = _short_metadata(whole.read(name).decode())
+                add(place, head.replace("Name: webnnm", f"Name: {project}", 1).encode())
             elif name.endswith((".dist-info/WHEEL", "/LICENSE")):
                 add(place, whole.read(name))
             elif name.endswith(".dist-info/RECORD"):
                 slim.writestr(ZipInfo(place), "".join([*record, f"{place},,\n"]), ZIP_DEFLATED, 9)
+
+
+def _short_metadata(text: str) -> str:
+    """Return metadata without what only the package index shows, and extras, which no page has."""
+    head, _, _ = text.partition("\n\n")
+    shown = ("Classifier:", "Keywords:", "Provides-Extra:", "Description-")
+    lines = [line for line in head.splitlines() if not line.startswith(shown)]
+    return "".join(f"{line}\n" for line in lines if "; extra ==" not in line)
 
 
 def _names() -> tuple[str, str]:

@@ -1,15 +1,16 @@
 """Takes from modules what only readers and type checkers need.
 
-Docstrings, comments, annotations, casts and imports for types alone go, and local names become
-short. The names of modules, classes, functions, arguments and attributes stay, so that a traceback
-still tells what failed, and everything can be imported from where it was.
+Docstrings, comments, annotations, casts, imports and definitions for types alone go, and local
+names become short. The names of modules, classes, functions, arguments and attributes stay, so that
+a traceback still tells what failed, and everything that runs can be imported from where it was.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 SPEAKING = ("ClassVar", "KW_ONLY", "InitVar", "Required", "NotRequired")
@@ -17,6 +18,12 @@ SPEAKING = ("ClassVar", "KW_ONLY", "InitVar", "Required", "NotRequired")
 
 COMMENTS = re.compile(r"/\*\*.*?\*/|^\s*//[^\n]*$", re.DOTALL | re.MULTILINE)
 """Comments of scripts, as ours are written: /** … */, and // on lines of their own."""
+
+TYPE_NODES = (
+    *(ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant),
+    *(ast.BinOp, ast.BitOr, ast.expr_context),
+)
+"""What the name of a type stands for, such as `Mapping[str, Callable[..., Any]] | None`."""
 
 Anything = TypeVar("Anything", bound=ast.AST)
 Function = TypeVar("Function", ast.FunctionDef, ast.AsyncFunctionDef)
@@ -36,9 +43,10 @@ def slimmed(modules: Mapping[str, str]) -> dict[str, str]:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    for file, tree in trees.items():
-        if not file.endswith("__init__.py"):
-            _drop_imports(tree, file.removesuffix(".py").replace("/", "."), wanted)
+    _drop_imports(trees, wanted)
+    _drop_types(trees.values())
+    # What types alone needed.
+    _drop_imports(trees, wanted)
     return {file: _minified(ast.unparse(tree)) for file, tree in trees.items()}
 
 
@@ -114,8 +122,38 @@ def _untyped(tree: Anything) -> Anything:
     return ast.fix_missing_locations(tree)
 
 
-def _drop_imports(tree: ast.Module, module: str, wanted: set[tuple[str | None, str]]) -> None:
+def _drop_types(trees: Iterable[ast.Module]) -> None:
+    """Remove protocols and names of types that no module speaks of, not even in a text."""
+    trees = list(trees)
+    spoken = Counter(word for tree in trees for word in re.findall(r"\w+", ast.unparse(tree)))
+    for tree in trees:
+        tree.body = [each for each in tree.body if spoken[_type_defined(each)] != 1]
+
+
+def _type_defined(statement: ast.stmt) -> str:
+    """Return the name that a statement gives to a type that only checkers read, else nothing."""
+    match statement:
+        case ast.ClassDef(name=name, bases=[*_, ast.Name(id="Protocol")], decorator_list=[]):
+            return name
+        case ast.Assign(
+            targets=[ast.Name(id=name)], value=ast.Subscript() | ast.BinOp() as value
+        ) if (
+            # Not a constant.
+            re.match(r"_?[A-Z]\w*[a-z]", name)
+            and all(isinstance(node, TYPE_NODES) for node in ast.walk(value))
+        ):
+            return name
+    return ""
+
+
+def _drop_imports(trees: Mapping[str, ast.Module], wanted: set[tuple[str | None, str]]) -> None:
     """Remove the imports of names that neither a module nor those that import from it use."""
+    for file, tree in trees.items():
+        if not file.endswith("__init__.py"):
+            _drop_imports_of(tree, file.removesuffix(".py").replace("/", "."), wanted)
+
+
+def _drop_imports_of(tree: ast.Module, module: str, wanted: set[tuple[str | None, str]]) -> None:
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for block in _blocks(tree):
         for node in list(block):
@@ -150,6 +188,8 @@ def _minified(source: str) -> str:
         combine_imports=False,
         hoist_literals=False,
         rename_locals=True,
+        # What all methods call alike packs better than what is short.
+        preserve_locals=["self"],
         rename_globals=False,
         remove_pass=False,
         remove_asserts=False,

@@ -11,7 +11,6 @@ from webnnm.graph.lowering import lower_network
 from webnnm.graph.outline import Warning
 from webnnm.graph.vertices import Network
 from webnnm.markup import html_table
-from webnnm.notation import format_document
 from webnnm.parameters import Parameter, ParameterStore
 from webnnm.report import graph_text, layer_rows, parameter_count, summary, view
 
@@ -62,6 +61,8 @@ class Described:
 
     def serialize(self) -> str:
         """Return the text of the model in canonical form."""
+        from webnnm.notation.formatter import format_document
+
         return format_document(self.network.outline.document)
 
     def summary(self) -> str:

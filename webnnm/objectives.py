@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from webnnm.arrays import HostArray
 from webnnm.binding import DataBinding
@@ -12,7 +12,7 @@ from webnnm.data.field import Kind
 from webnnm.data.label_facts import label_facts
 from webnnm.data.protocol import whole_subset
 from webnnm.errors import DataError, WebNNMError
-from webnnm.evaluation import Report, evaluate, scale_of
+from webnnm.evaluation import evaluate, scale_of
 from webnnm.graph.loss_words import loss_numbers
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.vertices import Network, Output
@@ -28,6 +28,9 @@ from webnnm.training.loss_choice import (
     settle,
 )
 from webnnm.training.losses import SMOOTHED, Alpha, LossSettings
+
+if TYPE_CHECKING:
+    from webnnm.evaluation.result import Report
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from webnnm.graph.joining import clashes, joined_document, link, link_layers
 from webnnm.graph.splitting import split_document
 from webnnm.graph.vertices import Network
 from webnnm.model import NNModel
-from webnnm.notation import format_document
+from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import Document
 from webnnm.restored import Restored, known
 

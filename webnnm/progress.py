@@ -7,12 +7,12 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from webnnm.errors import DataError, suggestion
 from webnnm.history import plain
-from webnnm.progress_screens import Line, Notebook, Rich, Screen, Tqdm, state
+from webnnm.screen import Screen, state
 
 if TYPE_CHECKING:
     from webnnm.history import EpochRecord, History
@@ -94,12 +94,8 @@ class Events:
         self._tell({"event": "end", **ending, "text": str(history)})
 
 
-DISPLAYS: Mapping[str, Callable[[TextIO], Progress]] = {
-    "rich": Rich,
-    "tqdm": Tqdm,
-    "line": Line,
-    "notebook": Notebook,
-}
+DISPLAYS = {"rich": "Rich", "tqdm": "Tqdm", "line": "Line", "notebook": "Notebook"}
+"""Words for screens, and the classes of `webnnm.progress_screens` that they stand for."""
 CHOICES = f"auto, off, {', '.join(DISPLAYS)}, a callable or an object as webnnm.progress.Progress"
 
 
@@ -128,13 +124,20 @@ def display(setting: Any = "auto", stream: TextIO | None = None) -> Progress | N
         hint = suggestion(word, ("auto", "off", *DISPLAYS)) or f"give {CHOICES}"
         raise DataError("NNM704", f"progress is {setting!r}", hint=hint)
     try:
-        return DISPLAYS[word](screen)
+        return _screen(word, screen)
     except ImportError as error:
         raise DataError(
             "NNM709",
             f'progress="{word}" needs the package {error.name}, which is not installed',
             hint=f'pip install {error.name}, or progress="auto"',
         ) from error
+
+
+def _screen(word: str, stream: TextIO) -> Progress:
+    # Most pages show the progress by events, and need none of the screens.
+    from webnnm import progress_screens
+
+    return getattr(progress_screens, DISPLAYS[word])(stream)
 
 
 def _shows(thing: Any) -> bool:
@@ -147,15 +150,15 @@ def _automatic(stream: TextIO | None) -> Progress | None:
     if stream is None:
         return None
     if _in_notebook():
-        return Notebook(stream)
+        return _screen("notebook", stream)
     if not stream.isatty() or os.environ.get("TERM") == "dumb":
         return None
-    for kind in (Rich, Tqdm):
+    for word in ("rich", "tqdm"):
         try:
-            return kind(stream)
+            return _screen(word, stream)
         except ImportError:
             continue
-    return Line(stream)
+    return _screen("line", stream)
 
 
 def _in_notebook() -> bool:

@@ -26,7 +26,6 @@ from webnnm.training.step_settings import (
 )
 from webnnm.training.told import Totals
 from webnnm.validation import Validation
-from webnnm.watching import first_bad
 
 if TYPE_CHECKING:
     from webnnm.model import NNModel
@@ -244,13 +243,14 @@ class ResidentTraining:
         With `replay` the last chunk is run again from its start, watched step by step, and the
         training stands before the bad step afterwards; else the next step is watched.
         """
-        step = training_step(
-            self._model.training_network, self.data.targets, replace(self._made, watch=True)
-        )
+        made = replace(self._made, watch=True)
+        step = training_step(self._model.training_network, self.data.targets, made)
         last = self._stepper.step
         if replay:
             assert self._last is not None
             self._go_back(self._last)
+        from webnnm.watching import first_bad
+
         with self._counted():
             return await first_bad(self._device, self._stepper, step, last - replay)
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from webnnm.errors import ModelError
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.outline import Warning
-from webnnm.notation import format_document, parse
+from webnnm.notation import parse
+from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import Document
 
 if TYPE_CHECKING:

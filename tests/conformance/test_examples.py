@@ -18,7 +18,8 @@ from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Operand
 from webnnm.graph.vertices import Network
-from webnnm.notation import format_document, parse
+from webnnm.notation import parse
+from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import Document, Layers, Reference
 from webnnm.plan import lower
 

@@ -15,9 +15,9 @@ from typing import Any
 from tests.fuzz.dice import Dice
 from webnnm.dtypes import DataType, is_float
 from webnnm.ops import checks
-from webnnm.ops.filters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS
+from webnnm.ops.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
 from webnnm.ops.operator import REQUIRED, AnyOperator, Sample, TensorType
-from webnnm.ops.spatial import INPUT_LAYOUTS, order
+from webnnm.ops.spatial import INPUT_LAYOUTS
 from webnnm.shapes import Shape, count
 
 MOST_AXES = 6

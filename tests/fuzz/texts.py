@@ -17,7 +17,8 @@ from webnnm.graph.initialise import initialisers
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Graph, InputNode
 from webnnm.graph.vertices import Network
-from webnnm.notation import format_document, parse
+from webnnm.notation import parse
+from webnnm.notation.formatter import format_document
 from webnnm.objectives import objectives
 from webnnm.ops.operator import TensorType
 from webnnm.plan import lower

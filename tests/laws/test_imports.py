@@ -32,7 +32,7 @@ LAYERS = (
     ("expert", "plan", "formats"),
     ("rematerialisation", "scanned"),
     ("backends",),
-    ("compilation", "data", "history_plot"),
+    ("compilation", "data", "history_plot", "screen"),
     (
         "binding",
         "context",

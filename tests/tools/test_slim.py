@@ -51,6 +51,33 @@ def test_what_type_checkers_alone_read_goes() -> None:
     assert "cast" not in found["text"]
 
 
+def test_types_that_nothing_speaks_of_go() -> None:
+    found = run(
+        "from __future__ import annotations\n"
+        "from collections.abc import Callable, Mapping\n"
+        "from typing import Any, Protocol\n"
+        "Rule = Callable[..., Any] | None\n"
+        "class Shows(Protocol):\n    def show(self) -> None: ...\n"
+        "def apply(rule: Rule, shown: Shows) -> Any: return rule(shown)\n",
+        other="from p.module import Rule\ndef also(rule: Rule): return rule\n",
+    )
+    assert found["text"] == "def apply(rule,shown):return rule(shown)"
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("Number = int | float\ndef f(x): return isinstance(x, Number)\n", "Number"),
+        ("Shared = dict[str, int]\n", "Shared"),  # another module imports it from here
+        ("from typing import Protocol\nclass Told(Protocol): ...\nhint = 'p.Told'\n", "Told"),
+        ("TABLE = [3, 4]\nfirst = TABLE[0]\n", "first"),
+        ("WRITE, READ = 1, 2\nBOTH = WRITE | READ\n", "BOTH"),
+    ],
+)
+def test_what_else_is_defined_stays(source: str, name: str) -> None:
+    assert name in run(source, other="from p.module import Shared\nmade = Shared()\n")
+
+
 def test_a_block_of_types_alone_leaves_something_to_run() -> None:
     found = run("def f():\n    x: int\nclass A:\n    'What it is.'\n")
     assert found["f"]() is None

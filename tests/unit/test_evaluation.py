@@ -12,15 +12,14 @@ import pytest
 from webnnm.errors import DataError
 from webnnm.evaluation import (
     ClassificationReport,
-    MultilabelReport,
-    RegressionReport,
     TestResult,
     classification,
     evaluate,
     multilabel,
     regression,
 )
-from webnnm.evaluation.regression_report import Deviation
+from webnnm.evaluation.multilabel_report import MultilabelReport
+from webnnm.evaluation.regression_report import Deviation, RegressionReport
 
 ACTUAL = [0, 2, 1, 1, 0, 2, 2, 1, 0, 0, 1, 2]
 PREDICTED = [0, 2, 1, 0, 0, 1, 2, 1, 0, 2, 1, 2]

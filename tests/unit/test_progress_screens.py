@@ -13,7 +13,8 @@ import pytest
 from webnnm.errors import DataError
 from webnnm.history import EpochRecord, History
 from webnnm.progress import Reporter, display
-from webnnm.progress_screens import Line, Notebook, Rich, Screen, Tqdm
+from webnnm.progress_screens import Line, Notebook, Rich, Tqdm
+from webnnm.screen import Screen
 
 PACKAGES = ("rich", "rich.progress", "rich.console", "tqdm", "IPython", "IPython.display")
 

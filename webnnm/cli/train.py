@@ -35,7 +35,7 @@ from webnnm.cli.places import saved, write
 from webnnm.errors import DataError
 from webnnm.history import History
 from webnnm.progress import display
-from webnnm.progress_screens import Screen
+from webnnm.screen import Screen
 
 if TYPE_CHECKING:
     from webnnm.data.csv_dataset import CSVDataset

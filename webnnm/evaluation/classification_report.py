@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.arrays import HostArray
 from webnnm.errors import DataError
 from webnnm.evaluation.averages import AVERAGES, Averaged, mean, share
-from webnnm.evaluation.calibration import Bin, expected_error, reliability
 from webnnm.evaluation.probabilities import Scores
-from webnnm.evaluation.ranking import ranks, roc_auc
-from webnnm.evaluation.table import decimals, line, table
 from webnnm.history import plain
+
+if TYPE_CHECKING:
+    from webnnm.evaluation.calibration import Bin
 
 TOP5_CLASSES = 6
 """From how many classes on there is a `top5` (spec H)."""
@@ -127,6 +127,8 @@ class ClassificationReport(Averaged):
         Of two classes: the probability of class 1, and how often it was that class. Of more: the
         probability of the class predicted, and how often it was right.
         """
+        from webnnm.evaluation.calibration import reliability
+
         scores = self._scored("calibration")
         if scores.classes == 2:
             return reliability(scores.of_class(1), map(bool, scores.actual))
@@ -137,6 +139,8 @@ class ClassificationReport(Averaged):
     @property
     def calibration_error(self) -> float:
         """The expected calibration error over the bins of `calibration`."""
+        from webnnm.evaluation.calibration import expected_error
+
         return expected_error(self.calibration)
 
     def to_dict(self) -> dict[str, Any]:
@@ -163,6 +167,8 @@ class ClassificationReport(Averaged):
 
     @cached_property
     def _ranks(self) -> list[int]:
+        from webnnm.evaluation.ranking import ranks
+
         scores = self._scored("top_k")
         return ranks(scores.values, scores.actual)
 
@@ -173,11 +179,15 @@ class ClassificationReport(Averaged):
 
     @staticmethod
     def _area(scores: Scores, number: int, values: Any) -> float:
+        from webnnm.evaluation.ranking import roc_auc
+
         has = [actual == number for actual in scores.actual]
         pairs = list(zip(values, has, strict=True))
         return roc_auc([v for v, own in pairs if own], [v for v, own in pairs if not own])
 
     def __str__(self) -> str:
+        from webnnm.evaluation.table import decimals, line, table
+
         number, listed = len(self.labels), self._listed()
         whole = len(listed) == number  # else there is no place for the matrix either
         title = [line([("accuracy", self.accuracy), ("macro F1", self.macro_f1)])]

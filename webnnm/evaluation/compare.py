@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.arrays import HostArray
 from webnnm.data.field import Kind
 from webnnm.errors import DataError
 from webnnm.evaluation.averages import share
 from webnnm.evaluation.classification_report import ClassificationReport
-from webnnm.evaluation.multilabel_report import MultilabelReport
 from webnnm.evaluation.probabilities import THRESHOLDS, Scale, Scores
-from webnnm.evaluation.regression_report import RegressionReport, deviation
-from webnnm.evaluation.result import Report
 from webnnm.shapes import Shape, count, show
+
+if TYPE_CHECKING:
+    from webnnm.evaluation.multilabel_report import MultilabelReport
+    from webnnm.evaluation.regression_report import RegressionReport
+    from webnnm.evaluation.result import Report
 
 
 def evaluate(
@@ -112,6 +114,8 @@ def multilabel(
 
     Targets are yes from 0.5 on; the other arguments and errors are those of `evaluate`.
     """
+    from webnnm.evaluation.multilabel_report import MultilabelReport
+
     found, wanted = HostArray.of(outputs), HostArray.of(targets)
     width = count(wanted.shape[-1:])
     values, given = _pairs(found, wanted, mask, width)
@@ -143,6 +147,8 @@ def regression(
 
     The arguments and errors are those of `evaluate`.
     """
+    from webnnm.evaluation.regression_report import RegressionReport, deviation
+
     found, wanted = HostArray.of(outputs), HostArray.of(targets)
     width = count(_element(wanted.shape, mask, sequence))
     values, given = _pairs(found, wanted, mask, width)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from webnnm.evaluation.classification_report import ClassificationReport
-from webnnm.evaluation.multilabel_report import MultilabelReport
-from webnnm.evaluation.regression_report import RegressionReport
 from webnnm.history import plain
 from webnnm.markup import html_table
 
-Report = ClassificationReport | MultilabelReport | RegressionReport
+if TYPE_CHECKING:
+    from webnnm.evaluation.classification_report import ClassificationReport
+    from webnnm.evaluation.multilabel_report import MultilabelReport
+    from webnnm.evaluation.regression_report import RegressionReport
+
+    Report = ClassificationReport | MultilabelReport | RegressionReport
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from webnnm.graph.elaborate import elaborate
 from webnnm.graph.outline import outline
 from webnnm.graph.splitting import shape_value
 from webnnm.graph.vertices import InputVertex, Network, Output, result_type
-from webnnm.notation import format_document, parse
+from webnnm.notation import parse
+from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import (
     AnyStatement,
     BlockStatement,

@@ -18,7 +18,8 @@ from webnnm.graph.vertices import (
     layers_before,
     result_type,
 )
-from webnnm.notation import format_document, parse
+from webnnm.notation import parse
+from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import (
     AnyStatement,
     BlockStatement,

@@ -1,4 +1,3 @@
-"""The notation: source text to syntax tree, and back."""
+"""The notation: source text to syntax tree, and back by `formatter`."""
 
-from webnnm.notation.formatter import format_document as format_document
 from webnnm.notation.parser import parse as parse

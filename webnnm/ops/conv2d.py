@@ -18,9 +18,9 @@ from webnnm.ops.convolution import (
     slide,
     with_bias,
 )
-from webnnm.ops.filters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS
+from webnnm.ops.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
 from webnnm.ops.operator import Builder, Operator, Tensor, TensorType, sample
-from webnnm.ops.spatial import Pair, Sides, exchanged, height_width, lettered, order, permuted
+from webnnm.ops.spatial import Pair, Sides, exchanged, height_width, lettered, permuted
 from webnnm.ops.windows import unfolded
 from webnnm.shapes import count
 

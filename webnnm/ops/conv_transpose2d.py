@@ -18,7 +18,7 @@ from webnnm.ops.convolution import (
     options,
     with_bias,
 )
-from webnnm.ops.filters import TRANSPOSED_FILTER_LAYOUTS
+from webnnm.ops.letters import TRANSPOSED_FILTER_LAYOUTS, order
 from webnnm.ops.operator import (
     Builder,
     Operator,
@@ -32,7 +32,6 @@ from webnnm.ops.spatial import (
     height_width,
     lettered,
     numbers,
-    order,
     pair_or_none,
     permuted,
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from webnnm.ops import checks
+from webnnm.ops.letters import order
 from webnnm.ops.operator import Builder, OperatorError, Option, Tensor, TensorType
 from webnnm.ops.windows import halves, reach, same_padding
 
@@ -55,15 +56,6 @@ def lettered(layout: str, shape: Sequence[int]) -> dict[str, int]:
 def height_width(sizes: Mapping[str, int]) -> Pair:
     """Return height and width of lettered sizes."""
     return sizes["h"], sizes["w"]
-
-
-def order(source: str, target: str) -> tuple[int, ...]:
-    """Return the permutation that takes one order of letters to another.
-
-    >>> order("nchw", "nhwc")
-    (0, 2, 3, 1)
-    """
-    return tuple(source.index(letter) for letter in target)
 
 
 def permuted(b: Builder, x: Tensor, source: str, target: str) -> Tensor:

@@ -16,9 +16,8 @@ from typing import Any
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elementwise import ELEMENTWISE
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
-from webnnm.ops.filters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS
+from webnnm.ops.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
 from webnnm.ops.operator import TensorType
-from webnnm.ops.spatial import order
 from webnnm.passes.turned import (
     Permutation,
     Turned,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX, Lowered, lower_network
@@ -34,7 +35,9 @@ from webnnm.training.step_settings import (
 from webnnm.training.totals import CELLS, Cells, cells_of
 from webnnm.training.update import VECTOR, Applied, apply_update, vector_states
 from webnnm.training.vectors import Vector, vector_of
-from webnnm.training.watch import Watch, watched
+
+if TYPE_CHECKING:
+    from webnnm.training.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,9 @@ def training_step(
     state_names = list(outputs)
     seen: list[Watch] = []
     if s.watch:
+        # Only after a divergence.
+        from webnnm.training.watch import watched
+
         seen = watched(step.lowered, step.losses, step.applied.gradients)
         outputs[WATCH] = b.concat([b.reshape(w.value, new_shape=[1]) for w in seen], 0)
     graph = b.build(outputs)

@@ -9,7 +9,8 @@ import pytest
 
 from tests.places import INVALID, VALID
 from webnnm.errors import NotationError
-from webnnm.notation import format_document, parse
+from webnnm.notation import parse
+from webnnm.notation.formatter import format_document
 
 EXPECTATION = re.compile(r"# expect (NNM\d{3}) at (\d+):(\d+)")
 

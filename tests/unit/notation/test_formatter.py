@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webnnm.notation import format_document, parse
+from webnnm.notation import parse
+from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import Document, Layer, Layers, Name, Number, Text
 
 RULES = [

@@ -6,7 +6,8 @@ import pytest
 
 from tests.work import examples
 from webnnm.dtypes import PRECEDENCE
-from webnnm.notation import format_document, parse
+from webnnm.notation import parse
+from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import (
     Call,
     Constant,

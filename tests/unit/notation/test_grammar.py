@@ -8,7 +8,8 @@ import pytest
 
 from tests.places import INVALID, SPEC, VALID
 from webnnm.errors import NotationError
-from webnnm.notation import format_document, parse
+from webnnm.notation import parse
+from webnnm.notation.formatter import format_document
 
 abnf = pytest.importorskip("abnf")
 

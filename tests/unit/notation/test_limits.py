@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from webnnm.errors import NotationError
-from webnnm.notation import format_document, parse
+from webnnm.notation import parse
 from webnnm.notation.cursor import MAX_DEPTH
+from webnnm.notation.formatter import format_document
 
 
 @pytest.mark.parametrize("opening", ["[", "f(", "{a:", "[{a:f(", "(", "{"])

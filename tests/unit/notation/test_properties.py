@@ -9,7 +9,8 @@ import pytest
 from tests.places import VALID
 from tests.work import examples
 from webnnm.errors import NotationError
-from webnnm.notation import format_document, parse
+from webnnm.notation import parse
+from webnnm.notation.formatter import format_document
 
 pytest.importorskip("hypothesis")
 
