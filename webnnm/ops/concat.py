@@ -22,7 +22,6 @@ from webnnm.ops.operator import (
     TensorType,
     sample,
 )
-from webnnm.ops.padding import joined
 from webnnm.shapes import show
 
 
@@ -112,6 +111,8 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
         if any("sequence" not in part.layout for part in parts):
             hint = "give it a length with repeatSequence"
             layer.fail("NNM411", "a part has no sequence, rows have several lengths", hint=hint)
+        from webnnm.ops.repositioned import joined
+
         return joined(builder, parts, whole)
     return whole
 

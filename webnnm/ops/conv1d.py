@@ -15,7 +15,8 @@ from webnnm.ops.features import Conflict
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.layout import Laid, Role
 from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
-from webnnm.ops.padding import begun, filled, remasked
+from webnnm.ops.padding import filled
+from webnnm.ops.repositioned import begun, remasked
 from webnnm.ops.spatial import numbers
 from webnnm.ops.windows import reach, same_padding
 from webnnm.shapes import Shape, count, show

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-from webnnm.notation.syntax import Percent
 from webnnm.ops import checks, values
 from webnnm.ops.algebra import zeros_like
 from webnnm.ops.feature_rules import axis_or_first, learn_result
@@ -15,7 +12,6 @@ from webnnm.ops.indices import INDEX_TYPES, distinct, in_range, inside, known_po
 from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.layout import Laid, Role, feature_roles
 from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, TensorType, sample
-from webnnm.ops.padding import column, every, lengths, looked_up, picked, remasked
 from webnnm.shapes import count
 
 
@@ -100,6 +96,9 @@ def _shape(layer: ShapeView) -> None:
 
 def _pick(layer: ShapeView, dims: list[Any], names: list[Any], sequence: str | None) -> str | None:
     """Apply the position forms to dims and names; return the sequence that is left."""
+    # Gathers of trainings name no positions: imported where a text does.
+    from webnnm.ops.picked_rows import share
+
     keep = layer.options["keep_dimensions"]
     for axis, position in _positions(layer):
         single = isinstance(position, int)
@@ -113,13 +112,8 @@ def _pick(layer: ShapeView, dims: list[Any], names: list[Any], sequence: str | N
             if single and not keep:
                 del dims[axis], names[axis]
             elif size is not None:
-                dims[axis] = 1 if single else _share(size, position)
+                dims[axis] = 1 if single else share(size, position)
     return sequence
-
-
-def _share(size: int, position: Any) -> int:
-    """Return how many elements a percentage keeps."""
-    return max(1, int(size * position.value // 100)) if isinstance(position, Percent) else size
 
 
 def _check_range(layer: ShapeView, axis: Role) -> None:
@@ -149,7 +143,9 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
         if wrong is not None:
             layer.fail("NNM308", f"index {wrong} of {length} elements", at="data")
         if axis == "sequence" and flow.mask is not None and min(data) < 0:
-            return _from_the_end(builder, flow, data, tuple(sizes))
+            from webnnm.ops.picked_rows import from_the_end
+
+            return from_the_end(builder, flow, data, tuple(sizes))
         indices = builder.constant([i % length for i in data], "int32", sizes)
         return _taken(builder, flow, Laid(indices, tuple(range(len(sizes)))), axis)
     if "indices" in layer.tensors:
@@ -158,7 +154,9 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
             hint = "pick before the rows have a sequence"
             layer.fail("NNM310", "padded rows do not change places", at="axis", hint=hint)
         if flow.mask is not None and axis == "sequence":
-            indices = _within_rows(builder, indices, flow.mask)
+            from webnnm.ops.picked_rows import within_rows
+
+            indices = within_rows(builder, indices, flow.mask)
         return _taken(builder, flow, indices, axis)
     for axis, position in _positions(layer):
         flow = _at_position(builder, layer, flow, axis, position)
@@ -166,6 +164,8 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
 
 
 def _at_position(builder: Builder, layer: BuildView, flow: Laid, axis: Role, position: Any) -> Laid:
+    from webnnm.ops.picked_rows import at_valid_position, share
+
     length = flow.size(axis)
     like = layer.tensors.get(str(getattr(position, "function", "")))
     if isinstance(position, int) and not -length <= position < length:
@@ -173,7 +173,7 @@ def _at_position(builder: Builder, layer: BuildView, flow: Laid, axis: Role, pos
     fixed = isinstance(position, int) and position >= 0 and not layer.options["keep_dimensions"]
     if not fixed and any(laid is not None and laid.mask is not None for laid in (flow, like)):
         if axis == "sequence":
-            return _at_valid_position(builder, layer, flow, position, like)
+            return at_valid_position(builder, layer, flow, position, like)
         if like is not None and like.mask is not None:
             layer.fail("NNM411", "a feature has one size, rows have several lengths", at="shape")
     if isinstance(position, int):
@@ -182,74 +182,11 @@ def _at_position(builder: Builder, layer: BuildView, flow: Laid, axis: Role, pos
         if not shape:
             return _taken(builder, flow, Laid(indices, ()), axis)
     else:
-        n = _share(length, position) if like is None else like.size("sequence")
+        n = share(length, position) if like is None else like.size("sequence")
         checks.few_enough(n, f"{n} of {length} elements")
         indices = builder.constant([i * length // n for i in range(n)], "int32")
     tensor = builder.gather(flow.tensor, indices, axis=flow.position(axis))
     return flow.with_tensor(tensor)
-
-
-# Along a padded sequence.
-
-
-def _at_valid_position(
-    b: Builder, layer: BuildView, flow: Laid, position: Any, like: Laid | None
-) -> Laid:
-    """Pick along a sequence whose rows have different lengths, or are to have those of others."""
-    n, rule = flow.size("sequence"), partial(_share, position=position)
-    if isinstance(position, int):
-        if not layer.options["keep_dimensions"]:
-            return _from_the_end(b, flow, [position], ())
-        reached = position if position >= 0 else -position - 1
-        mask = remasked(b, flow.mask, lambda size: int(size > reached), 1)
-        found = picked(b, flow, _row_positions(b, flow, [position]))
-        return Laid(found, flow.layout, flow.sequence, mask)
-    if like is None:
-        size = rule(n)
-        wanted, mask = looked_up(b, flow.mask, rule, "int32"), remasked(b, flow.mask, rule, size)
-    else:
-        size, wanted = like.size("sequence"), _amounts(b, like)
-        mask = every(b, flow.mask.shape[0], size) if like.mask is None else like.mask
-    whole, wanted = (column(b, numbers) for numbers in (_amounts(b, flow), wanted))
-    steps = b.constant(range(size), "int32", (1, size)) * whole / wanted
-    return Laid(picked(b, flow, b.min(steps, whole - 1)), flow.layout, flow.sequence, mask)
-
-
-def _amounts(b: Builder, laid: Laid) -> Any:
-    """Return the lengths of all rows, int32; without a mask there is one for all."""
-    if laid.mask is None:
-        return b.constant([laid.size("sequence")], "int32")
-    return lengths(b, laid.mask, "int32")
-
-
-def _row_positions(b: Builder, flow: Laid, positions: Sequence[int]) -> Any:
-    """Return int32 indices `[batch, k]` for positions, negative ones from the last valid one."""
-    fixed, back = (
-        b.constant(numbers, "int32", (1, len(positions)))
-        for numbers in (list(positions), [int(place < 0) for place in positions])
-    )
-    found = fixed + column(b, lengths(b, flow.mask, "int32")) * back
-    return b.max(found, b.constant(0, "int32"))
-
-
-def _from_the_end(b: Builder, flow: Laid, positions: Sequence[int], sizes: Sequence[int]) -> Laid:
-    """Replace the sequence by features: positions of each row, in a tensor of some shape."""
-    found = picked(b, flow, _row_positions(b, flow, positions))
-    batch, _, *features = found.shape
-    tensor = b.reshape(found, new_shape=(batch, *sizes, *features))
-    return Laid(tensor, ("batch", *range(tensor.rank - 1)))
-
-
-def _within_rows(b: Builder, indices: Laid, mask: Tensor) -> Laid:
-    """Return index tensors as positions of rows: negative ones from the last valid, clamped."""
-    x, dtype = indices.tensor, indices.tensor.dtype
-    if "batch" not in indices.layout:
-        x = b.reshape(x, new_shape=(1, *x.shape))
-    amounts = b.reshape(lengths(b, mask, dtype), new_shape=(-1, *(1,) * (x.rank - 1)))
-    x = b.where(b.lesser(x, b.constant(0, dtype)), x + amounts, x)
-    x = b.max(b.min(x, amounts - 1), b.constant(0, dtype))
-    layout = indices.layout if "batch" in indices.layout else ("batch", *indices.layout)
-    return Laid(x, layout, indices.sequence)
 
 
 # Along any axis.

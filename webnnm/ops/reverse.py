@@ -9,7 +9,7 @@ from webnnm.ops.algebra import same_as_first
 from webnnm.ops.layer import BuildView, LayerRules, ValueOption
 from webnnm.ops.layout import Laid
 from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, sample
-from webnnm.ops.padding import reversed_rows
+from webnnm.ops.repositioned import reversed_rows
 from webnnm.ops.rules import same_shape
 
 
