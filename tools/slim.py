@@ -1,8 +1,9 @@
 """Takes from modules what only readers and type checkers need.
 
 Docstrings, comments, annotations, casts, imports and definitions for types alone go, and local
-names become short. The names of modules, classes, functions, arguments and attributes stay, so that
-a traceback still tells what failed, and everything that runs can be imported from where it was.
+names become short, and those of a module that begin with an underscore. The names of other classes
+and functions, of modules, arguments and attributes stay, so that a traceback still tells what
+failed, and everything that runs can be imported from where it was.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import TypeVar
 
 SPEAKING = ("ClassVar", "KW_ONLY", "InitVar", "Required", "NotRequired")
@@ -47,7 +48,8 @@ def slimmed(modules: Mapping[str, str]) -> dict[str, str]:
     _drop_types(trees.values())
     # What types alone needed.
     _drop_imports(trees, wanted)
-    return {file: _minified(ast.unparse(tree)) for file, tree in trees.items()}
+    shared = {name for _, name in wanted}
+    return {file: _minified(ast.unparse(tree), shared) for file, tree in trees.items()}
 
 
 def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
@@ -178,8 +180,12 @@ def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
                 yield block
 
 
-def _minified(source: str) -> str:
+def _minified(source: str, shared: Set[str]) -> str:
+    """Return a module in few letters; what other modules import keeps its name."""
     import python_minifier
+
+    words = set(re.findall(r"\w+", source))
+    spoken = {word for word in words if not word.startswith("_") or word.startswith("__")}
 
     return python_minifier.minify(
         source,
@@ -190,7 +196,8 @@ def _minified(source: str) -> str:
         rename_locals=True,
         # What all methods call alike packs better than what is short.
         preserve_locals=["self"],
-        rename_globals=False,
+        rename_globals=True,
+        preserve_globals=sorted(spoken | (words & shared)),
         remove_pass=False,
         remove_asserts=False,
     )

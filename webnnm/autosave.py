@@ -78,7 +78,7 @@ class Autosave:
     async def _save_again(self) -> None:
         seconds = min(FIRST_SECONDS, self._seconds)
         while True:
-            await _turn(seconds)
+            await next_turn(seconds)
             seconds = self._seconds
             if self._model.training is not None:
                 # A file is written to its end, whatever happens to this task meanwhile.
@@ -91,7 +91,7 @@ class Autosave:
             self._told(failure)
 
 
-async def _turn(seconds: float) -> None:
+async def next_turn(seconds: float) -> None:
     """Wait so long, or until the page is hidden."""
     waiting = [asyncio.ensure_future(asyncio.sleep(seconds))]
     if sys.platform == "emscripten":

@@ -88,7 +88,7 @@ def snapshot(
     if packed:
         metadata[KEY + "packed"] = _json(packed)
     body = (tensor.data for tensor in tensors.values())
-    metadata[CHECKSUM] = _checksum(body, header(tensors, metadata))
+    metadata[CHECKSUM] = checksum_of(body, header(tensors, metadata))
     return chunks(tensors, metadata)
 
 
@@ -117,7 +117,7 @@ def verified(file: File) -> File:
             hint="use a newer webnnm",
         )
     signed = {name: text for name, text in given.items() if name != CHECKSUM}
-    if _checksum([file.body], {**file.header, "__metadata__": signed}) != given.get(CHECKSUM):
+    if checksum_of([file.body], {**file.header, "__metadata__": signed}) != given.get(CHECKSUM):
         raise DataError(
             "NNM803",
             "the checksum of the snapshot does not fit its contents",
@@ -251,7 +251,8 @@ def _metadata(file: File, key: str) -> dict[str, Any]:
     return cast("dict[str, Any]", found)
 
 
-def _checksum(body: Iterable[memoryview[int]], content: Mapping[str, Any]) -> str:
+def checksum_of(body: Iterable[memoryview[int]], content: Mapping[str, Any]) -> str:
+    """Return the checksum of the body and the header of a snapshot."""
     found = hashlib.sha256()
     for part in body:
         found.update(part)

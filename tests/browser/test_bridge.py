@@ -329,19 +329,19 @@ except Exception as error:
 async def test_a_bridge_registered_by_the_page_is_preferred(pyodide_page: PyodidePage) -> None:
     program = """
 import js, sys
-packed = list(pyodide_host._loaded)
-pyodide_host._loaded.clear()
+packed = list(pyodide_host.LOADED)
+pyodide_host.LOADED.clear()
 js.pyodide.registerJsModule("webnnm_bridge", packed[0]._module)
 try:
     registered = await WebNNBackend.open()
-    bridge = pyodide_host._loaded[0]
+    bridge = pyodide_host.LOADED[0]
     own = bridge._module is sys.modules["webnnm_bridge"]
     result = [own, bridge is not packed[0], registered.device]
     registered.close()
 finally:
     js.pyodide.unregisterJsModule("webnnm_bridge")
     sys.modules.pop("webnnm_bridge", None)
-    pyodide_host._loaded[:] = packed
+    pyodide_host.LOADED[:] = packed
 """
     assert await run(pyodide_page, program) == [True, True, "cpu"]
 

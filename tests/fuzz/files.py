@@ -19,7 +19,7 @@ from webnnm.arrays import HostArray
 from webnnm.formats.name_map import read_names
 from webnnm.formats.safetensors import SIZES, chunks, read
 from webnnm.formats.stablehlo.check import check_stablehlo
-from webnnm.snapshot import CHECKSUM, _checksum
+from webnnm.snapshot import CHECKSUM, checksum_of
 from webnnm.texts import check
 
 Case = dict[str, Any]
@@ -275,7 +275,7 @@ def fitting(data: bytes) -> bytes:
         file = read(data)
         metadata = {k: v for k, v in file.metadata.items() if k != CHECKSUM}
         signed = {**file.header, "__metadata__": metadata}
-        metadata[CHECKSUM] = _checksum([file.body], signed)
+        metadata[CHECKSUM] = checksum_of([file.body], signed)
     except WebNNMError:
         return data
     return framed({**signed, "__metadata__": metadata}, bytes(file.body))

@@ -141,11 +141,22 @@ def test_names_stay_that_others_use() -> None:
         "LIMIT = 3\n"
         "class Box:\n"
         "    def __init__(self, content, *, lid=None): self.content, self._lid = content, lid\n"
-        "def _private(first, second=LIMIT): return first, second\n"
+        "def pair(first, second=LIMIT): return first, second\n"
     )
     found = run(source)
     assert found["Box"](content=1, lid=2)._lid == 2
-    assert found["_private"](first=1) == (1, 3)
+    assert found["pair"](first=1) == (1, 3)
+
+
+def test_private_names_become_short_unless_others_use_them() -> None:
+    source = "def _private(): return 1\ndef _shared(): return 2\ndef f(): return _private()\n"
+    modules = {"p/a.py": source, "p/b.py": "from p.a import _shared\n_shared()\n"}
+    slim = slimmed(modules)["p/a.py"]
+    assert "_private" not in slim
+    assert "def _shared(" in slim
+    names: dict[str, Any] = {}
+    exec(slim, names)
+    assert names["f"]() == 1
 
 
 def test_what_a_module_runs_is_what_no_function_holds() -> None:

@@ -20,7 +20,7 @@ from webnnm import (
 )
 from webnnm.arrays import HostArray
 from webnnm.formats.safetensors import chunks, header, read
-from webnnm.snapshot import CHECKSUM, _checksum
+from webnnm.snapshot import CHECKSUM, checksum_of
 
 np = pytest.importorskip("numpy")
 
@@ -460,6 +460,6 @@ async def test_a_snapshot_of_before_is_read_as_before() -> None:
     tensors = {name: tensor.array() for name, tensor in file.tensors.items()}
     del metadata[CHECKSUM]
     body = [array.data for array in tensors.values()]
-    metadata[CHECKSUM] = _checksum(body, header(tensors, metadata))
+    metadata[CHECKSUM] = checksum_of(body, header(tensors, metadata))
     old = await NNModel.load(b"".join(chunks(tensors, metadata)), **QUIET)
     np.testing.assert_allclose(await old.predict(FLOWERS), await model.predict(FLOWERS), rtol=1e-5)

@@ -253,14 +253,14 @@ async def load_bridge() -> Bridge:
             "WebNN is a part of web browsers, and this Python does not run in one",
             hint='use backend("numpy")',
         )
-    if not _loaded:
-        _loaded.append(Bridge(await load_module("bridge")))
-        shuffle_by(_loaded[0].permutations)
-    return _loaded[0]
+    if not LOADED:
+        LOADED.append(Bridge(await load_module("bridge")))
+        shuffle_by(LOADED[0].permutations)
+    return LOADED[0]
 
 
-# The module is imported once: a second instance would not know the handles of the first.
-_loaded: list[Bridge] = []
+LOADED: list[Bridge] = []
+"""The bridge, once it is loaded: a second instance would not know the handles of the first."""
 
 
 async def load_module(name: str) -> Any:

@@ -71,6 +71,7 @@ VALUES: dict[str, Any] = {
     "momentum_factor": 0.5,
     "warmup_epochs": 3,
     "step_epochs": 4,
+    "schedule_epochs": 4,
     "step_factor": 0.25,
     "min_lr": 1e-5,
     "validate_every": 2,

@@ -137,7 +137,7 @@ def _unread(b: GraphBuilder, node: Node) -> Operand | None:
     sizes = list(x.shape)
     for k, letter in enumerate("hw"):
         if not any(options["padding"][2 * k : 2 * k + 2]):
-            axis = layout.index(letter)
+            axis: int = layout.index(letter)
             read = (out[k] - 1) * options["strides"][k]
             read += reach(window[k], options["dilations"][k])
             sizes[axis] = min(sizes[axis], read)
