@@ -35,13 +35,13 @@ class Span:
 
     def position(self, source: str) -> tuple[int, int]:
         """Return the line and column of the start, both counted from 1."""
-        starts = _line_starts(source)
+        starts = line_starts(source)
         line = bisect_right(starts, self.start)
         return line, self.start - starts[line - 1] + 1
 
 
 @lru_cache(maxsize=2)
-def _line_starts(source: str) -> list[int]:
+def line_starts(source: str) -> list[int]:
     """Return where the lines of a text begin; many findings ask it of the same text."""
     return [0, *(match.end() for match in re.finditer("\n", source))]
 

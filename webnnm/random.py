@@ -18,10 +18,10 @@ def shuffle_by(shuffle: Shuffle) -> None:
     A permutation takes n−1 words; of more words come several, one after the other. It gives
     nothing where a word has to be rejected for fairness.
     """
-    _faster.append(shuffle)
+    FASTER.append(shuffle)
 
 
-_faster: list[Shuffle] = []
+FASTER: list[Shuffle] = []
 
 
 class Purpose(IntEnum):
@@ -113,9 +113,9 @@ def permutations(streams: Sequence[Stream], n: int) -> list[array[int]]:
     (True, [0, 1, 2, 3, 4])
     """
     drawn = [stream.words(max(0, n - 1)) for stream in streams]
-    if n > 1 and _faster:
+    if n > 1 and FASTER:
         together = drawn[0] if len(drawn) == 1 else array("I", b"".join(drawn))
-        if found := _faster[-1](together, n):
+        if found := FASTER[-1](together, n):
             return [found[k : k + n] for k in range(0, len(found), n)]
     pairs = zip(streams, drawn, strict=True)
     return [array("i", stream.permuted(n, words)) for stream, words in pairs]

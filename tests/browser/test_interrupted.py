@@ -167,7 +167,13 @@ except ContextLost as error:
     file = await model.save()
     result = [error.code, model.step == standing.step > 0, held(model)]
     host = values(model)
-    await model.reopen()
+    while True:  # the browser may still be starting its process again
+        try:
+            await model.reopen()
+            break
+        except BackendError as refused:
+            assert "service connection" in str(refused), refused
+            await asyncio.sleep(0.1)
     result += [await on_device(model) == host, held(model)[1] == len(host)]
     end = await model.train(resume=True, epochs=standing.epoch + 3)
     result += [len(end.epochs), model.step == (standing.epoch + 3) * 7]

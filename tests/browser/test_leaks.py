@@ -94,10 +94,11 @@ model.close()
     assert await pyodide_page.run_python(START + program) == [["Stumble", "NNM708"], True]
 
 
-async def test_predictions_keep_one_graph(pyodide_page: PyodidePage) -> None:
+async def test_predictions_keep_a_few_graphs(pyodide_page: PyodidePage) -> None:
     program = """
 model = await create()
-await model.predict([[1, 2, 3, 4]] * 100)
+for rows in (1, 4, 16, 64):
+    await model.predict([[1, 2, 3, 4]] * rows)
 before = held(model)
 for rows in (1, 5, 64, 65, 100) * 3:
     await model.predict([[1, 2, 3, 4]] * rows)

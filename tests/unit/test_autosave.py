@@ -114,6 +114,7 @@ async def test_what_is_claimed_is_given_back_however_the_training_ends(
     assert claims == ["claimed", "released"]
 
 
+@pytest.mark.desktop  # in a page the name is one in its storage
 async def test_a_path_can_be_claimed_by_everybody(tmp_path: Path) -> None:
     for _ in range(2):
         await storage.claim(tmp_path / "a")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class TestResult:
     """What a test found (spec H).
 
+    >>> from webnnm.evaluation import ClassificationReport
     >>> result = TestResult(0.25, {"model": 0.25}, 8, "testing", {
     ...     "model": ClassificationReport(((3, 1), (0, 4)), ("no", "yes"))
     ... })

@@ -36,12 +36,12 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[None
 
 def test_many_errors_scan_the_text_once() -> None:
     text = model(", ".join(["matmul(w)"] * MANY))
-    before = errors._line_starts.cache_info().misses
+    before = errors.line_starts.cache_info().misses
     with pytest.raises(ModelError) as caught:
         network(text)
     assert caught.value.code == "NNM403"
     assert len(caught.value.others) >= MANY
-    assert errors._line_starts.cache_info().misses == before + 1
+    assert errors.line_starts.cache_info().misses == before + 1
 
 
 def test_many_layers_behind_a_cycle(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,9 +12,11 @@ from webnnm import parse
 from webnnm.errors import DataError, ModelError
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.loss_words import loss_numbers
-from webnnm.training.heads import HeadKind
 from webnnm.training.loss_choice import LabelFacts, choose, reference_loss, settle
 from webnnm.training.losses import LOSSES
+
+if TYPE_CHECKING:
+    from webnnm.training.heads import HeadKind
 
 ONE_HOT = LabelFacts(
     kind="onehot", shape=(3,), classes=3, class_counts=(5, 5, 5), maximum=1, whole=True,
