@@ -24,7 +24,7 @@ SET_UP = """
 import asyncio
 import js
 from pyodide.code import run_js
-from webnnm import ContextLost, DataError, IrisDataset, NNModel
+from webnnm import BackendError, ContextLost, DataError, IrisDataset, NNModel
 
 source = '''
 model:input shape=[4]; model:output shape=[3];
@@ -173,7 +173,7 @@ except ContextLost as error:
             break
         except BackendError as refused:
             assert "service connection" in str(refused), refused
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0)
     result += [await on_device(model) == host, held(model)[1] == len(host)]
     end = await model.train(resume=True, epochs=standing.epoch + 3)
     result += [len(end.epochs), model.step == (standing.epoch + 3) * 7]
