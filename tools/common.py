@@ -38,12 +38,21 @@ def fail(sentence: str) -> NoReturn:
     raise SystemExit(1)
 
 
+def inside() -> dict[str, str]:
+    """Return variables that keep in the checkout what pip would write into the home folder."""
+    found = {"PIP_CACHE_DIR": str(CACHE / "pip"), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    # pip asks for rustc's version, and a rustup that was never set up notes settings then.
+    if not (Path.home() / ".rustup").exists():
+        found["RUSTUP_HOME"] = str(CACHE / "rustup")
+    return found
+
+
 def run(arguments: Sequence[str | Path], what: str, **environment: str) -> None:
     """Run a command in the checkout; show its output only when it fails."""
     finished = subprocess.run(
         [str(argument) for argument in arguments],
         cwd=ROOT,
-        env={**os.environ, **environment},
+        env={**inside(), **os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,

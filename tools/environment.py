@@ -47,7 +47,7 @@ def python_environment() -> None:
     with step("python-environment", key, VENV_PYTHON) as needed:
         if needed:
             run([sys.executable, "-m", "venv", "--clear", VENV], "creating .venv")
-            pip = [VENV_PYTHON, "-m", "pip", "--disable-pip-version-check"]
+            pip = [VENV_PYTHON, "-m", "pip"]
             run([*pip, "install", "--quiet", "--editable", ".[dev]"], "pip install")
 
 

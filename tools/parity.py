@@ -21,7 +21,7 @@ def install() -> None:
     with step("parity", key, PYTHON) as needed:
         if needed:
             run([sys.executable, "-m", "venv", "--clear", VENV], "creating .cache/parity/venv")
-            pip = [PYTHON, "-m", "pip", "--disable-pip-version-check"]
+            pip = [PYTHON, "-m", "pip"]
             run([*pip, "install", "--quiet", *REQUIREMENTS], "installing PyTorch and JAX")
 
 

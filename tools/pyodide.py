@@ -64,7 +64,7 @@ def download_wheels() -> None:
     with step("pyodide-wheels", " ".join([python_version(), *wanted]), WHEELS) as needed:
         if needed:
             shutil.rmtree(WHEELS, ignore_errors=True)
-            command = [VENV_PYTHON, "-m", "pip", "--disable-pip-version-check", "download"]
+            command = [VENV_PYTHON, "-m", "pip", "download"]
             flags = ["--quiet", "--no-deps", "--only-binary=:all:", "--platform", "any"]
             place = ["--python-version", python_version(), "--dest", WHEELS]
             run([*command, *flags, *place, *wanted], "downloading wheels for Pyodide")

@@ -20,7 +20,7 @@ def install() -> None:
     with step("quality", key, PYTHON) as needed:
         if needed:
             run([sys.executable, "-m", "venv", "--clear", VENV], "creating .cache/quality/venv")
-            pip = [PYTHON, "-m", "pip", "--disable-pip-version-check"]
+            pip = [PYTHON, "-m", "pip"]
             run([*pip, "install", "--quiet", *REQUIREMENTS], "installing scikit-learn")
 
 
