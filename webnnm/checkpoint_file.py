@@ -224,7 +224,9 @@ def _check_agreement(found: Checkpoint, content: Mapping[str, Any]) -> None:
     for key in ("rng", "cursor", "best"):
         given = content.get(key, {})
         for name, value in written[key].items():
-            if given.get(name, value) != value:
+            if name not in given:
+                raise ValueError(f"{key} does not say {name}, the rest {value!r}")
+            if given[name] != value:
                 raise ValueError(f"{key} says {name} is {given[name]!r}, the rest {value!r}")
     batches = found.batches
     if found.batch > batches or found.step != found.epoch * batches + found.batch:

@@ -14,6 +14,7 @@ import pytest
 from webnnm import DataError, Dataset, History, NNModel, StreamDataset
 from webnnm.arrays import zeros
 from webnnm.formats.safetensors import chunks, read
+from webnnm.history import BatchRecord
 from webnnm.snapshot import CHECKSUM, KEY
 from webnnm.training.optimizers import OPTIMIZERS
 
@@ -38,6 +39,10 @@ SETTINGS: dict[str, Any] = {
     "progress": "off",
     "weight_decay": 0.01,
 }
+
+
+HANGS = 600
+"""Seconds after which another process is taken for one that never ends."""
 
 
 def rows(count: int = 33, **settings: Any) -> Dataset:
@@ -112,6 +117,36 @@ async def test_a_resumed_training_repeats_the_whole_one(
     end = await again.train(resume=True)
     same_course(course, end)
     same(whole, again)
+
+
+DRAWN: dict[str, tuple[str, dict[str, Any]]] = {
+    "dropout masks": ("dropout(0.5), ", {"shuffle": False}),
+    "orders of rows": ("", {}),
+}
+
+
+@pytest.mark.parametrize(("layer", "settings"), DRAWN.values(), ids=DRAWN)
+async def test_a_resumed_training_draws_the_same_random_numbers(
+    layer: str, settings: dict[str, Any]
+) -> None:
+    # Parameters hardly move, so that losses of batches tell what was drawn for them.
+    source = f"m:input shape=[3]; m:output shape=[2]; m:loss MSE; m:layers {layer}matmul(w);"
+    given = {**SETTINGS, **settings, "seeds": 0, "lr": 1e-12, "weight_decay": 0.0, "epochs": 4}
+    losses: list[tuple[int, int, float]] = []
+
+    def note(record: BatchRecord) -> bool:
+        losses.append((record.epoch, record.batch, record.loss))
+        return len(losses) != 8  # within the second epoch
+
+    part = await create(source)
+    await part.train(given, on_batch=note)
+    again = await load(await part.save())
+    await again.train(resume=True, on_batch=note)
+    resumed = losses.copy()
+    losses[:] = [(0, 0, 0.0)] * 8  # so that it is not stopped
+    await (await create(source)).train(given, on_batch=note)
+    assert losses[8:] == resumed
+    assert len({round(loss, 6) for _, _, loss in resumed}) == len(resumed) == 20
 
 
 async def test_without_validation_many_epochs_go_out_at_once_and_the_end_is_the_same() -> None:
@@ -190,7 +225,8 @@ asyncio.run(main())
 async def test_another_process_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "m.webnnm.safetensors"
     for what in ("begin", "end"):
-        subprocess.run([sys.executable, "-c", PROGRAM, what, str(path)], check=True, timeout=120)
+        command = [sys.executable, "-c", PROGRAM, what, str(path)]
+        subprocess.run(command, check=True, timeout=HANGS)
     whole = await create()
     await whole.train(SETTINGS)
     same(whole, await load(path))
@@ -374,6 +410,33 @@ async def test_a_checkpoint_that_makes_no_sense_is_refused() -> None:
             with pytest.raises(DataError) as caught:
                 await load(signed(tensors, metadata))
             assert caught.value.code == "NNM802", (key, content)
+
+
+RANDOM: dict[str, tuple[Any, str]] = {
+    "gone": (None, "rng does not say seed"),
+    "no position of the dropout": ({"seed": 0, "shuffling": 2}, "rng does not say dropout"),
+    "another seed": ({"seed": 1, "shuffling": 2, "dropout": 10}, "rng says seed is 1"),
+    "another order": ({"seed": 0, "shuffling": 3, "dropout": 10}, "rng says shuffling is 3"),
+    "other masks": ({"seed": 0, "shuffling": 2, "dropout": 9}, "rng says dropout is 9"),
+    "no numbers": ([0, 2, 10], "rng are no JSON object"),
+}
+
+
+@pytest.mark.parametrize(("content", "words"), RANDOM.values(), ids=RANDOM)
+async def test_where_random_numbers_stand_is_told_if_it_is_not_what_the_training_says(
+    content: Any, words: str
+) -> None:
+    model = await create()
+    await model.train(SETTINGS, **until(2))
+    file = read(await model.save())
+    assert json.loads(file.metadata[f"{KEY}rng"]) == {"seed": 0, "shuffling": 2, "dropout": 10}
+    tensors = {n: t.array() for n, t in file.tensors.items()}
+    metadata = {k: v for k, v in file.metadata.items() if k not in (CHECKSUM, f"{KEY}rng")}
+    if content is not None:
+        metadata[f"{KEY}rng"] = json.dumps(content)
+    with pytest.raises(DataError, match=words) as caught:
+        await load(signed(tensors, metadata))
+    assert caught.value.code == "NNM802"
 
 
 # Autosave.
