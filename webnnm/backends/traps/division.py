@@ -48,9 +48,12 @@ def _first(node: OperatorNode) -> Operand | None:
 
 
 def _bare(operand: Operand) -> Operand:
-    """Return what an operand was before it was only laid out anew."""
+    """Return what an operand was before it was only laid out anew, or copied."""
     node = operand.node
-    while isinstance(node, OperatorNode) and node.operator.name in ("reshape", "expand"):
+    while isinstance(node, OperatorNode) and (
+        node.operator.name in ("reshape", "expand")
+        or (node.operator.name == "concat" and len(node.operands) == 1)
+    ):
         source = node.operands[0]
         assert source is not None
         operand, node = source, source.node
