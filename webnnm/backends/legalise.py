@@ -164,7 +164,9 @@ class _Legaliser:
             if cast is not None:
                 self._note(node, f"{dtype} computed as {wider}, {why}")
                 return _through_casts(b, node, cast, wider)
-        found = decomposed(b, node)
+        from webnnm.backends.integers import of_others
+
+        found = decomposed(b, node) or of_others(b, node)
         if found is not None:
             self._note(node, f"computed by other operators, {why}")
             return found

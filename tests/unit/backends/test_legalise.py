@@ -240,10 +240,10 @@ def test_labels_and_places_are_kept(limits: dict[str, Any]) -> None:
 
 REFUSED: dict[str, tuple[str, tuple[str, ...], Make]] = {
     "uint4 input": ("NNM505", ('the input "x"', "uint4"), lambda b: b.input("x", "uint4", [2]) * 1),
-    "int64 division": (
+    "uint64 division": (
         "NNM505",
-        ('div "layer"', "does not take int64", "float32, float16, int32"),
-        lambda b: b.div(b.input("x", "int64", [2]), 3),
+        ('div "layer"', "does not take uint64", "float32, float16, int32"),
+        lambda b: b.div(b.input("x", "uint64", [2]), 3),
     ),
     "uint64 sum": ("NNM505", ('add "layer"', "uint64"), lambda b: b.input("x", "uint64", [2]) + 1),
     "rank 9": (

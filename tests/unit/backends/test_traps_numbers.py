@@ -56,6 +56,20 @@ def test_powers_of_unsigned_integers_wrap_around(dtype: Any) -> None:
     assert found == [pow(253, 5, size), pow(2, 255, size), 1]
 
 
+@pytest.mark.parametrize("constant", [True, False])
+def test_powers_of_integers_of_four_bits_have_negative_exponents(constant: bool) -> None:
+    b = GraphBuilder()
+    bases, exponents = [2, -1, -1, 1, -3, -8, 7], [-1, -3, -8, -7, 3, 7, 0]
+    z = b.constant(exponents, "int4") if constant else b.input("z", "int4", [7])
+    graph = b.build({"y": b.pow(b.input("x", "int4", [7]), z)})
+    fitted = guarded(graph, "pow")
+    assert "pow" not in names(fitted)
+    feeds = {"x": np.asarray(bases, np.int8)}
+    if not constant:
+        feeds["z"] = np.asarray(exponents, np.int8)
+    assert evaluate(fitted, feeds)["y"].tolist() == [0, -1, 1, 1, 5, 0, 1]
+
+
 def guarded(graph: Graph, name: str) -> Graph:
     """Return a graph after the guard of one operator."""
     (trap,) = (trap for trap in numbers.GUARDS if name in trap.operators)

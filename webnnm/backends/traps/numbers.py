@@ -7,12 +7,11 @@ from typing import Any
 
 from webnnm.backends.traps.evidence import Probe, Values
 from webnnm.backends.traps.trap import Trap
-from webnnm.dtypes import FLOAT16_MAX, SIGNED, DataType, integer_range, is_float
+from webnnm.dtypes import FLOAT16_MAX, DataType, is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed
 from webnnm.ops.cast import float_range
-from webnnm.ops.known import known_values
 
 STRAIGHT = {"float32": 20.0, "float16": 10.0}
 """From where softplus(x) is x, up to less than the last digit."""
@@ -76,28 +75,10 @@ def _cast(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
-    """Integer xⁿ → x², x⁴, … multiplied where n has a bit: floats would lose digits and wrap late.
+    """Integer xⁿ → products of squares: floats would lose digits and wrap late."""
+    from webnnm.backends.integers import of_others
 
-    Powers of negative exponents are 0 except for the bases 1 and −1.
-    """
-    x, z = _operands(node)
-    if is_float(x.dtype):
-        return None
-    known = known_values(z)
-    most = integer_range(z.dtype)[1] if known is None else max(abs(int(n)) for n in known)
-    bits = most.bit_length()
-    signed = x.dtype in SIGNED
-    exponent, power, square = b.abs(z) if signed else z, b.constant(1, x.dtype), x
-    for bit in range(bits):
-        half = b.div(exponent, 2)
-        odd = b.equal(exponent - half * 2, 1)
-        power = power * b.where(odd, square, 1)
-        if bit + 1 < bits:
-            square, exponent = square * square, half
-    if signed and (known is None or min(known) < 0):
-        inverse = b.where(b.equal(b.abs(x), 1), power, 0)
-        power = b.where(b.lesser(z, 0), inverse, power)
-    return b.expand(power, new_shape=node.types[0].shape)
+    return of_others(b, node) if isinstance(node, OperatorNode) else None
 
 
 def _open_clamp(b: GraphBuilder, node: Node) -> Replacement | None:
