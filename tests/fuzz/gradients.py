@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from tests.conformance.verdict import as_numpy
-from tests.fuzz.drawing import seeded
-from tests.fuzz.frame import Target
-from tests.fuzz.graph_case import GraphCase, read_case
+from tests.fuzz.graph_case import GraphCase
+from tests.fuzz.graph_target import graph_target
 from webnnm import gradients
 from webnnm.backends.reference import computable, evaluate
 from webnnm.dtypes import is_float
@@ -86,12 +85,4 @@ def _measured(forward: Graph, values: dict[str, Any], name: str, place: int) -> 
     return slope, abs(central[1] - central[2]) + kink + noise
 
 
-TARGET = Target(
-    name="gradients",
-    cases=seeded(differentiable=True),
-    check=check,
-    save=str,
-    load=read_case,
-    suffix=".json",
-    examples=15,
-)
+TARGET = graph_target("gradients", check, examples=15, differentiable=True)

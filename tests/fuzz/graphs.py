@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.conformance.verdict import as_numpy
-from tests.fuzz.drawing import seeded
 from tests.fuzz.executions import difference
-from tests.fuzz.frame import Target
-from tests.fuzz.graph_case import GraphCase, read_case
-from tests.fuzz.shrinking import shrunk
+from tests.fuzz.graph_case import GraphCase
+from tests.fuzz.graph_target import graph_target
 from webnnm.backends.legalise import legalise
 from webnnm.backends.reference import evaluate
 from webnnm.errors import BackendError
@@ -41,13 +39,4 @@ def check(case: GraphCase) -> str | None:
     return None
 
 
-TARGET = Target(
-    name="graphs",
-    cases=seeded(),
-    check=check,
-    save=str,
-    load=read_case,
-    shrink=shrunk,
-    suffix=".json",
-    examples=60,
-)
+TARGET = graph_target("graphs", check, examples=60)

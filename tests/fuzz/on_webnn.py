@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from tests.browser.in_page import Failure
 from tests.conformance.verdict import as_numpy
-from tests.fuzz.drawing import seeded
 from tests.fuzz.executions import difference
-from tests.fuzz.frame import Target
-from tests.fuzz.graph_case import GraphCase, read_case
+from tests.fuzz.graph_case import GraphCase
+from tests.fuzz.graph_target import graph_target
 from tests.fuzz.page import Browser
-from tests.fuzz.shrinking import shrunk
 
 BROWSER = Browser()
 REFUSALS = frozenset({"NNM405", "NNM409", "NNM505"})
@@ -32,15 +30,4 @@ def check(case: GraphCase) -> str | None:
     return None
 
 
-TARGET = Target(
-    name="webnn",
-    cases=seeded(),
-    check=check,
-    save=str,
-    load=read_case,
-    shrink=shrunk,
-    suffix=".json",
-    examples=40,
-    browser=True,
-    close=BROWSER.close,
-)
+TARGET = graph_target("webnn", check, examples=40, browser=True, close=BROWSER.close)

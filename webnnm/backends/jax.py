@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from webnnm.arrays import HostArray
 from webnnm.backends.base import Binding, DeviceTensor, Executable, check_binding
@@ -103,6 +103,8 @@ class JaxBackend(KernelBackend):
     """
 
     name = "jax"
+    xla_options: ClassVar[Mapping[str, Any]] = {}
+    """Settings of XLA for every graph, in place of JAX's."""
 
     def __init__(self, platform: str | None = None) -> None:
         super().__init__()
@@ -207,7 +209,7 @@ class JaxBackend(KernelBackend):
             ):
                 types = [TensorType("int32", ()), fixed, inputs, outputs]
                 lowered = compiled.lower(*jax.tree.map(self._like, types, is_leaf=_is_type))
-                return _Program(lowered.compile(), fixed, state)
+                return _Program(lowered.compile(dict(self.xla_options)), fixed, state)
         except jax.errors.JAXTypeError as error:
             raise BackendError(
                 "NNM709",

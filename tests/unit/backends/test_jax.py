@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -230,6 +230,16 @@ async def test_a_kernel_that_looks_at_values_is_named() -> None:
         assert context.ledger().graphs == 0
     finally:
         ops.unregister("testPeeking")
+
+
+def test_settings_of_xla_reach_its_compiler() -> None:
+    class Other(JaxBackend):
+        xla_options: ClassVar[dict[str, Any]] = {"xla_no_such_setting": True}
+
+    b = GraphBuilder()
+    graph = b.build({"y": b.input("x", "float32", [2]) * 2})
+    with pytest.raises(BackendError, match="does not run the graph: .*xla_no_such_setting"):
+        Other().compute(graph, {"x": [1, 2]})
 
 
 @pytest.mark.parametrize(
