@@ -44,8 +44,8 @@ function lock(name) {
     if (!navigator.locks) return resolve();
     gone = navigator.locks
       .request(`${NAME}:${name}`, { ifAvailable: true }, async (found) => {
-        if (!found) throw Object.assign(new Error("another tab or window of this site keeps a "
-          + "training under this name"), { name: "InUse" });
+        if (!found) throw Object.assign(new Error("another tab or window of this site keeps the "
+          + `training "${name}"`), { name: "InUse" });
         await new Promise((/** @type {(gone: void) => void} */ end) => {
           free = end;
           resolve();

@@ -56,16 +56,21 @@ async def fetch(place: str | os.PathLike[str]) -> Any:
         return found
     try:
         return Path(place).read_bytes()
-    except OSError as error:
-        raise DataError(
-            "NNM715", f"{place} cannot be read: {error.strerror or error}", hint="check the path"
-        ) from error
+    except (OSError, ValueError) as error:
+        raise DataError("NNM715", _failed(place, "read", error), hint="check the path") from error
 
 
 async def discard(place: str | os.PathLike[str]) -> None:
-    """Remove a file; one that is not there is removed already."""
+    """Remove a file; one that is not there is removed already.
+
+    Raises `DataError` NNM807 where it cannot be removed, and is there as before.
+    """
     if (name := _named(place, BROWSER, "NNM807")) is None:
-        Path(place).unlink(missing_ok=True)
+        try:
+            Path(place).unlink(missing_ok=True)
+        except (OSError, ValueError) as error:
+            hint = "check that it is a file, and that you may write to its folder"
+            raise DataError("NNM807", _failed(place, "removed", error), hint=hint) from error
         return
     from webnnm.backends.browser_files import drop_file
 
@@ -89,6 +94,11 @@ async def release(place: str | os.PathLike[str]) -> None:
         from webnnm.backends.browser_files import release_file
 
         await release_file(name)
+
+
+def _failed(place: Any, what: str, error: OSError | ValueError) -> str:
+    """Return what the system says of a path, or Python of one with a zero in it."""
+    return f"{os.fspath(place)} cannot be {what}: {getattr(error, 'strerror', None) or error}"
 
 
 def _named(place: Any, prefix: str, code: str) -> str | None:

@@ -431,6 +431,9 @@ FORGED_SETTINGS: list[tuple[str, Any]] = [
     *(("gradient_scaling", "auto"), ("gradient_clipping", "auto"), ("regularization", "auto")),
     *(("compute_type", "auto"), ("accumulate", 0), ("patience", 0), ("patience", 499)),
     *(("micro_steps", value) for value in (0, 1.5, None, "x")),
+    *((name, 10**400) for name in ("accumulate", "patience", "seeds", "seed", "validate_every")),
+    *((name, 10**400) for name in ("growth_interval", "step_epochs", "batch_size", "micro_steps")),
+    *(("loss_weights", {"m": 10**400}), ("lr", 10**400), ("lambda1", 10**400)),
     *(("freeze", 2), ("restore_best", 1), ("clip_alpha", 1), ("scale", 0), ("nothing", 1)),
 ]
 FORGED_LOSS: list[tuple[str, Any]] = [

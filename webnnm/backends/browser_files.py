@@ -13,7 +13,7 @@ REFUSED = "a private window may keep nothing, or the browser's settings forbid t
 REMEDIES = {
     "QuotaExceededError": "the room that the browser gives this site is full: discard what is kept "
     "and no longer needed, or free space on the disk",
-    "InUse": "finish or close it there, or choose another name",
+    "InUse": "what it has kept stays as it is; finish or close it there, then start again here",
 }
 """What to do, by the name of a browser's error."""
 
@@ -115,6 +115,7 @@ def _failing(what: str, code: str = "NNM807"):
         raise DataError(code, f"{what} failed: {error.message}", hint=error.hint) from error
     except pyodide_host.js_error() as error:
         told: Any = error
-        hint = REMEDIES.get(str(told.name), REFUSED)
-        reason = str(told.message) or str(told.name)
-        raise DataError(code, f"{what} failed: {reason}", hint=hint) from error
+        kind, reason = str(told.name), str(told.message) or str(told.name)
+        # Who has the file says all: a visitor asked for none of what failed.
+        message = reason if kind == "InUse" else f"{what} failed: {reason}"
+        raise DataError(code, message, hint=REMEDIES.get(kind, REFUSED)) from error

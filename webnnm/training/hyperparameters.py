@@ -27,6 +27,8 @@ class Hyperparameter:
 
 
 Test = Callable[[Any], bool]
+BEYOND = 2**64
+"""Integers are below it, which leaves room for seeds of 64 bits."""
 
 
 def _one(default: Any, range: str, allowed: Test, *aliases: str) -> Hyperparameter:
@@ -42,9 +44,13 @@ def _one(default: Any, range: str, allowed: Test, *aliases: str) -> Hyperparamet
 
 def _integer(default: int | None, low: int, *aliases: str) -> Hyperparameter:
     def allowed(value: Any) -> bool:
-        return isinstance(value, int) and not isinstance(value, bool) and value >= low
+        return _is_integer(value) and value >= low
 
-    return _one(default, f"an integer from {low}", allowed, *aliases)
+    return _one(default, f"an integer from {low}, below 2**64", allowed, *aliases)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < BEYOND
 
 
 def _number(
@@ -92,7 +98,7 @@ def _call(*aliases: str) -> Hyperparameter:
 def _weights(value: Any) -> Any:
     if isinstance(value, Mapping):
         found: dict[str, Any] = dict(value)  # type: ignore[reportUnknownArgumentType]
-        if all(isinstance(w, int | float) and 0 < w < math.inf for w in found.values()):
+        if all(isinstance(w, int | float) and w > 0 and math.isfinite(w) for w in found.values()):
             return found
     elif isinstance(value, str) and value.lower() in ("auto", "off"):
         return value.lower()
@@ -100,7 +106,7 @@ def _weights(value: Any) -> Any:
 
 
 def _number_of_steps(value: Any) -> Any:
-    if value == "auto" or (isinstance(value, int) and value >= 1 and not isinstance(value, bool)):
+    if value == "auto" or (_is_integer(value) and value >= 1):
         return value
     raise ValueError
 
@@ -116,7 +122,7 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
     "batch_size": _integer(None, 1, "batchSize"),
     "accumulate": _integer(1, 1),
     "micro_steps": Hyperparameter(
-        "auto", "auto, or an integer from 1", _number_of_steps, ("microSteps",)
+        "auto", "auto, or an integer from 1, below 2**64", _number_of_steps, ("microSteps",)
     ),
     "recompute": _flag(False),
     "optimizer": _word("rlion", (o.name for o in OPTIMIZERS.values()), nag="nesterov"),
@@ -157,7 +163,7 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
     "agc_lambda": _number(0.01, 0, "agcLambda", above=True),
     "compute_type": _word("auto", ("auto", "float32", "float16"), "computeType"),
     "shuffle": _flag(True),
-    "seed": _one(None, "an integer", lambda v: isinstance(v, int) and not isinstance(v, bool)),
+    "seed": _one(None, "an integer between -2**64 and 2**64", _is_integer),
     "silence": Hyperparameter((), 'ids of rules, as ("E603",)', _rules),
     "progress": Hyperparameter("auto", "see webnnm.progress.display", lambda value: value),
     "on_epoch": _call("onEpoch"),
@@ -192,8 +198,17 @@ def given(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
             found[name] = hyperparameter.read(value)
         except (ValueError, TypeError, OverflowError) as error:
             hint = f"give {hyperparameter.range}"
-            raise DataError("NNM704", f"{word} is {value!r}", hint=hint) from error
+            raise DataError("NNM704", f"{word} is {_shown(value)}", hint=hint) from error
     return found
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a message has room for it."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return "a number of thousands of digits"
+    return text if len(text) <= 100 else f"{text[:100]}…"
 
 
 def resolve(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:

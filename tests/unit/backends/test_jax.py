@@ -238,7 +238,7 @@ def test_settings_of_xla_reach_its_compiler() -> None:
 
     b = GraphBuilder()
     graph = b.build({"y": b.input("x", "float32", [2]) * 2})
-    with pytest.raises(BackendError, match="does not run the graph: .*xla_no_such_setting"):
+    with pytest.raises(BackendError, match=r"does not run the graph: .*xla_no_such_setting"):
         Other().compute(graph, {"x": [1, 2]})
 
 

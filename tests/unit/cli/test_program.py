@@ -165,7 +165,7 @@ def test_columns_splits_and_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("more", "code", "text"),
     [
-        (("--epochs", "0"), 2, "NNM704: epochs is 0\nhint: give an integer from 1"),
+        (("--epochs", "0"), 2, "NNM704: epochs is 0\nhint: give an integer from 1, below 2**64"),
         (("--set", "lt=3"), 2, 'NNM703: there is no hyperparameter "lt"'),
         (("--set", "lr"), 2, "NNM704: lr is ''"),
         (("--silence", "E999"), 2, 'NNM703: there is no rule "E999"'),

@@ -164,9 +164,10 @@ def test_unknown_names(word: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("word", "bad"),
     [
-        ("epochs", [0, -1, 1.5, True, "ten", NAN]),
-        ("batch_size", [0, -3, 2.0, "all"]),
-        ("accumulate", [0, 1.5, True]),
+        ("epochs", [0, -1, 1.5, True, "ten", NAN, 2**64]),
+        ("batch_size", [0, -3, 2.0, "all", 2**64]),
+        ("accumulate", [0, 1.5, True, 2**64]),
+        ("micro_steps", [0, 1.5, True, "some", 2**64]),
         ("optimizer", ["adm", 3, ""]),
         ("lr", [0, -1, "high", NAN, INF, True, 10**400]),
         ("weight_decay", [-0.1, NAN, INF, "off"]),
@@ -176,15 +177,18 @@ def test_unknown_names(word: str, hint: str) -> None:
         ("alpha", [0, -1, INF]),
         ("epsilon", [0, -1e-8]),
         ("schedule", ["cosin", 1, True]),
-        ("warmup_epochs", [-1, 0.5, True]),
-        ("step_epochs", [0, 1.5]),
+        ("warmup_epochs", [-1, 0.5, True, 2**64]),
+        ("step_epochs", [0, 1.5, 2**64]),
         ("step_factor", [0, 1.1, -0.5, NAN]),
         ("min_lr", [-1, NAN]),
-        ("seeds", [-1, 1.5, True, "many"]),
-        ("patience", [0, 1.5]),
-        ("validate_every", [0, "often"]),
+        ("seeds", [-1, 1.5, True, "many", 2**64]),
+        ("patience", [0, 1.5, 2**64]),
+        ("validate_every", [0, "often", 2**64]),
         ("restore_best", [1, "yes"]),
-        ("loss_weights", [3, "none", {"a": 0}, {"a": -1}, {"a": INF}, {"a": NAN}, {"a": "b"}]),
+        (
+            "loss_weights",
+            [3, "none", {"a": 0}, {"a": -1}, {"a": INF}, {"a": NAN}, {"a": "b"}, {"a": 10**400}],
+        ),
         ("label_smoothing", [1, -0.1]),
         ("freeze", [-0.1, 1.1, "all", NAN]),
         ("regularization", ["L3", 2, "L2+L2", True]),
@@ -193,14 +197,14 @@ def test_unknown_names(word: str, hint: str) -> None:
         ("optimize_for", ["speed", 1]),
         ("gradient_scaling", ["maybe", 1, 1000]),
         ("scale", [0.5, 0, NAN, INF, "big"]),
-        ("growth_interval", [0, 2.5]),
+        ("growth_interval", [0, 2.5, 2**64]),
         ("gradient_clipping", ["norm", 5, 0.5]),
         ("clip_alpha", [1, -0.1]),
         ("clip_epsilon", [0, -1]),
         ("agc_lambda", [0, -0.01]),
         ("compute_type", ["float64", 16]),
         ("shuffle", ["yes", 0]),
-        ("seed", [0.5, "a", True]),
+        ("seed", [0.5, "a", True, 2**64, -(2**64)]),
         ("on_epoch", [3, "print"]),
         ("on_batch", [[], 0]),
     ],
@@ -210,6 +214,17 @@ def test_out_of_range(word: str, bad: list[Any]) -> None:
         error = refused("NNM704", **{word: value})
         assert word in error.message
         assert error.hint
+
+
+LONG = {"hundreds": 10**400, "thousands": 10**5000, "inside": {"a": 10**5000}, "word": "x" * 5000}
+
+
+@pytest.mark.parametrize("value", LONG.values(), ids=LONG)
+def test_what_is_much_too_long_is_refused_in_a_line(value: Any) -> None:
+    for word in ("epochs", "lr", "loss_weights", "optimizer"):
+        error = refused("NNM704", **{word: value})
+        assert len(error.message) < 150
+        assert error.message.startswith(f"{word} is ")
 
 
 @pytest.mark.parametrize("word", ["epochs", "optimizer", "seeds", "restore_best", "freeze"])
@@ -233,8 +248,8 @@ def test_none_is_no_value_where_there_is_a_default(word: str) -> None:
         ("scale", [1]),
         ("growth_interval", [1]),
         ("clip_alpha", [0]),
-        ("seed", [-5, 0]),
-        ("patience", [1]),
+        ("seed", [-5, 0, 2**64 - 1]),
+        ("patience", [1, 2**64 - 1]),
     ],
 )
 def test_edges_of_the_ranges(word: str, edge: list[Any]) -> None:
