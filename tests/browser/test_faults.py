@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from playwright.async_api import BrowserContext
+from playwright.async_api import BrowserContext, Page
 
 from tests.browser.harness import PageLog, PyodidePage, new_context
+from tests.browser.test_bridge import WORKER
 from webnnm.backends.traps import EVERY
 from webnnm.backends.traps.evidence import Untried
 
@@ -117,6 +119,28 @@ async def test_a_second_visit_tries_nothing(visitor: Any, site_url: str) -> None
     assert held == 0
     # The one that shows that WebNN works.
     assert await (await visit(visitor, site_url)).run_python(OPEN) == [1, faults, 0]
+
+
+@pytest.mark.projects("worker")
+async def test_a_second_worker_tries_nothing_nor_does_its_page(
+    page: Page, page_log: PageLog, site_url: str, project: Any
+) -> None:
+    counting = f"from pyodide.code import run_js\nrun_js({COUNT!r})\nimport json\n"
+    head, last = OPEN.rstrip().rsplit("\n", 1)
+    given = {
+        "index": f"{site_url}/vendor/pyodide",
+        "code": f"{counting}{head}\njson.dumps({last})",
+    }
+    await page.add_init_script(COUNT)
+    await page.goto(f"{site_url}/tests/empty.html")
+    first, faults, held = json.loads(await page.evaluate(WORKER, given))
+    assert first > 2
+    assert held == 0
+    assert len(faults) == len(EVERY)
+    assert json.loads(await page.evaluate(WORKER, given)) == [1, faults, 0]
+    opened = PyodidePage(page, page_log)
+    await opened.start_anew(site_url)
+    assert await opened.run_python(OPEN) == [1, faults, 0]
 
 
 @pytest.mark.parametrize("refusal", [REFUSED, FULL], ids=["forbidden", "full"])
