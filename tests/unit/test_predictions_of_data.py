@@ -242,6 +242,76 @@ async def test_columns_by_the_names_of_features() -> None:
         assert caught.value.code in ("NNM710", "NNM702")
 
 
+class Numbers(Frame):
+    """A data frame of numbers alone, which is an array, too."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array([self[name].tolist() for name in self.columns], dtype).T
+
+
+async def test_a_dataset_made_of_a_data_frame_knows_its_columns() -> None:
+    frame = Numbers({"width": [1.0, 2.0, 3.0], "height": [6.0, 5.0, 4.0]})
+    model = await create(
+        "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w);",
+        Dataset(frame, [[0.5, 1]] * 3, **ALL),
+    )
+    expected = (await model.predict([[1, 6], [2, 5], [3, 4]])).tolist()
+    turned = Numbers({"height": [6.0, 5.0, 4.0], "more": [0, 0, 0], "width": [1.0, 2.0, 3.0]})
+    for used in (model, await again(model)):
+        assert (await used.predict(frame)).tolist() == expected
+        assert (await used.predict(turned)).tolist() == expected
+        with pytest.raises(DataError, match='no column "width"'):
+            await used.predict(Numbers({"height": [6.0], "depth": [1.0]}))
+    numbered = Numbers({"0": [1.0, 2.0], "1": [6.0, 5.0]})
+    alike = Numbers({"width": [1.0, 2.0]})
+    alike.columns *= 2
+    for given in (numbered, alike):
+        assert Dataset(given, [[0.5, 1]] * 2, **ALL).inputs["model"].features == ()
+
+
+async def test_a_dict_of_cells_may_hold_arrays_without_dimensions() -> None:
+    model, iris = await flowers()
+    names = iris.inputs["model"].features
+    cells = {name: np.array(value) for name, value in zip(names, FLOWERS[0], strict=True)}
+    assert (await model.predict(cells)).tolist() == (await model.predict(FLOWERS[0])).tolist()
+
+
+class Lazy:
+    """A frame of Polars that is still to be computed, which does not like to be asked."""
+
+    @property
+    def columns(self) -> list[str]:
+        raise AssertionError("asking for the columns computes them")
+
+    def collect(self) -> Frame:
+        return Frame({"width": [30], "colour": ["red"]})
+
+
+async def test_a_frame_that_is_still_to_be_computed_is_told() -> None:
+    model = await create("m:input shape=[3]; m:output shape=[2]; m:layers matmul(w);", table())
+    with pytest.raises(DataError, match="a Lazy holds no rows yet") as caught:
+        await model.predict(Lazy())
+    assert caught.value.hint == "give its collect()"
+    assert len(await model.predict(Lazy().collect())) == 1
+
+
+class Twice(Frame):
+    """A data frame two of whose columns have one name: it gives both for it, as pandas does."""
+
+    def __init__(self) -> None:
+        super().__init__({"width": [30, 20], "colour": ["red", "blue"]})
+        self.columns.append("width")
+
+    def __getitem__(self, name: str) -> Any:
+        return super().__getitem__(name) if name == "colour" else Frame({name: [30, 20]})
+
+
+async def test_a_column_that_comes_twice_is_told_by_its_name() -> None:
+    model = await create("m:input shape=[3]; m:output shape=[2]; m:layers matmul(w);", table())
+    with pytest.raises(DataError, match='two columns are called "width"'):
+        await model.predict(Twice())
+
+
 async def test_words_that_were_not_there_are_told() -> None:
     data = TableDataset(
         {"colour": ["red", "blue"] * 3, "kind": ["a", "b"] * 3}, unknown="error", **ALL

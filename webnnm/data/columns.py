@@ -110,20 +110,19 @@ def table_of(value: Any) -> Table:
         return value
     if hasattr(value, "to_py"):  # a proxy of JavaScript
         value = value.to_py()
-    # Arrow calls the names `column_names`, pandas and Polars `columns`.
     source: Any = value
-    keys: Any = getattr(source, "column_names", getattr(source, "columns", None))
-    if isinstance(value, Mapping):
-        keys = source
-    elif keys is None:
+    keys = source if isinstance(value, Mapping) else column_keys(source)
+    if keys is None:
         raise DataError(
             "NNM702",
-            f"{type(value).__name__} is no table",
+            f"{type(source).__name__} is no table",
             hint="give a dict, name → values, or an object with columns such as a DataFrame",
         )
     keys = list(keys)
     names = tuple(map(str, keys))
     check_writable(names, lambda place: f"the name of column {place}")
+    if twice := repeated(names):
+        raise DataError("NNM702", f'two columns are called "{twice[0]}"')
     columns = tuple(_cells(name, source[key]) for name, key in zip(names, keys, strict=True))
     for name, cells in zip(names, columns, strict=True):
         if len(cells) != len(columns[0]):
@@ -135,9 +134,20 @@ def table_of(value: Any) -> Table:
             raise DataError(
                 "NNM702", f'column "{name}" holds lists', hint="Dataset takes arrays of any shape"
             )
-    if twice := repeated(names):
-        raise DataError("NNM702", f'two columns are called "{twice[0]}"')
     return Table(names, columns)
+
+
+def column_keys(value: Any) -> Sequence[Any] | None:
+    """Return by what the columns of a data frame are taken, None for what is no data frame.
+
+    Raises `DataError` NNM702 for one whose rows are still to be computed.
+    """
+    # A lazy frame that is asked itself computes its columns.
+    if hasattr(value, "collect") and hasattr(type(value), "columns"):  # type: ignore[reportUnknownArgumentType]
+        kind = type(value).__name__
+        raise DataError("NNM702", f"a {kind} holds no rows yet", hint="give its collect()")
+    # Arrow calls the names `column_names`, pandas and Polars `columns`.
+    return getattr(value, "column_names", getattr(value, "columns", None))
 
 
 def read_column(table: Table, index: int, numeric: bool | None = None) -> Column:

@@ -45,7 +45,8 @@ class Dataset:
     - `labels`: class names of the only output, or output → class names.
     - `kinds`: block → kind where the detected one is wrong (of the output if both have the name).
     - `names`: block → names of the dimensions (of the input if both have the name).
-    - `features`: names of the features of the only input, or input → names.
+    - `features`: names of the features of the only input, or input → names; of a data frame they
+      are its columns.
     - `length`: of sequences, `[rows, length, …]` or a list of arrays of different lengths, which
       are padded with zeros (class -1): "max", "bucket" (the next power of two) or a number; for
       the only input and all such lists, or block → length. Figures count what is not padding.

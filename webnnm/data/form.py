@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.arrays import HostArray
-from webnnm.data.columns import Table, table_of
+from webnnm.data.columns import Table, column_keys, table_of
 from webnnm.data.field import Field
 from webnnm.dtypes import DataType
 from webnnm.errors import DataError
@@ -98,7 +98,7 @@ def is_table(value: Any) -> bool:
         return bool(cast("Sequence[Any]", value)) and isinstance(value[0], Mapping)
     if isinstance(value, Mapping | Table):
         return True
-    return hasattr(value, "columns") or hasattr(value, "column_names")
+    return column_keys(value) is not None
 
 
 def rows_of(
@@ -176,7 +176,9 @@ def _is_series(value: Any) -> bool:
 
 
 def _is_column(value: Any) -> bool:
-    return not isinstance(value, str) and (hasattr(value, "__len__") or hasattr(value, "to_py"))
+    if isinstance(value, str) or getattr(value, "shape", None) == ():  # a cell
+        return False
+    return hasattr(value, "__len__") or hasattr(value, "to_py")
 
 
 def _unnamed(table: Table) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from webnnm.arrays import HostArray
 from webnnm.data.classes import detect_kind
+from webnnm.data.columns import column_keys, repeated
 from webnnm.data.field import KINDS, Field, Kind
 from webnnm.data.sequences import (
     Length,
@@ -168,7 +169,16 @@ def take_input(
     values, lengths = _given(where, value, None, length)
     found = _checked(where, kind) or "continuous"
     values = _padded(where, values, lengths, length)
+    if length is None:
+        features = features or _column_names(value)
     return _field(where, values, found, names, features, 0, sequence=length is not None), values
+
+
+def _column_names(value: Any) -> Sequence[str]:
+    """Return the names of the columns of a data frame, () where they are numbers or not unique."""
+    keys = column_keys(value)
+    names = () if keys is None else tuple(map(str, keys))
+    return () if repeated(names) or all(name.isdecimal() for name in names) else names
 
 
 def take_output(
