@@ -16,7 +16,8 @@ from webnnm.dtypes import DataType
 NAN, INF = math.nan, math.inf
 FRONT, BACK = [NAN, 0.5, 2.0], [0.5, 2.0, NAN]
 FAR = [NAN, INF, -INF, 300.7, -300.7, 127.5, -128.9, 255.6, -1.5, 3e9, -3e9, 1e20, -1e20]
-INTEGERS: tuple[DataType, ...] = ("int8", "uint8", "int32", "uint32", "int64")
+INTEGERS: tuple[DataType, ...] = ("int4", "uint4", "int8", "uint8", "int32", "uint32", "int64")
+FOUR_BITS: dict[DataType, list[int]] = {"int4": [-8, 7, 3, -1, 2], "uint4": [15, 1, 9, 8, 2]}
 
 
 def job(
@@ -59,6 +60,34 @@ JOBS = {
             Packed.of(HostArray.of([16777216], "int32")),
         ),
     ),
+    **{
+        f"{name} of {dtype} that overflows": job(name, ends, ends[::-1], dtype=dtype)
+        for name in ("add", "sub", "mul", "pow", "min", "div")
+        for dtype, ends in FOUR_BITS.items()
+    },
+    **{
+        f"{name} of {dtype}": job(name, ends, dtype=dtype, **options)
+        for dtype, ends in FOUR_BITS.items()
+        for name, options in (
+            ("cast", {"type": "float16"}),
+            ("cast", {"type": "int32"}),
+            ("pad", {"beginning_padding": [2], "ending_padding": [1], "value": 5}),
+            ("reshape", {"new_shape": [5, 1]}),
+            ("argMax", {"axis": 0}),
+        )
+    },
+    **{
+        f"{name} to {dtype} in blocks": Application(
+            name,
+            (
+                Packed.of(HostArray.of([7, 3, 1, 6, 0, 5], given, [2, 3])),
+                Packed.of(HostArray.of([[0.5], [0.1]], "float32")),
+                Packed.of(HostArray.of([[2], [1]], dtype)),
+            ),
+        )
+        for dtype in FOUR_BITS
+        for name, given in (("quantizeLinear", "float32"), ("dequantizeLinear", dtype))
+    },
     "integer powers": job("pow", [2, -2, 0, 5], [3, 3, 0, 2], dtype="int32"),
 }
 

@@ -23,19 +23,9 @@ REQUIRED = frozenset({"pass", "browser-wrong-result", "browser-rejects-build"})
 BEYOND_LIMITS = "unsupported-by-limits"
 
 NO_UINT64 = "no type of min and max holds all of uint64"
-NO_HALF_BYTES = "this browser holds no tensors of four bits that are not weights of int4"
 REFUSED: dict[str, str] = {
     "clamp: clamp uint64 1D tensor": NO_UINT64,
     "clamp: clamp uint64 1D tensor with Number min and max": NO_UINT64,
-    "dequantizeLinear: dequantizeLinear uint4 1D tensor with odd input size": NO_HALF_BYTES,
-    "dequantizeLinear: dequantizeLinear uint4 3D input with block_size = [1, 1, 2]": NO_HALF_BYTES,
-    "quantizeLinear: quantizeLinear float32 tensor with int4 zeroPoint which has even size": (
-        NO_HALF_BYTES
-    ),
-    "quantizeLinear: quantizeLinear float32 tensor with uint4 zeroPoint which has even size": (
-        NO_HALF_BYTES
-    ),
-    "quantizeLinear: quantizeLinear int4 zeroPoint with block_size = [3, 2]": NO_HALF_BYTES,
 }
 """Vectors beyond the browser's limits that nothing stands in for, with the reason."""
 

@@ -7,14 +7,14 @@ traps (traps/) whose faults it has (faults.py). A graph that fits is left alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from webnnm.backends.limits import Bounds, Limits, present
 from webnnm.backends.ranks import lower_rank
 from webnnm.backends.traps import EVERY, GUARDS, TRAPS, Trap
 from webnnm.backends.traps.constants import MAX_GRAPH_CONSTANT_BYTES
-from webnnm.dtypes import DataType, byte_length
+from webnnm.dtypes import FORMATS, DataType, byte_length
 from webnnm.errors import BackendError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
@@ -36,12 +36,17 @@ ROUNDS = 16
 
 
 def legalise(
-    graph: Graph, limits: Mapping[str, Any], traps: Collection[Trap] = EVERY
+    graph: Graph,
+    limits: Mapping[str, Any],
+    traps: Collection[Trap] = EVERY,
+    fixed: Container[str] = (),
 ) -> tuple[Graph, list[str]]:
     """Return a graph that a backend of these limits computes correctly, and what was rewritten.
 
     `limits` is WebNN's `opSupportLimits()`, `traps` are those to be avoided: all of the table where
-    nothing is known of the implementation. A graph that fits is returned as it is.
+    nothing is known of the implementation. A graph that fits is returned as it is. Inputs and
+    outputs of types of which no tensor can hold results take and give their bytes, as uint8; inputs
+    whose names are `fixed` will be constants.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
@@ -53,6 +58,7 @@ def legalise(
     data types and operators that the backend lacks and that nothing can stand in for.
     """
     legaliser = _Legaliser(Limits(limits), traps)
+    graph = legaliser.in_bytes(graph, fixed)
     legaliser.check_borders(graph)
     graph = legaliser.fitted(legaliser.distinct_outputs(graph))
     guarded = rewrite(graph, legaliser.guard)
@@ -79,6 +85,14 @@ class _Legaliser:
         return [
             text if times == 1 else f"{text} ({times} times)" for text, times in self._done.items()
         ]
+
+    def in_bytes(self, graph: Graph, fixed: Container[str]) -> Graph:
+        """Carry integers of four bits in bytes where nothing computes them."""
+        if all(type.dtype in FORMATS for node in graph.nodes() for type in node.types):
+            return graph
+        from webnnm.backends.four_bits import in_bytes
+
+        return in_bytes(graph, self._limits, fixed, self._note)
 
     def distinct_outputs(self, graph: Graph) -> Graph:
         """Give every output an operator of its own: WebNN refuses anything else."""

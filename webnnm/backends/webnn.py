@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Container, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,11 +21,12 @@ from webnnm.backends.base import (
 )
 from webnnm.backends.faults import find_faults, sentences
 from webnnm.backends.legalise import legalise
+from webnnm.backends.limits import Limits
 from webnnm.backends.pyodide_host import Bridge
 from webnnm.backends.traps import EVERY
 from webnnm.backends.traps.constants import MAX_CONSTANT_BYTES, MAX_GRAPH_CONSTANT_BYTES
 from webnnm.backends.verdicts import Verdicts
-from webnnm.dtypes import byte_length
+from webnnm.dtypes import FORMATS, byte_length
 from webnnm.errors import BackendError, ContextLost, suggestion
 from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
@@ -185,15 +186,26 @@ class WebNNBackend(Backend):
         Raises `BackendError` NNM505 or NNM409 with the operator and the label of the layer.
         """
         rewrites: list[str] = []
+        parts = (graph.before, graph.body, graph.after) if isinstance(graph, Scan) else ()
+        ends = (o for part in parts for of in (part.inputs, part.outputs) for o in of.values())
+        if isinstance(graph, Scan) and any(operand.dtype not in FORMATS for operand in ends):
+            graph = graph.unrolled()  # numbers that share bytes cannot be cut apart
         if isinstance(graph, Scan):
-            parts = (graph.before, graph.body, graph.after)
             plan = scanned(graph, *(self._plan(part, recompute, rewrites) for part in parts))
+            inputs, outputs = plan.inputs, plan.outputs
         else:
-            plan = self._plan(graph, recompute, rewrites)
+            plan = self._plan(graph, recompute, rewrites, constants or ())
+            fixed = _embeddable(plan, constants or {})
+            if any(self._held(t) != t for name, t in plan.inputs.items() if name not in fixed):
+                rewrites.clear()  # too large to be constants, they are taken as tensors hold them
+                plan = self._plan(graph, recompute, rewrites)
+            inputs = {name: graph.inputs[name].type for name in plan.inputs}
+            outputs = {name: operand.type for name, operand in graph.outputs.items()}
         self.rewrites += [text for text in rewrites if text not in self.rewrites]
         key = plan.hash
         if constants:
             plan = plan.embedding(_embeddable(plan, constants))
+            inputs = {name: inputs[name] for name in plan.inputs}
             self._variants += 1  # the tensors may have other values the next time
             key = f"{key} {self._variants}"
         seconds = 0.0
@@ -207,11 +219,13 @@ class WebNNBackend(Backend):
             seconds = time.perf_counter() - began
         lease = _Lease(self._built[key], key)
         lease.built.users.add(lease)
-        return Executable(self, plan.inputs, plan.outputs, lease, tuple(rewrites), seconds)
+        return Executable(self, inputs, outputs, lease, tuple(rewrites), seconds)
 
-    def _plan(self, graph: Graph, recompute: bool, rewrites: list[str]) -> Plan:
+    def _plan(
+        self, graph: Graph, recompute: bool, rewrites: list[str], fixed: Container[str] = ()
+    ) -> Plan:
         """Return the plan of a graph that this browser can run; tell what was rewritten."""
-        fitting, done = legalise(optimised(graph, self.limits), self.limits, self._traps)
+        fitting, done = legalise(optimised(graph, self.limits), self.limits, self._traps, fixed)
         rewrites += done
         plan = lower(fitting)
         if not recompute:
@@ -220,12 +234,20 @@ class WebNNBackend(Backend):
 
         return rematerialised(plan)
 
+    def _held(self, type: TensorType) -> TensorType:
+        """Return the type of the tensor that holds a type: bytes where nothing computes it."""
+        if type.dtype in FORMATS:
+            return type
+        from webnnm.backends.four_bits import held
+
+        return held(Limits(self.limits), type)
+
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
         """Return a new tensor, zero or filled with data of its type."""
         if data is not None:
             check_data(type, data)
         given = None if data is None else data.data
-        making = self._bridge.tensor(self._context, type.dtype, type.shape, given)
+        making = self._bridge.tensor(self._context, *self._held(type), given)
         return DeviceTensor(type, await to_the_end(making, undo=self._undo))
 
     def _undo(self, handle: int) -> None:

@@ -26,15 +26,18 @@ LIMITS: dict[str, Any] = {name: {} for name in OPERATORS}
 """Those of an implementation that has all of WebNN."""
 
 
-def graph_of(plan: Plan) -> Graph:
-    """Return the graph that a plan was written down from."""
+def graph_of(plan: Plan, held: Mapping[int, HostArray] | None = None) -> Graph:
+    """Return the graph that a plan was written down from; some constants are `held` by tensors."""
     b = GraphBuilder()
     content = plan.content
     tensors: dict[int, Operand] = {}
     for given in content["inputs"]:
         tensors[given["id"]] = b.input(given["name"], given["dtype"], given["shape"])
     for given in content["constants"]:
-        data = plan.constants[given["offset"] : given["offset"] + given["length"]]
+        if held and "tensor" in given:
+            data = held[given["tensor"]].data
+        else:
+            data = plan.constants[given["offset"] : given["offset"] + given["length"]]
         tensors[given["id"]] = b.constant(HostArray(given["dtype"], given["shape"], data))
     for call in content["operators"]:
         found = _applied(b, call, tensors)
@@ -101,7 +104,7 @@ class FakeWebNN:
         self.built.append(plan)
         if self._refuse:
             self._refuse(plan)
-        graph = graph_of(plan)
+        graph = graph_of(plan, self._things)
         return self._enter(rewrite(graph, self._fault) if self._fault else graph)
 
     async def tensor(self, context: int, dtype: Any, shape: Sequence[int], data: Any = None) -> int:

@@ -239,7 +239,6 @@ def test_labels_and_places_are_kept(limits: dict[str, Any]) -> None:
 
 
 REFUSED: dict[str, tuple[str, tuple[str, ...], Make]] = {
-    "uint4 input": ("NNM505", ('the input "x"', "uint4"), lambda b: b.input("x", "uint4", [2]) * 1),
     "uint64 division": (
         "NNM505",
         ('div "layer"', "does not take uint64", "float32, float16, int32"),
@@ -300,6 +299,15 @@ def test_half_precision_is_computed_in_float32_where_it_is_missing(limits: dict[
         place["dataTypes"].remove("float16")
     _, rewrites = check(lambda b: b.sigmoid(b.input("x", "float16", [3])), without)
     assert "float16 computed as float32" in rewrites[0]
+
+
+def test_an_input_of_a_type_that_the_browser_does_not_hold_is_refused(
+    limits: dict[str, Any],
+) -> None:
+    without = copy.deepcopy(limits)
+    without["input"]["dataTypes"].remove("float16")
+    with pytest.raises(BackendError, match=r'NNM505: the input "x" is float16\[2\]; .* holds'):
+        legalise(graph_of(lambda b: b.input("x", "float16", [2]) * 2), without)
 
 
 def test_no_way_through_a_type_that_cannot_be_cast(limits: dict[str, Any]) -> None:
