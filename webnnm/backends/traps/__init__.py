@@ -33,6 +33,6 @@ TRAPS = (
     *views.TRAPS,
     *constants.TRAPS,
 )
-GUARDS = numbers.GUARDS
+GUARDS = (*numbers.GUARDS, *constants.GUARDS)
 EVERY = (*TRAPS, *GUARDS)
 """What to expect of an implementation of which nothing is known."""

@@ -1,14 +1,14 @@
-"""Traps of constants: how large one may be, and all of a graph together."""
+"""Traps of constants: how large one may be, and all of a graph together; casts of them."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-from webnnm.backends.traps.evidence import Untried, litert
-from webnnm.backends.traps.trap import Trap
+from webnnm.backends.traps.evidence import Probe, Untried, Values, litert
+from webnnm.backends.traps.trap import Trap, is_operator
 from webnnm.dtypes import byte_length
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import ConstantNode, Node, Operand
+from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 from webnnm.shapes import count
 
 MAX_CONSTANT_BYTES = 2**27
@@ -36,6 +36,28 @@ def _split_constant(b: GraphBuilder, node: Node) -> Operand | None:
     return b.reshape(b.concat(parts, axis=0), new_shape=type.shape)
 
 
+def _cast_constant(b: GraphBuilder, node: Node) -> Operand | None:
+    """The cast of a float16 constant → the same of another shape, reshaped."""
+    if not isinstance(node, OperatorNode) or node.types[0].dtype != "float32":
+        return None
+    (x,) = node.operands
+    if x is None or x.dtype != "float16" or not _is_constant(x):
+        return None
+    size = count(x.shape)
+    other = b.reshape(x, new_shape=(1, size) if x.rank == 1 else (size,))
+    return b.reshape(b.cast(other, type="float32"), new_shape=x.shape)
+
+
+def _is_constant(operand: Operand | None) -> bool:
+    """Tell whether an operand is a constant, or made of such without arithmetic."""
+    if operand is None or isinstance(operand.node, ConstantNode):
+        return operand is not None
+    node = operand.node
+    return (is_operator(node, "reshape") or is_operator(node, "concat")) and all(
+        map(_is_constant, node.operands)
+    )
+
+
 TRAPS = (
     Trap(
         operators=frozenset({"constant"}),
@@ -43,5 +65,20 @@ TRAPS = (
         "parts",
         evidence=Untried("its constant would take as many bytes", litert),
         rule=_split_constant,
+    ),
+)
+
+GUARDS = (
+    Trap(
+        operators=frozenset({"cast"}),
+        reason="a float16 constant, cast to float32, would be zeros in an output; it is reshaped",
+        evidence=(
+            Probe(
+                lambda g: g.cast(g.constant([1.0, 2.0], "float16"), "float32"),
+                Values([1.0, 2.0]),
+                alone=True,
+            ),
+        ),
+        rule=_cast_constant,
     ),
 )
