@@ -175,7 +175,7 @@ async def opened(source, wanted, log):
     """Return the model of a snapshot with the data of a request, standardised as they were."""
     found = await NNModel.load(source, log=log)
     try:
-        data = await dataset_of(wanted | {"standardize": bool(found.restored.inputs)})
+        data = await dataset_of(wanted | {"standardize": bool(found.state.known_data().inputs)})
         found.set_dataset(data)
     except BaseException:
         found.close()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from webnnm.data.stream import StreamDataset as StreamDataset
     from webnnm.data.table_dataset import TableDataset as TableDataset
     from webnnm.data.text import TextDataset as TextDataset
+    from webnnm.epoch import EpochRecord as EpochRecord
     from webnnm.errors import BackendError as BackendError
     from webnnm.errors import ContextLost as ContextLost
     from webnnm.errors import DataError as DataError
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from webnnm.expert.finding import Finding as Finding
     from webnnm.expert.review import Review as Review
     from webnnm.graph.builder import GraphBuilder as GraphBuilder
-    from webnnm.history import EpochRecord as EpochRecord
     from webnnm.history import History as History
     from webnnm.model import NNModel as NNModel
     from webnnm.notation import parse as parse
@@ -48,7 +48,7 @@ _HOME = {
     "ContextLost": "errors",
     "DataError": "errors",
     "Dataset": "data.dataset",
-    "EpochRecord": "history",
+    "EpochRecord": "epoch",
     "Finding": "expert.finding",
     "GraphBuilder": "graph.builder",
     "History": "history",

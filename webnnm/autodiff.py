@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from webnnm.dtypes import is_float
 from webnnm.errors import DataError
-from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import Node, Operand, OperatorNode, dependencies
+from webnnm.graph.node import Node, Nodes, Operand, OperatorNode, dependencies
 from webnnm.ops.operator import Composite
 from webnnm.shapes import broadcast_axes, show
 
@@ -46,7 +46,7 @@ def backward(
     if seed is None:
         if y.shape:
             raise DataError("NNM702", f"{show(y.shape)} is no scalar", hint="give a seed, or sum")
-        seed = builder.constant(1, y.dtype)
+        seed = cast("Operand", builder.constant(1, y.dtype))
     elif seed.type != y.type:
         raise DataError("NNM702", f"a seed {seed.type} for a result {y.type}")
     if not is_float(y.dtype):
@@ -68,7 +68,7 @@ def _leading_to(nodes: Sequence[Node], leaves: set[int]) -> set[int]:
     return needed
 
 
-def _walk(builder: GraphBuilder, nodes: Sequence[Node], arrived: Arrived, needed: set[int]) -> None:
+def _walk(builder: Nodes, nodes: Sequence[Node], arrived: Arrived, needed: set[int]) -> None:
     """Carry what has arrived at the nodes, operands before users, on to their operands."""
     for node in reversed(nodes):
         if not isinstance(node, OperatorNode) or node.number not in needed:
@@ -125,7 +125,7 @@ def _carries(operand: Operand) -> bool:
 
 
 def _derived(
-    builder: GraphBuilder, node: OperatorNode, incoming: list[Operand | None], needed: set[int]
+    builder: Nodes, node: OperatorNode, incoming: list[Operand | None], needed: set[int]
 ) -> list[tuple[Operand, Operand]]:
     """Return the gradients of a composite by way of its decomposition, up to its operands."""
     assert isinstance(node.operator, Composite)

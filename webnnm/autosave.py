@@ -5,15 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 from webnnm.errors import DataError
 from webnnm.storage import claim, release
 from webnnm.waiting import to_the_end
-
-if TYPE_CHECKING:
-    from webnnm.model import NNModel
 
 Place = str | os.PathLike[str]
 FIRST_SECONDS = 2.0
@@ -25,18 +21,20 @@ class Autosave:
 
     A saving that fails, for whatever reason, is told to `warn`, and the next one comes at its time.
     Where another page keeps a training in the same place, nothing is saved. `told` hears of every
-    saving: what it failed with, or None.
+    saving: what it failed with, or None. Nothing is saved once the training is not `going` on.
     """
 
     def __init__(
         self,
-        model: NNModel,
+        save: Callable[[Place], Awaitable[object]],
         place: Place,
         seconds: float,
         told: Callable[[Exception | None], object] | None,
         warn: Callable[[str], None],
+        going: Callable[[], bool],
     ) -> None:
-        self._model = model
+        self._save = save
+        self._going = going
         self._place = place
         self._seconds = seconds
         self._told = told
@@ -54,7 +52,7 @@ class Autosave:
         if self._refused:
             return
         try:
-            await self._model.save(self._place)
+            await self._save(self._place)
         except Exception as error:
             if not (isinstance(error, DataError) and error.code == "NNM808"):  # it has just ended
                 self._tell(error)
@@ -80,7 +78,7 @@ class Autosave:
         while True:
             await next_turn(seconds)
             seconds = self._seconds
-            if self._model.training is not None:
+            if self._going():
                 # A file is written to its end, whatever happens to this task meanwhile.
                 await to_the_end(self.save())
 

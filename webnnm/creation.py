@@ -26,22 +26,6 @@ SETTINGS = (
 )
 
 
-def keywords(
-    config: Mapping[str, Any] | None, more: Mapping[str, Any], method: str, hint: str
-) -> dict[str, Any]:
-    """Return what a method was given as a dict and by keywords.
-
-    >>> keywords({"epochs": 3}, {"lr": 0.1}, "NNModel.train", "")
-    {'epochs': 3, 'lr': 0.1}
-
-    Raises `DataError` NNM703 for anything but a dict.
-    """
-    given: Any = {} if config is None else config
-    if not isinstance(given, Mapping):
-        raise DataError("NNM703", f"{method} was given {given!r:.60} without a name", hint=hint)
-    return {**given, **more}
-
-
 def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings in snake_case; what is made for the edge asks for the NPU (spec F.4).
 

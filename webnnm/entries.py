@@ -10,8 +10,9 @@ from webnnm.arrays import HostArray
 from webnnm.binding import all_names
 from webnnm.data.binding import Binding, Slot, bound
 from webnnm.data.field import Field
-from webnnm.data.form import Form, is_table, numbers, rows_of
+from webnnm.data.form import Form, is_table, numbers
 from webnnm.data.sequences import is_ragged, like, padded, padded_size, positions_of
+from webnnm.data.shaped import rows_of
 from webnnm.data.standardize import Standardization, warn
 from webnnm.errors import DataError, suggestion
 from webnnm.graph.vertices import InputVertex

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from webnnm.errors import DataError
 from webnnm.formats.stablehlo.networks import (
@@ -14,22 +14,19 @@ from webnnm.formats.stablehlo.networks import (
     train_text,
     trials,
 )
-from webnnm.objectives import Objective, objectives
 from webnnm.preparation import chosen_losses, loss_weights, update_settings
 from webnnm.reviewing import Reviewer, half_network
+from webnnm.state import ModelState
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.step_settings import StepSettings
 
-if TYPE_CHECKING:
-    from webnnm.model import NNModel
-
 Lengths = int | Mapping[str, int | None] | None
 
 
 def stablehlo(
-    model: NNModel,
+    state: ModelState,
     graph: str,
     batch: int | None,
     sequence: Lengths,
@@ -40,7 +37,7 @@ def stablehlo(
 ) -> str:
     """Return the text of a module; see `NNModel.export_stablehlo`."""
     check_kind(graph)
-    network = model.network
+    network = state.network
     if graph != "train" and hyperparameters:
         message = f'"{min(hyperparameters)}" belongs to a training'
         raise DataError("NNM703", message, hint='write graph="train"')
@@ -55,15 +52,15 @@ def stablehlo(
         if isinstance(sequence, int)
         else dict(sequence or {})
     )
-    values = {name: model.parameters.value(name) for name in model.parameters.types}
+    values = {name: state.parameters.value(name) for name in state.parameters.types}
     fixed = values if constants else None
     if graph == "inference":
         return inference_text(network, batch, lengths, constants=fixed, chlo=chlo, loops=loops)
-    sized: Any = _Sized(model, lengths)
+    sized = _sized(state, lengths)
     if graph == "loss":
-        losses = {name: aim.loss() for name, aim in sized.objectives().items()}
+        losses = sized.losses()
         return loss_text(network, losses, batch, lengths, constants=fixed, chlo=chlo, loops=loops)
-    settings = resolve({"optimize_for": model.optimize_for} | written(hyperparameters))
+    settings = resolve({"optimize_for": state.optimize_for} | written(hyperparameters))
     settings |= Reviewer(sized).review(written(hyperparameters), settings).settings
     if settings["compute_type"] == "float16":
         network = half_network(network)
@@ -86,34 +83,12 @@ def stablehlo(
     )
 
 
-class _Sized:
-    """A model as it is with a length for every sequence, for its review."""
+def _sized(state: ModelState, lengths: Mapping[str, int | None]) -> ModelState:
+    """Return the state with a length for every sequence with which the network can be built."""
 
-    def __init__(self, model: NNModel, lengths: Mapping[str, int | None]) -> None:
-        self._model = model
-        self._lengths = lengths
+    def make(_: int, sequence: Mapping[str, int]) -> ModelState:
+        sized = replace(state, sequence=dict(sequence))
+        sized.objectives()
+        return sized
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    @cached_property
-    def found(self) -> tuple[Mapping[str, int], dict[str, Objective]]:
-        """Lengths with which the network can be built, and what it is trained for then."""
-        model = self._model
-        binding = model.binding() if model.has_dataset else None
-
-        def make(
-            _: int, sequence: Mapping[str, int]
-        ) -> tuple[Mapping[str, int], dict[str, Objective]]:
-            return sequence, objectives(model.network, sequence, binding)
-
-        return trials(model.network, make, 1, self._lengths)[0]
-
-    @property
-    def sequence(self) -> Mapping[str, int]:
-        """Lengths by sequence name."""
-        return self.found[0]
-
-    def objectives(self) -> dict[str, Objective]:
-        """Return what every output is trained for."""
-        return self.found[1]
+    return trials(state.network, make, 1, lengths)[0]

@@ -6,12 +6,10 @@ import importlib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from webnnm.epoch import EpochRecord
 from webnnm.errors import DataError
-
-if TYPE_CHECKING:
-    from webnnm.history import EpochRecord, History
 
 COLOURS = "0b66b0 6db6f2 b4480a ff9d5c 0c7a55 4fd0a0 8e4a9e d99bea 7a6400 d9c04a b02a5b ff8fb0"
 """Pairs for light and for dark ground, each with a contrast of at least 4.5 to it."""
@@ -42,6 +40,17 @@ STYLE = (
 )
 
 
+class Course(Protocol):
+    """What is plotted of a training: a `History`."""
+
+    epochs: list[EpochRecord]
+
+    @property
+    def best(self) -> EpochRecord | None:
+        """The record of the best epoch, or None before the first."""
+        ...
+
+
 @dataclass(frozen=True)
 class Curve:
     """A line of the plot: what it is called, its points, its colour, how it is drawn."""
@@ -53,7 +62,7 @@ class Curve:
     dashed: bool = False
 
 
-def curves(history: History) -> list[Curve]:
+def curves(history: Course) -> list[Curve]:
     """Return the curves of the losses that were measured; those of outputs if there are several."""
     outputs = list(dict.fromkeys(name for record in history.epochs for name in record.losses))
 
@@ -177,7 +186,7 @@ def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [point for pair in ends for point in sorted(pair)]
 
 
-def svg(history: History, width: int) -> str:
+def svg(history: Course, width: int) -> str:
     """Return the plot of a training as SVG text, so many pixels wide."""
     title, says = "Course of the training", escaped(str(history))
     lines = curves(history)
@@ -196,7 +205,7 @@ def svg(history: History, width: int) -> str:
     )
 
 
-def _panels(history: History, lines: Sequence[Curve], width: int) -> tuple[str, float]:
+def _panels(history: Course, lines: Sequence[Curve], width: int) -> tuple[str, float]:
     parts, top = _legend(history, lines, width)
     values = [y for line in lines for _, y in line.points]
     rates = [(r.epoch, r.lr) for r in history.epochs if math.isfinite(r.lr)]
@@ -253,14 +262,14 @@ def _ring(x: float, y: float) -> str:
     return f'<circle class="best" cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="none" stroke-width="2"/>'
 
 
-def _best(history: History) -> tuple[int, float] | None:
+def _best(history: Course) -> tuple[int, float] | None:
     record = history.best
     if record is None:
         return None
     return record.epoch, record.loss if record.val_loss is None else record.val_loss
 
 
-def _legend(history: History, lines: Sequence[Curve], width: int) -> tuple[list[str], float]:
+def _legend(history: Course, lines: Sequence[Curve], width: int) -> tuple[list[str], float]:
     """Return the legend in as many rows as it takes, and where it ends."""
     best = _best(history)
     entries: list[tuple[str, Callable[[float, float], str]]] = []
@@ -280,7 +289,7 @@ def _legend(history: History, lines: Sequence[Curve], width: int) -> tuple[list[
     return parts, y + 10
 
 
-def figure(history: History) -> Any:
+def figure(history: Course) -> Any:
     """Return the plot of a training as a Matplotlib figure.
 
     Raises `DataError` NNM709 where Matplotlib is not installed.

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from webnnm.backends.base import Backend
+from webnnm.backends.base import Backend, Ledger
 from webnnm.backends.selection import backend as open_backend
-from webnnm.binding import bind
-from webnnm.creation import create_settings, keywords, model_text
-from webnnm.errors import DataError
+from webnnm.creation import create_settings, model_text
+from webnnm.dtypes import DataType
+from webnnm.errors import DataError, ModelError
+from webnnm.given import keywords
 from webnnm.graph.elaborate import elaborate
+from webnnm.graph.lowering import lower_network
+from webnnm.graph.outline import Warning
 from webnnm.graph.vertices import Network
+from webnnm.markup import html_table
 from webnnm.notation import parse
 from webnnm.occupancy import Occupancy
-from webnnm.parameters import ParameterStore
-from webnnm.stored import Stored
+from webnnm.parameters import Parameter, ParameterStore
+from webnnm.report import graph_text, layer_rows, parameter_count, summary, view
+from webnnm.reviewing import Reviewer
+from webnnm.state import ModelState
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
 
@@ -28,20 +36,16 @@ if TYPE_CHECKING:
     from webnnm.evaluation import TestResult
     from webnnm.expert.finding import Finding
     from webnnm.expert.profile import Profile
+    from webnnm.formats.name_map import Names
     from webnnm.keywords import CreateSettings, Hyperparameters
-    from webnnm.objectives import Objective
     from webnnm.prediction import Predictor
-    from webnnm.restored import Restored
     from webnnm.scout import Scouting
     from webnnm.session import Training
-    from webnnm.training.forward import OutputLoss
 
 Log = Callable[[str], None]
-SETTLED = ("backend", "batch_size", "network", "seed", "sequence")
-"""Attributes that nobody sets while the model is trained or tested (NNM712)."""
 
 
-class NNModel(Stored):
+class NNModel:
     """A neural network that runs, learns and is tested.
 
     >>> import asyncio
@@ -60,46 +64,29 @@ class NNModel(Stored):
 
     Made by `NNModel.create`. Use `async with`, or `close`, to free device memory early.
 
-    Attributes: `network` (the elaborated document), `backend`, `parameters` (the store), `seed`,
-    `batch_size` (None for the dataset's), `step` (training steps applied so far), `sequence`
-    (lengths by sequence name), `trained` (whether the parameters were trained or taken from
-    elsewhere). Who trains or tests the model has it for itself until that is awaited: to set what
-    a training looks at, or to predict, is refused meanwhile (NNM712).
+    `state` is what there is of it, and what the parts below this class take. Who trains or tests
+    the model has it for itself until that is awaited: to set what a training looks at, or to
+    predict, is refused meanwhile (NNM712).
     """
 
     def __init__(self, network: Network, backend: Backend, *, seed: int, log: Log) -> None:
-        from webnnm.reviewing import Reviewer
-
-        self.occupancy = Occupancy()
-        self.network = network
-        self.backend = backend
-        self.parameters = ParameterStore(network, backend, self.occupancy)
-        self.seed = seed
-        self.step = 0
-        self.sequence: dict[str, int] = {}
-        self.log = log
-        self.batch_size: int | None = None
-        self.trained = False
-        self.device_type = ""
-        self.optimize_for = "size"
-        self.training_network = network
-        self.restored: Restored | None = None
-        self._binding = None
-        self._objectives: dict[str, Objective] | None = None
-        self._reviewer = Reviewer(self)
+        occupancy = Occupancy()
+        self.state = ModelState(
+            network=network,
+            backend=backend,
+            parameters=ParameterStore(network, backend, occupancy),
+            log=log,
+            seed=seed,
+            occupancy=occupancy,
+        )
+        self._reviewer = Reviewer(self.state)
         self._predictor = self._predictions()
-        self._checkpoint: tuple[int, Checkpoint | None] = (0, None)
-        self.training: Training | None = None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in SETTLED:
-            self.occupancy.check()
-        super().__setattr__(name, value)
+        self._training: Training | None = None
 
     def _predictions(self) -> Predictor:
         from webnnm.prediction import Predictor
 
-        return Predictor(self.network, self.create_context, self.known_data)
+        return Predictor(self.network, self.create_context, self.state.known_data)
 
     @classmethod
     async def create(
@@ -151,9 +138,9 @@ class NNModel(Stored):
         )
         try:
             model = cls(network, chosen, seed=given.get("seed") or 0, log=log)
-            model.batch_size = given.get("batch_size")
-            model.device_type = given.get("device_type") or ""
-            model.optimize_for = given.get("optimize_for") or "size"
+            model.state.batch_size = given.get("batch_size")
+            model.state.device_type = given.get("device_type") or ""
+            model.state.optimize_for = given.get("optimize_for") or "size"
             model._set_sequence_length(given.get("sequence_length"))
             if given.get("dataset") is not None:
                 model.set_dataset(given["dataset"])
@@ -169,6 +156,275 @@ class NNModel(Stored):
             f"{len(self.network.layers)} layers, on {self.backend.description}"
         )
         self._reviewer.structure(self.log)
+
+    # What it is.
+
+    @property
+    def network(self) -> Network:
+        """The elaborated document."""
+        return self.state.network
+
+    @property
+    def backend(self) -> Backend:
+        """What runs the model."""
+        return self.state.backend
+
+    @property
+    def parameters(self) -> ParameterStore:
+        """The parameters, on the backend."""
+        return self.state.parameters
+
+    @property
+    def sequence(self) -> dict[str, int]:
+        """Lengths by sequence name."""
+        return self.state.sequence
+
+    @sequence.setter
+    def sequence(self, lengths: dict[str, int]) -> None:
+        self.state.sequence = lengths
+
+    @property
+    def trained(self) -> bool:
+        """Whether the parameters were trained or taken from elsewhere."""
+        return self.state.trained
+
+    @property
+    def step(self) -> int:
+        """The training steps applied so far."""
+        return self.state.step
+
+    @step.setter
+    def step(self, step: int) -> None:
+        self.state.step = step
+
+    @property
+    def seed(self) -> int:
+        """The seed of initialisation and shuffling."""
+        return self.state.seed
+
+    @seed.setter
+    def seed(self, seed: int) -> None:
+        self.state.seed = seed
+
+    @property
+    def batch_size(self) -> int | None:
+        """The rows of a batch where a hyperparameter does not say, None for the dataset's."""
+        return self.state.batch_size
+
+    @batch_size.setter
+    def batch_size(self, rows: int | None) -> None:
+        self.state.batch_size = rows
+
+    @property
+    def log(self) -> Log:
+        """Where progress goes."""
+        return self.state.log
+
+    @log.setter
+    def log(self, log: Log) -> None:
+        self.state.log = log
+
+    @property
+    def training(self) -> Training | None:
+        """The training under way."""
+        training = self._training
+        return training if training is not None and training.going else None
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """Where the last training stands, until parameters are changed otherwise; else None."""
+        return self.state.checkpoint
+
+    @property
+    def name(self) -> str:
+        """The document's name."""
+        return self.network.name
+
+    @property
+    def source(self) -> str:
+        """The text that the model was made from."""
+        return self.network.outline.document.source
+
+    @property
+    def warnings(self) -> list[Warning]:
+        """The warnings of the notation."""
+        return self.network.warnings
+
+    def inputs(self) -> list[str]:
+        """Return the names of the inputs."""
+        return [vertex.block for vertex in self.network.inputs]
+
+    def outputs(self) -> list[str]:
+        """Return the names of the outputs."""
+        return [output.name for output in self.network.outputs]
+
+    def params(self) -> list[Parameter]:
+        """Return the parameters in elaboration order, with their values."""
+        return self.parameters.listed()
+
+    def serialize(self) -> str:
+        """Return the text of the model in canonical form."""
+        from webnnm.notation.formatter import format_document
+
+        return format_document(self.network.outline.document)
+
+    def summary(self) -> str:
+        """Return a table of layers, shapes and parameters."""
+        return summary(self.network, self.backend.description)
+
+    def _repr_html_(self) -> str:
+        told = f"{parameter_count(self.network)}, running on {self.backend.description}"
+        return html_table(layer_rows(self.network), f"{self.name or 'model'}: {told}")
+
+    def __repr__(self) -> str:
+        told = parameter_count(self.network)
+        return f"<{type(self).__name__} {self.name or 'model'}: {told}>"
+
+    def graph_text(self) -> str:
+        """Return the tensor graph for one sample as text, with every cast and transpose in it."""
+        graph = lower_network(self.network, sequence=self.sequence).graph()
+        return graph_text(graph, of_model=True)
+
+    def report(self) -> str:
+        """Return what runs the model, its known faults, and what was rewritten for them."""
+        lines = [f"runs on {self.backend.description}"]
+        if self.backend.faults:
+            lines.append("faults of this implementation, around which graphs are rewritten:")
+            lines += [f"- {text}" for text in self.backend.faults]
+        lines.append("rewritten so far:")
+        lines += [f"- {text}" for text in self.backend.rewrites] or ["- nothing"]
+        return "\n".join(lines)
+
+    def view(self, data: Any, limit: int = 11) -> str:
+        """Return values as text, at most `limit` of them."""
+        return view(data, limit)
+
+    def memory(self) -> Ledger:
+        """Return what the model's backend holds: graphs, tensors, bytes, and for what."""
+        return self.backend.ledger()
+
+    # Kept and taken.
+
+    def take_parameters(
+        self,
+        other: NNModel | Mapping[str, Any],
+        names: Iterable[str] | None = None,
+        mapping: Mapping[str, str] | None = None,
+    ) -> list[str]:
+        """Take parameters from another model, or name → array; return the names of those taken.
+
+        Taken is what has the name and the shape of a parameter here; or `names`, and `mapping`,
+        name there → name here. `train` then tries no other starts unless `seeds` asks for them.
+        `docs/transfer-learning.md` has an example.
+
+        Raises `DataError` NNM710 for unknown names and where nothing fits, NNM702 for other
+        shapes; then nothing is taken. NNM712 while either model is being trained.
+        """
+        if isinstance(other, NNModel):
+            other.state.occupancy.check()
+            other = other.parameters.values()
+        return self._took(self.parameters.take(other, names, mapping))
+
+    async def save(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        optimizer: bool = True,
+        dtype: DataType | None = None,
+    ) -> Any:
+        """Write text, parameters and standardisation as one safetensors file (spec I).
+
+        Returns the path, or without one bytes. An older file is replaced as a whole. With
+        `optimizer` the file also holds where the training stands, the present one or the last, so
+        that `train(resume=True)` goes on there. `dtype="float16"` stores float32 parameters in
+        half of the bytes, for inference alone. Raises `DataError` NNM704 for another type, NNM807
+        where writing fails.
+        """
+        from webnnm.snapshot import snapshot
+        from webnnm.storage import store
+
+        running = self.training
+        with nullcontext() if running else self.state.occupancy.by("a save"):
+            standing = await running.checkpoint() if running else self.checkpoint
+            return await store(path, snapshot(self.state, dtype, standing, training=optimizer))
+
+    @classmethod
+    async def load(cls, snapshot: Any = None, /, **settings: Any) -> Self:
+        """Create a model from a snapshot: bytes, a path, or "browser:" and a name.
+
+        `settings` are those of `create`. A snapshot of a training can be resumed.
+
+        Raises `DataError` NNM801 … NNM806 for a file that is damaged or no snapshot, NNM703 for
+        wrong settings, NNM715.
+        """
+        from webnnm.snapshot import MODEL, opened, restore, verified
+
+        if snapshot is None:  # by the name that a text has in `create`
+            snapshot = settings.pop("source", None)
+        for name in ("source", "url", "path"):
+            if name in settings:
+                raise DataError(
+                    "NNM703",
+                    f'NNModel.load takes no "{name}": the snapshot has the text of its model',
+                    hint="NNModel.create(source=…), then load_params, for other texts",
+                )
+        file = verified(await opened(snapshot))
+        try:
+            model = await cls._opened({"source": file.metadata[MODEL], **settings})
+        except ModelError as error:
+            raise DataError("NNM802", f"the model in the snapshot is none: {error}") from error
+        try:
+            await restore(model.state, file)
+            model._introduce()
+        except BaseException:
+            model.close()
+            raise
+        return model
+
+    async def load_params(
+        self, source: Any, *, strict: bool = True, names: Names | None = None
+    ) -> list[str]:
+        """Take parameters from any safetensors file; return their names.
+
+        `names` says what they are called there, and how they lie (`docs/foreign-weights.md`).
+        Unless `strict`, what has name and shape is taken. Raises `DataError` NNM801 … NNM803 for
+        a damaged file, NNM805, NNM806, NNM710 where parameters do not fit; nothing is taken then.
+        """
+        from webnnm.snapshot import load_parameters
+
+        with self.state.occupancy.by("a load of parameters", changes=True):
+            return self._took(await load_parameters(self.state, source, strict=strict, names=names))
+
+    async def reopen(self) -> None:
+        """Open the backend anew, after its device was lost, with the parameters that are known.
+
+        Those are the ones of the last training or checkpoint: `step` tells which, and
+        `train(resume=True)` goes on there. Contexts for inference have to be made again.
+
+        Raises `DataError` NNM712 while the model is trained or tested, `BackendError` NNM709.
+        """
+        state = self.state
+        state.occupancy.check()
+        backend = await open_backend(
+            self.backend.name, device=state.device_type or None, log=self.log
+        )
+        try:
+            parameters = ParameterStore(self.network, backend, state.occupancy)
+            await parameters.begin(self.parameters.values().items())
+        except BaseException:
+            backend.close()
+            raise
+        self.backend.close()
+        standing = self.checkpoint
+        state.backend, state.parameters = backend, parameters
+        self._predictor = self._predictions()
+        state.keep(standing)
+
+    def _took(self, taken: Collection[str]) -> list[str]:
+        self.state.trained = True
+        left = ", ".join(name for name in self.parameters.types if name not in taken)
+        self.log(f"took {len(taken)} parameters" + (f", not {left}" if left else ""))
+        return list(taken)
 
     async def __aenter__(self) -> Self:
         return self
@@ -193,7 +449,7 @@ class NNModel(Stored):
             self.network,
             self.backend,
             self.parameters,
-            self.standardizations,
+            self.state.standardizations,
             batch_size=batch_size,
             sequence=self.sequence,
             seed=self.seed,
@@ -254,7 +510,9 @@ class NNModel(Stored):
         """
         from webnnm.exporting import stablehlo
 
-        return stablehlo(self, graph, batch, sequence, constants, chlo, while_, hyperparameters)
+        return stablehlo(
+            self.state, graph, batch, sequence, constants, chlo, while_, hyperparameters
+        )
 
     # Training and testing.
 
@@ -264,10 +522,7 @@ class NNModel(Stored):
         Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ, NNM712
         while the model is trained or tested.
         """
-        self.occupancy.check()
-        self._binding = bind(self.network, dataset, mapping)
-        self.sequence = {**self.sequence, **self._binding.sequence}
-        self._objectives = None
+        self.state.bind(dataset, mapping)
         self._reviewer.forget()
 
     def train(
@@ -299,9 +554,9 @@ class NNModel(Stored):
         from webnnm.session import Training
 
         given = self._written(hyperparameters, more, "train")
-        self.occupancy.check()
+        self.state.occupancy.check()
         begun: Checkpoint | None = None
-        self.binding()
+        self.state.binding()
         if not resume:
             settings = self._settings(given)
         else:
@@ -310,9 +565,13 @@ class NNModel(Stored):
                 hint = "load a snapshot that was saved with optimizer=True"
                 raise DataError("NNM808", "there is no training to resume", hint=hint)
             given = settings = begun.continued(given)
-        saved = (autosave, autosave_seconds, on_autosave) if autosave else None
-        self.training = Training(self, given, dict(settings), begun, saved)
-        return self.training
+        saving = None
+        if autosave:
+            from webnnm.autosave import Autosave
+
+            saving = partial(Autosave, self.save, autosave, autosave_seconds, on_autosave)
+        self._training = Training(self.state, self._reviewer, given, dict(settings), begun, saving)
+        return self._training
 
     def review(
         self,
@@ -326,7 +585,7 @@ class NNModel(Stored):
         NNM704 for hyperparameters.
         """
         given = self._written(hyperparameters, more, "review")
-        return list(self.reviewed(given, self._settings(given)).findings)
+        return list(self._reviewer.review(given, self._settings(given)).findings)
 
     def profile(self) -> Profile:
         """Return the model in numbers: depth, width, heavy operators and more (spec F.1)."""
@@ -336,9 +595,10 @@ class NNModel(Stored):
         """Try so many starts, leave the parameters at the best, and return the table (spec E.4)."""
         from webnnm.scout import scout
 
-        self.binding()
-        with self.occupancy.by("scouting", changes=True):
-            found = await scout(self, self.losses(), seeds, self.seed if seed is None else seed)
+        state = self.state
+        state.binding()
+        with state.occupancy.by("scouting", changes=True):
+            found = await scout(state, state.losses(), seeds, self.seed if seed is None else seed)
         self.log(str(found))
         return found
 
@@ -351,7 +611,7 @@ class NNModel(Stored):
 
     def _settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all hyperparameters, with what the model says where they are not given."""
-        settings = resolve({"optimize_for": self.optimize_for} | written(given))
+        settings = resolve({"optimize_for": self.state.optimize_for} | written(given))
         own = {"batch_size": self.batch_size, "seed": self.seed}
         return settings | {name: value for name, value in own.items() if settings[name] is None}
 
@@ -362,36 +622,17 @@ class NNModel(Stored):
         """
         from webnnm.testing import tested
 
-        self.binding()
-        with self.occupancy.by("a test"):
-            return await tested(self, subset)
-
-    def objectives(self) -> dict[str, Objective]:
-        """Return what every output is trained for.
-
-        Raises `DataError` or `ModelError` NNM604, NNM706 for a loss that is impossible.
-        """
-        if self._objectives is None:
-            from webnnm.objectives import objectives
-
-            self._objectives = objectives(self.network, self.sequence, self._binding)
-        return self._objectives
-
-    def losses(self) -> dict[str, OutputLoss]:
-        """Return the loss of every output: as written, else by head and labels (spec D.4)."""
-        return {name: objective.loss() for name, objective in self.objectives().items()}
-
-    def reviewed(self, given: Mapping[str, Any], settings: Mapping[str, Any], **more: Any) -> Any:
-        """Return the review of a training with these settings; see `Reviewer.review`."""
-        return self._reviewer.review(given, settings, **more)
+        self.state.binding()
+        with self.state.occupancy.by("a test"):
+            return await tested(self.state, subset)
 
     def _set_sequence_length(self, length: int | Mapping[str, int] | None) -> None:
         if isinstance(length, Mapping):
-            self.sequence = {**self.sequence, **length}
+            self.state.sequence = {**self.sequence, **length}
         elif length is not None:
             names = [vertex.features[0].sequence for vertex in self.network.inputs]
             known = {name: length for name in names if name is not None}
-            self.sequence = {**self.sequence, **known}
+            self.state.sequence = {**self.sequence, **known}
 
     createContext = create_context
     setDatasetToModel = set_dataset

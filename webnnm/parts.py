@@ -14,7 +14,7 @@ from webnnm.graph.vertices import Network
 from webnnm.model import NNModel
 from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import Document
-from webnnm.restored import Restored, known
+from webnnm.restored import Restored
 
 
 async def split(model: NNModel, at: str, **settings: Any) -> tuple[NNModel, NNModel]:
@@ -43,7 +43,7 @@ async def split(model: NNModel, at: str, **settings: Any) -> tuple[NNModel, NNMo
     trunk, head = split_document(model.network.outline.document, at)
     parts = elaborate(trunk), elaborate(head)
     block = link(*parts)[0].name
-    kept = known(model)
+    kept = model.state.known_data()
     made: list[NNModel] = []
     try:
         for document, part in zip((trunk, head), parts, strict=True):
@@ -58,8 +58,8 @@ async def split(model: NNModel, at: str, **settings: Any) -> tuple[NNModel, NNMo
     first, second = made
     # What flows from one to the other has the name of a block, too.
     answered = set(second.outputs())
-    first.restored = _of_blocks(kept, first.inputs(), set(first.outputs()) - answered)
-    second.restored = _of_blocks(kept, set(second.inputs()) - {block}, answered)
+    first.state.restored = _of_blocks(kept, first.inputs(), set(first.outputs()) - answered)
+    second.state.restored = _of_blocks(kept, set(second.inputs()) - {block}, answered)
     return first, second
 
 
@@ -82,7 +82,7 @@ async def concatenate(
     type or shape, NNM704 where the head standardises what it takes, `ModelError` NNM206 where a
     name means different things in the two texts.
     """
-    first, second = known(trunk), known(head)
+    first, second = trunk.state.known_data(), head.state.known_data()
     taken = link(trunk.network, head.network)[1].block
     if taken in second.inputs:
         raise DataError(
@@ -113,8 +113,8 @@ async def concatenate(
     except BaseException:
         model.close()
         raise
-    model.sequence = {**head.sequence, **trunk.sequence, **model.sequence}
-    model.restored = _of_blocks(
+    model.state.sequence = {**head.sequence, **trunk.sequence, **model.sequence}
+    model.state.restored = _of_blocks(
         Restored(
             {**second.inputs, **first.inputs},
             {**first.targets, **second.targets},
@@ -126,7 +126,7 @@ async def concatenate(
         model.inputs(),
         model.outputs(),
     )
-    model.trained = trunk.trained or head.trained
+    model.state.trained = trunk.trained or head.trained
     return model
 
 
@@ -140,9 +140,9 @@ def replace_head(model: NNModel, head: NNModel) -> list[str]:
     blocks = {layer.chain[0] for layer in head.network.layers}
     offsets = {b: _layers(model.network, b) - _layers(head.network, b) for b in blocks}
     names = counterparts(head.network, model.network, offsets)
-    head.occupancy.check()
+    head.state.occupancy.check()
     taken = _take(model, head, names)
-    model.trained = True
+    model.state.trained = True
     return taken
 
 
@@ -174,14 +174,14 @@ async def _created(document: Document, like: NNModel, settings: Mapping[str, Any
     own: dict[str, Any] = {
         "source": format_document(document),
         "backend": like.backend.name,
-        "device_type": like.device_type or None,
-        "optimize_for": like.optimize_for,
+        "device_type": like.state.device_type or None,
+        "optimize_for": like.state.optimize_for,
         "log": like.log,
         "sequence_length": dict(like.sequence),
         "seed": like.seed,
     }
     model = await NNModel.create({**own, **settings})
-    model.trained, model.step = like.trained, like.step
+    model.state.trained, model.state.step = like.trained, like.step
     return model
 
 

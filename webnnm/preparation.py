@@ -1,21 +1,25 @@
-"""What goes before a training: review, choice of numbers, scouting, and the step's settings."""
+"""What is decided before a training: its settings, its losses, where it starts."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, cast
 
 from webnnm.arrays import HostArray
 from webnnm.checkpoint import Checkpoint
 from webnnm.dtypes import DataType
 from webnnm.errors import DataError, WebNNMError, suggestion
+from webnnm.expert.finding import Finding
+from webnnm.expert.review import Review
 from webnnm.graph.vertices import Network
-from webnnm.history import History, plain
-from webnnm.reviewing import half_network
+from webnnm.history import plain
+from webnnm.objectives import Objective
+from webnnm.resident import ResidentTraining
+from webnnm.reviewing import Reviewer, half_network
 from webnnm.rows import Rows, training_rows
 from webnnm.scout import BUDGET, Scouting, scout
+from webnnm.state import ModelState
 from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.freezing import multipliers
 from webnnm.training.losses import LossSettings
@@ -24,89 +28,89 @@ from webnnm.training.step_settings import StepSettings
 from webnnm.training.units import clipped_units
 from webnnm.training.update import UpdateSettings
 
-if TYPE_CHECKING:
-    from webnnm.model import NNModel
-    from webnnm.objectives import Objective
-    from webnnm.resident import ResidentTraining
-
 Note = Callable[[str], None]
 
 
-async def prepare(
-    model: NNModel,
-    given: Mapping[str, Any],
-    settings: dict[str, Any],
-    history: History,
-    note: Note,
-    checkpoint: Checkpoint | None = None,
-) -> tuple[dict[str, OutputLoss], StepSettings, Rows]:
-    """Review a training, settle its settings in place, scout; return what its step is made of.
+@dataclass(frozen=True)
+class Decided:
+    """What a training was decided to be, by the user, the expert system and seed search.
 
-    What was settled before a checkpoint stays as it is.
+    Attributes: `settings`, hyperparameters of which none is "auto"; `review`, and `findings` of it
+    and of what came later; `network`, whose inputs may be float16; `losses` by output; `scouting`,
+    None where the parameters stayed as they were.
     """
-    began = time.perf_counter()
-    _check_weights(model, settings["loss_weights"])
+
+    settings: Mapping[str, Any]
+    review: Review
+    findings: Sequence[Finding]
+    network: Network
+    losses: Mapping[str, OutputLoss]
+    scouting: Scouting | None = None
+
+    @property
+    def loss_settings(self) -> dict[str, dict[str, Any]]:
+        """The loss of every output with its numbers, as plain values."""
+        return {
+            name: plain({"loss": o.loss.name, "reason": o.reason, **asdict(o.settings)})
+            for name, o in self.losses.items()
+        }
+
+
+def decide(
+    state: ModelState, reviewer: Reviewer, given: Mapping[str, Any], settings: Mapping[str, Any]
+) -> Decided:
+    """Review a training and settle its settings; `given` are those that the user wrote."""
+    settings = dict(settings)
+    _check_weights(state, settings["loss_weights"])
     if "seeds" not in given and (
-        model.trained or settings["freeze"] > 0 or model.binding().streams
+        state.trained or settings["freeze"] > 0 or state.binding().streams
     ):
         settings["seeds"] = 0
-    review = model.reviewed(given, settings)
+    review = reviewer.review(given, settings)
     settings |= {name: value for name, value in review.settings.items() if name in settings}
-    history.findings = list(review.findings)
-    history.chosen = dict(review.origins)
-    for line in review.brief():
-        note(line)
     half = settings["compute_type"] == "float16"
-    model.training_network = half_network(model.network) if half else model.network
-    history.phases["review"] = time.perf_counter() - began
-    losses = chosen_losses(model.objectives(), settings, None)
-    spreads: Mapping[str, float] = {}
-    if settings["seeds"] > 0 and model.parameters.count:
-        found = await _scouted(model, losses, settings, history, note)
-        spreads = found.errors
-        again = model.reviewed(given, settings, scouting=found.facts)
-        fresh = again.news(review)
-        history.findings += fresh
-        for finding in fresh:
-            if finding.severity != "info":
-                note(str(finding))
-        changed = {k: v for k, v in again.settings.items() if k.endswith(":loss")}
-        losses = chosen_losses(model.objectives(), changed | settings, spreads)
-    if checkpoint is not None:
-        losses = _losses_again(model, checkpoint)
-    history.loss_settings = {
-        name: plain({"loss": o.loss.name, "reason": o.reason, **asdict(o.settings)})
-        for name, o in losses.items()
-    }
-    dtypes: dict[str, DataType] = {v.block: v.dtype for v in model.training_network.inputs}
+    return Decided(
+        settings=settings,
+        review=review,
+        findings=review.findings,
+        network=half_network(state.network) if half else state.network,
+        losses=chosen_losses(state.objectives(), settings, None),
+    )
+
+
+async def scouted(
+    state: ModelState, reviewer: Reviewer, given: Mapping[str, Any], decided: Decided
+) -> Decided:
+    """Try other starts, leave the parameters at the best, and review what was measured of it."""
+    count = state.parameters.count
+    settings = dict(decided.settings)
+    settings["seeds"] = min(settings["seeds"], max(1, BUDGET // count))
+    found = await scout(state, decided.losses, settings["seeds"], settings["seed"])
+    again = reviewer.review(given, settings, scouting=found.facts)
+    changed = {k: v for k, v in again.settings.items() if k.endswith(":loss")}
+    return replace(
+        decided,
+        settings=settings,
+        findings=[*decided.findings, *again.news(decided.review)],
+        losses=chosen_losses(state.objectives(), changed | settings, found.errors),
+        scouting=found,
+    )
+
+
+async def feed(state: ModelState, decided: Decided) -> Rows:
+    """Return the training rows as the steps take them."""
+    settings = decided.settings
+    dtypes: dict[str, DataType] = {v.block: v.dtype for v in decided.network.inputs}
     # Callbacks and validation want to be asked after every epoch.
     asked = settings["on_epoch"] or settings["on_batch"]
-    alone = not asked and not model.binding().dataset.size("validation")
-    rows = await training_rows(
-        model.binding(),
-        label_forms(losses),
+    alone = not asked and not state.binding().dataset.size("validation")
+    return await training_rows(
+        state.binding(),
+        label_forms(decided.losses),
         settings["batch_size"],
         dtypes,
         settings["epochs"] if alone else 1,
     )
-    return losses, _step_settings(model, settings, losses, rows), rows
-
-
-async def _scouted(
-    model: NNModel,
-    losses: Mapping[str, OutputLoss],
-    settings: dict[str, Any],
-    history: History,
-    note: Note,
-) -> Scouting:
-    began = time.perf_counter()
-    count = model.parameters.count
-    settings["seeds"] = min(settings["seeds"], max(1, BUDGET // count))
-    found = await scout(model, losses, settings["seeds"], settings["seed"])
-    history.scouting = plain(found.to_dict())
-    note(str(found))
-    history.phases["scouting"] = time.perf_counter() - began
-    return found
 
 
 def chosen_losses(
@@ -125,10 +129,10 @@ def chosen_losses(
     }
 
 
-def _losses_again(model: NNModel, checkpoint: Checkpoint) -> dict[str, OutputLoss]:
-    """Return the losses with the numbers that they had."""
+def losses_again(state: ModelState, checkpoint: Checkpoint) -> dict[str, OutputLoss]:
+    """Return the losses with the numbers that they had at a checkpoint (NNM808 if impossible)."""
     found: dict[str, OutputLoss] = {}
-    for name, objective in model.objectives().items():
+    for name, objective in state.objectives().items():
         saved = checkpoint.losses.get(name)
         if saved is None:
             raise DataError(
@@ -149,34 +153,32 @@ def _losses_again(model: NNModel, checkpoint: Checkpoint) -> dict[str, OutputLos
     return found
 
 
-def _check_weights(model: NNModel, weights: Any) -> None:
+def _check_weights(state: ModelState, weights: Any) -> None:
     """Refuse weights of outputs that are not there (NNM710)."""
     if isinstance(weights, Mapping):
-        names = model.outputs()
+        names = [output.name for output in state.network.outputs]
         for name in weights:  # type: ignore[reportUnknownVariableType]
             if name not in names:
                 hint = suggestion(str(name), names)  # type: ignore[reportUnknownArgumentType]
                 raise DataError("NNM710", f'loss_weights: no output "{name}"', hint=hint)
 
 
-def _step_settings(
-    model: NNModel, settings: Mapping[str, Any], losses: Mapping[str, OutputLoss], rows: Rows
-) -> StepSettings:
-    network = model.training_network
-    optimizer = OPTIMIZERS[settings["optimizer"]]
+def step_settings(state: ModelState, decided: Decided, rows: Rows) -> StepSettings:
+    """Return what the step graph of a training is made for."""
+    settings = decided.settings
     return StepSettings(
         batch=rows.batch,
         rows=rows.held,
         steps=rows.table,
         epochs=rows.epochs,
-        sequence=model.sequence,
-        losses=losses,
-        optimizer=optimizer,
+        sequence=state.sequence,
+        losses=decided.losses,
+        optimizer=OPTIMIZERS[settings["optimizer"]],
         masks=rows.masks,
         weights=loss_weights(settings),
         short=rows.short or rows.streams,
         tell=settings["on_batch"] is not None,
-        update=update_settings(network, settings),
+        update=update_settings(decided.network, settings),
     )
 
 
@@ -215,7 +217,7 @@ def update_settings(network: Network, settings: Mapping[str, Any]) -> UpdateSett
 
 
 def finished_weights(
-    model: NNModel, settings: Mapping[str, Any], run: ResidentTraining, note: Note
+    state: ModelState, settings: Mapping[str, Any], run: ResidentTraining, note: Note
 ) -> dict[str, HostArray]:
     """Set weights that L1 left within one step of zero to zero (spec E.7), and tell their share.
 
@@ -227,12 +229,12 @@ def finished_weights(
     reach = run.schedule.at(max(1, run.steps_done)) * settings["lambda1"]
     zero = total = 0
     for name in run.decaying:
-        array: HostArray = model.parameters.value(name)
+        array: HostArray = state.parameters.value(name)
         values = [value if abs(value) > reach else 0.0 for value in array.values()]
         zero += values.count(0.0)
         total += len(values)
         changed[name] = HostArray.of(values, array.dtype, array.shape)
-        model.parameters.put(name, changed[name])
+        state.parameters.put(name, changed[name])
     if total:
         note(f"{zero / total:.1%} of {total:,} regularised weights are 0")
     return changed

@@ -15,7 +15,8 @@ from webnnm.history import plain
 from webnnm.screen import Screen, state
 
 if TYPE_CHECKING:
-    from webnnm.history import EpochRecord, History
+    from webnnm.epoch import EpochRecord
+    from webnnm.history import History
 
 Log = Callable[[str], object]
 PAUSE = 0.1
@@ -171,7 +172,7 @@ def _in_notebook() -> bool:
 class Reporter:
     """Takes a training's news to the log and to what shows its progress.
 
-    >>> from webnnm.history import EpochRecord
+    >>> from webnnm.epoch import EpochRecord
     >>> reporter = Reporter(None, print)
     >>> reporter.begin(2, "training")
     >>> reporter.update(EpochRecord(1, 2, 0.5, {"model": 0.5}, 1e-3, 0.25))

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from webnnm.arrays import HostArray
 from webnnm.checkpoint import Checkpoint, lasting
-from webnnm.history import EpochRecord, History
+from webnnm.epoch import EpochRecord
+from webnnm.history import History
 from webnnm.resident import ResidentTraining
 from webnnm.training.forward import OutputLoss
 from webnnm.training.told import Totals

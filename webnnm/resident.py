@@ -7,14 +7,16 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from webnnm.arrays import HostArray, zeros
 from webnnm.backends.base import Backend, DeviceTensor
 from webnnm.banks import Bank, Device, allocate, beginning, read_bank, start
 from webnnm.checkpoint import Checkpoint
 from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.graph.vertices import Network
 from webnnm.rows import Rows, epoch_rows, step_tables
+from webnnm.state import ModelState
 from webnnm.stepping import Stepper
 from webnnm.training.schedules import Schedule
 from webnnm.training.step import StepGraph, training_step, training_steps
@@ -26,9 +28,6 @@ from webnnm.training.step_settings import (
 )
 from webnnm.training.told import Totals
 from webnnm.validation import Validation
-
-if TYPE_CHECKING:
-    from webnnm.model import NNModel
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,8 @@ class ResidentTraining:
 
     def __init__(
         self,
-        model: NNModel,
+        state: ModelState,
+        network: Network,
         settings: Mapping[str, Any],
         device: Device,
         step: StepGraph,
@@ -57,8 +57,9 @@ class ResidentTraining:
         rows: Rows,
         checkpoint: Checkpoint | None = None,
     ) -> None:
-        self._model = model
-        self._backend: Backend = model.backend
+        self._state = state
+        self._network = network
+        self._backend: Backend = state.backend
         self._settings = settings
         self._device = device
         self._graph = step
@@ -67,7 +68,7 @@ class ResidentTraining:
         self.schedule = Schedule.of(settings, rows.steps)
         self._stepper = Stepper(
             device,
-            partial(training_steps, model.training_network, rows.targets, made),
+            partial(training_steps, network, rows.targets, made),
             every=1 if settings["on_batch"] is not None else 0,
             step=checkpoint.step if checkpoint else 0,
         )
@@ -76,31 +77,35 @@ class ResidentTraining:
         self._last: _Start | None = None
         self._best: _Start | None = None
         self._has_best = bool(checkpoint and checkpoint.best)
-        self._validation = Validation(model, made.losses, made.batch)
+        self._validation = Validation(state, made.losses, made.batch)
 
     @classmethod
     async def open(
         cls,
-        model: NNModel,
+        state: ModelState,
+        network: Network,
         settings: Mapping[str, Any],
         made: StepSettings,
         rows: Rows,
         checkpoint: Checkpoint | None = None,
     ) -> ResidentTraining:
-        """Build the step graph, upload the data, allocate both banks; stand at the checkpoint."""
-        step = training_step(model.training_network, rows.targets, made)
+        """Build the step graph, upload the data, allocate both banks; stand at the checkpoint.
+
+        `network` is the model's, or the same with float16 inputs.
+        """
+        step = training_step(network, rows.targets, made)
         if checkpoint is not None:
             checkpoint.check({n: step.state[n] for n in step.carried}, rows.steps, step.totals)
         device = await allocate(
-            model.backend,
-            model.parameters.tensors,
+            state.backend,
+            state.parameters.tensors,
             step,
             rows,
             recompute=settings["recompute"],
         )
         try:
             await start(device, step, settings["seed"], checkpoint)
-            training = cls(model, settings, device, step, made, rows, checkpoint)
+            training = cls(state, network, settings, device, step, made, rows, checkpoint)
             if settings["micro_steps"] != "auto":
                 # A crossing has no more steps than the table that it reads them from.
                 await training._stepper.fix(min(settings["micro_steps"], made.steps))
@@ -235,7 +240,7 @@ class ResidentTraining:
         try:
             yield
         finally:
-            self._model.step += self._stepper.step - before
+            self._state.step += self._stepper.step - before
 
     async def first_bad(self, *, replay: bool) -> tuple[int, str, float]:
         """Find the step that went wrong, and in it the first value that is not finite.
@@ -244,7 +249,7 @@ class ResidentTraining:
         training stands before the bad step afterwards; else the next step is watched.
         """
         made = replace(self._made, watch=True)
-        step = training_step(self._model.training_network, self.data.targets, made)
+        step = training_step(self._network, self.data.targets, made)
         last = self._stepper.step
         if replay:
             assert self._last is not None
@@ -256,7 +261,7 @@ class ResidentTraining:
 
     def beginning(self) -> dict[str, HostArray]:
         """Return the state before the first step, from what the host knows."""
-        return beginning(self._graph, self._model.parameters.values())
+        return beginning(self._graph, self._state.parameters.values())
 
     def _go_back(self, start: _Start) -> None:
         """Stand where the steps of `start` began."""
@@ -358,9 +363,9 @@ class ResidentTraining:
         if restore and self._has_best:
             self._backend.dispatch(device.keeper, device.best, self.current)
         kept = {name: self.current[name] for name in device.best}
-        self._model.parameters.replace(self._parameters(kept))
+        self._state.parameters.replace(self._parameters(kept))
         await self._free(kept)
-        await self._model.parameters.read_back()
+        await self._state.parameters.read_back()
 
     async def abandon(self) -> None:
         """Free everything but the tensors that the model had before; the device is gone."""
@@ -374,11 +379,11 @@ class ResidentTraining:
     @contextmanager
     def shown(self) -> Generator[None]:
         """Let the model compute with the latest parameters for a while, in which no step is run."""
-        parameters = self._model.parameters
+        parameters = self._state.parameters
         before = parameters.tensors
         parameters.show(self._parameters(self.current))
         try:
-            with self._model.occupancy.resting():
+            with self._state.occupancy.resting():
                 yield
         finally:
             parameters.show(before)
@@ -390,7 +395,7 @@ class ResidentTraining:
             for name, tensor in bank.items()
             if name.startswith(PARAMETER_PREFIX)
         }
-        return {**self._model.parameters.tensors, **found}
+        return {**self._state.parameters.tensors, **found}
 
 
 async def _next(source: AsyncIterator[Any]) -> Any:

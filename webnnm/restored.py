@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from webnnm.answers import Answers
+from webnnm.binding import DataBinding
 from webnnm.data.field import Field
 from webnnm.data.form import Form
 from webnnm.data.standardize import Standardization
 
 if TYPE_CHECKING:
     from webnnm.data.encoding import Encoder
-    from webnnm.model import NNModel
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,8 @@ class Restored:
         return Form(Field((len(names),), "float32", features=names), encoders=encoders)
 
 
-def known(model: NNModel) -> Restored:
-    """Return what is known of a model's data: by its dataset, or by the snapshot it is from."""
-    if not model.has_dataset:
-        return model.restored or Restored()
-    binding = model.binding()
+def known(binding: DataBinding) -> Restored:
+    """Return what is known of a model's data by its dataset."""
     dataset = binding.dataset
     by_block = {block: bound.field for block, bound in binding.inputs.items()}
     outputs = {block: bound.field for block, bound in binding.outputs.items()}

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from webnnm.binding import DataBinding, bind
-from webnnm.creation import keywords
 from webnnm.data.dataset import Dataset
 from webnnm.data.intake import finite
 from webnnm.data.protocol import whole_subset
@@ -17,12 +16,14 @@ from webnnm.expert.facts import DataFacts, Facts, OutputFacts, ScoutingFacts
 from webnnm.expert.review import Review
 from webnnm.expert.review import review as apply_rules
 from webnnm.facts import data_facts, gather_facts
+from webnnm.given import keywords
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.vertices import LayerVertex, Network
 from webnnm.notation import parse
 from webnnm.notation.syntax import Document
 from webnnm.objectives import Objective, objectives
+from webnnm.state import ModelState
 from webnnm.training.heads import head_of
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
@@ -46,7 +47,7 @@ Aims = tuple[dict[str, Objective], dict[str, WebNNMError]]
 
 
 class Reviewed(Protocol):
-    """What a review looks at: a model, or a text with a dataset (`Draft`)."""
+    """What a review looks at: the state of a model, or a text with a dataset (`Draft`)."""
 
     @property
     def network(self) -> Network:
@@ -94,6 +95,15 @@ class Reviewed(Protocol):
 
     def objectives(self) -> dict[str, Objective]:
         """Return what every output is trained for."""
+        ...
+
+
+class Model(Protocol):
+    """What has a state: an `NNModel`."""
+
+    @property
+    def state(self) -> ModelState:
+        """What there is of it."""
         ...
 
 
@@ -233,7 +243,7 @@ class Draft:
 
 
 def review(
-    model: str | Document | Reviewed,
+    model: str | Document | Model | Draft,
     dataset: AnyDataset | None = None,
     hyperparameters: Mapping[str, Any] | None = None,
     **more: Any,
@@ -262,9 +272,13 @@ def review(
     given = written(keywords(hyperparameters, more, "webnnm.review", hint))
     if isinstance(model, str):
         model = parse(model)
-    subject = Draft(elaborate(model), dataset) if isinstance(model, Document) else model
-    if subject is model and dataset is not None:
-        subject = Draft(subject.network, dataset)
+    subject: Reviewed
+    if isinstance(model, Document):
+        subject = Draft(elaborate(model), dataset)
+    else:
+        subject = model if isinstance(model, Draft) else model.state
+        if dataset is not None:
+            subject = Draft(subject.network, dataset)
     settings = resolve({"optimize_for": subject.optimize_for} | given)
     settings["batch_size"] = settings["batch_size"] or subject.batch_size
     refused = subject.refused if isinstance(subject, Draft) else {}

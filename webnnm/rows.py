@@ -149,7 +149,7 @@ async def epoch_rows(
         dataset = binding.dataset
         data: Arrays = {}
         if isinstance(dataset, Dataset) and dataset.augmentation is not None:
-            from webnnm.data.augment import epoch_arrays
+            from webnnm.data.epoch_arrays import epoch_arrays
 
             changed = epoch_arrays(dataset, epoch, settings["shuffle"], seed)
             data = _named(*binding.bound(*changed, rows.labels), {}, rows.dtypes)

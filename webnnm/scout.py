@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from webnnm.arrays import HostArray
 from webnnm.backends.base import DeviceTensor, Executable
@@ -18,13 +18,11 @@ from webnnm.expert.facts import ScoutingFacts
 from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.ops.operator import TensorType
 from webnnm.random import Purpose, Stream
+from webnnm.state import ModelState
 from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.initialisation import initial_bytes, initial_graph
 from webnnm.training.probe_step import FIGURES, ProbeStep, probe_step
 from webnnm.training.step_settings import MASK, TARGET
-
-if TYPE_CHECKING:
-    from webnnm.model import NNModel
 
 PILOT_ROWS = 64
 TRIAL_STEPS = 3
@@ -102,20 +100,20 @@ class Scouting:
 
 
 async def scout(
-    model: NNModel, losses: Mapping[str, OutputLoss], seeds: int, seed: int
+    state: ModelState, losses: Mapping[str, OutputLoss], seeds: int, seed: int
 ) -> Scouting:
     """Measure so many starts, and leave the model's parameters at the best one.
 
     Candidate 0 are the present parameters; others are drawn from stream (seed, 4, i, name). The
     result depends on `seed` alone. Raises `DataError` NNM708 if no candidate has a finite loss.
     """
-    binding = model.binding()
+    binding = state.binding()
     pilots = pilot_rows(binding, seed)
     inputs, targets = binding.arrays("training", label_forms(losses))
     rows = {name: array.rows(pilots) for name, array in inputs.items()}
     rows |= {TARGET + name: array.rows(pilots) for name, array in targets.items()}
     masks = {MASK + n: array.rows(pilots) for n, array in binding.masks("training").items()}
-    trial = await _Trial.open(model, losses, rows | masks, len(pilots))
+    trial = await _Trial.open(state, losses, rows | masks, len(pilots))
     try:
         numbers = range(max(1, seeds))
         found: list[tuple[Candidate, dict[str, float]]] = []
@@ -159,9 +157,9 @@ class _Trial:
     """The device side of scouting; `close` frees it."""
 
     def __init__(
-        self, model: NNModel, step: ProbeStep, outputs: int, probe: Executable, start: Executable
+        self, state: ModelState, step: ProbeStep, outputs: int, probe: Executable, start: Executable
     ) -> None:
-        self._model = model
+        self._state = state
         self._step = step
         self._outputs = outputs
         self._probe, self._start = probe, start
@@ -176,14 +174,14 @@ class _Trial:
     @property
     def together(self) -> int:
         """How many candidates to measure at a time; one where dispatches do not queue."""
-        if not self._model.backend.dispatch_seconds:
+        if not self._state.backend.dispatch_seconds:
             return 1
-        fitting = TOGETHER_PARAMETERS // max(1, self._model.parameters.count)
+        fitting = TOGETHER_PARAMETERS // max(1, self._state.parameters.count)
         return max(1, min(TOGETHER, fitting))
 
     @classmethod
     async def open(
-        cls, model: NNModel, losses: Mapping[str, OutputLoss], rows: Arrays, pilots: int
+        cls, state: ModelState, losses: Mapping[str, OutputLoss], rows: Arrays, pilots: int
     ) -> _Trial:
         """Compile the trial step and the initialisation, and upload the pilot rows."""
         types = {name: TensorType(array.dtype, array.shape) for name, array in rows.items()}
@@ -191,16 +189,16 @@ class _Trial:
         def of(prefix: str) -> dict[str, TensorType]:
             return {n.removeprefix(prefix): t for n, t in types.items() if n.startswith(prefix)}
 
-        parameters = model.parameters
+        parameters = state.parameters
         step = probe_step(
-            model.network,
+            state.network,
             losses,
             rows=pilots,
-            sequence=model.sequence,
+            sequence=state.sequence,
             masks=of(MASK),
             targets=of(TARGET),
         )
-        backend = model.backend
+        backend = state.backend
         trials = TRIAL_STEPS if parameters.count <= TRIAL_PARAMETERS else 0
         probe = await backend.compile(step.several(trials + 1))
         draw = initial_graph(parameters.types, parameters.initialisers)
@@ -209,7 +207,7 @@ class _Trial:
         except BaseException:
             backend.release(probe)
             raise
-        self = cls(model, step, len(losses), probe, start)
+        self = cls(state, step, len(losses), probe, start)
 
         async def tensors(types: Mapping[str, TensorType]) -> dict[str, DeviceTensor]:
             made = await backend.tensors(types)
@@ -240,14 +238,14 @@ class _Trial:
         """Return what is measured of up to `together` candidates, and their figures."""
         tables = self._figures[: len(numbers)]
         for number, table in zip(numbers, tables, strict=True):
-            start = self._model.parameters.tensors
+            start = self._state.parameters.tensors
             if number:
                 self._draw(number, seed)
                 start = self._drawn
             given = {PARAMETER_PREFIX + name: tensor for name, tensor in start.items()}
             inputs = {**self._data, **self._fixed, **given}
-            self._model.backend.dispatch(self._probe, inputs, {**self._ends, FIGURES: table})
-        found = await self._model.backend.read(*tables)
+            self._state.backend.dispatch(self._probe, inputs, {**self._ends, FIGURES: table})
+        found = await self._state.backend.read(*tables)
         return [
             self._judged(number, table.tolist())
             for number, table in zip(numbers, found, strict=True)
@@ -277,11 +275,11 @@ class _Trial:
 
     async def take(self, number: int, seed: int) -> None:
         """Make a candidate the model's parameters."""
-        parameters = self._model.parameters
+        parameters = self._state.parameters
         await parameters.initialise(seed, Purpose.SCOUTING, number)
 
     def _draw(self, number: int, seed: int) -> None:
-        parameters, backend = self._model.parameters, self._model.backend
+        parameters, backend = self._state.parameters, self._state.backend
         data = initial_bytes(
             seed, parameters.types, parameters.initialisers, Purpose.SCOUTING, number
         )
@@ -291,4 +289,4 @@ class _Trial:
 
     def close(self) -> None:
         """Free what scouting holds on the device."""
-        self._model.backend.release(*self._made)
+        self._state.backend.release(*self._made)

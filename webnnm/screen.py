@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from webnnm.history import EpochRecord, History
+    from webnnm.epoch import EpochRecord
+    from webnnm.history import History
 
 
 def duration(seconds: float) -> str:

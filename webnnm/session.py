@@ -10,22 +10,33 @@ from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequenc
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from webnnm.autosave import Autosave
 from webnnm.checkpoint import Checkpoint
 from webnnm.divergence import divergence
+from webnnm.epoch import BatchRecord, EpochRecord
 from webnnm.errors import ContextLost, DataError
-from webnnm.history import BatchRecord, EpochRecord, History
-from webnnm.preparation import finished_weights, prepare
+from webnnm.history import History, plain
+from webnnm.preparation import (
+    Decided,
+    decide,
+    feed,
+    finished_weights,
+    losses_again,
+    scouted,
+    step_settings,
+)
 from webnnm.progress import Reporter, display
 from webnnm.records import beginning, decisive, epoch_record, standing
 from webnnm.resident import ResidentTraining
+from webnnm.reviewing import Reviewer
+from webnnm.state import ModelState
 from webnnm.training.told import Totals
 from webnnm.waiting import check_event_loop, meanwhile, to_the_end
 
-if TYPE_CHECKING:
-    from webnnm.autosave import Autosave, Place
-    from webnnm.model import NNModel
+StartAutosave = Callable[[Callable[[str], None], Callable[[], bool]], Autosave]
+"""Begins to save a training: given where warnings go, and what tells whether it is going on."""
 
 IMPROVEMENT = 1e-9
 """A new best loss is smaller by more than this share (spec E.10)."""
@@ -41,19 +52,24 @@ class Training:
     One that is cancelled, or fails, leaves the parameters of a step that is known: the last one, or
     the one before the steps that were interrupted, which `NNModel.step` counts; where the device
     was lost, those of the last checkpoint. `train(resume=True)` goes on there.
+
+    `going` tells whether it can still be asked for a checkpoint.
     """
 
     def __init__(
         self,
-        model: NNModel,
+        state: ModelState,
+        reviewer: Reviewer,
         given: Mapping[str, Any],
         settings: dict[str, Any],
         checkpoint: Checkpoint | None = None,
-        saved: tuple[Place, float, Callable[[Exception | None], object] | None] | None = None,
+        autosave: StartAutosave | None = None,
     ) -> None:
         check_event_loop("a training")
-        self._model = model
-        self._saved = saved
+        self._state = state
+        self._reviewer = reviewer
+        self._autosave = autosave
+        self.going = True
         self._given = given
         self._settings = settings
         self._begun = checkpoint
@@ -65,14 +81,14 @@ class Training:
         self._known: Checkpoint | None = checkpoint
         self._answering: asyncio.Future[Any] | None = None
         self._news = asyncio.Event()
-        self._reporter = Reporter(display(settings["progress"]), model.log)
-        self.history = History(settings, model.backend.name)
+        self._reporter = Reporter(display(settings["progress"]), state.log)
+        self.history = History(settings, state.backend.name)
         if checkpoint is not None:
             self.history.resumed_after = checkpoint.epoch
             self.history.best_epoch = checkpoint.best_epoch
             self.history.best_loss = checkpoint.best_loss
         # From now on, not from when the task gets its turn: what is not awaited is not overtaken.
-        model.occupancy.take(self, "a training", changes=True)
+        state.occupancy.take(self, "a training", changes=True)
         self._task = asyncio.ensure_future(self._run())
         self._task.add_done_callback(lambda _: self._leave())
 
@@ -164,7 +180,7 @@ class Training:
             self._stop = "callback"
 
     async def _standing(self, run: ResidentTraining, *, restored: bool = False) -> Checkpoint:
-        told = run, self.history, self._given, self._model.step
+        told = run, self.history, self._given, self._state.step
         self._known = await standing(*told, restored=restored)
         return self._known
 
@@ -177,42 +193,39 @@ class Training:
             phases[name] = phases.get(name, 0.0) + time.perf_counter() - began
 
     async def _run(self) -> History:
-        model, history = self._model, self.history
+        state, history = self._state, self.history
         began = time.perf_counter()
         saving: Autosave | None = None
-        model.keep(None)
+        state.keep(None)
         try:
-            if self._saved:
-                from webnnm.autosave import Autosave
-
-                saving = Autosave(model, *self._saved, self._warn)
+            if self._autosave is not None:
+                saving = self._autosave(self._warn, lambda: self.going)
             self._reporter.begin(
-                self._settings["epochs"], f"training on {model.backend.description}"
+                self._settings["epochs"], f"training on {state.backend.description}"
             )
             await self._train()
         except BaseException as error:
             history.stopped = "error"
             if not self._awaited:
-                model.log(f"the training, which nobody awaits, ended early: {error!r}")
+                state.log(f"the training, which nobody awaits, ended early: {error!r}")
             raise
         finally:
-            model.training = None
+            self.going = False
             self._refuse()
             if saving is not None:
                 await saving.stop()
             history.seconds = time.perf_counter() - began
             self._reporter.end(history)
             self._leave()
-        model.log(f"training ended: {history}")
+        state.log(f"training ended: {history}")
         if saving is not None:
             await saving.save()
         return history
 
     def _leave(self) -> None:
         """Let others have the model; a training may be cancelled before its first turn."""
-        if self._model.training is self:
-            self._model.training = None
-        self._model.occupancy.free(self)
+        self.going = False
+        self._state.occupancy.free(self)
 
     def _warn(self, text: str) -> None:
         """Tell what goes wrong beside the training: once in the history, each time in the log."""
@@ -220,27 +233,59 @@ class Training:
             self.history.warnings.append(text)
         self._reporter.note(f"warning: {text}")
 
+    async def _decide(self) -> Decided:
+        """Settle what the training is, and tell it."""
+        state, history, note = self._state, self.history, self._reporter.note
+        with self._timed(history.phases, "review"):
+            decided = decide(state, self._reviewer, self._given, self._settings)
+        self._take(decided)
+        for line in decided.review.brief():
+            note(line)
+        if self._settings["seeds"] > 0 and state.parameters.count:
+            with self._timed(history.phases, "scouting"):
+                decided = await scouted(state, self._reviewer, self._given, decided)
+            assert decided.scouting is not None
+            history.scouting = plain(decided.scouting.to_dict())
+            note(str(decided.scouting))
+            for finding in decided.findings[len(history.findings) :]:
+                if finding.severity != "info":
+                    note(str(finding))
+        if self._begun is not None:
+            # What was settled before a checkpoint stays as it is.
+            decided = replace(decided, losses=losses_again(state, self._begun))
+        self._take(decided)
+        return decided
+
+    def _take(self, decided: Decided) -> None:
+        self._settings = self.history.settings = dict(decided.settings)
+        self._losses = decided.losses
+        self.history.findings = list(decided.findings)
+        self.history.chosen = dict(decided.review.origins)
+        self.history.loss_settings = decided.loss_settings
+
     async def _train(self) -> None:
-        model, history = self._model, self.history
-        self._losses, made, rows = await prepare(
-            model, self._given, self._settings, history, self._reporter.note, self._begun
-        )
+        state, history = self._state, self.history
+        decided = await self._decide()
+        rows = await feed(state, decided)
+        made = step_settings(state, decided, rows)
         with self._timed(history.phases, "build"):
-            run = await ResidentTraining.open(model, self._settings, made, rows, self._begun)
-        model.trained = True
+            run = await ResidentTraining.open(
+                state, decided.network, self._settings, made, rows, self._begun
+            )
+        state.trained = True
         if self._begun and (jump := self._begun.jump(run.schedule)):
             self._warn(jump)
         self._reporter.note(
             f"training {rows.count} rows in {rows.steps} batches of {rows.batch} with "
             f"{self._settings['optimizer']}, lr {self._settings['lr']:g}, "
-            f"on {model.backend.description}"
+            f"on {state.backend.description}"
         )
         try:
             with self._timed(history.phases, "training"):
                 await self._epochs(run)
                 self._held = False
                 await self._rest(run)  # for those who asked in the last moment
-                model.training = None
+                self.going = False
             task = await run.task_weights()
         except ContextLost as lost:
             await self._lost(run, lost)
@@ -249,7 +294,7 @@ class Training:
             # The parameters are those of the last step (spec E.10).
             await to_the_end(self._hand_back(run, restore=False))
             if isinstance(error, DataError) and error.code == "NNM708":
-                model.keep(None)  # it would diverge again
+                state.keep(None)  # it would diverge again
             raise
         for name, value in task.items():
             history.loss_settings[name]["s"] = value
@@ -258,7 +303,7 @@ class Training:
 
     async def _hand_back(self, run: ResidentTraining, *, restore: bool) -> None:
         """Give the model parameters of a step that is known, and what it takes to go on there."""
-        model, history = self._model, self.history
+        state, history = self._state, self.history
         try:
             await run.settle(history.finished)
             standing = await self._standing(run, restored=restore)
@@ -270,19 +315,19 @@ class Training:
             await run.abandon()
             raise
         if history.stopped in ("epochs", "patience"):
-            changed = finished_weights(model, self._settings, run, self._reporter.note)
+            changed = finished_weights(state, self._settings, run, self._reporter.note)
             standing = standing.holding(changed)
-        model.keep(standing)
+        state.keep(standing)
 
     async def _lost(self, run: ResidentTraining, lost: ContextLost) -> None:
         """Stand where the host knows the state: at the last checkpoint, or before all steps."""
-        model = self._model
-        known = self._known or beginning(run, self.history, self._given, model.step)
+        state = self._state
+        known = self._known or beginning(run, self.history, self._given, state.step)
         known = replace(known, restored=False)
         await run.abandon()
-        model.parameters.hold(known.parameters)
-        model.step = known.applied
-        model.keep(known)
+        state.parameters.hold(known.parameters)
+        state.step = known.applied
+        state.keep(known)
         lost.hint = (
             f"the model holds the parameters of step {known.step}, where `await model.reopen()`, "
             "or what `model.save` writes now, can be resumed"
@@ -306,7 +351,7 @@ class Training:
         """Take in the record of an epoch, one of those that were trained together."""
         history, settings, epoch = self.history, self._settings, record.epoch
         history.epochs.append(record)
-        validates = self._model.binding().dataset.size("validation") > 0
+        validates = self._state.binding().dataset.size("validation") > 0
         criterion = decisive(record, settings, self._losses, validates=validates)
         # Without a number, as where every batch overflowed, an epoch cannot be the best one.
         if criterion is not None and math.isfinite(criterion) and self._improves(criterion):
@@ -370,7 +415,7 @@ class Training:
         finally:
             await blocks.aclose()
         due = epoch % settings["validate_every"] == 0
-        if due and self._model.binding().dataset.size("validation"):
+        if due and self._state.binding().dataset.size("validation"):
             with self._timed(phases, "validation"):
                 val_losses, metrics = await run.validate()
         return [record(k) for k in range(together)]

@@ -8,7 +8,7 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from webnnm.arrays import HostArray
 from webnnm.checkpoint import Checkpoint
@@ -17,13 +17,11 @@ from webnnm.dtypes import DataType
 from webnnm.errors import DataError
 from webnnm.formats.name_map import Found, Names, assigned
 from webnnm.formats.safetensors import File, StoredTensor, chunks, header, invalid, parsed, read
-from webnnm.restored import known
+from webnnm.notation.formatter import format_document
 from webnnm.restored_file import NORM, check, content_of, restored
+from webnnm.state import ModelState
 from webnnm.storage import fetch
 from webnnm.training.update import SLOT
-
-if TYPE_CHECKING:
-    from webnnm.model import NNModel
 
 FORMAT = 1
 """The version of the format."""
@@ -37,7 +35,7 @@ STORED = (None, "float32", "float16")
 
 
 def snapshot(
-    model: NNModel,
+    state: ModelState,
     dtype: DataType | None = None,
     checkpoint: Checkpoint | None = None,
     *,
@@ -58,9 +56,9 @@ def snapshot(
     latest: Mapping[str, HostArray] = {}
     if checkpoint is not None:
         latest = whole.parameters if whole else checkpoint.best or checkpoint.parameters
-    prefixes = {p.name: PARAMETER if p.trainable else STATE for p in model.params()}
+    prefixes = {p.name: PARAMETER if p.trainable else STATE for p in state.parameters.listed()}
     for parameter, prefix in prefixes.items():
-        value = latest[parameter] if parameter in latest else model.parameters.value(parameter)
+        value = latest[parameter] if parameter in latest else state.parameters.value(parameter)
         name = prefix + parameter
         if dtype == "float16" and value.dtype == "float32":
             value = HostArray.of(value, "float16")
@@ -70,17 +68,17 @@ def snapshot(
     if whole:
         tensors |= tensors_of(whole)
         tensors |= {BEST + prefixes[name] + name: array for name, array in whole.best.items()}
-    kept = known(model)
+    kept = state.known_data()
     for block, fitted in kept.inputs.items():
         for word, numbers in (("mean", fitted.mean), ("std", fitted.std)):
             tensors[f"{NORM}{block}/{word}"] = HostArray.of(array("f", numbers))
     metadata = {
         KEY + "format": str(FORMAT),
-        MODEL: model.serialize(),
-        KEY + "name": model.name,
+        MODEL: format_document(state.network.outline.document),
+        KEY + "name": state.network.name,
         KEY + "notation": NOTATION,
         KEY + "package": _version(),
-        KEY + "step": str(checkpoint.applied if checkpoint else model.step),
+        KEY + "step": str(checkpoint.applied if checkpoint else state.step),
         KEY + "normalisation": _json(content_of(kept)),
     }
     if whole:
@@ -138,7 +136,7 @@ def parameters(file: File) -> dict[str, StoredTensor | HostArray]:
 
 
 async def load_parameters(
-    model: NNModel, source: Any, *, strict: bool, names: Names | None = None
+    state: ModelState, source: Any, *, strict: bool, names: Names | None = None
 ) -> list[str]:
     """Set the parameters of a model from a file or bytes; return the names of those it took.
 
@@ -146,10 +144,10 @@ async def load_parameters(
     """
     file = await opened(source)
     given = parameters(verified(file)) if is_snapshot(file) else file.tensors
-    found = assigned(given, model.parameters.types, names, strict=strict)
+    found = assigned(given, state.parameters.types, names, strict=strict)
     if not found:
         raise DataError("NNM710", f"none of the {len(given)} tensors there fits a parameter here")
-    return _take(model, found)
+    return _take(state, found)
 
 
 async def opened(source: Any) -> File:
@@ -173,30 +171,30 @@ async def opened(source: Any) -> File:
         raise DataError("NNM802", words, hint=kind.remedy) from error
 
 
-async def restore(model: NNModel, file: File) -> None:
+async def restore(state: ModelState, file: File) -> None:
     """Give a model without parameters what its snapshot holds.
 
     All of it is checked before memory is taken: it is the file that says how large the model is.
     """
-    found = assigned(parameters(file), model.parameters.types)
+    found = assigned(parameters(file), state.parameters.types)
     content = _metadata(file, "normalisation") or {"inputs": {}}
     kept, step = restored(content, file.tensors), _step(file)
-    check(kept, model.network)
-    standing = _checkpoint(model, file) if KEY + "cursor" in file.metadata else None
+    check(kept, state.network)
+    standing = _checkpoint(state, file) if KEY + "cursor" in file.metadata else None
     best: Mapping[str, HostArray] = {}
     if standing is not None and standing.restored:
         best = standing.best
-    await model.parameters.begin(
+    await state.parameters.begin(
         (name, best[name].copy() if name in best else tensor.array())
         for name, tensor in found.items()
     )
-    model.step = step
-    model.restored = kept
-    model.trained = True
-    model.keep(standing)
+    state.step = step
+    state.restored = kept
+    state.trained = True
+    state.keep(standing)
 
 
-def _checkpoint(model: NNModel, file: File) -> Checkpoint:
+def _checkpoint(state: ModelState, file: File) -> Checkpoint:
     keys = [key.removeprefix(KEY) for key in file.metadata if key.startswith(KEY)]
     content = {key: _metadata(file, key) for key in keys if key in STRUCTURED}
     best: dict[str, HostArray] = {}
@@ -210,14 +208,14 @@ def _checkpoint(model: NNModel, file: File) -> Checkpoint:
         name: tensor.array() if isinstance(tensor, StoredTensor) else tensor
         for name, tensor in parameters(file).items()
     }
-    types = model.parameters.types
-    outputs = [output.name for output in model.network.outputs]
+    types = state.parameters.types
+    outputs = [output.name for output in state.network.outputs]
     return checkpoint_of(content, others, latest, best, types, outputs=outputs, applied=_step(file))
 
 
-def _take(model: NNModel, found: Mapping[str, Found]) -> list[str]:
+def _take(state: ModelState, found: Mapping[str, Found]) -> list[str]:
     for name, tensor in found.items():
-        model.parameters.put(name, tensor.array())
+        state.parameters.put(name, tensor.array())
     return list(found)
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from webnnm.backends.base import DeviceTensor
 from webnnm.binding import DataBinding
 from webnnm.evaluator import Arrays, Evaluator
 from webnnm.objectives import assess_all
+from webnnm.state import ModelState
 from webnnm.training.forward import OutputLoss, label_forms
-
-if TYPE_CHECKING:
-    from webnnm.model import NNModel
 
 SMALLEST_BATCH = 64
 """Rows of a batch at least: without gradients there is room for more than in training."""
@@ -24,8 +21,8 @@ class Validation:
     The rows go to the device once, those of a stream each time.
     """
 
-    def __init__(self, model: NNModel, losses: Mapping[str, OutputLoss], batch: int) -> None:
-        self._model = model
+    def __init__(self, state: ModelState, losses: Mapping[str, OutputLoss], batch: int) -> None:
+        self._state = state
         self._losses = losses
         self._batch = batch
         self._evaluator: Evaluator | None = None
@@ -35,8 +32,8 @@ class Validation:
         self, parameters: Mapping[str, DeviceTensor]
     ) -> tuple[dict[str, float], dict[str, float]]:
         """Return the loss of every output, and the metrics by name."""
-        model, losses = self._model, self._losses
-        binding = model.binding()
+        state, losses = self._state, self._losses
+        binding = state.binding()
         if self._rows is None or binding.streams:  # which may tell other rows each time
             self._rows = await self._taken(binding)
         assert self._evaluator is not None
@@ -44,7 +41,7 @@ class Validation:
         targets, masks = self._rows
         metrics: dict[str, float] = {}
         found_in = found.outputs, targets, masks
-        reports = assess_all(binding, model.objectives(), losses, *found_in)
+        reports = assess_all(binding, state.objectives(), losses, *found_in)
         for name, report in reports.items():
             word = "r2" if hasattr(report, "r2") else "accuracy"
             value = getattr(report, word, None)
@@ -54,16 +51,16 @@ class Validation:
 
     async def _taken(self, binding: DataBinding) -> tuple[Arrays, Arrays]:
         """Bring the subset to the evaluation, and return the labels and the masks of its rows."""
-        model, losses = self._model, self._losses
+        state, losses = self._state, self._losses
         inputs, targets, masks = await binding.whole("validation", label_forms(losses))
         if self._evaluator is None:
             rows = len(next(iter(targets.values())))
             self._evaluator = await Evaluator.open(
-                model.network,
-                model.backend,
+                state.network,
+                state.backend,
                 losses,
                 batch=min(rows, max(self._batch, SMALLEST_BATCH)),
-                sequence=model.sequence,
+                sequence=state.sequence,
                 masks=masks,
             )
         self._evaluator.take(inputs, targets, masks)

@@ -309,7 +309,7 @@ def state(model: NNModel) -> tuple[Any, ...]:
     checkpoint = model.checkpoint
     held = None if checkpoint is None else {n: bytes(a.data) for n, a in checkpoint.state.items()}
     step = None if checkpoint is None else (checkpoint.epoch, checkpoint.batch, checkpoint.step)
-    return values, held, step, model.step, model.trained, model.has_dataset, model.memory()
+    return values, held, step, model.step, model.trained, model.state.has_dataset, model.memory()
 
 
 _victims: dict[str, NNModel] = {}

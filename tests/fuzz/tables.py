@@ -54,7 +54,7 @@ async def bound(dataset: TableDataset) -> str:
     finally:
         model.close()
     again.close()
-    kept = again.restored
+    kept = again.state.restored
     assert kept is not None
     names = dataset.labels()
     for answers in kept.answers.values():

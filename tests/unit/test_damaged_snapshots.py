@@ -387,7 +387,7 @@ async def test_sums_that_are_not_finite_are_kept() -> None:
     model = await trained()
     assert model.checkpoint is not None
     totals = {**model.checkpoint.totals, "loss/m": float("inf")}
-    model.keep(replace(model.checkpoint, totals=totals))
+    model.state.keep(replace(model.checkpoint, totals=totals))
     again = await NNModel.load(await model.save(), **QUIET)
     assert again.checkpoint is not None
     assert math.isnan(again.checkpoint.totals["loss/m"])
@@ -481,7 +481,7 @@ async def test_an_epoch_without_its_sums_is_not_resumed(name: str) -> None:
     model = await trained()
     assert model.checkpoint is not None
     totals = {n: value for n, value in model.checkpoint.totals.items() if n != name}
-    model.keep(replace(model.checkpoint, totals=totals))
+    model.state.keep(replace(model.checkpoint, totals=totals))
     again = await NNModel.load(await model.save(), dataset=rows(), **QUIET)
     before = values(again)
     with pytest.raises(DataError, match=name) as caught:
@@ -493,7 +493,7 @@ async def test_the_best_parameters_are_all_there() -> None:
     model = await trained()
     assert model.checkpoint is not None
     best = {n: array for n, array in model.checkpoint.best.items() if n != "w2"}
-    model.keep(replace(model.checkpoint, best=best))
+    model.state.keep(replace(model.checkpoint, best=best))
     again = await NNModel.load(await model.save(), dataset=rows(), **QUIET)
     with pytest.raises(DataError, match="w2") as caught:
         await again.train(resume=True)

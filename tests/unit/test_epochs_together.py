@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from webnnm import Dataset, NNModel
+from webnnm.epoch import EpochRecord
 from webnnm.errors import ContextLost
-from webnnm.history import EpochRecord, History
+from webnnm.history import History
 from webnnm.pace import Pace
 from webnnm.stepping import Stepper
 

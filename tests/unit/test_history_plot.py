@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from webnnm.epoch import EpochRecord
 from webnnm.errors import DataError
-from webnnm.history import EpochRecord, History
+from webnnm.history import History
 from webnnm.history_plot import PAIRS, number, thinned, ticks, vertical
 
 KINDS = ("training", "validation")

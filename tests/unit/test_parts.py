@@ -260,7 +260,7 @@ async def test_only_the_head_learns() -> None:
 async def test_what_is_known_of_the_data_goes_with_its_part() -> None:
     model = await create(MLP, dataset=rows())
     trunk, head = await split(model, "last")
-    first, second = trunk.restored, head.restored
+    first, second = trunk.state.restored, head.state.restored
     assert first is not None and second is not None
     assert first.inputs.keys() == {"m"} and not first.answers
     assert second.answers["m"].names == ("a", "b", "c") and not second.inputs
@@ -268,7 +268,7 @@ async def test_what_is_known_of_the_data_goes_with_its_part() -> None:
     raw = [[2.0, 1.0, 0.5, -1.0]]
     expected = await model.predict(raw)
     np.testing.assert_array_equal(await whole.predict(raw), expected)
-    assert whole.restored is not None and whole.restored.answers == second.answers
+    assert whole.state.restored is not None and whole.state.restored.answers == second.answers
 
 
 # Parts that were written apart.

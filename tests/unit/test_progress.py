@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from webnnm.epoch import EpochRecord
 from webnnm.errors import DataError
-from webnnm.history import EpochRecord, History
+from webnnm.history import History
 from webnnm.progress import Events, Reporter, display
 
 

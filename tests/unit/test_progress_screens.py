@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from webnnm.epoch import EpochRecord
 from webnnm.errors import DataError
-from webnnm.history import EpochRecord, History
+from webnnm.history import History
 from webnnm.progress import Reporter, display
 from webnnm.progress_screens import Line, Notebook, Rich, Tqdm
 from webnnm.screen import Screen

@@ -239,7 +239,7 @@ async def test_columns_and_class_names_are_kept() -> None:
     model = await create(source=TABLE_SOURCE, dataset=table)
     data = await model.save()
     again = await load(data)
-    kept = again.restored
+    kept = again.state.restored
     assert kept is not None and kept.label == "kind"
     assert kept.columns == {"m": table.encoders} and table.encoders[0].fill
     assert kept.answers["m"].names == ("a", "b")
@@ -253,9 +253,9 @@ async def test_standardised_targets_are_kept() -> None:
     )
     source = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w);"
     again = await load(await (await create(source=source, dataset=rows)).save())
-    assert again.restored is not None
-    assert list(again.restored.targets.values()) == list(rows.target_standardization.values())
-    assert again.restored.answers == {}
+    assert again.state.restored is not None
+    assert list(again.state.restored.targets.values()) == list(rows.target_standardization.values())
+    assert again.state.restored.answers == {}
 
 
 @pytest.mark.parametrize(

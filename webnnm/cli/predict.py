@@ -65,7 +65,7 @@ async def _predicted(given: argparse.Namespace) -> dict[str, Any]:
     check_table(given.rows)
     text = typed() if given.rows == "-" else await read_text(given.rows)
     async with await opened(given.model, learnt=True, backend=given.backend) as model:
-        kept = model.restored or Restored()
+        kept = model.state.restored or Restored()
         if text.lstrip()[:1] in ("[", "{"):
             rows = json_rows(text)
         else:

@@ -36,7 +36,7 @@ def inputs_of(model: NNModel, rows: Any) -> dict[str, Any]:
     if isinstance(rows, Mapping):
         return dict(cast("Mapping[str, Any]", rows))
     block = model.inputs()[0]
-    encoders = (model.restored or Restored()).columns.get(block, ())
+    encoders = (model.state.restored or Restored()).columns.get(block, ())
     return {block: _encoded(rows, encoders)}
 
 
@@ -81,7 +81,7 @@ def labelled(
     `label` names the column of the labels; by default the one of the training, else the last.
     Without `split` all rows are tested.
     """
-    kept = model.restored or Restored()
+    kept = model.state.restored or Restored()
     block, output = model.inputs()[0], model.outputs()[0]
     encoders = kept.columns.get(block, ())
     default = kept.label if kept.label in table.names else -1

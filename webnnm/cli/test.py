@@ -57,7 +57,7 @@ async def _tested(given: argparse.Namespace) -> TestResult:
     settings: dict[str, Any] = {"backend": given.backend, "batch_size": given.batch_size}
     check_table(given.data)
     async with await opened(given.model, learnt=True, **settings) as model:
-        kept = model.restored or Restored()
+        kept = model.state.restored or Restored()
         encoders = kept.columns.get(model.inputs()[0], ())
         table = csv_table(await read_text(given.data), given, encoders)
         model.set_dataset(labelled(model, table, given.label, given.split))

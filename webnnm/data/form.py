@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 from webnnm.arrays import HostArray
 from webnnm.data.columns import Table, column_keys, table_of
 from webnnm.data.field import Field
+from webnnm.data.shaped import rows_of
 from webnnm.dtypes import DataType
 from webnnm.errors import DataError
-from webnnm.shapes import Shape, count, show
 
 if TYPE_CHECKING:
     from webnnm.data.encoding import Encoder
@@ -51,7 +51,7 @@ class Form:
         if self.letters:
             return _numbers_of(where, values, self.letters)
         if self.light is not None:
-            from webnnm.data.images import pictures
+            from webnnm.data.pictures import pictures
 
             return self.light.of(where, pictures(where, values, self.field))
         if _is_series(values) and {*self.columns} <= {*map(str, values.index)} and self.columns:
@@ -101,42 +101,6 @@ def is_table(value: Any) -> bool:
     return column_keys(value) is not None
 
 
-def rows_of(
-    where: str, found: HostArray, shape: Shape, names: Sequence[str | None] = ()
-) -> HostArray:
-    """Return an array as rows of a shape; one row alone becomes the only one.
-
-    >>> rows_of("x", HostArray.of([1, 2]), (2,)).shape, rows_of("x", HostArray.of([1, 2]), ()).shape
-    ((1, 2), (2,))
-
-    Dimensions of size 1 may be left out or added, and rows may be flat. Raises `DataError` NNM702
-    for any other shape, of as many elements too: its order would be another.
-    """
-    given, width = found.shape, count(shape)
-    if given[1:] == shape and given:
-        return found
-    bare = _bare(shape)
-    if given == shape or (given and given == (width,) and len(shape) > 1):
-        rows = 1
-    elif given and (_bare(given[1:]) == bare or given[1:] == (width,)):
-        rows = given[0]
-    elif _bare(given) == bare:
-        rows = 1
-    else:
-        layout = " × ".join(name for name in names if name)
-        what = f"{show(shape)}{f' ({layout})' if layout else ''}"
-        one = given[1:] if len(given) > len(shape) else given
-        also = ""
-        if count(one) == width:
-            also = ", which has as many elements in another order"
-        raise DataError(
-            "NNM702",
-            f"{where} takes rows of {what}, a row is {show(one)} here{also}",
-            hint=f"give {show(shape).replace('[', '[rows, ', 1)}, or one row {show(shape)}",
-        )
-    return HostArray(found.dtype, (rows, *shape), found.data)
-
-
 def numbers(where: str, values: Any, dtype: DataType | None) -> HostArray:
     """Return numbers as an array of at least one row; an error says which input they are of."""
     try:
@@ -146,10 +110,6 @@ def numbers(where: str, values: Any, dtype: DataType | None) -> HostArray:
     if found.shape[:1] == (0,):
         raise DataError("NNM702", f"{where} has no rows", hint="[rows, features…]")
     return found
-
-
-def _bare(shape: Sequence[int]) -> tuple[int, ...]:
-    return tuple(size for size in shape if size != 1)
 
 
 def _as_table(value: Any) -> Table | None:

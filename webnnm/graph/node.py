@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from webnnm.arrays import HostArray
 from webnnm.dtypes import DataType
 from webnnm.errors import Span
-from webnnm.ops.operator import AnyOperator, TensorType
+from webnnm.ops.operator import AnyOperator, Builder, TensorType
 from webnnm.shapes import Shape
-
-if TYPE_CHECKING:
-    from webnnm.graph.builder import GraphBuilder
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -73,6 +70,12 @@ class OperatorNode(Node):
         )
 
 
+class Nodes(Builder, Protocol):
+    """The builder of a graph, in which its nodes lie."""
+
+    nodes: list[Node]
+
+
 @dataclass(frozen=True, slots=True)
 class Operand:
     """Result `index` of a node, as users and rules hold it: it has a type and an algebra.
@@ -86,7 +89,7 @@ class Operand:
     Every operator of the registry is a method in snake_case with this tensor as first operand.
     """
 
-    builder: GraphBuilder = field(repr=False)
+    builder: Nodes = field(repr=False)
     number: int
     index: int = 0
 

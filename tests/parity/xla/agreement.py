@@ -213,7 +213,7 @@ async def ten_steps(source: str, shape: tuple[int, ...], classes: int) -> float:
         arguments, _, results = text.splitlines()[1].partition(" -> ")
         names = ARGUMENT.findall(arguments)
         values: dict[str, Any] = {p.name: np.asarray(p.value) for p in model.params()}
-        data, targets, _ = whole_subset(model.binding().dataset, "training")
+        data, targets, _ = whole_subset(model.state.binding().dataset, "training")
         types = re.findall(r"%arg\d+: tensor<([\dx]*)\w+>", arguments)
         for name, sizes in zip(names, types, strict=True):
             zero = np.zeros([int(n) for n in sizes.split("x")[:-1]], np.float32)

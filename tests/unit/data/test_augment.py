@@ -9,7 +9,7 @@ import pytest
 
 from webnnm.arrays import HostArray
 from webnnm.data import Dataset
-from webnnm.data.augment import epoch_arrays
+from webnnm.data.epoch_arrays import epoch_arrays
 from webnnm.data.sequences import Sequences
 from webnnm.errors import DataError
 from webnnm.random import Stream

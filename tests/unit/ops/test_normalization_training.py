@@ -126,7 +126,7 @@ def test_states_stay_float32_beside_halves(more: str) -> None:
 async def test_running_statistics_move_as_written_out() -> None:
     model = await create(ON_INPUT)
     await model.train(epochs=2, shuffle=False, restore_best=False)
-    x = model.binding().arrays("training")[0]["m"]
+    x = model.state.binding().arrays("training")[0]["m"]
     rows = np.asarray(x.tolist())
     mean, variance = np.zeros(4), np.ones(4)
     for _ in range(2):

@@ -96,7 +96,7 @@ def pixels(*, first: bool) -> Dataset:
 async def chosen(text: str, data: Dataset) -> Any:
     model = await create(text, data)
     try:
-        return model.objectives()["m"]
+        return model.state.objectives()["m"]
     finally:
         model.close()
 

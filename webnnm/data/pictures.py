@@ -1,0 +1,165 @@
+"""Pictures as arrays of pixels: arrays, image objects, canvases, in the layout of a field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from webnnm.arrays import HostArray, joined
+from webnnm.backends.drawing import drawn
+from webnnm.data.binding import Slot, bound
+from webnnm.data.field import Field
+from webnnm.data.shaped import rows_of
+from webnnm.errors import DataError
+from webnnm.shapes import count, show
+
+LAYOUTS = {
+    "hw": ("height", "width"),
+    "hwc": ("height", "width", "channels"),
+    "chw": ("channels", "height", "width"),
+}
+"""Order of dimensions → their names; a model that uses the same names gets its own order."""
+
+CHANNELS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}
+"""Modes of image objects of one byte per channel."""
+
+
+def pictures(where: str, values: Any, field: Field) -> HostArray:
+    """Return new pictures as rows of a field, their pixels as they are.
+
+    >>> grey = Field((2, 2), "float32", names=("height", "width"))
+    >>> pictures("input", bytes(8), grey)
+    HostArray(uint8[2, 2, 2])
+
+    `values` are what `ImageDataset` takes, or one picture of it; in a page also what a canvas can
+    draw (a canvas, a video, an image, an ImageBitmap or VideoFrame) and ImageData of any size.
+    Raises `DataError` NNM702 for pictures of another size, mode or layout.
+    """
+    if isinstance(values, list | tuple) and values and _is_picture(values[0]):  # type: ignore[reportUnknownArgumentType]
+        given = cast("Sequence[Any]", values)
+        found = [_rows(f"{where}, picture {row}", one, field) for row, one in enumerate(given)]
+        kinds = {values.dtype for values in found}
+        if len(kinds) > 1:
+            raise DataError("NNM702", f"{where}: pictures of {' and '.join(sorted(kinds))}")
+        return joined(found)
+    return _rows(where, values, field)
+
+
+def _rows(where: str, value: Any, field: Field) -> HostArray:
+    """Return a picture, or an array of one or more, in the order of the field."""
+    at = dict(zip(field.names, field.shape, strict=True))
+    height, width, channels = at["height"], at["width"], at.get("channels", 1)
+    pixels = drawn(value, width, height)
+    if pixels is not None:
+        found = HostArray("uint8", (1, height, width, 4), pixels)
+    elif not _is_object(value):
+        return _flat_or_laid_out(where, HostArray.of(value), field)
+    else:
+        found = _image(where, value)
+    if found.shape[1:3] != (height, width):
+        raise DataError(
+            "NNM702",
+            f"{where} has {found.shape[2]} × {found.shape[1]} pixels, the dataset's pictures "
+            f"{width} × {height} (width × height)",
+            hint=f"image.resize(({width}, {height}))",
+        )
+    if not hasattr(value, "mode"):
+        found = _with_channels(where, found, channels)
+    elif CHANNELS[value.mode] != channels:
+        mode = next((mode for mode, n in CHANNELS.items() if n == channels), "RGB")
+        raise DataError(
+            "NNM702",
+            f'{where} has mode "{value.mode}", {CHANNELS[value.mode]} channels, the dataset\'s '
+            f"pictures {channels}",
+            hint=f'image.convert("{mode}")',
+        )
+    lying = Field((height, width, channels), "float32", names=LAYOUTS["hwc"])
+    more = () if "channels" in at else (("channels", 1),)
+    names, sizes = zip(*at.items(), *more, strict=True)
+    placed = bound(where, "", lying, Slot(sizes, found.dtype, names)).apply(found)
+    return HostArray(found.dtype, (len(found), *field.shape), placed.data)
+
+
+def _flat_or_laid_out(where: str, found: HostArray, field: Field) -> HostArray:
+    if len(found.shape) != 1:
+        return rows_of(where, found, field.shape, field.names)
+    pictures, rest = divmod(len(found), count(field.shape))
+    if rest or not pictures:
+        raise DataError(
+            "NNM702",
+            f"{where}: {len(found)} pixels do not divide into pictures of {show(field.shape)}",
+        )
+    return HostArray(found.dtype, (pictures, *field.shape), found.data)
+
+
+def _is_picture(value: Any) -> bool:
+    """Tell whether an element of a list is a picture, not a list of numbers."""
+    return not isinstance(value, list | tuple | int | float)
+
+
+def _is_object(value: Any) -> bool:
+    """Tell whether something is an image of PIL, or a canvas' ImageData."""
+    sized = hasattr(value, "width") and hasattr(value, "data") and hasattr(value, "height")
+    return hasattr(value, "mode") or sized
+
+
+def _with_channels(where: str, pixels: HostArray, channels: int) -> HostArray:
+    """Return RGBA as grey (1), grey with alpha (2), RGB (3), or as it is (4).
+
+    Grey is the luma of ITU-R BT.601, as PIL computes it. Raises `DataError` NNM702 for transparent
+    pixels where there is no alpha: nothing tells what lies behind them.
+    """
+    if channels == 4:
+        return pixels
+    red, green, blue, alpha = (bytes(pixels.data[place::4]) for place in range(4))
+    if channels in (1, 3) and alpha.count(255) < len(alpha):
+        raise DataError(
+            "NNM702",
+            f"{where} has transparent pixels, pictures of the dataset have {channels} channels",
+            hint="fill the canvas with a colour before drawing on it",
+        )
+    planes = [red, green, blue]
+    if channels < 3:
+        colours = zip(red, green, blue, strict=True)
+        luma = [(r * 19595 + g * 38470 + b * 7471 + 0x8000) >> 16 for r, g, b in colours]
+        planes = [bytes(luma), alpha][:channels]
+    data = bytearray(channels * len(red))
+    for place, plane in enumerate(planes):
+        data[place::channels] = plane
+    return HostArray("uint8", (*pixels.shape[:3], channels), data)
+
+
+def joined_pictures(images: Sequence[Any]) -> HostArray | None:
+    """Return a list of arrays or image objects as rows, None for nested lists of numbers."""
+    if not images or not _is_picture(images[0]):
+        return None
+    rows = [_image(f"image {row}", image) for row, image in enumerate(images)]
+    for row, values in enumerate(rows):
+        if (values.dtype, values.shape) != (rows[0].dtype, rows[0].shape):
+            found = [f"{some.dtype}{show(some.shape[1:])}" for some in (values, rows[0])]
+            raise DataError(
+                "NNM702",
+                f"image {row} is {found[0]}, image 0 {found[1]}",
+                hint="bring all images to one size and mode",
+            )
+    return joined(rows)
+
+
+def _image(where: str, image: Any) -> HostArray:
+    """Return an array or an image object as one row."""
+    if hasattr(image, "width") and hasattr(image, "data") and not hasattr(image, "mode"):
+        data = image.data.to_py() if hasattr(image.data, "to_py") else image.data
+        return HostArray("uint8", (1, image.height, image.width, 4), data)
+    if not hasattr(image, "mode"):
+        values = HostArray.of(image)
+        return HostArray(values.dtype, (1, *values.shape), values.data)
+    channels = CHANNELS.get(image.mode)
+    if channels is None:
+        raise DataError(
+            "NNM702",
+            f'{where} has mode "{image.mode}", known are {", ".join(CHANNELS)}',
+            hint='image.convert("RGB") or image.convert("L")',
+        )
+    width, height = image.size
+    depth = () if channels == 1 else (channels,)
+    return HostArray("uint8", (1, height, width, *depth), image.tobytes())
