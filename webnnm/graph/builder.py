@@ -106,7 +106,9 @@ class GraphBuilder:
         if dtype is not None and not is_data_type(dtype):
             raise OperatorError("NNM113", f'constant: unknown data type "{dtype}"')
         if isinstance(value, range):
-            few_enough(len(value), "the numbers of a range")
+            # Of a range, len() counts no further than a machine word.
+            number = max(0, -((value.start - value.stop) // value.step))
+            few_enough(number, "the numbers of a range")
         array = HostArray.of(value, dtype, shape, copy=True)
         types = (TensorType(array.dtype, array.shape),)
         return self.adopt(

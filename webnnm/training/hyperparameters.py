@@ -29,6 +29,8 @@ class Hyperparameter:
 Test = Callable[[Any], bool]
 BEYOND = 2**64
 """Integers are below it, which leaves room for seeds of 64 bits."""
+BEYOND_SIZES = 2**31
+"""Sizes of dimensions are below it."""
 
 
 def _one(default: Any, range: str, allowed: Test, *aliases: str) -> Hyperparameter:
@@ -42,11 +44,12 @@ def _one(default: Any, range: str, allowed: Test, *aliases: str) -> Hyperparamet
     return Hyperparameter(default, range, read, aliases)
 
 
-def _integer(default: int | None, low: int, *aliases: str) -> Hyperparameter:
+def _integer(default: int | None, low: int, *aliases: str, below: int = BEYOND) -> Hyperparameter:
     def allowed(value: Any) -> bool:
-        return _is_integer(value) and value >= low
+        return _is_integer(value) and low <= value < below
 
-    return _one(default, f"an integer from {low}, below 2**64", allowed, *aliases)
+    range = f"an integer from {low}, below 2**{below.bit_length() - 1}"
+    return _one(default, range, allowed, *aliases)
 
 
 def _is_integer(value: Any) -> bool:
@@ -119,7 +122,7 @@ def _rules(value: Any) -> tuple[str, ...]:
 
 HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
     "epochs": _integer(20, 1),
-    "batch_size": _integer(None, 1, "batchSize"),
+    "batch_size": _integer(None, 1, "batchSize", below=BEYOND_SIZES),
     "accumulate": _integer(1, 1),
     "micro_steps": Hyperparameter(
         "auto", "auto, or an integer from 1, below 2**64", _number_of_steps, ("microSteps",)

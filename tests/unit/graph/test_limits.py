@@ -11,6 +11,7 @@ import pytest
 from tests.unit.graph.texts import MARK, codes, fails, model, network
 from webnnm import errors, spelling
 from webnnm.errors import BackendError, ModelError
+from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.vertices import LayerVertex
 from webnnm.ops.operator import OperatorError
@@ -199,7 +200,6 @@ def test_more_parts_than_a_layer_may_have() -> None:
 def test_kernels_say_what_does_not_fit_into_memory(columns: tuple[int, ...]) -> None:
     np = pytest.importorskip("numpy")
     from webnnm.backends.reference import evaluate
-    from webnnm.graph.builder import GraphBuilder
 
     b = GraphBuilder()
     x = b.input("x", "float32", [2**20, *(1 for _ in columns)])
@@ -223,3 +223,17 @@ def test_more_nodes_than_a_graph_may_have(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(OperatorError, match="more than 50 nodes") as caught:
         computable(graph)
     assert caught.value.code == "NNM409"
+
+
+@pytest.mark.parametrize("numbers", [range(2**64), range(2**64, 0, -1), range(0, 2**67, 8)])
+def test_numbers_of_a_range_are_counted_however_many(numbers: range) -> None:
+    with pytest.raises(
+        OperatorError, match="the numbers of a range: 18446744073709551616 "
+    ) as caught:
+        GraphBuilder().constant(numbers, "int64")
+    assert caught.value.code == "NNM409"
+
+
+@pytest.mark.parametrize("numbers", [range(5), range(5, 0, -2), range(1, 8, 3), range(3, 4)])
+def test_numbers_of_a_range_are_a_constant(numbers: range) -> None:
+    assert GraphBuilder().constant(numbers, "int32").shape == (len(numbers),)
