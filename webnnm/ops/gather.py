@@ -81,6 +81,9 @@ def _shape(layer: ShapeView) -> None:
             index, index_names = indices.dims, indices.names
             sequence = sequence or indices.sequence
         axis = axis_or_first(layer)
+        if not dims and isinstance(axis, int):
+            hint = "pick before the last dimension is gone, or give it one by unsqueeze()"
+            layer.fail("NNM405", f"{flow} has no dimension to pick from", at="axis", hint=hint)
         _check_range(layer, axis)
         at = axis if isinstance(axis, int) else 0
         gone = 1 if isinstance(axis, int) else 0

@@ -35,6 +35,8 @@ from webnnm.graph.lowering import lower_network
         ),
         ("NNM402", "shape=[3]", "where(1, 0, shape=[1, 3]), softmax(axis=0)", "shape=[1, 3]"),
         ("NNM402", "shape=[3]", "equal(1, shape=[1, 3]), concat(axis=0)", "shape=[1, 3]"),
+        ("NNM405", "shape=[1]", "tanh(name=h), squeeze(), gather(indices=h)", "shape=[1]"),
+        ("NNM405", "shape=[1]", "squeeze(), gather(shape=[2], data=[0, 0])", "shape=[2]"),
         ("NNM405", "shape=[3]", "gatherND(shape=[2], coords=[], data=[0, 1])", "shape=[2]"),
         ("NNM405", "shape=[3]", "gatherND(shape=[2], coords=[], data=[])", "shape=[2]"),
         ("NNM205", "shape=[3]", "scatterElements(w, shape={x}, data=[0, 1])", "shape=[3]"),
