@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.ours import Ours
 from bench.workloads import BLOCK, CNN, LARGE, WORKLOADS, Workload, numbers
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 
 ROOT = Path(__file__).resolve().parent.parent
 CONTESTANTS = {

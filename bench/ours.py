@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from webnnm import Dataset, GraphBuilder, NNModel, backend
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 
 # What other contestants do not do is off: scouting, decay, clipping, loss weights.
 EQUAL: dict[str, Any] = {

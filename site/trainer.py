@@ -37,8 +37,9 @@ pictures = {}
 class Messages:
     """Pushes what a training tells to whoever listens on a channel; without a name, to nobody.
 
-    It shows the progress of the training as `webnnm.progress` has it: `update` is called every 0.1
-    seconds at most. Notes reach the log anyway, and the answer of `train` tells how it ended.
+    It shows the progress of the training as `webnnm.trainer.progress` has it: `update` is called
+    every 0.1 seconds at most. Notes reach the log anyway, and the answer of `train` tells how it
+    ended.
     """
 
     def __init__(self, name):
@@ -115,10 +116,6 @@ def curve(records):
 
 async def prepare():
     """Import what the first training takes, before anybody waits for it."""
-    import webnnm.backends.webnn
-    import webnnm.reviewing
-    import webnnm.session
-    import webnnm.testing  # noqa: F401
 
 
 async def where(request):
@@ -232,7 +229,7 @@ async def train(request):
     finally:
         training = None
         if place:
-            from webnnm import storage
+            from webnnm.snapshots import storage
 
             await storage.release(place)
         messages.close()
@@ -251,7 +248,7 @@ async def ended(log):
             raise
         log(str(error))
     if place and begun.history.stopped != "stop":
-        from webnnm import storage
+        from webnnm.snapshots import storage
 
         try:
             await storage.discard(place)
@@ -306,7 +303,7 @@ async def keep():
 
 async def claim(request):
     """Keep other tabs from the training that the browser keeps; return why that cannot be."""
-    from webnnm import storage
+    from webnnm.snapshots import storage
 
     try:
         await storage.claim(place_of(json.loads(request)))
@@ -317,7 +314,7 @@ async def claim(request):
 
 async def release(request):
     """Give back what was claimed for a training that does not come about."""
-    from webnnm import storage
+    from webnnm.snapshots import storage
 
     await storage.release(place_of(json.loads(request)))
     return "{}"
@@ -350,7 +347,7 @@ async def kept(request):
 
 async def discard(request):
     """Keep the training of that name no longer."""
-    from webnnm import storage
+    from webnnm.snapshots import storage
 
     try:
         await storage.discard(place_of(json.loads(request)))

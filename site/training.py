@@ -291,7 +291,7 @@ class TrainingPage:
 
     async def save(self, event):
         """Let the browser save the model among the downloads."""
-        from webnnm import storage
+        from webnnm.snapshots import storage
 
         answer = await self.attempt(self.trainer.save)
         if answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tools.common import ROOT, say
 from tools.operators import table
-from webnnm.expert.finding import AREAS
+from webnnm.core.finding import AREAS
 from webnnm.expert.rule import Rule
 from webnnm.expert.rules import MODULES, RULES
 

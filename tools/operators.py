@@ -13,7 +13,7 @@ from typing import Any
 
 from tools.common import ROOT, fail, say
 from webnnm.cli import operator_facts as facts
-from webnnm.ops.operator import AnyOperator, Composite, covers_all
+from webnnm.ops.declare.operator import AnyOperator, Composite, covers_all
 
 PAGE = ROOT / "docs" / "operators.md"
 COUNTS = ROOT / "docs" / "conformance.json"

@@ -33,14 +33,15 @@ DESKTOP = tuple(
     PACKAGE + name for name in ("__main__.py", "cli/", "backends/jax.py", "backends/batches.py")
 )
 """The command line and JAX, which no page has."""
-EARLY = (f"{PACKAGE}backends/", f"{PACKAGE}ops/where.py")
+EARLY = (f"{PACKAGE}backends/", f"{PACKAGE}compiler/", f"{PACKAGE}ops/where.py")
 """What a first visit needs although it is not seen on a desktop, where NumPy runs the models: steps
 of several epochs in one crossing choose with `where`."""
-LATE = tuple(
-    f"{PACKAGE}backends/{name}.py" for name in ("drawing", "four_bits", "kernels", "reference")
+LATE = (
+    *(f"{PACKAGE}backends/{name}.py" for name in ("drawing", "kernels", "reference")),
+    *(f"{PACKAGE}compiler/{name}.py" for name in ("four_bits", "integers")),
 )
-"""What only pages need that predict pictures, whose models have integers of four bits, or that have
-no WebNN: those wait for NumPy, which takes much longer to come."""
+"""What only pages need that predict pictures, whose models have unusual integers, or that have no
+WebNN: those wait for NumPy, which takes much longer to come."""
 INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]

@@ -6,10 +6,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from webnnm.answers import Prediction as Prediction
-    from webnnm.autodiff import gradients as gradients
     from webnnm.backends.probe import probe as probe
     from webnnm.backends.selection import backend as backend
+    from webnnm.core.errors import BackendError as BackendError
+    from webnnm.core.errors import ContextLost as ContextLost
+    from webnnm.core.errors import DataError as DataError
+    from webnnm.core.errors import ModelError as ModelError
+    from webnnm.core.errors import NotationError as NotationError
+    from webnnm.core.errors import WebNNMError as WebNNMError
+    from webnnm.core.finding import Finding as Finding
     from webnnm.data.csv_dataset import CSVDataset as CSVDataset
     from webnnm.data.dataset import Dataset as Dataset
     from webnnm.data.images import ImageDataset as ImageDataset
@@ -17,65 +22,60 @@ if TYPE_CHECKING:
     from webnnm.data.stream import StreamDataset as StreamDataset
     from webnnm.data.table_dataset import TableDataset as TableDataset
     from webnnm.data.text import TextDataset as TextDataset
-    from webnnm.epoch import EpochRecord as EpochRecord
-    from webnnm.errors import BackendError as BackendError
-    from webnnm.errors import ContextLost as ContextLost
-    from webnnm.errors import DataError as DataError
-    from webnnm.errors import ModelError as ModelError
-    from webnnm.errors import NotationError as NotationError
-    from webnnm.errors import WebNNMError as WebNNMError
     from webnnm.evaluation import TestResult as TestResult
-    from webnnm.expert.finding import Finding as Finding
+    from webnnm.evaluation.epoch import EpochRecord as EpochRecord
+    from webnnm.evaluation.history import History as History
     from webnnm.expert.review import Review as Review
+    from webnnm.expert.reviewer import review as review
+    from webnnm.graph.autodiff import gradients as gradients
     from webnnm.graph.builder import GraphBuilder as GraphBuilder
-    from webnnm.history import History as History
-    from webnnm.model import NNModel as NNModel
+    from webnnm.model.nnmodel import NNModel as NNModel
+    from webnnm.model.parts import concatenate as concatenate
+    from webnnm.model.parts import replace_head as replace_head
+    from webnnm.model.parts import split as split
+    from webnnm.model.texts import check as check
+    from webnnm.model.texts import format_model as format_model
     from webnnm.notation import parse as parse
-    from webnnm.ops.composite import composite as composite
-    from webnnm.parts import concatenate as concatenate
-    from webnnm.parts import replace_head as replace_head
-    from webnnm.parts import split as split
-    from webnnm.reviewing import review as review
-    from webnnm.session import Training as Training
-    from webnnm.texts import check as check
-    from webnnm.texts import format_model as format_model
+    from webnnm.ops.declare.composite import composite as composite
+    from webnnm.runtime.answers import Prediction as Prediction
+    from webnnm.trainer.training import Training as Training
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "BackendError": "errors",
+    "BackendError": "core.errors",
     "CSVDataset": "data.csv_dataset",
-    "ContextLost": "errors",
-    "DataError": "errors",
+    "ContextLost": "core.errors",
+    "DataError": "core.errors",
     "Dataset": "data.dataset",
-    "EpochRecord": "epoch",
-    "Finding": "expert.finding",
+    "EpochRecord": "evaluation.epoch",
+    "Finding": "core.finding",
     "GraphBuilder": "graph.builder",
-    "History": "history",
+    "History": "evaluation.history",
     "ImageDataset": "data.images",
     "IrisDataset": "data.iris",
-    "ModelError": "errors",
-    "NNModel": "model",
-    "NotationError": "errors",
-    "Prediction": "answers",
+    "ModelError": "core.errors",
+    "NNModel": "model.nnmodel",
+    "NotationError": "core.errors",
+    "Prediction": "runtime.answers",
     "Review": "expert.review",
     "StreamDataset": "data.stream",
     "TableDataset": "data.table_dataset",
     "TestResult": "evaluation",
     "TextDataset": "data.text",
-    "Training": "session",
-    "WebNNMError": "errors",
+    "Training": "trainer.training",
+    "WebNNMError": "core.errors",
     "backend": "backends.selection",
-    "check": "texts",
-    "composite": "ops.composite",
-    "concatenate": "parts",
-    "format_model": "texts",
-    "gradients": "autodiff",
+    "check": "model.texts",
+    "composite": "ops.declare.composite",
+    "concatenate": "model.parts",
+    "format_model": "model.texts",
+    "gradients": "graph.autodiff",
     "parse": "notation",
     "probe": "backends.probe",
-    "replace_head": "parts",
-    "review": "reviewing",
-    "split": "parts",
+    "replace_head": "model.parts",
+    "review": "expert.reviewer",
+    "split": "model.parts",
 }
 """Public name → module. Names are imported on first use: a page pays only for what it touches."""
 

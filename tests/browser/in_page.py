@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from webnnm import ops
-from webnnm.arrays import HostArray
-from webnnm.autodiff import backward
 from webnnm.backends.webnn import WebNNBackend
-from webnnm.dtypes import DataType, byte_length, is_float
-from webnnm.errors import ContextLost, WebNNMError
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType, byte_length, is_float
+from webnnm.core.errors import ContextLost, WebNNMError
+from webnnm.core.shapes import count
+from webnnm.graph.autodiff import backward
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph
-from webnnm.shapes import count
 
 
 class Packed(NamedTuple):

@@ -13,9 +13,9 @@ from tests.browser.harness import PyodidePage
 from tests.browser.in_page import Answer, Application, Failure, Job, Packed
 from tests.conformance.verdict import as_numpy
 from tests.unit.ops.cases import Case, build, np
-from webnnm.arrays import HostArray
 from webnnm.backends.reference import evaluate
-from webnnm.dtypes import DataType
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
 
 AT_A_TIME = 150
 """Jobs in one call of the page, which ends well before its time limit."""

@@ -12,13 +12,13 @@ from tests.browser.harness import PyodidePage
 # What every program below starts with: a backend, and a counter whose step adds one.
 START = """
 import asyncio
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.backends import pyodide_host
 from webnnm.backends.probe import probe
 from webnnm.backends.webnn import WebNNBackend
-from webnnm.errors import BackendError, ContextLost
+from webnnm.core.errors import BackendError, ContextLost
 from webnnm.graph.builder import GraphBuilder
-from webnnm.ops.operator import TensorType
+from webnnm.ops.declare.tensors import TensorType
 
 VECTOR = TensorType("float32", (4,))
 
@@ -182,7 +182,7 @@ result = {n: list(a.values()) for n, a in zip(outputs, found)}
 
 async def test_errors_name_the_label_and_the_remedy(pyodide_page: PyodidePage) -> None:
     program = """
-from webnnm.plan import lower
+from webnnm.compiler.plan import lower
 
 b = GraphBuilder()
 x = b.input("x", "float32", [2, 3])
@@ -386,7 +386,7 @@ result = json.dumps([hasattr(js, "document"), step.tolist(), backend.device])
 
 async def test_the_browser_shuffles_as_python_does(pyodide_page: PyodidePage) -> None:
     program = """
-from webnnm import random
+from webnnm.core import random
 
 by_browser = list(random.FASTER)
 assert by_browser, "loading the bridge says so"

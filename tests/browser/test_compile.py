@@ -51,7 +51,7 @@ result
 
 async def test_frozen_parameters_are_constants_of_the_step(pyodide_page: PyodidePage) -> None:
     program = """
-from webnnm.banks import Device
+from webnnm.trainer.double_buffer import Device
 seen = []
 free = Device.free
 

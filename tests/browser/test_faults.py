@@ -11,8 +11,8 @@ from playwright.async_api import BrowserContext, Page
 
 from tests.browser.harness import PageLog, PyodidePage, new_context
 from tests.browser.test_bridge import WORKER
-from webnnm.backends.traps import EVERY
-from webnnm.backends.traps.evidence import Untried
+from webnnm.compiler.traps import EVERY
+from webnnm.compiler.traps.evidence import Untried
 
 COUNT = """
 globalThis.built = 0;
@@ -50,9 +50,9 @@ async def test_probes_say_the_same_alone_and_together(pyodide_page: PyodidePage)
     program = """
 from webnnm.backends import pyodide_host
 from webnnm.backends.faults import Examination
-from webnnm.backends.traps import EVERY
-from webnnm.backends.traps.evidence import Trial
-from webnnm.errors import BackendError
+from webnnm.compiler.traps import EVERY
+from webnnm.compiler.traps.evidence import Trial
+from webnnm.core.errors import BackendError
 
 bridge = await pyodide_host.load_bridge()
 context = await bridge.open({})

@@ -57,7 +57,7 @@ run_js('''(() => {
 """
 CANCEL = """
 from webnnm.backends.pyodide_host import Bridge
-from webnnm.pace import Pace
+from webnnm.trainer.tuner import Pace
 
 begun = 0
 run_steps, pace_steps, pace_epochs = Bridge.steps, Pace.steps, Pace.epochs
@@ -360,7 +360,7 @@ async ({ index, begin, go }) => {
 IN_WORKER = """
 import json
 from webnnm import DataError, IrisDataset, NNModel
-from webnnm.storage import discard
+from webnnm.snapshots.storage import discard
 source = "model:input shape=[4]; model:output shape=[3]; model:layers matmul(w), add(b), softmax();"
 data = await IrisDataset.create(standardize=True)
 if epochs > 1000:

@@ -11,8 +11,8 @@ from tests.browser.in_page import Failure, Packed
 from tests.browser.jobs import application, difference
 from tests.conformance.verdict import as_numpy
 from tests.unit.ops.cases import CASES, np
-from webnnm.arrays import HostArray
 from webnnm.backends.reference import evaluate
+from webnnm.core.arrays import HostArray
 
 (CASE,) = [case for case in CASES if str(case) == "tanh-0"]
 JOB = application(CASE, gradients=True)

@@ -186,7 +186,8 @@ async def test_a_large_model_is_kept(
 
 
 REFUSED = """
-from webnnm import DataError, storage
+from webnnm import DataError
+from webnnm.snapshots import storage
 
 async def refusal(work):
     try:
@@ -255,7 +256,8 @@ WATCHED = TRAIN.replace("lambda _: None", "lines.append").replace(
 UNTIL = """
 import asyncio
 from pathlib import Path
-from webnnm import NNModel, storage
+from webnnm import NNModel
+from webnnm.snapshots import storage
 
 count = len(told)
 while len(told) < count + 2 or bool(told[-1]) is not failing:

@@ -10,8 +10,8 @@ from tests.browser.harness import PyodidePage
 
 PROGRAM = """
 from webnnm import IrisDataset, NNModel
-from webnnm.pace import Pace
-from webnnm.stepping import Stepper
+from webnnm.trainer.tuner import Pace
+from webnnm.trainer.stepper import Stepper
 
 source = '''
 model:input shape=[4]; model:output shape=[3];

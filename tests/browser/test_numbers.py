@@ -9,9 +9,9 @@ from typing import Any
 from tests.browser import jobs
 from tests.browser.harness import PyodidePage
 from tests.browser.in_page import Application, Failure, Packed
-from webnnm.arrays import HostArray
 from webnnm.backends.reference import evaluate
-from webnnm.dtypes import DataType
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
 
 NAN, INF = math.nan, math.inf
 FRONT, BACK = [NAN, 0.5, 2.0], [0.5, 2.0, NAN]

@@ -83,7 +83,8 @@ document.body.id = "answer";
 """,
     "a.py": """
 import json
-from webnnm import WebNNMError, backend, probe, storage
+from webnnm import WebNNMError, backend, probe
+from webnnm.snapshots import storage
 
 texts = []
 for asked in (backend("webnn"), storage.discard("browser:nothing")):

@@ -9,7 +9,7 @@ from tests.browser.harness import PyodidePage, open_pyodide
 
 SET_UP = """
 from webnnm import IrisDataset, NNModel
-from webnnm.storage import discard
+from webnnm.snapshots.storage import discard
 
 source = '''
 model:input shape=[4]; model:output shape=[3];

@@ -11,11 +11,11 @@ import pytest
 from tests.places import SPEC
 from tests.unit.ops.cases import CASES, Case, build
 from webnnm import ops
-from webnnm.dtypes import FORMATS
+from webnnm.compiler.plan import lower
+from webnnm.core.dtypes import FORMATS
 from webnnm.graph.node import OperatorNode
-from webnnm.ops.naming import camel_case
-from webnnm.ops.operator import REQUIRED, AnyOperator, Composite, covers_all
-from webnnm.plan import lower
+from webnnm.ops.declare.naming import camel_case
+from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite, covers_all
 
 OTHER_NAMES = {("cast", "type"): "dataType"}
 """Positional arguments whose name in WebNN differs: only their place is emitted."""

@@ -13,7 +13,8 @@ import pytest
 
 from tests.places import INVALID, SPEC, VALID
 from webnnm import ops
-from webnnm.errors import WebNNMError
+from webnnm.compiler.plan import lower
+from webnnm.core.errors import WebNNMError
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Operand
@@ -21,7 +22,6 @@ from webnnm.graph.vertices import Network
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import Document, Layers, Reference
-from webnnm.plan import lower
 
 EXPECTATION = re.compile(r"# expect (NNM\d{3}) at (\d+):(\d+)")
 

@@ -11,9 +11,9 @@ import pytest
 
 from tests.places import SPEC
 from webnnm import GraphBuilder, ops
-from webnnm.dtypes import ANY
-from webnnm.ops.naming import camel_case, snake_case
-from webnnm.ops.operator import REQUIRED, AnyOperator, Slot
+from webnnm.core.dtypes import ANY
+from webnnm.ops.declare.naming import camel_case, snake_case
+from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Slot
 
 NOT_OPERATORS = {"build", "constant", "input"}
 FOUR_BITS = {"int4", "uint4"}

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from webnnm import ops
-from webnnm.arrays import HostArray, pack
-from webnnm.dtypes import FORMATS
+from webnnm.core.arrays import HostArray, pack
+from webnnm.core.dtypes import FORMATS
+from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
-from webnnm.ops.naming import snake_case
-from webnnm.shapes import count
+from webnnm.ops.declare.naming import snake_case
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.conformance.vectors import Vector
-from webnnm.arrays import HostArray
-from webnnm.dtypes import FORMATS
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import FORMATS
 from webnnm.graph.node import Graph
 
 np = pytest.importorskip("numpy")

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.fuzz.dice import Dice
-from webnnm.dtypes import DataType, is_float
-from webnnm.ops import checks
-from webnnm.ops.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
-from webnnm.ops.operator import REQUIRED, AnyOperator, Sample, TensorType
-from webnnm.ops.spatial import INPUT_LAYOUTS
-from webnnm.shapes import Shape, count
+from webnnm.core.dtypes import DataType, is_float
+from webnnm.core.shapes import Shape, count
+from webnnm.ops.declare import checks
+from webnnm.ops.declare.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
+from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Sample
+from webnnm.ops.declare.spatial import INPUT_LAYOUTS
+from webnnm.ops.declare.tensors import TensorType
 
 MOST_AXES = 6
 TYPES: tuple[DataType, ...] = (

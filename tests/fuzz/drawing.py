@@ -15,12 +15,13 @@ from tests.fuzz.dice import Dice
 from tests.fuzz.graph_case import Entry, GraphCase, Leaf, Step, applied
 from webnnm import ops
 from webnnm.backends.reference import evaluate
-from webnnm.dtypes import DataType, integer_range, is_float
-from webnnm.errors import WebNNMError
+from webnnm.core.dtypes import DataType, integer_range, is_float
+from webnnm.core.errors import WebNNMError
+from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
-from webnnm.ops.operator import AnyOperator, TensorType
-from webnnm.shapes import count
+from webnnm.ops.declare.operator import AnyOperator
+from webnnm.ops.declare.tensors import TensorType
 
 LEAST_OPERATORS, MOST_OPERATORS = 3, 12
 MOST_ELEMENTS = 400

@@ -17,7 +17,7 @@ import numpy as np
 
 from webnnm.backends.kernels import array_of, computable, computed, wrapped
 from webnnm.backends.reference import Namespace, evaluate
-from webnnm.dtypes import DataType, is_float
+from webnnm.core.dtypes import DataType, is_float
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
 
 UNIT = {"float32": 2.0**-24, "float16": 2.0**-11}

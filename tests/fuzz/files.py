@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from tests.fuzz.frame import Target
 from webnnm import Dataset, NNModel, TableDataset, WebNNMError
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.formats.name_map import read_names
 from webnnm.formats.safetensors import SIZES, chunks, read
 from webnnm.formats.stablehlo.check import check_stablehlo
-from webnnm.snapshot import CHECKSUM, checksum_of
-from webnnm.texts import check
+from webnnm.model.texts import check
+from webnnm.snapshots.snapshot import CHECKSUM, checksum_of
 
 Case = dict[str, Any]
 """`base`, the file that is damaged, `edits` in order, and whether the checksum is made to `fit`."""

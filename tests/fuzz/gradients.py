@@ -11,7 +11,7 @@ from tests.fuzz.graph_case import GraphCase
 from tests.fuzz.graph_target import graph_target
 from webnnm import gradients
 from webnnm.backends.reference import computable, evaluate
-from webnnm.dtypes import is_float
+from webnnm.core.dtypes import is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webnnm import ops
-from webnnm.arrays import HostArray
-from webnnm.dtypes import DataType
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
 

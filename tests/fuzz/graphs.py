@@ -9,11 +9,11 @@ from tests.conformance.verdict import as_numpy
 from tests.fuzz.executions import difference
 from tests.fuzz.graph_case import GraphCase
 from tests.fuzz.graph_target import graph_target
-from webnnm.backends.legalise import legalise
 from webnnm.backends.reference import evaluate
-from webnnm.errors import BackendError
+from webnnm.compiler.legalise import legalise
+from webnnm.compiler.passes import optimised
+from webnnm.core.errors import BackendError
 from webnnm.ops import registry
-from webnnm.passes import optimised
 
 LACKING = frozenset({"gelu", "gatherElements", "layerNormalization", "lstm"})
 LIMITS: Mapping[str, Any] = {

@@ -11,7 +11,7 @@ from tests.fuzz.executions import difference
 from tests.fuzz.graph_case import GraphCase
 from tests.fuzz.graph_target import graph_target
 from webnnm.backends.jax import JaxBackend
-from webnnm.errors import BackendError
+from webnnm.core.errors import BackendError
 
 
 class _QuicklyCompiled(JaxBackend):

@@ -10,8 +10,10 @@ from typing import Any
 from tests.fuzz.frame import Target
 from tests.fuzz.notation import grammatical, spoiled
 from webnnm.backends.reference import evaluate
-from webnnm.dtypes import FORMATS, DataType, byte_length
-from webnnm.errors import NotationError, WebNNMError
+from webnnm.compiler.plan import lower
+from webnnm.core.dtypes import FORMATS, DataType, byte_length
+from webnnm.core.errors import NotationError, WebNNMError
+from webnnm.core.shapes import count
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.initialise import initialisers
 from webnnm.graph.lowering import lower_network
@@ -19,11 +21,9 @@ from webnnm.graph.node import Graph, InputNode
 from webnnm.graph.vertices import Network
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
-from webnnm.objectives import objectives
-from webnnm.ops.operator import TensorType
-from webnnm.plan import lower
-from webnnm.preparation import chosen_losses, update_settings
-from webnnm.shapes import count
+from webnnm.ops.declare.tensors import TensorType
+from webnnm.runtime.objectives import objectives
+from webnnm.trainer.decisions import chosen_losses, update_settings
 from webnnm.training.hyperparameters import resolve
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.step import target_type, training_step

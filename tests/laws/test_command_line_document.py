@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from webnnm.arrays import HostArray
 from webnnm.cli import main
 from webnnm.cli.program import parser
+from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import chunks
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -1,146 +1,93 @@
-"""Imports point down: a module knows only the layers below its own."""
+"""Imports point down, whenever they are made: a package knows only those above it in the table."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parent.parent.parent / "webnnm"
+from tests.laws.imports import MODULES, PACKAGE, Import, arrows, imports, name_of, own, package_of
 
-LAYERS = (
-    (
-        "errors",
-        "dtypes",
-        "shapes",
-        "spelling",
-        "arrays",
-        "random",
-        "keywords",
-        "markup",
-        "occupancy",
-        "waiting",
-    ),
-    ("notation",),
-    ("ops",),
-    ("graph",),
-    ("autodiff", "passes"),
-    ("training",),
-    ("expert", "plan", "formats"),
-    ("rematerialisation", "scanned"),
-    ("backends",),
-    ("compilation", "data", "history_plot", "screen"),
-    (
-        "binding",
-        "context",
-        "evaluator",
-        "history",
-        "parameters",
-        "progress_screens",
-        "report",
-        "texts",
-    ),
-    ("eager", "evaluation", "tracing", "progress"),
-    ("answers", "entries"),
-    ("checkpoint", "creation", "objectives", "prediction", "restored", "rows", "pace", "storage"),
-    ("banks", "checkpoint_file", "description", "facts", "restored_file", "testing", "validation"),
-    ("snapshot", "stepping"),
-    ("autosave", "stored", "watching"),
-    ("resident",),
-    ("divergence", "records", "reviewing", "scout"),
-    ("preparation",),
-    ("session", "exporting"),
-    ("model",),
-    ("models", "parts", "sync", "cli"),
-    ("__main__",),
+PACKAGES = (
+    *("core", "notation", "ops", "graph", "compiler", "backends", "formats", "training", "data"),
+    *("evaluation", "runtime", "expert", "snapshots", "trainer", "model", "sync", "cli"),
 )
-LAYER = {part: number for number, parts in enumerate(LAYERS) for part in parts}
+"""Each imports only those before it; docs/architecture.md says what they are for."""
+RANK = {name: place for place, name in enumerate((*PACKAGES, "__main__"))}
 
 BROWSER = {"js", "pyodide", "pyodide_js", "_pyodide", "_pyodide_core", "micropip", "pyscript"}
 HOST = "backends.pyodide_host"
 
-MODULES = sorted(PACKAGE.rglob("*.py"))
-Import = tuple[str, bool]
-
-
-def name_of(path: Path) -> str:
-    """Return the dotted name below the package: "graph.node", "ops", "" for the package itself."""
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-NAMES = {name_of(path) for path in MODULES}
-
-
-def imports(path: Path) -> Iterator[Import]:
-    """Return every imported module, and whether it is imported with the module.
-
-    What stands under TYPE_CHECKING is imported by nobody.
-    """
-    tree = ast.parse(path.read_text())
-    found: list[tuple[ast.AST, bool]] = [(tree, True)]
-    while found:
-        node, at_once = found.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            found += [(child, at_once) for child in node.orelse]
-            continue
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, at_once) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            module = node.module or ""
-            for alias in node.names:
-                inner = f"{module}.{alias.name}"
-                below = inner.removeprefix("webnnm.") in NAMES
-                yield (inner if inner.startswith("webnnm.") and below else module, at_once)
-        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        found += [(child, at_once and not inside) for child in ast.iter_child_nodes(node)]
-
-
-def own(path: Path) -> list[Import]:
-    """Return the imports of the package's own modules, without the package's name."""
-    mine = [(name, now) for name, now in imports(path) if name.split(".")[0] == "webnnm"]
-    return [(name.removeprefix("webnnm").lstrip("."), now) for name, now in mine]
-
-
 every_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: name_of(path) or "webnnm")
 
 
-@every_module
-def test_module_has_a_layer(path: Path) -> None:
-    name = name_of(path)
-    assert not name or name.split(".")[0] in LAYER, "say in LAYERS where it belongs"
+def test_only_packages_lie_in_the_package() -> None:
+    flat = {path.stem for path in PACKAGE.glob("*.py")}
+    assert flat == {"__init__", "__main__"}
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == {*PACKAGES}
+
+
+def upwards(module: str, imported: list[Import]) -> list[str]:
+    """Return what a module imports of packages that come after its own."""
+    here = RANK[package_of(module)]
+    return [each.name for each in imported if RANK.get(package_of(each.name), len(RANK)) > here]
 
 
 @every_module
-def test_module_imports_lower_layers_only(path: Path) -> None:
-    part = name_of(path).split(".")[0]
-    for imported, _ in own(path):
-        other = imported.split(".")[0]
-        assert other, "modules import one another, not the package's public names"
-        assert part, "the package itself imports on first use only"
-        # The modules of the lowest layer know one another.
-        within = other == part or LAYER[part] == LAYER[other] == 0
-        assert within or LAYER[other] < LAYER[part], f"{part} imports {imported}"
+def test_imports_point_down(path: Path) -> None:
+    if not name_of(path):  # the public names are imported on first use
+        assert all(each.when == "types" for each in own(path))
+        return
+    assert not upwards(name_of(path), own(path))
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Return the modules of a circle, none if there is no circle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
 
 
 def test_modules_import_no_circles() -> None:
-    graph = {name_of(path): {name for name, now in own(path) if now} for path in MODULES}
-    TopologicalSorter(graph).prepare()
+    modules = {name: above for name, above in arrows().items() if name}
+    # A package knows its modules, and these may know what its `__init__` declares.
+    assert not circle({n: {a for a in above if a != n} for n, above in modules.items()})
 
 
 @every_module
 def test_one_module_knows_the_browser(path: Path) -> None:
-    foreign = {name.split(".")[0] for name, _ in imports(path)} & BROWSER
+    foreign = {each.name.split(".")[0] for each in imports(path)} & BROWSER
     assert not foreign or name_of(path) == HOST, f"{foreign} belong into {HOST}"
 
 
 @every_module
 def test_numpy_is_not_imported_with_a_module(path: Path) -> None:
-    assert not [name for name, now in imports(path) if now and name.split(".")[0] == "numpy"]
+    now = [each.name for each in imports(path) if each.when == "now"]
+    assert not [name for name in now if name.split(".")[0] == "numpy"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from webnnm.model.nnmodel import NNModel\n",
+        "def f():\n    import webnnm.model.nnmodel\n",
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from webnnm.model.nnmodel import NNModel\n",
+    ],
+)
+def test_an_arrow_that_points_up_is_seen(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    assert upwards("graph.node", own(path)) == ["model.nnmodel"]
+    assert not upwards("cli.train", own(path))
+
+
+def test_a_circle_is_seen() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}})
+    assert not circle({"a": {"b", "c"}, "b": {"c"}, "c": set()})
 
 
 def test_the_law_sees_what_it_shall_see(tmp_path: Path) -> None:
@@ -149,18 +96,19 @@ def test_the_law_sees_what_it_shall_see(tmp_path: Path) -> None:
         "from typing import TYPE_CHECKING\n"
         "import numpy.linalg as la\n"
         "from webnnm import ops, gradients\n"
-        "from webnnm.ops.naming import snake_case\n"
+        "from webnnm.ops.declare.naming import snake_case\n"
         "if TYPE_CHECKING:\n    import js\nelse:\n    import pyodide\n"
         "try:\n    import micropip\nexcept ImportError:\n    pass\n"
         "def f():\n    import torch\n"
     )
     assert sorted(set(imports(path))) == [
-        ("micropip", True),
-        ("numpy.linalg", True),
-        ("pyodide", True),
-        ("torch", False),
-        ("typing", True),
-        ("webnnm", True),
-        ("webnnm.ops", True),
-        ("webnnm.ops.naming", True),
+        ("js", "types"),
+        ("micropip", "now"),
+        ("numpy.linalg", "now"),
+        ("pyodide", "now"),
+        ("torch", "later"),
+        ("typing", "now"),
+        ("webnnm", "now"),
+        ("webnnm.ops", "now"),
+        ("webnnm.ops.declare.naming", "now"),
     ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from webnnm.creation import SETTINGS
-from webnnm.keywords import CreateSettings, Hyperparameters
+from webnnm.model.creation import SETTINGS
+from webnnm.model.keywords import CreateSettings, Hyperparameters
 from webnnm.training.hyperparameters import HYPERPARAMETERS
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from webnnm.shapes import Shape
+from webnnm.core.shapes import Shape
 
 MOST_ELEMENTS = 200
 """A tensor of a case is no larger than this: fixtures are committed."""

@@ -11,9 +11,9 @@ import numpy as np
 from tests.parity.cases import Case
 from webnnm import gradients, ops
 from webnnm.backends.reference import evaluate
-from webnnm.dtypes import is_float
+from webnnm.core.dtypes import is_float
+from webnnm.core.shapes import Shape
 from webnnm.graph.builder import GraphBuilder
-from webnnm.shapes import Shape
 
 LIMIT = 1e-5
 """The largest difference, relative to the largest element of the tensor that is expected."""

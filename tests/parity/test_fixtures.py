@@ -9,7 +9,7 @@ import pytest
 from tests.parity import fixtures
 from tests.parity.cases import CASES, MOST_ELEMENTS, Case
 from tests.parity.outcome import LIMIT, Outcome, compute, difference
-from webnnm.shapes import count
+from webnnm.core.shapes import count
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 recorded = cache(fixtures.read)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from webnnm.arrays import HostArray, pack, zeros
-from webnnm.dtypes import PRECEDENCE, DataType
-from webnnm.errors import DataError
+from webnnm.core.arrays import HostArray, pack, zeros
+from webnnm.core.dtypes import PRECEDENCE, DataType
+from webnnm.core.errors import DataError
 
 MEMORY: dict[DataType, tuple[list[float], str]] = {
     "float32": ([0.0, 1.0, -2.5], "000000000000803f000020c0"),

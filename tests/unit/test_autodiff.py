@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from webnnm import GraphBuilder, WebNNMError, gradients
-from webnnm.autodiff import backward
-from webnnm.errors import Span
+from webnnm.core.errors import Span
+from webnnm.graph.autodiff import backward
 from webnnm.graph.node import Operand, OperatorNode, dependencies
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, Dataset, NNModel, autosave, storage
+from webnnm import DataError, Dataset, NNModel
+from webnnm.snapshots import storage
+from webnnm.trainer import autosave
 
 SOURCE = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w);"
 ROWS = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.5]]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from webnnm.binding import bind
+from webnnm.core.errors import DataError, ModelError
+from webnnm.data.binding import bind
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Field
 from webnnm.data.stream import StreamDataset
-from webnnm.errors import DataError, ModelError
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.vertices import Network
 from webnnm.notation import parse

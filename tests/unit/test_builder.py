@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from webnnm import GraphBuilder, WebNNMError
-from webnnm.errors import Span
+from webnnm.core.errors import Span
 from webnnm.graph.node import ConstantNode, InputNode, Operand, OperatorNode
 
 

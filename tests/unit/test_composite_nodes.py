@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from webnnm import GraphBuilder, gradients
-from webnnm.backends.legalise import legalise
 from webnnm.backends.reference import evaluate
+from webnnm.compiler.legalise import legalise
+from webnnm.compiler.plan import lower
 from webnnm.graph.node import Graph, Operand, OperatorNode
-from webnnm.ops import checks
-from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
-from webnnm.plan import lower
+from webnnm.ops.declare import checks
+from webnnm.ops.declare.operator import Composite, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 np = pytest.importorskip("numpy")
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-import webnnm.model
+import webnnm.model.nnmodel
 from webnnm import DataError, Dataset, NNModel
 from webnnm.backends.base import Ledger
 from webnnm.backends.reference import ReferenceBackend
 from webnnm.formats.safetensors import SIZES, read
-from webnnm.snapshot import CHECKSUM, KEY, checksum_of
+from webnnm.snapshots.snapshot import CHECKSUM, KEY, checksum_of
 
 np = pytest.importorskip("numpy")
 
@@ -140,13 +140,13 @@ def damaged(data: bytes, count: int, seed: int) -> Iterator[bytes]:
 def opened_backends(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceBackend]:
     """The backends that models open in the test."""
     found: list[ReferenceBackend] = []
-    really = webnnm.model.open_backend
+    really = webnnm.model.nnmodel.open_backend
 
     async def open_backend(*given: Any, **settings: Any) -> Any:
         found.append(await really(*given, **settings))  # type: ignore[arg-type]
         return found[-1]
 
-    monkeypatch.setattr(webnnm.model, "open_backend", open_backend)
+    monkeypatch.setattr(webnnm.model.nnmodel, "open_backend", open_backend)
     return found
 
 

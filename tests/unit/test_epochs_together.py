@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from webnnm import Dataset, NNModel
-from webnnm.epoch import EpochRecord
-from webnnm.errors import ContextLost
-from webnnm.history import History
-from webnnm.pace import Pace
-from webnnm.stepping import Stepper
+from webnnm.core.errors import ContextLost
+from webnnm.evaluation.epoch import EpochRecord
+from webnnm.evaluation.history import History
+from webnnm.trainer.stepper import Stepper
+from webnnm.trainer.tuner import Pace
 
 np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(

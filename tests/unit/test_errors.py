@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webnnm.errors import (
+from webnnm.core.errors import (
     CONTEXT_WINDOW,
     BackendError,
     ContextLost,

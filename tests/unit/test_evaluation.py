@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from webnnm.errors import DataError
+from webnnm.core.errors import DataError
 from webnnm.evaluation import (
     ClassificationReport,
     TestResult,

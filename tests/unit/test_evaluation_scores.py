@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webnnm.errors import DataError
+from webnnm.core.errors import DataError
 from webnnm.evaluation import ClassificationReport, classification, evaluate, scale_of
 from webnnm.evaluation.calibration import Bin, expected_error, reliability
 from webnnm.evaluation.ranking import ranks, roc_auc

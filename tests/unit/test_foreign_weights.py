@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, NNModel
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.formats.foreign import Part, Permuted, Transposed
 from webnnm.formats.name_map import assigned, read_names
 from webnnm.formats.safetensors import chunks
-from webnnm.ops.operator import TensorType
+from webnnm.ops.declare.tensors import TensorType
 
 np = pytest.importorskip("numpy")
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from webnnm.epoch import EpochRecord
-from webnnm.errors import DataError
-from webnnm.expert.finding import Finding
-from webnnm.history import History, plain
+from webnnm.core.errors import DataError
+from webnnm.core.finding import Finding
+from webnnm.evaluation.epoch import EpochRecord
+from webnnm.evaluation.history import History, plain
 
 
 def record(epoch: int = 1, epochs: int = 3, loss: float = 0.5, **more: Any) -> EpochRecord:

@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from webnnm.epoch import EpochRecord
-from webnnm.errors import DataError
-from webnnm.history import History
-from webnnm.history_plot import PAIRS, number, thinned, ticks, vertical
+from webnnm.core.errors import DataError
+from webnnm.evaluation.epoch import EpochRecord
+from webnnm.evaluation.history import History
+from webnnm.evaluation.history_plot import PAIRS, number, thinned, ticks, vertical
 
 KINDS = ("training", "validation")
 SVG = "{http://www.w3.org/2000/svg}"

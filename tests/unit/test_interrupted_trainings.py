@@ -12,7 +12,7 @@ import pytest
 
 from webnnm import ContextLost, DataError, Dataset, History, NNModel
 from webnnm.backends.reference import ReferenceBackend
-from webnnm.pace import Pace
+from webnnm.trainer.tuner import Pace
 
 np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(
@@ -166,7 +166,7 @@ async def test_a_display_that_fails_within_a_crossing_leaves_the_end_of_its_epoc
         if event["event"] == "epoch" and event["epoch"] >= 2:
             raise ZeroDivisionError
 
-    monkeypatch.setattr("webnnm.progress.PAUSE", 0)
+    monkeypatch.setattr("webnnm.trainer.progress.PAUSE", 0)
     model = await create(data)
     with pytest.raises(ZeroDivisionError):
         await model.train({**SETTINGS, "progress": stumble})

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from webnnm import GraphBuilder, WebNNMError
-from webnnm.arrays import HostArray
 from webnnm.backends.base import Backend, DeviceTensor, Ledger
 from webnnm.backends.reference import ReferenceBackend
-from webnnm.dtypes import PRECEDENCE, DataType, integer_range, is_float
-from webnnm.errors import BackendError
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import PRECEDENCE, DataType, integer_range, is_float
+from webnnm.core.errors import BackendError
 from webnnm.graph.node import Graph
-from webnnm.ops.operator import TensorType
+from webnnm.ops.declare.tensors import TensorType
 
 pytest.importorskip("numpy")
 

@@ -69,8 +69,8 @@ async def test_blocks_of_rows_train_as_all_rows_do(
     source: str, make: Any, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected, history, everything = await trained(source, make())
-    monkeypatch.setattr("webnnm.rows.RESIDENT_BYTES", 100)
-    monkeypatch.setattr("webnnm.rows.STREAM_STEPS", steps)
+    monkeypatch.setattr("webnnm.trainer.feed.RESIDENT_BYTES", 100)
+    monkeypatch.setattr("webnnm.trainer.feed.STREAM_STEPS", steps)
     model, found, held = await trained(source, make())
     assert found.losses == history.losses
     for one, other in zip(model.params(), expected.params(), strict=True):
@@ -81,7 +81,7 @@ async def test_blocks_of_rows_train_as_all_rows_do(
 async def test_what_fits_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     size = int(0.9 * ROWS + 0.5) * 4 * (3 + 2)
     written: list[int] = []
-    monkeypatch.setattr("webnnm.rows.RESIDENT_BYTES", size)
+    monkeypatch.setattr("webnnm.trainer.feed.RESIDENT_BYTES", size)
     model = await NNModel.create(source=SOURCE, dataset=rows(), backend="numpy", log=lambda _: None)
     write = model.backend.write
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, IrisDataset, ModelError, NNModel
-from webnnm.errors import BackendError
-from webnnm.prediction import MOST_GRAPHS
+from webnnm.core.errors import BackendError
+from webnnm.runtime.prediction import MOST_GRAPHS
 
 np = pytest.importorskip("numpy")
 

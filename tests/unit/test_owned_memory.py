@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from webnnm import Dataset, GraphBuilder, ImageDataset, NNModel, StreamDataset, backend
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.data.sequences import Sequences
 
 np = pytest.importorskip("numpy")

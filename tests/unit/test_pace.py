@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webnnm.pace import FIRST_STEPS, GROWTH, MOST_MICRO_STEPS, MOST_STEPS, SLICE, Pace
+from webnnm.trainer.tuner import FIRST_STEPS, GROWTH, MOST_MICRO_STEPS, MOST_STEPS, SLICE, Pace
 
 COSTS = {"dispatch": 8e-5, "device_build": 0.003, "build": 0.03}
 

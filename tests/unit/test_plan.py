@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from webnnm import GraphBuilder, gradients
+from webnnm.compiler.plan import ALIGNMENT, Plan, lower
 from webnnm.graph.node import Graph
-from webnnm.plan import ALIGNMENT, Plan, lower
 
 GOLDEN = Path(__file__).parent / "golden" / "dense_step.json"
 HASH = "a97e779d446b71a713f3c0b7daa9ccff988b159158f0285e0bdbbdd4f2283821"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, NNModel
-from webnnm.prediction import BUCKETS, MOST_LENGTHS, PREDICTION_BATCH
+from webnnm.runtime.prediction import BUCKETS, MOST_LENGTHS, PREDICTION_BATCH
 
 np = pytest.importorskip("numpy")
 

@@ -18,9 +18,9 @@ from webnnm import (
     TableDataset,
     TextDataset,
 )
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import chunks, header, read
-from webnnm.snapshot import CHECKSUM, checksum_of
+from webnnm.snapshots.snapshot import CHECKSUM, checksum_of
 
 np = pytest.importorskip("numpy")
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from webnnm.epoch import EpochRecord
-from webnnm.errors import DataError
-from webnnm.history import History
-from webnnm.progress import Events, Reporter, display
+from webnnm.core.errors import DataError
+from webnnm.evaluation.epoch import EpochRecord
+from webnnm.evaluation.history import History
+from webnnm.trainer.progress import Events, Reporter, display
 
 
 class Clock:

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from webnnm.epoch import EpochRecord
-from webnnm.errors import DataError
-from webnnm.history import History
-from webnnm.progress import Reporter, display
-from webnnm.progress_screens import Line, Notebook, Rich, Tqdm
-from webnnm.screen import Screen
+from webnnm.core.errors import DataError
+from webnnm.evaluation.epoch import EpochRecord
+from webnnm.evaluation.history import History
+from webnnm.trainer.progress import Reporter, display
+from webnnm.trainer.progress_screens import Line, Notebook, Rich, Tqdm
+from webnnm.trainer.screen import Screen
 
 PACKAGES = ("rich", "rich.progress", "rich.console", "tqdm", "IPython", "IPython.display")
 

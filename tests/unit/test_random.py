@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from webnnm.random import Purpose, Stream
+from webnnm.core.random import Purpose, Stream
 
 
 def single(number: float) -> float:

@@ -14,7 +14,7 @@ from webnnm import GraphBuilder, WebNNMError
 from webnnm.backends import reference
 from webnnm.backends.reference import Namespace, ReferenceBackend, evaluate
 from webnnm.graph.node import Graph
-from webnnm.ops.operator import TensorType
+from webnnm.ops.declare.tensors import TensorType
 
 np = pytest.importorskip("numpy")
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
+from webnnm.model.report import graph_text, summary, view
 from webnnm.notation import parse
-from webnnm.report import graph_text, summary, view
 
 
 def test_summary_lists_layers_shapes_and_parameters() -> None:

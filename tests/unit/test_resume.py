@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, History, NNModel, StreamDataset
-from webnnm.arrays import zeros
+from webnnm.core.arrays import zeros
+from webnnm.evaluation.history import BatchRecord
 from webnnm.formats.safetensors import chunks, read
-from webnnm.history import BatchRecord
-from webnnm.snapshot import CHECKSUM, KEY
+from webnnm.snapshots.snapshot import CHECKSUM, KEY
 from webnnm.training.optimizers import OPTIMIZERS
 
 np = pytest.importorskip("numpy")
@@ -355,7 +355,7 @@ async def test_states_of_another_model_are_refused_and_nothing_changes() -> None
     file = read(await model.save())
 
     def changed(name: str, array: Any) -> bytes:
-        from webnnm.arrays import HostArray
+        from webnnm.core.arrays import HostArray
 
         tensors = {n: t.array() for n, t in file.tensors.items()}
         tensors[name] = HostArray.of(array, "float32")
@@ -376,7 +376,7 @@ async def test_states_of_another_model_are_refused_and_nothing_changes() -> None
 def signed(tensors: Any, metadata: dict[str, str]) -> bytes:
     """Return a file as a forger writes it: with a checksum that fits."""
     from webnnm.formats.safetensors import header
-    from webnnm.snapshot import checksum_of
+    from webnnm.snapshots.snapshot import checksum_of
 
     body = (tensor.data for tensor in tensors.values())
     return b"".join(
@@ -445,7 +445,7 @@ async def test_where_random_numbers_stand_is_told_if_it_is_not_what_the_training
 async def test_autosave_writes_on_the_way_and_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webnnm.pace.MOST_STEPS", 1)
+    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", 1)
     path = tmp_path / "m.webnnm.safetensors"
     model = await create()
     # A time that is over at once: a saving is due whenever the one before has ended.
@@ -466,7 +466,7 @@ async def test_autosave_writes_on_the_way_and_at_the_end(
 async def test_an_autosave_that_fails_costs_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webnnm.pace.MOST_STEPS", 1)
+    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", 1)
     lines: list[str] = []
     model = await create(log=lines.append)
     place = tmp_path / "gone" / "m.safetensors"

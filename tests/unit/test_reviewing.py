@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, IrisDataset, ModelError, NNModel, backend, parse, review
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.data.protocol import NEEDED
 
 TEXT = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
@@ -176,7 +176,7 @@ async def test_what_is_made_for_the_edge_asks_for_the_npu(
         asked.append(device)
         return await backend("numpy")
 
-    monkeypatch.setattr("webnnm.model.open_backend", opened)
+    monkeypatch.setattr("webnnm.model.nnmodel.open_backend", opened)
     iris = await IrisDataset.create()
     given: dict[str, Any] = {"source": TEXT, "dataset": iris, "log": lambda _: None}
     model = await NNModel.create(optimizeFor=word, **given)

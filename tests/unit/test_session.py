@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from webnnm import Dataset, NNModel
-from webnnm.errors import ContextLost
-from webnnm.evaluator import Evaluator
+from webnnm.core.errors import ContextLost
+from webnnm.runtime.evaluator import Evaluator
 from webnnm.training.schedules import Schedule
 
 np = pytest.importorskip("numpy")
@@ -39,7 +39,7 @@ def values(model: NNModel) -> dict[str, Any]:
 async def test_size_of_a_chunk_does_not_matter(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = await create()
     history = await expected.train(epochs=3, batch_size=3, optimizer="sgdm")
-    monkeypatch.setattr("webnnm.pace.MOST_STEPS", chunk)
+    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", chunk)
     model = await create()
     assert (await model.train(epochs=3, batch_size=3, optimizer="sgdm")).losses == history.losses
     assert values(model) == values(expected)
@@ -68,7 +68,7 @@ async def test_records_of_the_epochs() -> None:
 
 
 async def test_stop_within_an_epoch_ends_after_the_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webnnm.pace.MOST_STEPS", 2)
+    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", 2)
     model = await create()
     training = model.train(epochs=1000, batch_size=1)
     while model.step < 10:
@@ -205,6 +205,6 @@ async def test_a_validation_subset_that_is_too_large_goes_there_each_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected = await (await create(dataset=line(split=(0.5, 0.5, 0)))).train(epochs=3, seeds=0)
-    monkeypatch.setattr("webnnm.evaluator.HELD_BYTES", 10)
+    monkeypatch.setattr("webnnm.runtime.evaluator.HELD_BYTES", 10)
     found = await (await create(dataset=line(split=(0.5, 0.5, 0)))).train(epochs=3, seeds=0)
     assert [r.val_loss for r in found.epochs] == [r.val_loss for r in expected.epochs]

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, NNModel, TableDataset
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import chunks, read
-from webnnm.snapshot import checksum_of
+from webnnm.snapshots.snapshot import checksum_of
 
 np = pytest.importorskip("numpy")
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from webnnm import Dataset, IrisDataset, NNModel
-from webnnm.arrays import HostArray
-from webnnm.dtypes import byte_length
-from webnnm.shapes import count
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import byte_length
+from webnnm.core.shapes import count
 
 np = pytest.importorskip("numpy")
 

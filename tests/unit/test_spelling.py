@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webnnm.spelling import LONGEST, Neighbours, edit_distance, nearest
+from webnnm.core.spelling import LONGEST, Neighbours, edit_distance, nearest
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from webnnm.banks import Device
-from webnnm.stepping import TRIALS, Stepper
+from webnnm.trainer.double_buffer import Device
+from webnnm.trainer.stepper import TRIALS, Stepper
 from webnnm.training.step_settings import TOTALS
 
 DISPATCH = 80e-6

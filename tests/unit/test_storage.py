@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError
-from webnnm.storage import discard, fetch, store
+from webnnm.snapshots.storage import discard, fetch, store
 
 
 async def refused(work: Any, code: str) -> str:

@@ -76,7 +76,7 @@ async def test_streams_train_as_rows_in_memory(
     count: int, batch: int, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whole and short blocks, whole and short batches, one block alone."""
-    monkeypatch.setattr("webnnm.rows.STREAM_STEPS", steps)
+    monkeypatch.setattr("webnnm.trainer.feed.STREAM_STEPS", steps)
     given, held_out = rows(count), rows(7)
     held = await create(memory_of(given, held_out))
     expected = await held.train(**SETTINGS, batch_size=batch)
@@ -96,7 +96,7 @@ async def test_streams_train_as_rows_in_memory(
 
 
 async def test_padded_sequences_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webnnm.rows.STREAM_STEPS", 2)
+    monkeypatch.setattr("webnnm.trainer.feed.STREAM_STEPS", 2)
     given = ragged(17)
     held = await create(memory_of(given, length=5), WORDS)
     expected = await held.train(**SETTINGS, batch_size=4)
@@ -110,8 +110,8 @@ async def test_padded_sequences_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> 
 async def test_next_block_is_fetched_while_the_present_one_is_trained(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("webnnm.rows.STREAM_STEPS", 2)
-    monkeypatch.setattr("webnnm.pace.MOST_STEPS", 1)
+    monkeypatch.setattr("webnnm.trainer.feed.STREAM_STEPS", 2)
+    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", 1)
     given = rows(24)
     events: list[str] = []
 
@@ -164,7 +164,7 @@ async def test_errors_of_the_source_reach_the_user(
     bad: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The parameters are those of the last step, and nothing is left on the device."""
-    monkeypatch.setattr("webnnm.rows.STREAM_STEPS", 2)
+    monkeypatch.setattr("webnnm.trainer.feed.STREAM_STEPS", 2)
     given = rows(24)
 
     def source(subset: str, epoch: int) -> Iterator[Any]:
@@ -224,8 +224,8 @@ async def test_streams_that_change(change: Any, code: str, words: str) -> None:
 async def test_a_source_is_closed_when_a_training_ends_early(
     way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webnnm.rows.STREAM_STEPS", 2)
-    monkeypatch.setattr("webnnm.pace.MOST_STEPS", 1)
+    monkeypatch.setattr("webnnm.trainer.feed.STREAM_STEPS", 2)
+    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", 1)
     given = rows(40)
     still_open = 0
     fetching = asyncio.Event()

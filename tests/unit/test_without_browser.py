@@ -7,7 +7,7 @@ import pytest
 from webnnm.backends import pyodide_host
 from webnnm.backends.probe import probe
 from webnnm.backends.webnn import WebNNBackend
-from webnnm.errors import BackendError
+from webnnm.core.errors import BackendError
 
 if pyodide_host.in_browser():
     pytest.skip("this Python runs in a browser", allow_module_level=True)

@@ -11,13 +11,13 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from webnnm.arrays import HostArray
-from webnnm.dtypes import byte_length
-from webnnm.errors import BackendError, DataError
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import byte_length
+from webnnm.core.errors import BackendError, DataError
+from webnnm.core.shapes import count
 from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
-from webnnm.ops.operator import TensorType
-from webnnm.shapes import count
+from webnnm.ops.declare.tensors import TensorType
 
 
 @dataclass(frozen=True, slots=True)

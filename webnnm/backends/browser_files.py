@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, cast
 
 from webnnm.backends import pyodide_host
-from webnnm.errors import BackendError, DataError
+from webnnm.core.errors import BackendError, DataError
 
 REFUSED = "a private window may keep nothing, or the browser's settings forbid this site to do so"
 REMEDIES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webnnm.backends.pyodide_host import js_error, page
-from webnnm.errors import DataError
+from webnnm.core.errors import DataError
 
 DRAWABLE = (
     "HTMLCanvasElement HTMLImageElement HTMLVideoElement ImageBitmap OffscreenCanvas VideoFrame"

@@ -7,12 +7,12 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from webnnm.backends.limits import Limits
 from webnnm.backends.pyodide_host import Bridge
-from webnnm.backends.traps import EVERY, Trap
-from webnnm.backends.traps.evidence import Probe, Trial, Untried, Values
 from webnnm.backends.verdicts import Verdicts
-from webnnm.errors import BackendError, ContextLost
+from webnnm.compiler.limits import Limits
+from webnnm.compiler.traps import EVERY, Trap
+from webnnm.compiler.traps.evidence import Probe, Trial, Untried, Values
+from webnnm.core.errors import BackendError, ContextLost
 
 CONTROL = Probe(lambda g: g.relu(g.tensor([-1.0, 2.0])), Values([0.0, 2.0]))
 """Where it fails, the graph that it shares was not computed, whatever the others are worth."""

@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from webnnm.arrays import HostArray
 from webnnm.backends.base import Binding, DeviceTensor, Executable, check_binding
 from webnnm.backends.batches import batched
 from webnnm.backends.kernels import KernelBackend, array_of, computable, computed, taken
 from webnnm.backends.reference import Namespace
-from webnnm.errors import BackendError, ContextLost
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import BackendError, ContextLost
 from webnnm.graph.node import Graph, Node
 from webnnm.graph.scan import Scan
-from webnnm.ops.operator import TensorType
+from webnnm.ops.declare.tensors import TensorType
 
 Arrays = Mapping[str, Any]
 AXIS = "batch"

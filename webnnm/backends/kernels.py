@@ -7,15 +7,15 @@ from abc import abstractmethod
 from collections.abc import Callable, Container, Mapping
 from typing import Any
 
-from webnnm.arrays import HostArray, pack
 from webnnm.backends.base import Backend, DeviceTensor, Executable, Ledger, check_data
-from webnnm.dtypes import FORMATS, DataType, byte_length
-from webnnm.errors import BackendError
+from webnnm.core.arrays import HostArray, pack
+from webnnm.core.dtypes import FORMATS, DataType, byte_length
+from webnnm.core.errors import BackendError
+from webnnm.core.shapes import count
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
 from webnnm.graph.rewrite import inlined
 from webnnm.graph.scan import Scan
-from webnnm.ops.operator import TensorType
-from webnnm.shapes import count
+from webnnm.ops.declare.tensors import TensorType
 
 
 def computable(graph: Graph | Scan) -> Graph:

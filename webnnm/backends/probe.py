@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from webnnm.backends import pyodide_host
 from webnnm.backends.webnn import DEVICES, WebNNBackend
-from webnnm.errors import BackendError
+from webnnm.core.errors import BackendError
 
 
 @dataclass(frozen=True, slots=True)

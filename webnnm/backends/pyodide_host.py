@@ -17,10 +17,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
-from webnnm.errors import BackendError, ContextLost, DataError
-from webnnm.plan import Plan
-from webnnm.random import shuffle_by
-from webnnm.waiting import to_the_end
+from webnnm.compiler.plan import Plan
+from webnnm.core.errors import BackendError, ContextLost, DataError
+from webnnm.core.random import shuffle_by
+from webnnm.core.waiting import to_the_end
 
 Names = Mapping[str, int]
 

@@ -10,13 +10,13 @@ import time
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
-from webnnm.arrays import HostArray
 from webnnm.backends.base import Binding, DeviceTensor, Executable, check_binding
 from webnnm.backends.kernels import KernelBackend, array_of, computable, computed
-from webnnm.errors import BackendError
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import BackendError
 from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
-from webnnm.ops.operator import TensorType
+from webnnm.ops.declare.tensors import TensorType
 
 IN_PAGE = sys.platform == "emscripten"
 TURN, PAUSE = 0.04, 0.005

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from webnnm.backends import pyodide_host
 from webnnm.backends.base import Backend
-from webnnm.errors import BackendError, suggestion
+from webnnm.core.errors import BackendError, suggestion
 
 BACKENDS = ("webnn", "numpy", "jax")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from webnnm.backends.browser_files import keep_file, kept_file
 from webnnm.backends.pyodide_host import Bridge
-from webnnm.errors import WebNNMError
+from webnnm.core.errors import WebNNMError
 
 FILE = ".webnnm-faults"
 MOST = 8

@@ -8,7 +8,6 @@ from collections.abc import Container, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from webnnm.arrays import HostArray
 from webnnm.backends import pyodide_host
 from webnnm.backends.base import (
     Backend,
@@ -20,22 +19,23 @@ from webnnm.backends.base import (
     check_data,
 )
 from webnnm.backends.faults import find_faults, sentences
-from webnnm.backends.legalise import legalise
-from webnnm.backends.limits import Limits
 from webnnm.backends.pyodide_host import Bridge
-from webnnm.backends.traps import EVERY
-from webnnm.backends.traps.constants import MAX_CONSTANT_BYTES, MAX_GRAPH_CONSTANT_BYTES
 from webnnm.backends.verdicts import Verdicts
-from webnnm.dtypes import FORMATS, byte_length
-from webnnm.errors import BackendError, ContextLost, suggestion
+from webnnm.compiler.legalise import legalise
+from webnnm.compiler.limits import Limits
+from webnnm.compiler.passes import optimised
+from webnnm.compiler.plan import Plan, lower
+from webnnm.compiler.scanned import scanned
+from webnnm.compiler.traps import EVERY
+from webnnm.compiler.traps.constants import MAX_CONSTANT_BYTES, MAX_GRAPH_CONSTANT_BYTES
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import FORMATS, byte_length
+from webnnm.core.errors import BackendError, ContextLost, suggestion
+from webnnm.core.shapes import count
+from webnnm.core.waiting import to_the_end
 from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
-from webnnm.ops.operator import TensorType
-from webnnm.passes import optimised
-from webnnm.plan import Plan, lower
-from webnnm.scanned import scanned
-from webnnm.shapes import count
-from webnnm.waiting import to_the_end
+from webnnm.ops.declare.tensors import TensorType
 
 DEVICES = ("npu", "gpu", "cpu")
 POWER_PREFERENCES = ("default", "high-performance", "low-power")
@@ -230,7 +230,7 @@ class WebNNBackend(Backend):
         plan = lower(fitting)
         if not recompute:
             return plan
-        from webnnm.rematerialisation import rematerialised
+        from webnnm.compiler.rematerialisation import rematerialised
 
         return rematerialised(plan)
 
@@ -238,7 +238,7 @@ class WebNNBackend(Backend):
         """Return the type of the tensor that holds a type: bytes where nothing computes it."""
         if type.dtype in FORMATS:
             return type
-        from webnnm.backends.four_bits import held
+        from webnnm.compiler.four_bits import held
 
         return held(Limits(self.limits), type)
 

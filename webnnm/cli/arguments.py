@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from webnnm.errors import suggestion
+from webnnm.core.errors import suggestion
 
 USAGE = 2
 """The exit code of a command that cannot be carried out."""

@@ -12,16 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.csv_dataset import CSVDataset
 from webnnm.data.source import read_text
-from webnnm.errors import DataError, WebNNMError
+from webnnm.evaluation.history import plain
 from webnnm.formats.kinds import BEGINNING, TABLE, TEXT, Kind, is_safetensors, recognised
-from webnnm.history import plain
 from webnnm.training.hyperparameters import HYPERPARAMETERS
 
 if TYPE_CHECKING:
     from webnnm.graph.outline import Warning
-    from webnnm.model import NNModel
+    from webnnm.model.nnmodel import NNModel
 
 FINE, WRONG, INTERRUPTED = 0, 1, 130
 """Exit codes beside `USAGE`: nothing is wrong, an error in model or data, Ctrl-C."""
@@ -249,7 +249,7 @@ def model_text(place: str) -> str:
     if isinstance(found, str):
         return found
     from webnnm.formats.safetensors import read
-    from webnnm.snapshot import MODEL, verified
+    from webnnm.snapshots.snapshot import MODEL, verified
 
     return verified(read(found)).metadata[MODEL]
 
@@ -259,7 +259,7 @@ async def opened(place: str, *, learnt: bool = False, **settings: Any) -> NNMode
 
     Raises `DataError` NNM715 for a text where the model shall have `learnt` something.
     """
-    from webnnm.model import NNModel
+    from webnnm.model.nnmodel import NNModel
 
     settings = {"log": silent, **settings}
     found = await _read(place)

@@ -17,12 +17,12 @@ from webnnm.cli.common import (
     read_bytes,
     say,
 )
+from webnnm.core.errors import DataError
 from webnnm.data.source import read_text
-from webnnm.errors import DataError
 from webnnm.formats.kinds import SNAPSHOT, recognised
 from webnnm.formats.name_map import read_names
 from webnnm.formats.safetensors import read
-from webnnm.snapshot import is_snapshot
+from webnnm.snapshots.snapshot import is_snapshot
 
 
 def add(commands: Parsers) -> None:

@@ -18,7 +18,7 @@ from webnnm.cli.common import (
     print_json,
     say,
 )
-from webnnm.errors import DataError
+from webnnm.core.errors import DataError
 from webnnm.formats.atomic import write_atomically
 from webnnm.formats.safetensors import chunks
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from webnnm.errors import DataError
+from webnnm.core.errors import DataError
 
 FILE = "_headers"
 

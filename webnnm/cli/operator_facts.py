@@ -12,12 +12,12 @@ from functools import cache
 from typing import Any, cast
 
 from webnnm import ops
-from webnnm.autodiff import backward
-from webnnm.dtypes import PRECEDENCE, DataType, is_float
+from webnnm.core.dtypes import PRECEDENCE, DataType, is_float
+from webnnm.graph.autodiff import backward
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand, OperatorNode
-from webnnm.ops.naming import camel_case, snake_case
-from webnnm.ops.operator import REQUIRED, AnyOperator, Sample, Slot
+from webnnm.ops.declare.naming import camel_case, snake_case
+from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Sample, Slot
 
 RULES = ("decompose", "gradient", "reference", "infer")
 
@@ -90,7 +90,7 @@ def ranks_of(slot: Slot) -> str:
 def kind_of(check: Any) -> str:
     """Return what values a check of an option accepts, from its docstring or its maker's.
 
-    >>> from webnnm.ops import checks
+    >>> from webnnm.ops.declare import checks
     >>> kind_of(checks.boolean), kind_of(checks.word("left", "right"))
     ('True or False', '"left", "right"')
     """

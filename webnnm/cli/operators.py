@@ -8,9 +8,9 @@ from typing import Any
 from webnnm import ops
 from webnnm.cli import operator_facts as facts
 from webnnm.cli.common import FINE, CommandError, Parsers, aligned, command, pairs, print_json
-from webnnm.errors import suggestion
-from webnnm.ops.naming import snake_case
-from webnnm.ops.operator import AnyOperator, Composite
+from webnnm.core.errors import suggestion
+from webnnm.ops.declare.naming import snake_case
+from webnnm.ops.declare.operator import AnyOperator, Composite
 
 
 def add(commands: Parsers) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from webnnm.cli.common import CommandError
-from webnnm.errors import DataError
+from webnnm.core.errors import DataError
 from webnnm.formats.atomic import check_place, write_atomically
 
 WRITTEN = ("out", "history")

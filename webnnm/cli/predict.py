@@ -10,7 +10,6 @@ import json
 from collections.abc import Sequence
 from typing import Any, cast
 
-from webnnm.answers import Prediction
 from webnnm.cli.common import (
     FINE,
     Parsers,
@@ -24,10 +23,11 @@ from webnnm.cli.common import (
 )
 from webnnm.cli.places import write
 from webnnm.cli.rows import csv_table, inputs_of, json_rows
+from webnnm.core.errors import DataError
 from webnnm.data.source import read_text
-from webnnm.errors import DataError
-from webnnm.history import plain
-from webnnm.restored import Restored
+from webnnm.evaluation.history import plain
+from webnnm.runtime.answers import Prediction
+from webnnm.runtime.restored import Restored
 
 
 def add(commands: Parsers) -> None:

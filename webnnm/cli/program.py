@@ -23,7 +23,7 @@ from webnnm.cli.arguments import USAGE, Parser
 from webnnm.cli.common import INTERRUPTED, WRONG, CommandError, print_json, problems, say
 from webnnm.cli.output import lasting
 from webnnm.cli.places import check_places
-from webnnm.errors import WebNNMError
+from webnnm.core.errors import WebNNMError
 
 COMMANDS = (texts, show, review, operators, train, test, predict, export, convert, serve, probe)
 """Modules of commands, in the order of the help; each has `add`."""

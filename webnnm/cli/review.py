@@ -20,11 +20,11 @@ from webnnm.cli.common import (
     silenced,
     table,
 )
-from webnnm.errors import DataError
-from webnnm.expert.finding import SEVERITIES, Finding
+from webnnm.core.errors import DataError
+from webnnm.core.finding import SEVERITIES, Finding
+from webnnm.expert.reviewer import NON_FINITE, Draft, review
 from webnnm.graph.elaborate import elaborate
 from webnnm.notation import parse
-from webnnm.reviewing import NON_FINITE, Draft, review
 
 
 def add(commands: Parsers) -> None:

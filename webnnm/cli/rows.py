@@ -7,15 +7,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from webnnm.arrays import HostArray
 from webnnm.cli.common import asked_for, column
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
 from webnnm.data.columns import Table, read_column
 from webnnm.data.csv_table import read_csv
 from webnnm.data.dataset import Dataset
 from webnnm.data.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
-from webnnm.errors import DataError
-from webnnm.model import NNModel
-from webnnm.restored import Restored
+from webnnm.model.nnmodel import NNModel
+from webnnm.runtime.restored import Restored
 
 
 def csv_table(text: str, given: argparse.Namespace, encoders: Sequence[Encoder]) -> Table:

@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from webnnm.cli.common import FINE, Parsers, command
 from webnnm.cli.headers import HeaderRule, header_rules, headers_for
-from webnnm.errors import DataError
+from webnnm.core.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from webnnm import ops
-from webnnm.backends.legalise import legalise
 from webnnm.cli.common import (
     FINE,
     Parsers,
@@ -21,15 +20,16 @@ from webnnm.cli.common import (
     problem,
     read_bytes,
 )
-from webnnm.errors import DataError
+from webnnm.compiler.legalise import legalise
+from webnnm.compiler.passes import optimised
+from webnnm.compiler.plan import lower
+from webnnm.core.errors import DataError
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Graph, OperatorNode
 from webnnm.graph.vertices import Network
+from webnnm.model.report import graph_text, summary
 from webnnm.notation import parse
-from webnnm.passes import optimised
-from webnnm.plan import lower
-from webnnm.report import graph_text, summary
 
 STAGES = ("lowering", "passes", "legalise")
 """What a graph goes through on its way to WebNN, in this order."""

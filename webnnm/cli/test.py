@@ -22,7 +22,7 @@ from webnnm.cli.rows import csv_table, labelled
 from webnnm.data.field import SUBSETS
 from webnnm.data.source import read_text
 from webnnm.evaluation import TestResult
-from webnnm.restored import Restored
+from webnnm.runtime.restored import Restored
 
 
 def add(commands: Parsers) -> None:

@@ -16,8 +16,8 @@ from webnnm.cli.common import (
     problem,
 )
 from webnnm.cli.places import write
-from webnnm.errors import ModelError
-from webnnm.texts import check, format_model
+from webnnm.core.errors import ModelError
+from webnnm.model.texts import check, format_model
 
 
 def add(commands: Parsers) -> None:

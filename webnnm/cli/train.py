@@ -32,14 +32,14 @@ from webnnm.cli.common import (
     table,
 )
 from webnnm.cli.places import saved, write
-from webnnm.errors import DataError
-from webnnm.history import History
-from webnnm.progress import display
-from webnnm.screen import Screen
+from webnnm.core.errors import DataError
+from webnnm.evaluation.history import History
+from webnnm.trainer.progress import display
+from webnnm.trainer.screen import Screen
 
 if TYPE_CHECKING:
     from webnnm.data.csv_dataset import CSVDataset
-    from webnnm.session import Training
+    from webnnm.trainer.training import Training
 
 COURSES = (".csv", ".json", ".svg")
 """What the course of a training can be written as."""

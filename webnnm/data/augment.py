@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.random import Purpose, Stream
+from webnnm.core.shapes import show
 from webnnm.data.batch import Batch, take
 from webnnm.data.field import Field
 from webnnm.data.intake import finite
 from webnnm.data.sequences import like
-from webnnm.errors import DataError, suggestion
-from webnnm.random import Purpose, Stream
-from webnnm.shapes import show
 
 Arrays = dict[str, HostArray]
 Augmentation = Callable[[Arrays, Arrays, Stream, int], tuple[Mapping[str, Any], Mapping[str, Any]]]

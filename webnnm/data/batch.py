@@ -6,11 +6,11 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import FORMATS, byte_length
+from webnnm.core.random import Purpose, Stream, permutations
+from webnnm.core.shapes import count
 from webnnm.data.sequences import Sequences, lengths_of, masks_of
-from webnnm.dtypes import FORMATS, byte_length
-from webnnm.random import Purpose, Stream, permutations
-from webnnm.shapes import count
 
 
 @dataclass(frozen=True, slots=True)

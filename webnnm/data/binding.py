@@ -1,174 +1,264 @@
-"""Which field of a dataset feeds which block of a model."""
+"""Binds a dataset to a network: which field feeds which block, in which form (spec G.2)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from array import array
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
-from webnnm.arrays import HostArray
-from webnnm.data.classes import one_hot, top_classes
-from webnnm.data.field import Field, Kind
-from webnnm.dtypes import DataType
-from webnnm.errors import DataError, ModelError, suggestion
-from webnnm.shapes import Shape, count, show, strides_of
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import Shape, count
+from webnnm.data.field import Field
+from webnnm.data.matching import Binding, Slot, field_name
+from webnnm.data.matching import bind as bind_fields
+from webnnm.data.protocol import (
+    AnyDataset,
+    StreamedDataset,
+    check_dataset,
+    orders_of,
+    whole_subset,
+)
+from webnnm.data.sequences import masks_of
+from webnnm.data.standardize import Standardization
+from webnnm.graph.vertices import InputVertex, Network, Output
 
 if TYPE_CHECKING:
     from webnnm.training.losses import Labels
 
+Arrays = dict[str, HostArray]
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """What a model expects of one row at an input or output.
 
-    Attributes: `shape` of the row, `dtype`, `names` of its dimensions (or none).
+@dataclass(frozen=True)
+class DataBinding:
+    """A dataset with the binding of each block's field.
+
+    Attributes: `dataset`; `inputs` and `outputs`, block → `Binding`; `sequence`, name → length;
+    `sequence_of`, (block of the inputs, block of the outputs) → name of the sequence.
     """
 
-    shape: Shape
-    dtype: DataType = "float32"
-    names: tuple[str, ...] = ()
+    dataset: AnyDataset
+    inputs: Mapping[str, Binding]
+    outputs: Mapping[str, Binding]
+    sequence: Mapping[str, int]
+    sequence_of: tuple[Mapping[str, str], Mapping[str, str]] = field(default=({}, {}))
 
+    @property
+    def streams(self) -> bool:
+        """Whether the rows come by and by, by `blocks`, and do not lie in memory."""
+        return hasattr(self.dataset, "blocks")
 
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """How the rows of a field become what a model expects (spec G.2).
+    @property
+    def standardization(self) -> Mapping[str, Standardization]:
+        """What the inputs were standardised with, by name of the field."""
+        return getattr(self.dataset, "standardization", {})
 
-    Attributes: `field`, its name in the dataset; `slot`, what the model expects; `axes`, the order
-    in which its dimensions are taken, () where they stay; `classes`, for fields of class numbers;
-    `kind` of the field.
-    """
+    @property
+    def target_standardization(self) -> Mapping[str, Standardization]:
+        """What the outputs were standardised with, by name of the field."""
+        return getattr(self.dataset, "target_standardization", {})
 
-    field: str
-    slot: Slot
-    axes: tuple[int, ...] = ()
-    classes: int = 0
-    kind: Kind = "continuous"
+    def arrays(
+        self, subset: str, labels: Mapping[str, Labels] | None = None
+    ) -> tuple[Arrays, Arrays]:
+        """Return the inputs and targets of a subset by block, as the graphs take them.
 
-    def apply(self, values: HostArray, *, expand: bool = True) -> HostArray:
-        """Return `[rows, …]` in the model's shape, order and type.
-
-        >>> Binding("x", Slot((2,)), classes=2).apply(HostArray.of([1, 0], "int32")).tolist()
-        [[0.0, 1.0], [1.0, 0.0]]
-
-        Class numbers become one-hot, or stay integers with `expand=False`.
+        Targets are float32 and class numbers one-hot, unless `labels` says otherwise: output block
+        → what its loss takes. Raises `DataError` NNM705 for a subset without rows, `ModelError`
+        NNM604 for class numbers where there are no classes.
         """
-        rows = len(values)
-        if self.classes and count(self.slot.shape) > 1:
-            if not expand:
-                return HostArray.of(values, "int32", (rows, *self.slot.shape[:-1]))
-            flat = one_hot([int(number) for number in values.values()], self.classes)
-            return HostArray.of(flat, self.slot.dtype, (rows, *self.slot.shape))
-        if self.axes:
-            values = _transposed(values, self.axes)
-        return HostArray.of(values, self.slot.dtype, (rows, *self.slot.shape))
+        inputs, outputs, _ = whole_subset(self.dataset, subset)
+        return self.bound(inputs, outputs, labels)
 
-    def targets(self, values: HostArray, labels: Labels = "same") -> HostArray:
-        """Return the rows of an output as the targets of a loss that takes `labels` (spec D.4).
+    def masks(self, subset: str) -> Arrays:
+        """Return sequence name → float32 `[rows, length]`, 1 where a position counts.
 
-        "classes" are int32 numbers `[rows, positions…]`, -1 where a position does not count;
-        "signs" are -1 and 1 in place of 0 and 1; else targets are as the output, classes one-hot.
-
-        >>> scores = Binding("y", Slot((2,)), kind="onehot")
-        >>> scores.targets(HostArray.of([[0, 1], [1, 0]]), "classes").tolist()
-        [1, 0]
-
-        Raises `ModelError` NNM604 where class numbers are asked for and there are no classes.
+        Only of sequences whose rows have different lengths. Raises `DataError` NNM702 where two
+        blocks of one sequence differ in the lengths of their rows.
         """
-        if labels == "classes":
-            if self.classes:
-                return self.apply(values, expand=False)
-            if self.kind != "onehot":
-                raise ModelError(
-                    "NNM604",
-                    f'output "{self.field}": the loss takes classes, the data are {self.kind}',
-                    hint='kinds={"' + self.field + '": "classes"}, or another loss',
-                )
-            rows = self.apply(values)
-            flat, width = rows.values(), rows.shape[-1]
-            numbers = [
-                number if flat[place * width + number] else -1
-                for place, number in enumerate(top_classes(rows))
-            ]
-            return HostArray.of(numbers, "int32", rows.shape[:-1])
-        found = self.apply(values)
-        if labels == "signs":
-            signs = [value or -1.0 for value in found.values()]
-            return HostArray.of(signs, found.dtype, found.shape)
+        return self._by_sequence(whole_subset(self.dataset, subset)[2])
+
+    def orders(
+        self, subset: str, epochs: Sequence[int], shuffle: bool | None = None, seed: int = 0
+    ) -> list[array[int]]:
+        """Return in which order each of these epochs takes the rows of `arrays(subset)`."""
+        return orders_of(self.dataset, subset, epochs, shuffle, seed)
+
+    async def blocks(
+        self, subset: str, epoch: int, rows: int, labels: Mapping[str, Labels] | None = None
+    ) -> AsyncGenerator[tuple[Arrays, Arrays, Arrays]]:
+        """Yield inputs, targets and masks of so many rows of a stream at a time, as `arrays` does.
+
+        The last block may have fewer rows.
+        """
+        source = cast(StreamedDataset, self.dataset)
+        blocks = source.blocks(subset, epoch, rows)
+        try:
+            async for inputs, outputs in blocks:
+                masks = self._by_sequence(masks_of((inputs, outputs)))
+                yield *self.bound(inputs, outputs, labels), masks
+        finally:
+            if isinstance(blocks, AsyncGenerator):
+                await blocks.aclose()
+
+    async def whole(
+        self, subset: str, labels: Mapping[str, Labels] | None = None
+    ) -> tuple[Arrays, Arrays, Arrays]:
+        """Return inputs, targets and masks of a whole subset, of a stream too.
+
+        Raises `DataError` NNM705 for a subset without rows.
+        """
+        if not self.streams:
+            return *self.arrays(subset, labels), self.masks(subset)
+        size = self.dataset.size(subset)
+        if not size:
+            raise DataError("NNM705", f'subset "{subset}" of {self.dataset.name} has no rows')
+        (block,) = [block async for block in self.blocks(subset, 0, size, labels)]
+        return block
+
+    def bound(
+        self,
+        inputs: Mapping[str, HostArray],
+        outputs: Mapping[str, HostArray],
+        labels: Mapping[str, Labels] | None = None,
+    ) -> tuple[Arrays, Arrays]:
+        """Return rows of the dataset's fields as rows of the blocks."""
+        form = labels or {}
+        return (
+            {block: bound.apply(inputs[bound.field]) for block, bound in self.inputs.items()},
+            {
+                block: bound.targets(outputs[bound.field], form.get(block, "same"))
+                for block, bound in self.outputs.items()
+            },
+        )
+
+    def _by_sequence(self, masks: Mapping[str, HostArray]) -> Arrays:
+        """Return the masks of fields by sequence; blocks of one sequence shall agree."""
+        found: Arrays = {}
+        for block, name in self.sequence_of[0].items():
+            mask = masks.get(self.inputs[block].field)
+            if mask is not None:
+                _same(f'input "{block}"', name, found.setdefault(name, mask), mask)
+        for block, name in self.sequence_of[1].items():
+            mask = masks.get(self.outputs[block].field)
+            # A position without a class does not count, whatever its mask.
+            if mask is not None and self.outputs[block].kind != "classes":
+                _same(f'output "{block}"', name, found.get(name), mask)
         return found
 
 
-def field_name(block: str, fields: Mapping[str, Field], *, alone: bool) -> str:
-    """Return the field that feeds a block: of its name, or the only one for a block that is alone.
-
-    >>> field_name("model", {"x": Field((4,), "float32")}, alone=True)
-    'x'
-    """
-    return next(iter(fields)) if alone and len(fields) == 1 else block
-
-
 def bind(
-    fields: Mapping[str, Field], slots: Mapping[str, Slot], role: Literal["input", "output"]
-) -> dict[str, Binding]:
-    """Return block → binding for all inputs, or all outputs, of a model.
+    network: Network, dataset: AnyDataset, mapping: Mapping[str, str] | None = None
+) -> DataBinding:
+    """Bind a dataset to a network: by `mapping`, by name, or the only field to the only block.
 
-    >>> bind({"x": Field((4,), "float32")}, {"model": Slot((4,))}, "input")["model"].field
-    'x'
-
-    A field binds to the block of its name; an only field binds to the only block. Dimensions that
-    both sides name are brought into the model's order. Raises `DataError` NNM701 for a block that
-    no field feeds, NNM702 where the sizes differ, NNM706 for more classes than scores.
+    Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ, NNM706 for
+    more classes than scores, NNM711 for sequences longer than the network's, NNM714 for what is
+    no dataset.
     """
-    bindings: dict[str, Binding] = {}
-    for block, slot in slots.items():
-        name = field_name(block, fields, alone=len(slots) == 1)
-        if name not in fields:
-            have = ", ".join(f'"{field}"' for field in fields)
-            raise DataError(
-                "NNM701",
-                f'the dataset has no {role} "{block}", it has {have}',
-                hint=suggestion(block, fields) or f'map(to_model={{field: "{block}"}}) renames',
-            )
-        bindings[block] = bound(f'{role} "{block}"', name, fields[name], slot)
-    return bindings
-
-
-def bound(where: str, name: str, field: Field, slot: Slot) -> Binding:
-    """Return how the rows of one field, called `name`, become what a model expects.
-
-    Raises `DataError` NNM702 where the sizes differ, NNM706 for more classes than scores.
-    """
-    if field.kind == "classes" and slot.shape and slot.shape[-1] > 1:
-        classes, positions = slot.shape[-1], slot.shape[:-1]
-        if field.classes > classes:
-            raise DataError(
-                "NNM706", f"{where}: {field.classes} classes, the model has {classes} scores"
-            )
-        if count(positions) != count(field.shape):
+    dataset = check_dataset(dataset)
+    if mapping:
+        dataset = dataset.map(to_model=mapping)
+    alone = len(network.inputs) == 1
+    lengths = {v.block: _length(v, dataset.inputs, alone=alone) for v in network.inputs}
+    slots = {vertex.block: _input_slot(vertex, lengths[vertex.block]) for vertex in network.inputs}
+    sequences = _names((v.block, v.features[0].sequence) for v in network.inputs)
+    sequence: dict[str, int] = {}
+    for block, name in sequences.items():
+        length = lengths[block] or 1
+        if sequence.setdefault(name, length) != length:
             raise DataError(
                 "NNM702",
-                f"{where}: the model takes {show(slot.shape)}, classes {show(field.shape)}",
+                f'input "{block}": sequence "{name}" has {length} positions, in another input '
+                f"{sequence[name]}",
+                hint="length= pads both to one length, or the inputs name different sequences",
             )
-        return Binding(name, slot, classes=classes, kind=field.kind)
-    if count(field.shape) != count(slot.shape):
+    by_output = {
+        output.name: _output_slot(output, dataset.outputs, alone=len(network.outputs) == 1)
+        for output in network.outputs
+    }
+    return DataBinding(
+        dataset,
+        bind_fields(dataset.inputs, slots, "input"),
+        bind_fields(dataset.outputs, by_output, "output"),
+        sequence,
+        (sequences, _names((o.name, o.source.features.sequence) for o in network.outputs)),
+    )
+
+
+def _names(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    return {block: name for block, name in pairs if name}
+
+
+def _same(where: str, name: str, one: HostArray | None, other: HostArray) -> None:
+    """Refuse a block whose rows have other lengths than those of its sequence."""
+    if one is None:
         raise DataError(
-            "NNM702", f"{where}: the model takes {show(slot.shape)}, rows are {show(field.shape)}"
+            "NNM702",
+            f'{where}: its rows have different lengths, the input of sequence "{name}" has none',
+            hint="give the input as lists of the same lengths",
         )
-    axes: tuple[int, ...] = ()
-    if field.names != slot.names and sorted(field.names) == sorted(slot.names):
-        axes = tuple(field.names.index(dimension) for dimension in slot.names)
-    return Binding(name, slot, axes, kind=field.kind)
+    if one.shape == other.shape and one.data == other.data:
+        return
+    if one.shape != other.shape:
+        difference = f"{other.shape[1]} positions, {one.shape[1]}"
+    else:
+        place = next(i for i, (a, b) in enumerate(zip(one.data, other.data, strict=True)) if a != b)
+        row = place // (4 * one.shape[1])
+        found = [int(sum(mask.rows([row]).values())) for mask in (other, one)]
+        difference = f"{found[0]} positions in row {row}, {found[1]}"
+    raise DataError(
+        "NNM702",
+        f'{where}: sequence "{name}" has {difference} in another input',
+        hint="blocks of one sequence have rows of the same lengths",
+    )
 
 
-def _transposed(values: HostArray, axes: tuple[int, ...]) -> HostArray:
-    """Return rows with their dimensions in another order."""
-    shape = values.shape[1:]
-    strides = strides_of(shape)
-    places = [0]
-    for axis in axes:
-        places = [place + i * strides[axis] for place in places for i in range(shape[axis])]
-    width = len(places)
-    flat = values.values()
-    result: list[Any] = list(flat)
-    for target, place in enumerate(places):
-        result[target::width] = flat[place::width]
-    return HostArray.of(result, values.dtype, (len(values), *(shape[axis] for axis in axes)))
+def _length(vertex: InputVertex, fields: Mapping[str, Field], *, alone: bool) -> int | None:
+    """Return the sequence length that the data of an input have, if it has a sequence."""
+    features = vertex.features[0]
+    if features.sequence is None:
+        return None
+    found = _first_size(vertex.block, fields, alone=alone)
+    if vertex.length is None:
+        return found
+    rows = fields.get(field_name(vertex.block, fields, alone=alone))
+    if rows is not None and rows.shape and count(rows.shape[1:]) == count(features.sizes()):
+        where = f'input "{vertex.block}": {found} positions, sequence "{features.sequence}" has'
+        if found > vertex.length:
+            raise DataError(
+                "NNM711", f"{where} at most {vertex.length}", hint="cut the rows, or the model's"
+            )
+        if found < vertex.length:
+            raise DataError(
+                "NNM702", f"{where} {vertex.length}", hint=f"length={vertex.length} pads the rows"
+            )
+    return vertex.length
+
+
+def _input_slot(vertex: InputVertex, length: int | None) -> Slot:
+    features = vertex.features[0]
+    lead: Shape = () if length is None else (length,)
+    return Slot((*lead, *features.sizes()), vertex.dtype, all_names(features.names, length))
+
+
+def _output_slot(output: Output, fields: Mapping[str, Field], *, alone: bool) -> Slot:
+    features = output.source.features
+    sizes = features.sizes()
+    shape = tuple(sizes[k] for k in output.order)
+    if features.sequence is None:
+        return Slot(shape, "float32", all_names(output.names, None))
+    return Slot((_first_size(output.name, fields, alone=alone), *shape), "float32")
+
+
+def _first_size(block: str, fields: Mapping[str, Field], *, alone: bool) -> int:
+    """Return the first size of a block's rows; binding refuses a block without a field later."""
+    field = fields.get(field_name(block, fields, alone=alone))
+    return field.shape[0] if field is not None and field.shape else 1
+
+
+def all_names(names: tuple[str | None, ...], length: int | None) -> tuple[str, ...]:
+    """Return the names of the dimensions if every one has a name, else none."""
+    given = tuple(name for name in names if name is not None)
+    return given if len(given) == len(names) and length is None else ()

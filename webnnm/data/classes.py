@@ -5,10 +5,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
+from webnnm.core.shapes import count
 from webnnm.data.field import Field, Kind
-from webnnm.dtypes import is_float
-from webnnm.shapes import count
 
 SUM_TOLERANCE = 1e-3
 """How far the probabilities of a row may be from 1 in sum (spec D.4)."""

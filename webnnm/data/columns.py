@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from webnnm.errors import DataError, suggestion
-from webnnm.shapes import is_integer
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import is_integer
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nat", "<na>", "?"})
 """What stands for a missing number, in lower case. Among words only an empty cell is missing."""

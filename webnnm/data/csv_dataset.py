@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from webnnm.core.errors import DataError
 from webnnm.data.csv_table import DELIMITERS, Header, read_csv
 from webnnm.data.source import read_text
 from webnnm.data.table_dataset import Missing, TableDataset, Task, chosen_columns
-from webnnm.errors import DataError
 
 
 class CSVDataset(TableDataset):

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Literal
 
+from webnnm.core.errors import DataError
 from webnnm.data.columns import (
     MISSING,
     MOST_COLUMNS,
@@ -15,7 +16,6 @@ from webnnm.data.columns import (
     check_writable,
     repeated,
 )
-from webnnm.errors import DataError
 
 Header = bool | Literal["auto"]
 

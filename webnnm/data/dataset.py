@@ -6,7 +6,8 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
 from webnnm.data.batch import Batch, cut, row_order
 from webnnm.data.classes import class_of_rows
 from webnnm.data.field import SUBSETS, Field, Kind
@@ -15,7 +16,6 @@ from webnnm.data.sequences import Length, check_shared, lengths_of, mask_of
 from webnnm.data.split import METHODS, PARTS, Method, Rows, fold_rows, parts_of, split_rows
 from webnnm.data.standardize import Scale, Unscaled, warn
 from webnnm.data.statistics import Statistics, measure
-from webnnm.errors import DataError, suggestion
 
 if TYPE_CHECKING:
     from webnnm.data.augment import Augmentation

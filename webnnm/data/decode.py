@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import count, show
 from webnnm.data.classes import top_classes
 from webnnm.data.field import Field
-from webnnm.dtypes import is_float
-from webnnm.errors import DataError
-from webnnm.shapes import count, show
 
 
 def decode(values: Any, field: Field, labels: Sequence[str] | None, threshold: float = 0.5) -> Any:

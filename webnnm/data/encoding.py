@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
 from webnnm.data.columns import Column, Table, as_number, read_column, table_of
-from webnnm.errors import DataError, suggestion
 
 Unknown = Literal["error", "zeros"]
 """What becomes of a word that no training row has."""

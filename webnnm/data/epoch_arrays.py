@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webnnm.arrays import HostArray, joined
+from webnnm.core.arrays import HostArray, joined
 from webnnm.data.dataset import Dataset
 from webnnm.data.sequences import Sequences
 

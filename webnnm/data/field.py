@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from webnnm.dtypes import DataType
-from webnnm.shapes import Shape
+from webnnm.core.dtypes import DataType
+from webnnm.core.shapes import Shape
 
 Kind = Literal["continuous", "onehot", "classes", "multilabel", "distribution"]
 """What the numbers mean: measurements, one-hot rows, class numbers, yes/no rows, probabilities."""

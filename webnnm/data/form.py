@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import DataError
 from webnnm.data.columns import Table, column_keys, table_of
 from webnnm.data.field import Field
 from webnnm.data.shaped import rows_of
-from webnnm.dtypes import DataType
-from webnnm.errors import DataError
 
 if TYPE_CHECKING:
     from webnnm.data.encoding import Encoder

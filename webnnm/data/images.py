@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import count, show
 from webnnm.data.dataset import Dataset
 from webnnm.data.light import Light, to_unit
 from webnnm.data.pictures import LAYOUTS, joined_pictures
-from webnnm.errors import DataError, suggestion
-from webnnm.shapes import count, show
 
 
 class ImageDataset(Dataset):

@@ -6,7 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import count, show
 from webnnm.data.classes import detect_kind
 from webnnm.data.columns import column_keys, repeated
 from webnnm.data.field import KINDS, Field, Kind
@@ -19,9 +22,6 @@ from webnnm.data.sequences import (
     positions_of,
     spot,
 )
-from webnnm.dtypes import is_float
-from webnnm.errors import DataError, suggestion
-from webnnm.shapes import count, show
 
 ONLY_BLOCK = "model"
 """The name of the only input or output where none is given."""

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from webnnm.core.errors import DataError, suggestion
 from webnnm.data.columns import read_column
 from webnnm.data.csv_table import read_csv
 from webnnm.data.dataset import Dataset
-from webnnm.errors import DataError, suggestion
 
 FEATURES = ("sepal_length", "sepal_width", "petal_length", "petal_width")
 SPECIES = ("setosa", "versicolor", "virginica")

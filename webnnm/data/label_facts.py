@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import compress
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
+from webnnm.core.shapes import count
 from webnnm.data.classes import SUM_TOLERANCE
 from webnnm.data.field import Field
 from webnnm.data.standardize import moments
-from webnnm.dtypes import is_float
-from webnnm.shapes import count
 from webnnm.training.loss_choice import LabelFacts
 
 EXCESS_KURTOSIS = 3.0

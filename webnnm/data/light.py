@@ -5,9 +5,9 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 
-from webnnm.arrays import HostArray
-from webnnm.dtypes import is_float
-from webnnm.errors import DataError
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
+from webnnm.core.errors import DataError
 
 FULL_SCALES = (1.0, 255.0, 65535.0)
 FULL_BYTE = 255.0

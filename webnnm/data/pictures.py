@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from webnnm.arrays import HostArray, joined
 from webnnm.backends.drawing import drawn
-from webnnm.data.binding import Slot, bound
+from webnnm.core.arrays import HostArray, joined
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import count, show
 from webnnm.data.field import Field
+from webnnm.data.matching import Slot, bound
 from webnnm.data.shaped import rows_of
-from webnnm.errors import DataError
-from webnnm.shapes import count, show
 
 LAYOUTS = {
     "hw": ("height", "width"),

@@ -6,11 +6,11 @@ from array import array
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
-from webnnm.arrays import HostArray, joined
+from webnnm.core.arrays import HostArray, joined
+from webnnm.core.errors import DataError
 from webnnm.data.batch import Batch, row_orders
 from webnnm.data.field import Field
 from webnnm.data.statistics import Statistics
-from webnnm.errors import DataError
 
 Arrays = dict[str, HostArray]
 

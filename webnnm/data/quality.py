@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from operator import mul
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import FORMATS
+from webnnm.core.shapes import count
 from webnnm.data.classes import class_of_rows
 from webnnm.data.field import SUBSETS, Field
 from webnnm.data.protocol import AnyDataset, Arrays, whole_subset
 from webnnm.data.sequences import measured
 from webnnm.data.standardize import channel_axis, elements_of, moments
 from webnnm.data.statistics import class_counts
-from webnnm.dtypes import FORMATS
-from webnnm.shapes import count
 
 MOST_ELEMENTS = 10**7
 """Of larger inputs the figures come from every n-th row, so that they take seconds."""

@@ -8,11 +8,11 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any, Literal
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import FORMATS, DataType, byte_length, highest
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import Shape, count, is_integer, show
 from webnnm.data.field import Field
-from webnnm.dtypes import FORMATS, DataType, byte_length, highest
-from webnnm.errors import DataError
-from webnnm.shapes import Shape, count, is_integer, show
 
 Length = int | Literal["max", "bucket"]
 """Positions of a padded row: as many as the longest has, the next power of two, or a number."""

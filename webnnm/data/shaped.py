@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webnnm.arrays import HostArray
-from webnnm.errors import DataError
-from webnnm.shapes import Shape, count, show
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import Shape, count, show
 
 
 def rows_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from webnnm.errors import DataError
+from webnnm.core.errors import DataError
 
 _REMOTE = ("http://", "https://", "file://")
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, cast, get_args
 
-from webnnm.errors import DataError, suggestion
-from webnnm.random import Purpose, Stream
-from webnnm.shapes import is_integer
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.random import Purpose, Stream
+from webnnm.core.shapes import is_integer
 
 Method = Literal["stratified", "random", "sequential"]
 Rows = tuple[list[int], list[int], list[int]]

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal, get_args
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import Shape, count, show
 from webnnm.data.field import Field
 from webnnm.data.sequences import like, measured
-from webnnm.errors import DataError, suggestion
-from webnnm.shapes import Shape, count, show
 
 SMALLEST_STD = 1e-8
 """A feature that varies less is taken as constant: its std counts as 1."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.shapes import count
 from webnnm.data.classes import top_classes
 from webnnm.data.field import Field
 from webnnm.data.sequences import measured
 from webnnm.data.standardize import channel_axis, elements_of, moments
-from webnnm.shapes import count
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ import copy
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import is_integer
 from webnnm.data.decode import decode
 from webnnm.data.field import SUBSETS, Field, Kind
 from webnnm.data.intake import listed, per_block, take_all
 from webnnm.data.stream_items import gathered, iterate, pair_of, part_of, rows_of, together
-from webnnm.errors import DataError, suggestion
-from webnnm.shapes import is_integer
 
 Arrays = dict[str, HostArray]
 Items = Literal["rows", "blocks"]

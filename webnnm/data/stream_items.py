@@ -7,14 +7,14 @@ import math
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-from webnnm.arrays import HostArray, joined
+from webnnm.core.arrays import HostArray, joined
+from webnnm.core.dtypes import FORMATS
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import count, show
 from webnnm.data.classes import detect_kind
 from webnnm.data.field import Field
 from webnnm.data.intake import by_block, finite
 from webnnm.data.sequences import Sequences, padded, padded_size, positions_of, spot
-from webnnm.dtypes import FORMATS
-from webnnm.errors import DataError
-from webnnm.shapes import count, show
 
 Arrays = dict[str, HostArray]
 

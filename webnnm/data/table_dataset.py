@@ -8,7 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import is_integer
 from webnnm.data.classes import one_hot
 from webnnm.data.columns import Column, Table, as_number, read_column, table_of
 from webnnm.data.dataset import Dataset
@@ -22,8 +24,6 @@ from webnnm.data.encoding import (
 )
 from webnnm.data.field import Kind
 from webnnm.data.split import Method, Rows, split_rows
-from webnnm.errors import DataError, suggestion
-from webnnm.shapes import is_integer
 
 Task = Literal["auto", "classification", "regression"]
 Missing = Literal["error", "drop", "mean"]

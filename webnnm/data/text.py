@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import is_integer, show
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Kind
 from webnnm.data.intake import ONLY_BLOCK, SEQUENCE
-from webnnm.errors import DataError
-from webnnm.shapes import is_integer, show
 
 
 class TextDataset(Dataset):

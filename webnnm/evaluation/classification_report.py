@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from webnnm.arrays import HostArray
-from webnnm.errors import DataError
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
 from webnnm.evaluation.averages import AVERAGES, Averaged, mean, share
+from webnnm.evaluation.history import plain
 from webnnm.evaluation.probabilities import Scores
-from webnnm.history import plain
 
 if TYPE_CHECKING:
     from webnnm.evaluation.calibration import Bin

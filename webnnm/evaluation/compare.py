@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import Shape, count, show
 from webnnm.data.field import Kind
-from webnnm.errors import DataError
 from webnnm.evaluation.averages import share
 from webnnm.evaluation.classification_report import ClassificationReport
 from webnnm.evaluation.probabilities import THRESHOLDS, Scale, Scores
-from webnnm.shapes import Shape, count, show
 
 if TYPE_CHECKING:
     from webnnm.evaluation.multilabel_report import MultilabelReport

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.evaluation.averages import AVERAGES, Averaged, mean
 from webnnm.evaluation.classification_report import (
     ClassificationReport,
     probability_metrics,
 )
+from webnnm.evaluation.history import plain
 from webnnm.evaluation.table import decimals, line, table
-from webnnm.history import plain
 
 
 @dataclass(frozen=True)

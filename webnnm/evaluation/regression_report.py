@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from webnnm.evaluation.averages import mean
+from webnnm.evaluation.history import plain
 from webnnm.evaluation.table import decimals, table
-from webnnm.history import plain
 
 MOST_ELEMENTS = 20
 """With more elements than these the text has their means alone."""

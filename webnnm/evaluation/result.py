@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from webnnm.history import plain
-from webnnm.markup import html_table
+from webnnm.core.markup import html_table
+from webnnm.evaluation.history import plain
 
 if TYPE_CHECKING:
     from webnnm.evaluation.classification_report import ClassificationReport

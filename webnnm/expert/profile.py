@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from webnnm.core.shapes import count
 from webnnm.graph.annotate import depths
 from webnnm.graph.initialise import RECTIFIERS
 from webnnm.graph.vertices import LayerVertex, Network
-from webnnm.shapes import count
 
 RECURRENT = frozenset({"lstm", "lstmCell", "gru", "gruCell"})
 PRODUCTS = frozenset({"matmul", "gemm", "conv1d", "conv2d", "convTranspose2d"})

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webnnm.errors import DataError, Span, suggestion
+from webnnm.core.errors import DataError, Span, suggestion
+from webnnm.core.finding import AREAS, SEVERITIES, Finding
 from webnnm.expert.facts import Facts
-from webnnm.expert.finding import AREAS, SEVERITIES, Finding
 from webnnm.expert.rule import Hit, Rule
 from webnnm.expert.rules import RULES
 from webnnm.expert.rules_capacity import LAMBDA

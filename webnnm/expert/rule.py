@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from webnnm.core.finding import AREAS, Severity
 from webnnm.expert.facts import Facts
-from webnnm.expert.finding import AREAS, Severity
 
 NAMED = 5
 """So many names a message has at most, then a count (spec F.3)."""

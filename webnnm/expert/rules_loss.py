@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from webnnm.core.shapes import count
 from webnnm.expert.facts import Facts, OutputFacts
 from webnnm.expert.rule import Hit, grouped, rule
-from webnnm.shapes import count
 from webnnm.training.loss_choice import LARGE_SHARE, LabelFacts
 from webnnm.training.losses import LOSSES, is_fused
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webnnm.dtypes import FLOAT16_MAX
+from webnnm.core.dtypes import FLOAT16_MAX
 from webnnm.expert.facts import Facts
 from webnnm.expert.rule import Hit, grouped, listed, rule
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from webnnm.dtypes import byte_length
+from webnnm.core.dtypes import byte_length
+from webnnm.core.shapes import count
 from webnnm.expert.profile import PRODUCTS, heavy_in
 from webnnm.graph.vertices import (
     LayerVertex,
@@ -15,7 +16,6 @@ from webnnm.graph.vertices import (
     Vertex,
     result_type,
 )
-from webnnm.shapes import count
 
 PLAIN = frozenset(
     {"identity", "cast", "dropout", "reshape", "flatten", "squeeze", "unsqueeze", "transpose"}

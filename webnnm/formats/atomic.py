@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from webnnm.errors import DataError
+from webnnm.core.errors import DataError
 
 ABANDONED_SECONDS = 60.0
 """A file that nobody wrote to for so long, and that nobody holds, was left by a process that was
@@ -83,7 +83,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
     >>> check_place("nowhere/a.txt")
     Traceback (most recent call last):
-    webnnm.errors.DataError: NNM807: nowhere/a.txt cannot be written: No such file or directory
+    webnnm.core.errors.DataError: NNM807: nowhere/a.txt cannot be written: No such file or directory
     hint: make the folder first, or give another place
     """
     with _told(path):

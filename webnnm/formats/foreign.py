@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, cast
 
-from webnnm.errors import DataError
-from webnnm.shapes import Shape, count, show, strides_of
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import Shape, count, show, strides_of
 
 ITEMS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 """Formats of items by their bytes: what is moved is moved as bits, whatever they mean."""

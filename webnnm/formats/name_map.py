@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NoReturn, cast
 
-from webnnm.arrays import HostArray
-from webnnm.errors import DataError, suggestion
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import show
 from webnnm.formats.foreign import Form, Part, Permuted, Reshaped, Transposed
 from webnnm.formats.safetensors import StoredTensor, parsed
-from webnnm.ops.operator import TensorType
-from webnnm.shapes import show
+from webnnm.ops.declare.tensors import TensorType
 
 Names = Mapping[str, "str | Form | None"]
 """Parameter here → tensor there; None for a tensor of the file that is not wanted."""

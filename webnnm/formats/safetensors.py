@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from webnnm.arrays import HostArray
-from webnnm.dtypes import DataType
-from webnnm.errors import DataError
-from webnnm.shapes import Shape, count
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import Shape, count
 
 MOST_HEADER_BYTES = 100_000_000
 """Longer headers are refused (spec I)."""
@@ -134,7 +134,7 @@ def chunks(
 ) -> Iterator[bytes | memoryview[int]]:
     """Yield a file part by part: the header, then the tensors as they are, without a copy.
 
-    >>> from webnnm.arrays import HostArray
+    >>> from webnnm.core.arrays import HostArray
     >>> data = b"".join(chunks({"w": HostArray.of([1.0, 2.0])}, {"made by": "hand"}))
     >>> found = read(data)
     >>> found.tensors["w"].array().tolist(), found.metadata

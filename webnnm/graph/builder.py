@@ -9,22 +9,16 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from webnnm import ops
-from webnnm.arrays import HostArray
-from webnnm.dtypes import PRECEDENCE, DataType, highest, is_data_type
-from webnnm.errors import BackendError, Span, suggestion
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import PRECEDENCE, DataType, highest, is_data_type
+from webnnm.core.errors import BackendError, Span, suggestion
+from webnnm.core.shapes import MAX_DIMENSION, is_integer, show
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
-from webnnm.ops.activation import Activation, is_activation
-from webnnm.ops.checks import check_room, few_enough
-from webnnm.ops.naming import snake_case
-from webnnm.ops.operator import (
-    REQUIRED,
-    AnyOperator,
-    Composite,
-    OperatorError,
-    Slot,
-    TensorType,
-)
-from webnnm.shapes import MAX_DIMENSION, is_integer, show
+from webnnm.ops.declare.activation import Activation, is_activation
+from webnnm.ops.declare.checks import check_room, few_enough
+from webnnm.ops.declare.naming import snake_case
+from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite, Slot
+from webnnm.ops.declare.tensors import OperatorError, TensorType
 
 
 class Context(Protocol):

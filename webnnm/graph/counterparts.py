@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from webnnm.errors import ModelError
+from webnnm.core.errors import ModelError
 from webnnm.graph.vertices import (
     ConstantVertex,
     InputVertex,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from webnnm.errors import ModelError, Span
+from webnnm.core.errors import ModelError, Span
+from webnnm.core.shapes import MAX_DIMENSION
+from webnnm.core.spelling import folded
 from webnnm.graph.outline import Outline
 from webnnm.graph.vertices import ConstantVertex, InputVertex, ParameterVertex, written
 from webnnm.notation.syntax import (
@@ -21,9 +23,7 @@ from webnnm.notation.syntax import (
     Text,
     Value,
 )
-from webnnm.ops.features import Changes, Features
-from webnnm.shapes import MAX_DIMENSION
-from webnnm.spelling import folded
+from webnnm.ops.declare.features import Changes, Features
 
 
 class Declared:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from webnnm.errors import Span
+from webnnm.core.errors import Span
 from webnnm.graph.cycles import first_cycle
 from webnnm.graph.declare import Declared
 from webnnm.graph.expand import Expander
@@ -24,7 +24,7 @@ from webnnm.graph.vertices import (
     layers_before,
 )
 from webnnm.notation.syntax import Document, Reference
-from webnnm.ops.features import Features
+from webnnm.ops.declare.features import Features
 
 
 def elaborate(document: Document, half: Collection[str] = ()) -> Network:

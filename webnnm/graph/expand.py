@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from webnnm import ops
-from webnnm.errors import ModelError, Span, suggestion
+from webnnm.core.errors import ModelError, Span, suggestion
 from webnnm.graph.outline import Block, Outline, operator_or_block
 from webnnm.graph.scope import (
     Bound,
@@ -30,7 +30,7 @@ from webnnm.notation.syntax import (
     Option,
     Reference,
 )
-from webnnm.ops.operator import AnyOperator
+from webnnm.ops.declare.operator import AnyOperator
 
 MAX_DEPTH = 100
 MAX_LAYERS = 50_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from webnnm.errors import suggestion
-from webnnm.spelling import folded
+from webnnm.core.errors import suggestion
+from webnnm.core.spelling import folded
 
 _DENSE = (
     "a dense layer is a block of two layers and an activation:\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from webnnm.errors import ModelError, Span, raise_first, suggestion
+from webnnm.core.errors import ModelError, Span, raise_first, suggestion
+from webnnm.core.shapes import show
 from webnnm.graph.builder import result_types
 from webnnm.graph.declare import shape_of
 from webnnm.graph.outline import Outline
@@ -17,11 +18,10 @@ from webnnm.graph.vertices import (
     written,
 )
 from webnnm.notation.syntax import NamedShape, Reference
-from webnnm.ops.features import Changes, Conflict, Features
-from webnnm.ops.layout import Role
-from webnnm.ops.operator import OperatorError, TensorType
-from webnnm.ops.values import axis_names, one_axis
-from webnnm.shapes import show
+from webnnm.ops.declare.features import Changes, Conflict, Features
+from webnnm.ops.declare.layout import Role
+from webnnm.ops.declare.tensors import OperatorError, TensorType
+from webnnm.ops.declare.values import axis_names, one_axis
 
 
 class LayerView:

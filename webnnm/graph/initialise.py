@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from webnnm.errors import suggestion
+from webnnm.core.errors import suggestion
+from webnnm.core.shapes import Shape, count
 from webnnm.graph.outline import Outline
 from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex, Vertex
 from webnnm.notation.syntax import Call, Number
-from webnnm.shapes import Shape, count
 
 Kind = Literal["constant", "parts", "uniform", "normal", "truncatedNormal"]
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from webnnm.errors import DataError, ModelError
+from webnnm.core.errors import DataError, ModelError
+from webnnm.core.shapes import show
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.outline import outline
 from webnnm.graph.splitting import shape_value
@@ -29,8 +30,7 @@ from webnnm.notation.syntax import (
     Reference,
     Syntax,
 )
-from webnnm.ops.features import Features
-from webnnm.shapes import show
+from webnnm.ops.declare.features import Features
 
 
 def joined_document(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from webnnm.errors import ModelError
+from webnnm.core.errors import ModelError
 from webnnm.graph.outline import Block, Outline
 from webnnm.notation.syntax import Items, LossParameter, Number, Value
 

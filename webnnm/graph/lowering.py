@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from webnnm.dtypes import DataType, byte_length
-from webnnm.errors import DataError, Span, WebNNMError
+from webnnm.core.dtypes import DataType, byte_length
+from webnnm.core.errors import DataError, Span, WebNNMError
+from webnnm.core.shapes import MAX_DIMENSION, Shape, count, show
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.infer import LayerView, layer_error
 from webnnm.graph.node import Graph, Operand
@@ -20,12 +21,12 @@ from webnnm.graph.vertices import (
     ParameterVertex,
     Source,
 )
-from webnnm.ops.features import Features
-from webnnm.ops.generator import MODULI, advance
-from webnnm.ops.layout import Laid, Role
-from webnnm.ops.operator import AnyOperator, TensorType
-from webnnm.ops.padding import combined
-from webnnm.shapes import MAX_DIMENSION, Shape, count, show
+from webnnm.ops.declare.features import Features
+from webnnm.ops.declare.generator import MODULI, advance
+from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.operator import AnyOperator
+from webnnm.ops.declare.padding import combined
+from webnnm.ops.declare.tensors import TensorType
 
 PARAMETER_PREFIX = "param/"
 """Parameters are graph inputs under this prefix, as they are in snapshots."""

@@ -10,11 +10,12 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from webnnm.arrays import HostArray
-from webnnm.dtypes import DataType
-from webnnm.errors import Span
-from webnnm.ops.operator import AnyOperator, Builder, TensorType
-from webnnm.shapes import Shape
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import Span
+from webnnm.core.shapes import Shape
+from webnnm.ops.declare.operator import AnyOperator
+from webnnm.ops.declare.tensors import Builder, TensorType
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

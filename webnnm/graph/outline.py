@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from webnnm import ops
-from webnnm.dtypes import is_float
-from webnnm.errors import ModelError, Span
+from webnnm.core.dtypes import is_float
+from webnnm.core.errors import ModelError, Span
+from webnnm.core.spelling import Neighbours
 from webnnm.notation.syntax import (
     BlockStatement,
     Constant,
@@ -24,7 +25,6 @@ from webnnm.notation.syntax import (
     Parameters,
     Port,
 )
-from webnnm.spelling import Neighbours
 
 START = Span(0, 0)
 

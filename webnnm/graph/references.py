@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from webnnm.errors import ModelError, Span, suggestion
+from webnnm.core.errors import ModelError, Span, suggestion
 from webnnm.graph.declare import Declared
 from webnnm.graph.expand import Expander
 from webnnm.graph.outline import Outline

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from webnnm.core.shapes import show
+from webnnm.core.spelling import folded
 from webnnm.graph.foreign_words import LAYERS
 from webnnm.graph.vertices import LayerVertex, LiteralVertex, Output, Vertex
 from webnnm.notation.numerals import write_number
 from webnnm.notation.syntax import Items, Number, Value
-from webnnm.ops.features import Features
-from webnnm.ops.layer import LayerRules
-from webnnm.ops.naming import camel_case
-from webnnm.shapes import show
-from webnnm.spelling import folded
+from webnnm.ops.declare.features import Features
+from webnnm.ops.declare.layer import LayerRules
+from webnnm.ops.declare.naming import camel_case
 
 SIZED = ("weight", "table")
 """Roles of parameters that decide the shape of the result, so that `shape=` may say it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from webnnm.dtypes import is_data_type
-from webnnm.errors import ModelError, Span
+from webnnm.core.dtypes import is_data_type
+from webnnm.core.errors import ModelError, Span
 from webnnm.graph.declare import Declared
 from webnnm.graph.expand import Expander
 from webnnm.graph.outline import Outline
@@ -15,10 +15,10 @@ from webnnm.graph.scope import Bound, Given, Pending, plain
 from webnnm.graph.slips import Slips
 from webnnm.graph.vertices import LayerVertex, LiteralVertex, ParameterVertex, Source
 from webnnm.notation.syntax import Call, Items, NamedShape, Number, Reference, Value
-from webnnm.ops.features import Changes, Features
-from webnnm.ops.layer import ParameterRole, TensorSlot, ValueOption
-from webnnm.ops.naming import camel_case
-from webnnm.ops.values import Sizes
+from webnnm.ops.declare.features import Changes, Features
+from webnnm.ops.declare.layer import ParameterRole, TensorSlot, ValueOption
+from webnnm.ops.declare.naming import camel_case
+from webnnm.ops.declare.values import Sizes
 
 INITIALISED = ("weight", "projection", "recurrent", "table")
 """Roles of the parameters that `init=` of a layer is about."""

@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, InputNode, Node, Operand, OperatorNode
-from webnnm.ops.operator import Composite
+from webnnm.ops.declare.operator import Composite
 
 Replacement = Operand | tuple[Operand, ...]
 Rule = Callable[[GraphBuilder, Node], Replacement | None]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.rewrite import copied
-from webnnm.ops.operator import TensorType
+from webnnm.ops.declare.tensors import TensorType
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from webnnm.errors import Span
+from webnnm.core.errors import Span
 from webnnm.graph.outline import Block
 from webnnm.graph.vertices import LayerVertex, Source
 from webnnm.notation.syntax import (

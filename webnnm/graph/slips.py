@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from webnnm.core.spelling import Neighbours, folded
 from webnnm.graph.scope import Scope
-from webnnm.spelling import Neighbours, folded
 
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from webnnm.errors import DataError, suggestion
+from webnnm.core.errors import DataError, suggestion
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.vertices import (
@@ -41,7 +41,7 @@ from webnnm.notation.syntax import (
     Reference,
     ShapeValue,
 )
-from webnnm.ops.features import Features
+from webnnm.ops.declare.features import Features
 
 
 class Place(NamedTuple):

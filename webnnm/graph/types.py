@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from webnnm.dtypes import ANY, DataType, highest, holds, is_float, is_upcast
+from webnnm.core.dtypes import ANY, DataType, highest, holds, is_float, is_upcast
 from webnnm.graph.infer import layer_error
 from webnnm.graph.outline import Outline
 from webnnm.graph.vertices import (

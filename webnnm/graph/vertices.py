@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from webnnm.dtypes import DataType
-from webnnm.errors import Span
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import Span
 from webnnm.graph.outline import Block, Outline, Warning
 from webnnm.notation.syntax import Call, Option, Reference, ShapeValue
-from webnnm.ops.features import Features
-from webnnm.ops.layer import LayerRules, ParameterRole
-from webnnm.ops.operator import AnyOperator
+from webnnm.ops.declare.features import Features
+from webnnm.ops.declare.layer import LayerRules, ParameterRole
+from webnnm.ops.declare.operator import AnyOperator
 
 
 @dataclass(eq=False, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from webnnm.errors import NotationError, Span
+from webnnm.core.errors import NotationError, Span
 from webnnm.notation.lexer import (
     COMPOUND,
     END,

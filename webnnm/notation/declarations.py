@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import NoReturn
 
-from webnnm.dtypes import PRECEDENCE, DataType, is_data_type
-from webnnm.errors import Span, suggestion
+from webnnm.core.dtypes import PRECEDENCE, DataType, is_data_type
+from webnnm.core.errors import Span, suggestion
 from webnnm.notation.cursor import Cursor
 from webnnm.notation.lexer import COMPOUND, END, ERROR, STRING, WORD
 from webnnm.notation.syntax import (

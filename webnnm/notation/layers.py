@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from webnnm.errors import Span
+from webnnm.core.errors import Span
 from webnnm.notation.cursor import Cursor
 from webnnm.notation.lexer import COMPOUND, ERROR, STRING, WORD
 from webnnm.notation.syntax import Layer, Option, Value

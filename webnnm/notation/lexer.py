@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from webnnm.errors import NotationError, Span
+from webnnm.core.errors import NotationError, Span
 
 Token = tuple[str, str, int]
 """Kind, text as written, and offset of the start. Plain tuples, because there are many."""

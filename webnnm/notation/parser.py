@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from webnnm.dtypes import is_data_type
-from webnnm.errors import NotationError, Span
+from webnnm.core.dtypes import is_data_type
+from webnnm.core.errors import NotationError, Span
 from webnnm.notation.cursor import Cursor
 from webnnm.notation.lexer import COMPOUND, END, WORD
 from webnnm.notation.statements import check_end, read_statement

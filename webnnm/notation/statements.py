@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn, TypedDict, TypeVar
 
-from webnnm.dtypes import is_data_type
-from webnnm.errors import Span, suggestion
+from webnnm.core.dtypes import is_data_type
+from webnnm.core.errors import Span, suggestion
 from webnnm.notation.cursor import Cursor
 from webnnm.notation.declarations import read_constant, read_parameter, read_tensor
 from webnnm.notation.layers import read_layer

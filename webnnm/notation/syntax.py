@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from webnnm.dtypes import DataType
-from webnnm.errors import Span
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import Span
 
 NOWHERE = Span(0, 0)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container
 from typing import NoReturn
 
-from webnnm.errors import Span
+from webnnm.core.errors import Span
 from webnnm.notation.cursor import Cursor
 from webnnm.notation.lexer import COMPOUND, ERROR, STRING, WORD, unquote
 from webnnm.notation.numerals import NumberTooLarge, read_number, read_percent

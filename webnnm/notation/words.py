@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from webnnm.errors import Span, suggestion
+from webnnm.core.errors import Span, suggestion
 from webnnm.notation.cursor import Cursor
 from webnnm.notation.lexer import WORD
 from webnnm.notation.numerals import NumberTooLarge, read_number

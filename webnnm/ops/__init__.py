@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from webnnm.errors import WebNNMError
-from webnnm.ops.naming import snake_case
-from webnnm.ops.operator import AnyOperator, Composite, Operator
+from webnnm.core.errors import WebNNMError
+from webnnm.ops.declare.naming import snake_case
+from webnnm.ops.declare.operator import AnyOperator, Composite, Operator
 
 RESERVED = {
     *("adopt", "apply", "build", "build_async", "constant", "context", "input", "inputs"),

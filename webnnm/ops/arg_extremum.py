@@ -5,24 +5,21 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from webnnm.dtypes import DataType
-from webnnm.ops import checks, values
-from webnnm.ops.layer import BuildView, LayerRules, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import (
+from webnnm.core.dtypes import DataType
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import (
     REQUIRED,
     AnyOperator,
-    Builder,
     Operator,
-    OperatorError,
     Option,
     Slot,
-    Tensor,
-    TensorType,
     no_gradient,
     sample,
 )
-from webnnm.ops.padding import extremes, filled, one_step
+from webnnm.ops.declare.padding import extremes, filled, one_step
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.reduce import reduced_layout, reduced_shape
 
 INDEX_TYPES: tuple[DataType, ...] = ("int32", "int64")

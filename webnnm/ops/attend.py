@@ -7,20 +7,21 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from webnnm.core.shapes import show
 from webnnm.notation.syntax import Number, Value
-from webnnm.ops import checks, values
-from webnnm.ops.attention import MASKED, attention
-from webnnm.ops.composite import composed
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.attention import MASKED, attention
+from webnnm.ops.declare.composite import composed
+from webnnm.ops.declare.features import Conflict, Features
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import Option, sample
+from webnnm.ops.declare.padding import every, extremes, lengths, valid
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
+from webnnm.ops.declare.tokens import by_token, require_tokens
 from webnnm.ops.dropout import dropped
-from webnnm.ops.features import Conflict, Features
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import Builder, Option, Tensor, TensorType, sample
-from webnnm.ops.padding import every, extremes, lengths, valid
 from webnnm.ops.positions import BASE
 from webnnm.ops.rotary import require_pairs
-from webnnm.ops.tokens import by_token, require_tokens
-from webnnm.shapes import show
 
 PROJECTED = ("q", "k", "v")
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from webnnm.dtypes import FLOAT
-from webnnm.ops import checks, values
-from webnnm.ops.activation import fused_activation
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.normalising import (
+from webnnm.core.dtypes import FLOAT
+from webnnm.core.shapes import count
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.activation import fused_activation
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.normalising import (
     HAZARDS,
     SCALE_AND_BIAS,
     affine,
@@ -24,19 +25,10 @@ from webnnm.ops.normalising import (
     spread,
     widened,
 )
-from webnnm.ops.operator import (
-    AnyOperator,
-    Builder,
-    Composite,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.ops.padding import column, placed
-from webnnm.ops.rules import same_shape
-from webnnm.shapes import count
+from webnnm.ops.declare.operator import AnyOperator, Composite, Option, Slot, sample
+from webnnm.ops.declare.padding import column, placed
+from webnnm.ops.declare.rules import same_shape
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 # Running statistics are float32 and say nothing about the layer's type.
 _state = partial(TensorSlot, optional=True, option=True, promotes=False, trainable=False)

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from webnnm.ops.algebra import as_number, broadcast_type, not_negative, scalar_like
-from webnnm.ops.known import known_values
-from webnnm.ops.layer import LayerRules, ParameterRole, TensorSlot
-from webnnm.ops.operator import Builder, Operator, Sample, Slot, Tensor, sample
-from webnnm.ops.rules import broadcast_shape, build_broadcast
+from webnnm.ops.declare.algebra import as_number, broadcast_type, not_negative, scalar_like
+from webnnm.ops.declare.known import known_values
+from webnnm.ops.declare.layer import LayerRules, ParameterRole, TensorSlot
+from webnnm.ops.declare.operator import Operator, Sample, Slot, sample
+from webnnm.ops.declare.rules import broadcast_shape, build_broadcast
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 BinaryGradient = Callable[[Builder, Tensor, Tensor, Tensor, Tensor], Sequence[Any]]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from webnnm.dtypes import DataType
-from webnnm.ops.algebra import broadcast_type
-from webnnm.ops.layer import LayerRules, TensorSlot
-from webnnm.ops.operator import Builder, Composite, Slot, Tensor, no_gradient, sample
-from webnnm.ops.rules import broadcast_shape, build_broadcast
+from webnnm.core.dtypes import DataType
+from webnnm.ops.declare.algebra import broadcast_type
+from webnnm.ops.declare.layer import LayerRules, TensorSlot
+from webnnm.ops.declare.operator import Composite, Slot, no_gradient, sample
+from webnnm.ops.declare.rules import broadcast_shape, build_broadcast
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 INTEGERS: frozenset[DataType] = frozenset({"uint8", "int8", "uint32", "int32"})
 

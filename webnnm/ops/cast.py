@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.dtypes import FLOAT16_MAX, DataType, integer_range, is_float
-from webnnm.ops import checks, values
-from webnnm.ops.layer import BuildView, LayerRules, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import (
-    REQUIRED,
-    Builder,
-    Operator,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.ops.rules import same_shape
+from webnnm.core.dtypes import FLOAT16_MAX, DataType, integer_range, is_float
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import REQUIRED, Operator, Option, Slot, sample
+from webnnm.ops.declare.rules import same_shape
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 
 def _infer(x: TensorType, *, type: DataType) -> TensorType:

@@ -6,20 +6,12 @@ import math
 from numbers import Real
 from typing import Any
 
-from webnnm.dtypes import FLOAT16_MAX, DataType, integer_range, is_float
-from webnnm.ops import values
-from webnnm.ops.layer import LayerRules, ValueOption
-from webnnm.ops.operator import (
-    Builder,
-    Composite,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.ops.rules import build_unary, same_shape
+from webnnm.core.dtypes import FLOAT16_MAX, DataType, integer_range, is_float
+from webnnm.ops.declare import values
+from webnnm.ops.declare.layer import LayerRules, ValueOption
+from webnnm.ops.declare.operator import Composite, Option, Slot, sample
+from webnnm.ops.declare.rules import build_unary, same_shape
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 
 def _bound(value: Any, *_: TensorType) -> float:

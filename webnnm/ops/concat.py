@@ -5,24 +5,15 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
-from webnnm.ops import checks, values
-from webnnm.ops.along import cut
-from webnnm.ops.features import Conflict
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid, Role
-from webnnm.ops.leading import stretched
-from webnnm.ops.operator import (
-    REQUIRED,
-    Builder,
-    Operator,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.shapes import show
+from webnnm.core.shapes import show
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.along import cut
+from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.leading import stretched
+from webnnm.ops.declare.operator import REQUIRED, Operator, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 
 def _infer(*types: TensorType, axis: int) -> TensorType:
@@ -111,7 +102,7 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
         if any("sequence" not in part.layout for part in parts):
             hint = "give it a length with repeatSequence"
             layer.fail("NNM411", "a part has no sequence, rows have several lengths", hint=hint)
-        from webnnm.ops.repositioned import joined
+        from webnnm.ops.declare.repositioned import joined
 
         return joined(builder, parts, whole)
     return whole

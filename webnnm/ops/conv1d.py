@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webnnm.dtypes import FLOAT
+from webnnm.core.dtypes import FLOAT
+from webnnm.core.shapes import Shape, count, show
 from webnnm.notation.syntax import Items, Value
-from webnnm.ops import checks, values
-from webnnm.ops.along import cut
-from webnnm.ops.conv_layer import SLOTS, learn_bias, learn_channels, learn_kernel
-from webnnm.ops.convolution import slide
-from webnnm.ops.features import Conflict
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid, Role
-from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
-from webnnm.ops.padding import filled
-from webnnm.ops.repositioned import begun, remasked
-from webnnm.ops.spatial import numbers
-from webnnm.ops.windows import reach, same_padding
-from webnnm.shapes import Shape, count, show
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.along import cut
+from webnnm.ops.declare.conv_layer import SLOTS, learn_bias, learn_channels, learn_kernel
+from webnnm.ops.declare.convolution import slide
+from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.operator import Composite, Option, Slot, sample
+from webnnm.ops.declare.padding import filled
+from webnnm.ops.declare.repositioned import begun, remasked
+from webnnm.ops.declare.spatial import numbers
+from webnnm.ops.declare.tensors import Builder, Tensor
+from webnnm.ops.declare.windows import reach, same_padding
 
 Ends = tuple[int, int]
 

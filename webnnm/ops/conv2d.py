@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops.conv_layer import layer_rules
-from webnnm.ops.convolution import (
+from webnnm.core.shapes import count
+from webnnm.ops.declare.conv_layer import layer_rules
+from webnnm.ops.declare.convolution import (
     OPERANDS,
     bias_gradient,
     check_bias,
@@ -18,11 +19,11 @@ from webnnm.ops.convolution import (
     slide,
     with_bias,
 )
-from webnnm.ops.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
-from webnnm.ops.operator import Builder, Operator, Tensor, TensorType, sample
-from webnnm.ops.spatial import Pair, Sides, exchanged, height_width, lettered, permuted
-from webnnm.ops.windows import unfolded
-from webnnm.shapes import count
+from webnnm.ops.declare.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
+from webnnm.ops.declare.operator import Operator, sample
+from webnnm.ops.declare.spatial import Pair, Sides, exchanged, height_width, lettered, permuted
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
+from webnnm.ops.declare.windows import unfolded
 
 
 def _infer(

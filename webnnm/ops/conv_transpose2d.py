@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops.along import padded
-from webnnm.ops.conv_layer import layer_rules
-from webnnm.ops.convolution import (
+from webnnm.core.shapes import count
+from webnnm.ops.declare.along import padded
+from webnnm.ops.declare.conv_layer import layer_rules
+from webnnm.ops.declare.convolution import (
     OPERANDS,
     bias_gradient,
     check_bias,
@@ -18,16 +19,9 @@ from webnnm.ops.convolution import (
     options,
     with_bias,
 )
-from webnnm.ops.letters import TRANSPOSED_FILTER_LAYOUTS, order
-from webnnm.ops.operator import (
-    Builder,
-    Operator,
-    Option,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.ops.spatial import (
+from webnnm.ops.declare.letters import TRANSPOSED_FILTER_LAYOUTS, order
+from webnnm.ops.declare.operator import Operator, Option, sample
+from webnnm.ops.declare.spatial import (
     exchanged,
     height_width,
     lettered,
@@ -35,8 +29,8 @@ from webnnm.ops.spatial import (
     pair_or_none,
     permuted,
 )
-from webnnm.ops.windows import reach
-from webnnm.shapes import count
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
+from webnnm.ops.declare.windows import reach
 
 
 def _infer(x: TensorType, kernel: TensorType, bias: TensorType | None, **given: Any) -> TensorType:

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.dtypes import FLOAT
+from webnnm.core.dtypes import FLOAT
 from webnnm.notation.syntax import Value
-from webnnm.ops import checks, values
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import (
-    REQUIRED,
-    Builder,
-    Composite,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.ops.rules import same_shape
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
+from webnnm.ops.declare.rules import same_shape
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 
 def _share(value: Any, *_: TensorType) -> float:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops import values
-from webnnm.ops.composite import composed
-from webnnm.ops.features import Conflict
+from webnnm.ops.declare import values
+from webnnm.ops.declare.composite import composed
+from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import sample
+from webnnm.ops.declare.tensors import Builder, Tensor
 from webnnm.ops.gather import INDEX_TYPES
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import Builder, Tensor, sample
 
 SIZE = {"size": ValueOption(read=values.integer(1))}
 """The option of tables: how many rows a new one has."""

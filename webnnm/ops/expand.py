@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops import checks, values
-from webnnm.ops.features import Conflict
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import (
-    REQUIRED,
-    Builder,
-    Operator,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
+from webnnm.core.shapes import broadcast, show
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import REQUIRED, Operator, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.reshape import target_sizes
-from webnnm.shapes import broadcast, show
 
 
 def _infer(x: TensorType, *, new_shape: tuple[int, ...]) -> TensorType:

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.dtypes import DataType, holds
-from webnnm.ops import checks, values
-from webnnm.ops.features import Conflict
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.layout import Laid, feature_roles
-from webnnm.ops.operator import (
-    REQUIRED,
-    Builder,
-    Composite,
-    OperatorError,
-    Option,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.shapes import Shape, count, is_integer, show
+from webnnm.core.dtypes import DataType, holds
+from webnnm.core.shapes import Shape, count, is_integer, show
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.declare.layout import Laid, feature_roles
+from webnnm.ops.declare.operator import REQUIRED, Composite, Option, sample
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 
 def _number(value: Any, *_: TensorType) -> float:

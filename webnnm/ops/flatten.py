@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops import checks
-from webnnm.ops.feature_rules import learn_result
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import (
-    Builder,
-    Composite,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
+from webnnm.core.shapes import count
+from webnnm.ops.declare import checks
+from webnnm.ops.declare.feature_rules import learn_result
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import Composite, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.reshape import balance, reshaped
-from webnnm.shapes import count
 
 
 def _check_axis(value: Any, *types: TensorType) -> int:

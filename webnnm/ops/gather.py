@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops import checks, values
-from webnnm.ops.algebra import zeros_like
-from webnnm.ops.feature_rules import axis_or_first, learn_result
-from webnnm.ops.features import Features
-from webnnm.ops.indices import INDEX_TYPES, distinct, in_range, inside, known_positions, wrapped
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.layout import Laid, Role, feature_roles
-from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, TensorType, sample
-from webnnm.shapes import count
+from webnnm.core.shapes import count
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.algebra import zeros_like
+from webnnm.ops.declare.feature_rules import axis_or_first, learn_result
+from webnnm.ops.declare.features import Features
+from webnnm.ops.declare.indices import (
+    INDEX_TYPES,
+    distinct,
+    in_range,
+    inside,
+    known_positions,
+    wrapped,
+)
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.declare.layout import Laid, Role, feature_roles
+from webnnm.ops.declare.operator import Operator, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 
 def _infer(x: TensorType, indices: TensorType, *, axis: int) -> TensorType:
@@ -100,7 +108,7 @@ def _shape(layer: ShapeView) -> None:
 def _pick(layer: ShapeView, dims: list[Any], names: list[Any], sequence: str | None) -> str | None:
     """Apply the position forms to dims and names; return the sequence that is left."""
     # Gathers of trainings name no positions: imported where a text does.
-    from webnnm.ops.picked_rows import share
+    from webnnm.ops.declare.picked_rows import share
 
     keep = layer.options["keep_dimensions"]
     for axis, position in _positions(layer):
@@ -130,7 +138,7 @@ def _check_range(layer: ShapeView, axis: Role) -> None:
 
 def _constant_shape(layer: ShapeView | BuildView, flow: Features) -> list[int | None]:
     # Gathers of trainings have no constant indices: their rules are imported where a text has some.
-    from webnnm.ops.index_shapes import constant_index_shape
+    from webnnm.ops.declare.index_shapes import constant_index_shape
 
     return constant_index_shape(layer, flow)
 
@@ -146,7 +154,7 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
         if wrong is not None:
             layer.fail("NNM308", f"index {wrong} of {length} elements", at="data")
         if axis == "sequence" and flow.mask is not None and min(data) < 0:
-            from webnnm.ops.picked_rows import from_the_end
+            from webnnm.ops.declare.picked_rows import from_the_end
 
             return from_the_end(builder, flow, data, tuple(sizes))
         indices = builder.constant([i % length for i in data], "int32", sizes)
@@ -157,7 +165,7 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
             hint = "pick before the rows have a sequence"
             layer.fail("NNM310", "padded rows do not change places", at="axis", hint=hint)
         if flow.mask is not None and axis == "sequence":
-            from webnnm.ops.picked_rows import within_rows
+            from webnnm.ops.declare.picked_rows import within_rows
 
             indices = within_rows(builder, indices, flow.mask)
         return _taken(builder, flow, indices, axis)
@@ -167,7 +175,7 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
 
 
 def _at_position(builder: Builder, layer: BuildView, flow: Laid, axis: Role, position: Any) -> Laid:
-    from webnnm.ops.picked_rows import at_valid_position, share
+    from webnnm.ops.declare.picked_rows import at_valid_position, share
 
     length = flow.size(axis)
     like = layer.tensors.get(str(getattr(position, "function", "")))

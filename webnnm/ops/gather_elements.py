@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops import checks
-from webnnm.ops.index_layer import gather_elements_rules
-from webnnm.ops.indices import INDEX_TYPES, check_elements, in_range, inside, one_hot, three
-from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, TensorType, sample
+from webnnm.ops.declare import checks
+from webnnm.ops.declare.index_layer import gather_elements_rules
+from webnnm.ops.declare.indices import INDEX_TYPES, check_elements, in_range, inside, one_hot, three
+from webnnm.ops.declare.operator import Composite, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 
 def _infer(x: TensorType, indices: TensorType, *, axis: int) -> TensorType:

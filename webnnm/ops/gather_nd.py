@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops.index_layer import gather_nd_rules
-from webnnm.ops.indices import INDEX_TYPES, check_coordinates, in_range, positions
-from webnnm.ops.operator import Builder, Composite, Slot, Tensor, TensorType, sample
-from webnnm.shapes import count
+from webnnm.core.shapes import count
+from webnnm.ops.declare.index_layer import gather_nd_rules
+from webnnm.ops.declare.indices import INDEX_TYPES, check_coordinates, in_range, positions
+from webnnm.ops.declare.operator import Composite, Slot, sample
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 
 def _infer(x: TensorType, indices: TensorType) -> TensorType:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 
-from webnnm.dtypes import FLOAT
-from webnnm.ops.layer import LayerRules
-from webnnm.ops.operator import Builder, Composite, Slot, Tensor, sample
-from webnnm.ops.rules import build_unary, same_shape
+from webnnm.core.dtypes import FLOAT
+from webnnm.ops.declare.layer import LayerRules
+from webnnm.ops.declare.operator import Composite, Slot, sample
+from webnnm.ops.declare.rules import build_unary, same_shape
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 
 def _gelu_tanh(b: Builder, x: Tensor) -> Tensor:

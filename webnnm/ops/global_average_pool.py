@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from webnnm.dtypes import FLOAT
-from webnnm.ops import checks, values
-from webnnm.ops.features import Conflict
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid, Role
-from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
+from webnnm.core.dtypes import FLOAT
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.operator import Composite, Option, Slot, sample
+from webnnm.ops.declare.spatial import INPUT_LAYOUTS
+from webnnm.ops.declare.spatial_layer import LAYOUT, NAMES, learn_image, places, sizes_of
+from webnnm.ops.declare.tensors import Builder, Tensor
 from webnnm.ops.pool2d import axes
 from webnnm.ops.reduce import reduced_layout
-from webnnm.ops.spatial import INPUT_LAYOUTS
-from webnnm.ops.spatial_layer import LAYOUT, NAMES, learn_image, places, sizes_of
 
 
 def _decompose(b: Builder, x: Tensor, *, layout: str, keep_dimensions: bool) -> Tensor:

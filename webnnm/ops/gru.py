@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from webnnm.ops import checks, values
-from webnnm.ops.activation import Activation
-from webnnm.ops.layer import LayerRules, TensorSlot, ValueOption
-from webnnm.ops.matmul import transposed
-from webnnm.ops.operator import Builder, Composite, Looped, Option, Tensor, TensorType, sample
-from webnnm.ops.recurrent import (
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.activation import Activation
+from webnnm.ops.declare.layer import LayerRules, TensorSlot, ValueOption
+from webnnm.ops.declare.operator import Composite, Looped, Option, sample
+from webnnm.ops.declare.recurrent import (
     DIRECTION,
     DIRECTIONS,
     HIDDEN_SIZE,
@@ -32,7 +31,7 @@ from webnnm.ops.recurrent import (
     slot,
     zeros,
 )
-from webnnm.ops.recurrent_layer import (
+from webnnm.ops.declare.recurrent_layer import (
     RUN_OPTIONS,
     WEIGHTS,
     biases,
@@ -44,6 +43,8 @@ from webnnm.ops.recurrent_layer import (
     initial,
     run_shape,
 )
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
+from webnnm.ops.matmul import transposed
 
 LAYOUTS = ("zrn", "rzn")
 GATES = 3

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from webnnm.dtypes import FLOAT
-from webnnm.ops import checks, values
-from webnnm.ops.features import Features
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.normalising import (
+from webnnm.core.dtypes import FLOAT
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.features import Features
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.normalising import (
     HAZARDS,
     SCALE_AND_BIAS,
     along,
@@ -17,10 +17,11 @@ from webnnm.ops.normalising import (
     require_sizes,
     shared,
 )
-from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, TensorType, sample
-from webnnm.ops.rules import same_shape
-from webnnm.ops.spatial import INPUT_LAYOUTS
-from webnnm.ops.spatial_layer import Places, build_image, places
+from webnnm.ops.declare.operator import Composite, Option, Slot, sample
+from webnnm.ops.declare.rules import same_shape
+from webnnm.ops.declare.spatial import INPUT_LAYOUTS
+from webnnm.ops.declare.spatial_layer import Places, build_image, places
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 
 def _axes(layout: str, letters: str) -> tuple[int, ...]:

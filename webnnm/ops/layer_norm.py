@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webnnm.ops import checks, values
-from webnnm.ops.layer import LayerRules, ValueOption
-from webnnm.ops.normalising import (
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.layer import LayerRules, ValueOption
+from webnnm.ops.declare.normalising import (
     HAZARDS,
     INPUT,
     SCALE_AND_BIAS,
@@ -18,7 +18,8 @@ from webnnm.ops.normalising import (
     require_sizes,
     shape_by_axes,
 )
-from webnnm.ops.operator import Builder, Composite, Option, Tensor, TensorType, sample
+from webnnm.ops.declare.operator import Composite, Option, sample
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 
 def _infer(

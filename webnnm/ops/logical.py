@@ -6,20 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from webnnm.dtypes import ANY, DataType, is_float
+from webnnm.core.dtypes import ANY, DataType, is_float
 from webnnm.ops.compare import comparison
-from webnnm.ops.layer import LayerRules
-from webnnm.ops.operator import (
-    Builder,
-    Composite,
-    Operator,
-    Slot,
-    Tensor,
-    TensorType,
-    no_gradient,
-    sample,
-)
-from webnnm.ops.rules import build_unary, same_shape
+from webnnm.ops.declare.layer import LayerRules
+from webnnm.ops.declare.operator import Composite, Operator, Slot, no_gradient, sample
+from webnnm.ops.declare.rules import build_unary, same_shape
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 BYTES: frozenset[DataType] = frozenset({"uint8"})
 

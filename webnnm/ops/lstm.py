@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from webnnm.ops import checks
-from webnnm.ops.activation import Activation
-from webnnm.ops.layer import LayerRules, TensorSlot
-from webnnm.ops.matmul import transposed
-from webnnm.ops.operator import Builder, Composite, Looped, Option, Tensor, TensorType, sample
-from webnnm.ops.recurrent import (
+from webnnm.ops.declare import checks
+from webnnm.ops.declare.activation import Activation
+from webnnm.ops.declare.layer import LayerRules, TensorSlot
+from webnnm.ops.declare.operator import Composite, Looped, Option, sample
+from webnnm.ops.declare.recurrent import (
     DIRECTION,
     DIRECTIONS,
     HIDDEN_SIZE,
@@ -31,7 +30,7 @@ from webnnm.ops.recurrent import (
     slot,
     zeros,
 )
-from webnnm.ops.recurrent_layer import (
+from webnnm.ops.declare.recurrent_layer import (
     RUN_OPTIONS,
     WEIGHTS,
     biases,
@@ -43,6 +42,8 @@ from webnnm.ops.recurrent_layer import (
     initial,
     run_shape,
 )
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
+from webnnm.ops.matmul import transposed
 
 LAYOUTS = ("iofg", "ifgo")
 PEEPHOLES = "iof"

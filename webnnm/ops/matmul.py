@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.dtypes import FLOAT
-from webnnm.ops import values
-from webnnm.ops.features import Conflict
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import (
-    AnyOperator,
-    Builder,
-    Operator,
-    OperatorError,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.shapes import broadcast, show
+from webnnm.core.dtypes import FLOAT
+from webnnm.core.shapes import broadcast, show
+from webnnm.ops.declare import values
+from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import AnyOperator, Operator, Slot, sample
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 
 def _infer(a: TensorType, b: TensorType) -> TensorType:

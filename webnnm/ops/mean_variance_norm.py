@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from webnnm.ops import checks, values
-from webnnm.ops.features import Features
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.normalising import (
+from webnnm.core.shapes import broadcast, show
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.features import Features
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.normalising import (
     HAZARDS,
     INPUT,
     SCALE_AND_BIAS,
@@ -27,10 +28,10 @@ from webnnm.ops.normalising import (
     spread,
     widened,
 )
-from webnnm.ops.operator import Builder, Composite, OperatorError, Option, Tensor, sample
-from webnnm.ops.padding import combined
-from webnnm.ops.rules import broadcast_laid, places
-from webnnm.shapes import broadcast, show
+from webnnm.ops.declare.operator import Composite, Option, sample
+from webnnm.ops.declare.padding import combined
+from webnnm.ops.declare.rules import broadcast_laid, places
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 
 
 def _decompose(

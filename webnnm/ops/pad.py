@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.dtypes import holds
-from webnnm.ops import checks, values
-from webnnm.ops.along import cut, padded
-from webnnm.ops.feature_rules import learn_result, per_feature
-from webnnm.ops.known import known_values
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import (
-    REQUIRED,
-    AnyOperator,
-    Builder,
-    Composite,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
+from webnnm.core.dtypes import holds
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.along import cut, padded
+from webnnm.ops.declare.feature_rules import learn_result, per_feature
+from webnnm.ops.declare.known import known_values
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 Ints = tuple[int, ...]
 

@@ -6,28 +6,25 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from webnnm.dtypes import ANY, FLOAT, DataType
-from webnnm.ops import checks
-from webnnm.ops.algebra import scalar_like
-from webnnm.ops.axis_windows import first_maximum, spread_sums, unfold
-from webnnm.ops.image_windows import to_first_maximum
-from webnnm.ops.operator import (
+from webnnm.core.dtypes import ANY, FLOAT, DataType
+from webnnm.core.shapes import show
+from webnnm.ops.declare import checks
+from webnnm.ops.declare.algebra import scalar_like
+from webnnm.ops.declare.axis_windows import first_maximum, spread_sums, unfold
+from webnnm.ops.declare.image_windows import to_first_maximum
+from webnnm.ops.declare.operator import (
     AnyOperator,
-    Builder,
     Gradient,
     Operator,
-    OperatorError,
     Option,
     Reference,
     Sample,
     Slot,
     StableHLO,
-    Tensor,
-    TensorType,
     sample,
 )
-from webnnm.ops.pool_layer import layer_rules
-from webnnm.ops.spatial import (
+from webnnm.ops.declare.pool_layer import layer_rules
+from webnnm.ops.declare.spatial import (
     INPUT_LAYOUTS,
     PADDING,
     STEPS,
@@ -42,8 +39,8 @@ from webnnm.ops.spatial import (
     pair_or_none,
     permuted,
 )
-from webnnm.ops.windows import Windows, reach, unfolded
-from webnnm.shapes import show
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
+from webnnm.ops.declare.windows import Windows, reach, unfolded
 
 OPTIONS = {
     "window_dimensions": Option(None, pair_or_none),

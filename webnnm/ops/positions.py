@@ -8,15 +8,16 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from webnnm.ops import checks
-from webnnm.ops.composite import composed
+from webnnm.core.shapes import show
+from webnnm.ops.declare import checks
+from webnnm.ops.declare.composite import composed
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import sample
+from webnnm.ops.declare.rules import same_shape, tensor_options
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
+from webnnm.ops.declare.tokens import by_token, require_tokens
 from webnnm.ops.embedding import SIZE, learn_table
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import Builder, OperatorError, Tensor, sample
-from webnnm.ops.rules import same_shape, tensor_options
-from webnnm.ops.tokens import by_token, require_tokens
-from webnnm.shapes import show
 
 BASE = 10000.0
 """Wavelengths run from 2π to nearly 2π times this."""

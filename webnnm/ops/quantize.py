@@ -5,23 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from webnnm.dtypes import FLOAT, DataType, integer_range
-from webnnm.ops.algebra import as_number
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import (
-    AnyOperator,
-    Builder,
-    Composite,
-    OperatorError,
-    Sample,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.ops.rules import same_shape
-from webnnm.shapes import Shape, count, show
+from webnnm.core.dtypes import FLOAT, DataType, integer_range
+from webnnm.core.shapes import Shape, count, show
+from webnnm.ops.declare.algebra import as_number
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import AnyOperator, Composite, Sample, Slot, sample
+from webnnm.ops.declare.rules import same_shape
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 LONG: frozenset[DataType] = frozenset({"uint32", "int32"})
 """Integers that floats do not hold exactly: they are added as int64."""

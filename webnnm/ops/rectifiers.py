@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.dtypes import FLOAT
-from webnnm.ops import checks, values
-from webnnm.ops.algebra import positive, scalar_like
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
-from webnnm.ops.rules import broadcast_features, broadcast_laid, build_unary, same_shape
+from webnnm.core.dtypes import FLOAT
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.algebra import positive, scalar_like
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import Composite, Option, Slot, sample
+from webnnm.ops.declare.rules import broadcast_features, broadcast_laid, build_unary, same_shape
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 SLOPE = ("slope", "alpha")
 """The words for the slope of prelu; it may stand as an operand too."""

@@ -7,29 +7,27 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from webnnm.dtypes import ANY, FLOAT, SIGNED, DataType
-from webnnm.ops import checks, values
-from webnnm.ops.algebra import as_number, scalar_like, zeros_like
-from webnnm.ops.features import Conflict
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid, Role
-from webnnm.ops.operator import (
+from webnnm.core.dtypes import ANY, FLOAT, SIGNED, DataType
+from webnnm.core.shapes import count
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.algebra import as_number, scalar_like, zeros_like
+from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.operator import (
     AnyOperator,
-    Builder,
     Composite,
     Decompose,
     Operator,
     Option,
     Sample,
     Slot,
-    Tensor,
-    TensorType,
     decomposed,
     sample,
 )
-from webnnm.ops.padding import extremes, filled, mean, one_step
-from webnnm.ops.rules import tensor_options
-from webnnm.shapes import count
+from webnnm.ops.declare.padding import extremes, filled, mean, one_step
+from webnnm.ops.declare.rules import tensor_options
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 OPTIONS = {
     "axes": Option(None, checks.axes),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from webnnm.ops import checks, values
-from webnnm.ops.feature_rules import learn_result
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.layout import Laid, Role
-from webnnm.ops.operator import REQUIRED, Builder, Composite, Option, Slot, Tensor, sample
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.feature_rules import learn_result
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 
 def _decompose(b: Builder, x: Tensor, *, length: int) -> Tensor:

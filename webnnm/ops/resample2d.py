@@ -5,21 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from webnnm.dtypes import DataType, is_float
-from webnnm.ops import checks
-from webnnm.ops.operator import (
-    Builder,
-    Composite,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.ops.resample_layer import resample_rules
-from webnnm.ops.spatial import Pair
-from webnnm.shapes import count
+from webnnm.core.dtypes import DataType, is_float
+from webnnm.core.shapes import count
+from webnnm.ops.declare import checks
+from webnnm.ops.declare.operator import Composite, Option, Slot, sample
+from webnnm.ops.declare.resample_layer import resample_rules
+from webnnm.ops.declare.spatial import Pair
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 TYPES: frozenset[DataType] = frozenset({"float32", "float16", "uint8", "int8"})
 

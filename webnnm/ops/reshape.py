@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from webnnm.ops import checks, values
-from webnnm.ops.features import Conflict
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import (
-    REQUIRED,
-    Builder,
-    Operator,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.shapes import count, show
+from webnnm.core.shapes import count, show
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import REQUIRED, Operator, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 
 def _check(value: Any, *types: TensorType) -> tuple[int, ...]:

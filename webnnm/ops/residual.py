@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from webnnm.ops import values
 from webnnm.ops.binary import add
-from webnnm.ops.features import Conflict
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import Builder, Composite, Slot, Tensor, sample
-from webnnm.ops.rules import broadcast_features, broadcast_laid, same_shape
+from webnnm.ops.declare import values
+from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import Composite, Slot, sample
+from webnnm.ops.declare.rules import broadcast_features, broadcast_laid, same_shape
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 PROJECTION = "projection"
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops import checks, values
-from webnnm.ops.algebra import same_as_first
-from webnnm.ops.layer import BuildView, LayerRules, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, sample
-from webnnm.ops.repositioned import reversed_rows
-from webnnm.ops.rules import same_shape
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.algebra import same_as_first
+from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import Operator, Option, Slot, sample
+from webnnm.ops.declare.repositioned import reversed_rows
+from webnnm.ops.declare.rules import same_shape
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 
 def _gradient(b: Builder, g: Tensor, _y: Tensor, _x: Tensor, *, axes: Any) -> list[Tensor]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from webnnm.ops import checks, values
-from webnnm.ops.layer import LayerRules, ValueOption
-from webnnm.ops.normalising import (
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.layer import LayerRules, ValueOption
+from webnnm.ops.declare.normalising import (
     HAZARDS,
     INPUT,
     SCALE_AND_BIAS,
@@ -17,7 +17,8 @@ from webnnm.ops.normalising import (
     require_sizes,
     shape_by_axes,
 )
-from webnnm.ops.operator import Builder, Composite, Option, Tensor, TensorType, sample
+from webnnm.ops.declare.operator import Composite, Option, sample
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 
 def _last_axis(value: Any, *types: TensorType) -> tuple[int, ...]:

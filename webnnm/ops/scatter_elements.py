@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops import checks
-from webnnm.ops.algebra import zeros_like
-from webnnm.ops.index_layer import scatter_elements_rules
-from webnnm.ops.indices import (
+from webnnm.core.shapes import show
+from webnnm.ops.declare import checks
+from webnnm.ops.declare.algebra import zeros_like
+from webnnm.ops.declare.index_layer import scatter_elements_rules
+from webnnm.ops.declare.indices import (
     INDEX_TYPES,
     check_elements,
     distinct,
@@ -16,17 +17,8 @@ from webnnm.ops.indices import (
     one_hot,
     three,
 )
-from webnnm.ops.operator import (
-    Builder,
-    Composite,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.shapes import show
+from webnnm.ops.declare.operator import Composite, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 
 def _infer(x: TensorType, indices: TensorType, updates: TensorType, *, axis: int) -> TensorType:

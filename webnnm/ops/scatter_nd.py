@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops.algebra import zeros_like
-from webnnm.ops.index_layer import scatter_nd_rules
-from webnnm.ops.indices import (
+from webnnm.core.shapes import count, show
+from webnnm.ops.declare.algebra import zeros_like
+from webnnm.ops.declare.index_layer import scatter_nd_rules
+from webnnm.ops.declare.indices import (
     INDEX_TYPES,
     check_coordinates,
     distinct,
@@ -14,16 +15,8 @@ from webnnm.ops.indices import (
     known_positions,
     positions,
 )
-from webnnm.ops.operator import (
-    Builder,
-    Composite,
-    OperatorError,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.shapes import count, show
+from webnnm.ops.declare.operator import Composite, Slot, sample
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 
 def _infer(x: TensorType, indices: TensorType, updates: TensorType) -> TensorType:

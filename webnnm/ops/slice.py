@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops import checks, values
-from webnnm.ops.along import cut, padded
-from webnnm.ops.feature_rules import learn_result, per_feature
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import (
-    REQUIRED,
-    AnyOperator,
-    Builder,
-    Operator,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.shapes import MAX_DIMENSION
+from webnnm.core.shapes import MAX_DIMENSION
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.along import cut, padded
+from webnnm.ops.declare.feature_rules import learn_result, per_feature
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Operator, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 Ints = tuple[int, ...]
 

@@ -5,19 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from webnnm.dtypes import FLOAT
-from webnnm.ops.algebra import chain, scalar_like
-from webnnm.ops.layer import LayerRules
-from webnnm.ops.operator import (
-    AnyOperator,
-    Builder,
-    Composite,
-    OperatorError,
-    Slot,
-    Tensor,
-    sample,
-)
-from webnnm.ops.rules import build_unary, same_shape
+from webnnm.core.dtypes import FLOAT
+from webnnm.ops.declare.algebra import chain, scalar_like
+from webnnm.ops.declare.layer import LayerRules
+from webnnm.ops.declare.operator import AnyOperator, Composite, Slot, sample
+from webnnm.ops.declare.rules import build_unary, same_shape
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 
 _OPERANDS = (Slot(name="input", dtypes=FLOAT),)
 _LAYER = LayerRules(shape=same_shape, build=build_unary)

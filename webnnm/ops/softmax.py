@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.dtypes import FLOAT
-from webnnm.ops import checks, values
-from webnnm.ops.algebra import same_as_first
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, decomposed, sample
-from webnnm.ops.padding import extremes, filled
-from webnnm.ops.rules import same_shape
+from webnnm.core.dtypes import FLOAT
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.algebra import same_as_first
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import Operator, Option, Slot, decomposed, sample
+from webnnm.ops.declare.padding import extremes, filled
+from webnnm.ops.declare.rules import same_shape
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 HAZARDS = frozenset({"overflow", "wide"})
 

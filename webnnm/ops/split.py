@@ -6,25 +6,16 @@ from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any
 
+from webnnm.core.shapes import is_integer, show
 from webnnm.notation.syntax import Items, Value
-from webnnm.ops import checks, values
-from webnnm.ops.along import cut
-from webnnm.ops.feature_rules import axis_or_first
-from webnnm.ops.features import Conflict
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import (
-    REQUIRED,
-    Builder,
-    Composite,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.shapes import is_integer, show
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.along import cut
+from webnnm.ops.declare.feature_rules import axis_or_first
+from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 Splits = int | tuple[int, ...]
 

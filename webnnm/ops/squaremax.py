@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from webnnm.dtypes import FLOAT
-from webnnm.ops import checks, values
-from webnnm.ops.layer import BuildView, LayerRules, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
-from webnnm.ops.padding import filled
-from webnnm.ops.rules import same_shape
+from webnnm.core.dtypes import FLOAT
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import Composite, Option, Slot, sample
+from webnnm.ops.declare.padding import filled
+from webnnm.ops.declare.rules import same_shape
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 EPSILON = 1e-6
 

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops import checks, values
-from webnnm.ops.feature_rules import learn_result
-from webnnm.ops.features import Conflict
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid, Role
-from webnnm.ops.operator import (
-    REQUIRED,
-    Builder,
-    Composite,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
+from webnnm.core.shapes import MAX_DIMENSION, show
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.feature_rules import learn_result
+from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.reshape import reshaped
-from webnnm.shapes import MAX_DIMENSION, show
 
 Ints = tuple[int, ...]
 

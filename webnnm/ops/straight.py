@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from webnnm.dtypes import FLOAT
-from webnnm.ops import checks, values
-from webnnm.ops.algebra import as_number, scalar_like
-from webnnm.ops.layer import LayerRules, ValueOption
-from webnnm.ops.operator import Builder, Composite, Option, Slot, Tensor, sample
-from webnnm.ops.rules import build_unary, same_shape
+from webnnm.core.dtypes import FLOAT
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.algebra import as_number, scalar_like
+from webnnm.ops.declare.layer import LayerRules, ValueOption
+from webnnm.ops.declare.operator import Composite, Option, Slot, sample
+from webnnm.ops.declare.rules import build_unary, same_shape
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 _OPERANDS = (Slot(name="input", dtypes=FLOAT),)
 

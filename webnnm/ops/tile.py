@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from webnnm.ops import checks, values
-from webnnm.ops.feature_rules import learn_result, per_feature
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import (
-    REQUIRED,
-    Builder,
-    Composite,
-    Option,
-    Slot,
-    Tensor,
-    TensorType,
-    sample,
-)
-from webnnm.shapes import count
+from webnnm.core.shapes import count
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.feature_rules import learn_result, per_feature
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 Ints = tuple[int, ...]
 

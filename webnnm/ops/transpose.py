@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops import checks, values
-from webnnm.ops.features import Conflict
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid, Role
-from webnnm.ops.operator import Builder, Operator, Option, Slot, Tensor, TensorType, sample
-from webnnm.shapes import show
+from webnnm.core.shapes import show
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.operator import Operator, Option, Slot, sample
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 
 def _infer(x: TensorType, *, permutation: tuple[int, ...]) -> TensorType:

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops import checks, values
-from webnnm.ops.algebra import same_as_first
-from webnnm.ops.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import (
-    AnyOperator,
-    Builder,
-    Operator,
-    OperatorError,
-    Option,
-    Slot,
-    Tensor,
-    sample,
-)
-from webnnm.ops.rules import same_shape, tensor_options
+from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.algebra import same_as_first
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import AnyOperator, Operator, Option, Slot, sample
+from webnnm.ops.declare.rules import same_shape, tensor_options
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 
 
 def _gradient(

@@ -6,19 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from webnnm.dtypes import ANY, FLOAT, SIGNED, DataType
-from webnnm.ops.algebra import chain, same_as_first, scalar_like
-from webnnm.ops.layer import LayerRules
-from webnnm.ops.operator import (
-    Builder,
-    Operator,
-    Sample,
-    Slot,
-    Tensor,
-    no_gradient,
-    sample,
-)
-from webnnm.ops.rules import build_unary, same_shape
+from webnnm.core.dtypes import ANY, FLOAT, SIGNED, DataType
+from webnnm.ops.declare.algebra import chain, same_as_first, scalar_like
+from webnnm.ops.declare.layer import LayerRules
+from webnnm.ops.declare.operator import Operator, Sample, Slot, no_gradient, sample
+from webnnm.ops.declare.rules import build_unary, same_shape
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 ANYWHERE = (sample((2, 3)), sample(()), sample((2, 1, 3, 2)))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.ops.algebra import broadcast_type, zeros_like
-from webnnm.ops.layer import BuildView, LayerRules, TensorSlot
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import Builder, Operator, Slot, Tensor, sample
-from webnnm.ops.rules import broadcast_shape, build_broadcast
+from webnnm.ops.declare.algebra import broadcast_type, zeros_like
+from webnnm.ops.declare.layer import BuildView, LayerRules, TensorSlot
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import Operator, Slot, sample
+from webnnm.ops.declare.rules import broadcast_shape, build_broadcast
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 
 def _gradient(

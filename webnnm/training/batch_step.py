@@ -8,7 +8,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.vertices import Network
-from webnnm.ops.operator import TensorType
+from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.forward import OutputLoss, losses_of, row_mask
 from webnnm.training.scaling import all_finite
 from webnnm.training.step import computed_step, target_type

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
-from webnnm.ops.operator import TensorType
+from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.forward import row_mask
 from webnnm.training.step_settings import COUNT, CURSOR, EPOCH, ORDER, TABLE, StepSettings
 

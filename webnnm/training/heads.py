@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from webnnm.core.shapes import Shape, count
 from webnnm.graph.node import Operand, OperatorNode
-from webnnm.shapes import Shape, count
 
 HeadKind = Literal["softmax", "logSoftmax", "sigmoid", "linear"]
 """The layers that losses are fused with (spec D.2); "linear" is everything else."""

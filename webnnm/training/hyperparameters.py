@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from webnnm.errors import DataError, suggestion
+from webnnm.core.errors import DataError, suggestion
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.schedules import SCHEDULES
 
@@ -168,7 +168,7 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
     "shuffle": _flag(True),
     "seed": _one(None, "an integer between -2**64 and 2**64", _is_integer),
     "silence": Hyperparameter((), 'ids of rules, as ("E603",)', _rules),
-    "progress": Hyperparameter("auto", "see webnnm.progress.display", lambda value: value),
+    "progress": Hyperparameter("auto", "see webnnm.trainer.progress.display", lambda value: value),
     "on_epoch": _call("onEpoch"),
     "on_batch": _call("onBatch"),
 }

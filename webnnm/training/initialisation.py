@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from webnnm.arrays import HostArray
-from webnnm.dtypes import DataType
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.core.random import Purpose, Stream
+from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.initialise import Initialiser
 from webnnm.graph.node import Graph, Operand
-from webnnm.ops.generator import MODULI, skipped
-from webnnm.ops.operator import TensorType
-from webnnm.random import Purpose, Stream
-from webnnm.shapes import Shape, count
+from webnnm.ops.declare.generator import MODULI, skipped
+from webnnm.ops.declare.tensors import TensorType
 
 TRUNCATION_TRIES = 4
 """Draws per element of a truncated normal; the chance that all lie beyond ±2 σ is 4·10⁻⁶."""

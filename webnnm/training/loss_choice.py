@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
-from webnnm.errors import DataError
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import Shape, show
 from webnnm.graph.loss_words import loss_name
-from webnnm.shapes import Shape, show
 from webnnm.training.heads import HeadKind
 from webnnm.training.losses import DEFAULTS, LOSSES, Alpha, Labels, Loss, LossSettings
 

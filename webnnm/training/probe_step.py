@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from webnnm.autodiff import backward
+from webnnm.core.shapes import count
+from webnnm.graph.autodiff import backward
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.initialise import WEIGHTS
 from webnnm.graph.lowering import PARAMETER_PREFIX, Lowered, lower_network
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.scan import Scan
 from webnnm.graph.vertices import Network
-from webnnm.ops.operator import TensorType
-from webnnm.shapes import count
+from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.forward import OutputLoss, losses_of, row_mask
 from webnnm.training.heads import head_of
 from webnnm.training.step_settings import MASK, TARGET

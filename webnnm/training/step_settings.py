@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from webnnm.ops.operator import TensorType
+from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.forward import OutputLoss
 from webnnm.training.optimizers import Optimizer
 from webnnm.training.update import TASK_WEIGHT, UpdateSettings

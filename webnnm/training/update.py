@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from webnnm.autodiff import backward
-from webnnm.errors import DataError, WebNNMError
+from webnnm.core.errors import DataError, WebNNMError
+from webnnm.graph.autodiff import backward
 from webnnm.graph.lowering import PARAMETER_PREFIX, Lowered
 from webnnm.graph.node import Operand
 from webnnm.graph.vertices import Network

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
-from webnnm.shapes import Shape, count
 
 MOST_ELEMENTS = 1024
 """Larger parameters stay by themselves: copies of them cost more than further operators."""

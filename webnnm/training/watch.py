@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from webnnm.dtypes import is_float
+from webnnm.core.dtypes import is_float
 from webnnm.graph.lowering import Lowered
 from webnnm.graph.node import Operand
 from webnnm.training.forward import Losses

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.parity.training.runs import RUNS, Outcome, Run, steps
-from webnnm.shapes import count
+from webnnm.core.shapes import count
 
 FILE = Path(__file__).with_name("fixtures.npz")
 SEED = 0

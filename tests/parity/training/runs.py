@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webnnm import Dataset, NNModel
-from webnnm.arrays import HostArray
-from webnnm.random import Stream
-from webnnm.shapes import Shape, count
+from webnnm.core.arrays import HostArray
+from webnnm.core.random import Stream
+from webnnm.core.shapes import Shape, count
 
 CLASSES = 3
 STEPS = 100

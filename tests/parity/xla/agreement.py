@@ -18,18 +18,18 @@ from tests.unit.formats.stablehlo_cases import step_settings
 from tests.unit.ops.cases import CASES, build
 from webnnm import Dataset, NNModel
 from webnnm.backends.reference import evaluate
+from webnnm.core.dtypes import is_float
+from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.protocol import whole_subset
-from webnnm.dtypes import is_float
-from webnnm.errors import DataError, WebNNMError
 from webnnm.formats.stablehlo.check import check_stablehlo
 from webnnm.formats.stablehlo.lowering import graph_text
-from webnnm.formats.stablehlo.networks import inference_text, loss_text, train_text
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.node import Graph
 from webnnm.graph.vertices import Network
+from webnnm.model.stablehlo import inference_text, loss_text, train_text
 from webnnm.notation import parse
-from webnnm.ops.operator import Looped
+from webnnm.ops.declare.operator import Looped
 from webnnm.training.batch_step import COUNT, RATE, UNSCALE, batch_loss, batch_step
 from webnnm.training.step_settings import (
     DUE,

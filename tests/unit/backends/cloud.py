@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from webnnm.data.dataset import Dataset
-from webnnm.model import NNModel
+from webnnm.model.nnmodel import NNModel
 
 ROOT = Path(__file__).resolve().parents[3]
 ROWS, BATCH, EPOCHS = 48, 16, 3

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from webnnm import ops
-from webnnm.arrays import HostArray
 from webnnm.backends.reference import evaluate
-from webnnm.dtypes import byte_length
-from webnnm.errors import BackendError
+from webnnm.compiler.plan import Plan
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import byte_length
+from webnnm.core.errors import BackendError
+from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.rewrite import Rule, rewrite
-from webnnm.ops.naming import snake_case
-from webnnm.plan import Plan
-from webnnm.shapes import count
+from webnnm.ops.declare.naming import snake_case
 
 np = pytest.importorskip("numpy")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webnnm.backends.traps import Trap
+from webnnm.compiler.traps import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, OperatorNode
 from webnnm.graph.rewrite import Replacement, rewrite

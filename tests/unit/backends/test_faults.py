@@ -8,15 +8,15 @@ import pytest
 
 from tests.unit.backends.fake_webnn import LIMITS, FakeWebNN, graph_of
 from webnnm.backends.faults import Examination, sentences
-from webnnm.backends.legalise import legalise
 from webnnm.backends.reference import evaluate
-from webnnm.backends.traps import EVERY, Trap
-from webnnm.backends.traps.evidence import Probe, Trial, Untried, Values
 from webnnm.backends.webnn import WebNNBackend
-from webnnm.errors import BackendError, ContextLost
+from webnnm.compiler.legalise import legalise
+from webnnm.compiler.plan import Plan
+from webnnm.compiler.traps import EVERY, Trap
+from webnnm.compiler.traps.evidence import Probe, Trial, Untried, Values
+from webnnm.core.errors import BackendError, ContextLost
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
-from webnnm.plan import Plan
 
 ALWAYS = frozenset(
     trap for trap in EVERY if isinstance(trap.evidence, Untried) and trap.evidence.where({})

@@ -10,16 +10,16 @@ import pytest
 
 from tests.places import SPEC
 from tests.unit.backends.fake_webnn import FakeWebNN
-from webnnm.arrays import HostArray
-from webnnm.backends.four_bits import held
-from webnnm.backends.legalise import legalise
-from webnnm.backends.limits import Limits
 from webnnm.backends.reference import evaluate
 from webnnm.backends.webnn import WebNNBackend
+from webnnm.compiler.four_bits import held
+from webnnm.compiler.legalise import legalise
+from webnnm.compiler.limits import Limits
+from webnnm.core.arrays import HostArray
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Operand, OperatorNode
 from webnnm.graph.scan import Scan
-from webnnm.ops.operator import TensorType
+from webnnm.ops.declare.tensors import TensorType
 
 np = pytest.importorskip("numpy")
 

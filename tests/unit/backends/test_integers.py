@@ -13,9 +13,9 @@ from tests.places import SPEC
 from tests.unit.backends.rewriting import names
 from tests.unit.ops.cases import np
 from webnnm import ops
-from webnnm.backends.legalise import legalise
 from webnnm.backends.reference import evaluate
-from webnnm.dtypes import DataType, integer_range
+from webnnm.compiler.legalise import legalise
+from webnnm.core.dtypes import DataType, integer_range
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
 

@@ -12,14 +12,14 @@ jax = pytest.importorskip("jax", reason="the JAX backend needs JAX")
 
 from tests.unit.ops.cases import CASES, TYPES, Case, draw  # noqa: E402
 from webnnm import BackendError, GraphBuilder, WebNNMError, backend, composite, ops  # noqa: E402
-from webnnm.arrays import HostArray  # noqa: E402
 from webnnm.backends import pyodide_host  # noqa: E402
 from webnnm.backends.jax import JaxBackend, JaxNamespace, _failure  # noqa: E402
 from webnnm.backends.reference import Namespace, ReferenceBackend  # noqa: E402
-from webnnm.dtypes import is_float  # noqa: E402
-from webnnm.errors import ContextLost  # noqa: E402
+from webnnm.core.arrays import HostArray  # noqa: E402
+from webnnm.core.dtypes import is_float  # noqa: E402
+from webnnm.core.errors import ContextLost  # noqa: E402
 from webnnm.graph.node import Graph  # noqa: E402
-from webnnm.ops.operator import TensorType  # noqa: E402
+from webnnm.ops.declare.operator import TensorType  # noqa: E402
 
 np = pytest.importorskip("numpy")
 

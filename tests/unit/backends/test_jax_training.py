@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.unit.backends.cloud import EPOCHS, MODELS, RUNS, create, dataset, train
-from webnnm.errors import DataError
-from webnnm.model import NNModel
+from webnnm.core.errors import DataError
+from webnnm.model.nnmodel import NNModel
 
 pytest.importorskip("jax", reason="the JAX backend needs JAX")
 np = pytest.importorskip("numpy")

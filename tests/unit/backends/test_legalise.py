@@ -14,16 +14,16 @@ import pytest
 from tests.places import SPEC
 from tests.unit.ops.cases import CASES, build
 from webnnm import ops
-from webnnm.backends import traps
-from webnnm.backends.legalise import legalise
-from webnnm.backends.limits import Limits
-from webnnm.backends.ranks import merged
 from webnnm.backends.reference import evaluate
-from webnnm.errors import BackendError, Span
+from webnnm.compiler import traps
+from webnnm.compiler.legalise import legalise
+from webnnm.compiler.limits import Limits
+from webnnm.compiler.plan import lower
+from webnnm.compiler.ranks import merged
+from webnnm.core.errors import BackendError, Span
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand, OperatorNode
 from webnnm.graph.rewrite import rewrite
-from webnnm.plan import lower
 
 Make = Callable[[GraphBuilder], Operand | dict[str, Operand]]
 
@@ -313,7 +313,7 @@ def test_an_operator_that_the_browser_lacks_is_refused(limits: dict[str, Any]) -
 def test_too_many_constants_are_refused_before_the_browser_dies(
     limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webnnm.backends.legalise.MAX_GRAPH_CONSTANT_BYTES", 15)
+    monkeypatch.setattr("webnnm.compiler.legalise.MAX_GRAPH_CONSTANT_BYTES", 15)
     with pytest.raises(BackendError, match="NNM409: the graph has 16 bytes of constants"):
         legalise(graph_of(lambda b: b.input("x", "float32", [4]) + b.constant([1.0] * 4)), limits)
 

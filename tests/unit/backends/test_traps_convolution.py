@@ -12,7 +12,7 @@ from tests.unit.ops.cases import CASES, build, np
 from tests.unit.ops.families import some
 from tests.unit.ops.families.convolution import cases
 from webnnm.backends.reference import evaluate
-from webnnm.backends.traps.convolution import TRAPS
+from webnnm.compiler.traps.convolution import TRAPS
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand, OperatorNode
 

@@ -12,8 +12,8 @@ from tests.unit.ops.cases import CASES, build, np
 from tests.unit.ops.families import some
 from tests.unit.ops.families.movement import cases
 from webnnm.backends.reference import evaluate
-from webnnm.backends.traps import movement, ranks
-from webnnm.errors import BackendError
+from webnnm.compiler.traps import movement, ranks
+from webnnm.core.errors import BackendError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
 

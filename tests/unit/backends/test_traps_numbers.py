@@ -9,8 +9,8 @@ import pytest
 from tests.unit.backends.rewriting import names, out_of_traps
 from tests.unit.ops.cases import np
 from webnnm.backends.reference import evaluate
-from webnnm.backends.traps import logic, numbers, quantisation, ranks
-from webnnm.backends.traps.trap import is_operator
+from webnnm.compiler.traps import logic, numbers, quantisation, ranks
+from webnnm.compiler.traps.trap import is_operator
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand
 from webnnm.graph.rewrite import Replacement, rewrite

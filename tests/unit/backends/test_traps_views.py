@@ -7,7 +7,7 @@ from typing import Any
 from tests.unit.backends.rewriting import names, out_of_traps
 from tests.unit.ops.cases import np
 from webnnm.backends.reference import evaluate
-from webnnm.backends.traps import views
+from webnnm.compiler.traps import views
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, OperatorNode
 from webnnm.ops.bitwise import bitwise_and

@@ -144,7 +144,7 @@ def never(monkeypatch: pytest.MonkeyPatch) -> None:
     def train(*_: Any, **__: Any) -> None:
         raise AssertionError("it was trained")
 
-    monkeypatch.setattr("webnnm.model.NNModel.train", train)
+    monkeypatch.setattr("webnnm.model.nnmodel.NNModel.train", train)
 
 
 PLACES = {
@@ -317,7 +317,7 @@ def test_the_folder_for_temporary_files_is_the_last_resort(
 def test_a_folder_that_goes_while_the_model_learns(
     model: str, tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from webnnm.model import NNModel
+    from webnnm.model.nnmodel import NNModel
 
     folder, here = tmp_path / "folder", tmp_path / "here"
     folder.mkdir()

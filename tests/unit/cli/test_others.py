@@ -18,7 +18,7 @@ import pytest
 from tests.places import SPEC
 from tests.unit.cli.shared import ROOT, SOFTMAX, command, run, strict
 from webnnm import ops
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import chunks, read
 
 pytestmark = pytest.mark.desktop

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.unit.cli.shared import IRIS, ROOT, SOFTMAX, run, strict
-from webnnm.expert.finding import AREAS, SEVERITIES, Finding
+from webnnm.core.finding import AREAS, SEVERITIES, Finding
 from webnnm.expert.review import Review
 
 # Files and processes of a desktop; in a page nobody types commands.

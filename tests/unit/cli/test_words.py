@@ -11,7 +11,7 @@ import pytest
 
 import webnnm
 from tests.unit.cli.shared import IRIS, ROOT, SOFTMAX, command, strict
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import chunks
 
 pytestmark = pytest.mark.desktop

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.random import Stream
 from webnnm.data import Dataset
 from webnnm.data.epoch_arrays import epoch_arrays
 from webnnm.data.sequences import Sequences
-from webnnm.errors import DataError
-from webnnm.random import Stream
 
 Arrays = dict[str, HostArray]
 Changed = tuple[Mapping[str, Any], Mapping[str, Any]]

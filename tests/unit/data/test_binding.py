@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
 from webnnm.data import Field
-from webnnm.data.binding import Slot, bind
-from webnnm.errors import DataError
+from webnnm.data.matching import Slot, bind
 
 
 def test_fields_bind_by_name_or_because_they_are_the_only_ones() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from webnnm.core.errors import DataError
 from webnnm.data.columns import MISSING, Column, Table, as_number, read_column, table_of
-from webnnm.errors import DataError
 
 
 class Series:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from webnnm.core.errors import DataError
 from webnnm.data.csv_dataset import CSVDataset
 from webnnm.data.table_dataset import TableDataset
-from webnnm.errors import DataError
 
 PETS = """name,weight,coat,kind
 # of the neighbours

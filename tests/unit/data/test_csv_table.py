@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from webnnm.core.errors import DataError
 from webnnm.data.csv_table import read_csv
-from webnnm.errors import DataError
 
 
 def cells(text: str, **options: Any) -> list[list[str]]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from webnnm.core.errors import DataError
+from webnnm.core.random import Stream
 from webnnm.data import Dataset, Field
-from webnnm.errors import DataError
-from webnnm.random import Stream
 
 
 def numbered(rows: int = 10, **options: Any) -> Dataset:
@@ -67,7 +67,7 @@ def test_batches_hold_every_row_once_and_zeros_behind(subset: str, batch_size: i
 
 @pytest.mark.parametrize("dtype", ["float16", "int64", "uint4", "int8"])
 def test_padding_keeps_the_type(dtype: Any) -> None:
-    from webnnm.arrays import HostArray
+    from webnnm.core.arrays import HostArray
 
     values = HostArray.of([[1, 2, 3]] * 3, dtype)
     data = Dataset({"x": values}, [0.5, 1.5, 2.5], split=(1, 0, 0), batch_size=2)

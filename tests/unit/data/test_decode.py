@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from webnnm.core.errors import DataError
 from webnnm.data import Field
 from webnnm.data.decode import decode
-from webnnm.errors import DataError
 
 SPECIES = ["setosa", "versicolor", "virginica"]
 ONE_HOT = Field((3,), "float32", kind="onehot", classes=3)

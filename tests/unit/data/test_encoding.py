@@ -8,6 +8,7 @@ from array import array
 
 import pytest
 
+from webnnm.core.errors import DataError
 from webnnm.data.columns import Column
 from webnnm.data.encoding import (
     LabelEncoder,
@@ -17,7 +18,6 @@ from webnnm.data.encoding import (
     sorted_words,
     to_dict,
 )
-from webnnm.errors import DataError
 
 
 def words(*cells: str | None) -> Column:

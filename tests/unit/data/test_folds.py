@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
+from webnnm.core.errors import DataError
 from webnnm.data import Dataset, IrisDataset
 from webnnm.data.split import by_class, fold_rows
-from webnnm.errors import DataError
 
 
 @pytest.mark.parametrize("rows", [5, 17, 150])

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
 from webnnm.data.images import ImageDataset
-from webnnm.errors import DataError
 
 ALL = {"split": (1, 0, 0)}
 GREY = HostArray("uint8", (2, 2, 3), bytes(range(0, 240, 20)))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from webnnm.core.errors import DataError
 from webnnm.data import Dataset, Field
 from webnnm.data.intake import take_input, take_output
-from webnnm.errors import DataError
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from webnnm.core.errors import DataError
 from webnnm.data import Field, IrisDataset
 from webnnm.data.iris import FEATURES, parse
-from webnnm.errors import DataError
 
 HEADER = ",".join([*FEATURES, "species"])
 

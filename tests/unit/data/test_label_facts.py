@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from webnnm import Dataset
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import DataError
+from webnnm.core.random import Stream
 from webnnm.data.field import Field, Kind
 from webnnm.data.label_facts import label_facts
-from webnnm.dtypes import DataType
-from webnnm.errors import DataError
-from webnnm.random import Stream
 from webnnm.training.loss_choice import LabelFacts, choose
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.work import calls
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.random import Stream
 from webnnm.data import Dataset, IrisDataset
 from webnnm.data.quality import ClassFacts, DataQuality, FeatureFacts, measure_quality
 from webnnm.data.standardize import elements_of
-from webnnm.random import Stream
 
 
 def uniform(rows: int, width: int, seed: int = 0) -> HostArray:

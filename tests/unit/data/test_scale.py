@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
 from webnnm.data import Dataset, Field, Standardization
 from webnnm.data.standardize import extent, fit
-from webnnm.errors import DataError
 
 
 def table(**options: Any) -> Dataset:

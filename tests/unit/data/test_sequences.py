@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
 from webnnm.data import Dataset
 from webnnm.data.sequences import Sequences, is_ragged
-from webnnm.errors import DataError
 
 ALL = {"split": (1, 0, 0)}
 WORDS = [[3, 1, 2], [5], [4, 4]]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from webnnm.core.errors import DataError
 from webnnm.data.source import read_text
-from webnnm.errors import DataError
 
 desktop = pytest.mark.desktop
 

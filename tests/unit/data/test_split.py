@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from webnnm.core.errors import DataError
+from webnnm.core.random import Stream
 from webnnm.data.split import split_rows
-from webnnm.errors import DataError
-from webnnm.random import Stream
 
 FIFTY_EACH = [0] * 50 + [1] * 50 + [2] * 50
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
 from webnnm.data import Dataset, Field, IrisDataset, Standardization
 from webnnm.data.standardize import fit, moments
-from webnnm.errors import DataError
 
 
 async def test_iris_is_standardised_as_scikit_learn_does() -> None:

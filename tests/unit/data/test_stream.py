@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
 from webnnm.data import Dataset, Field
 from webnnm.data.batch import Batch
 from webnnm.data.protocol import (
@@ -21,7 +22,6 @@ from webnnm.data.protocol import (
 )
 from webnnm.data.sequences import Sequences
 from webnnm.data.stream import StreamDataset
-from webnnm.errors import DataError
 
 PAIR = {"x": Field((2,), "float32")}
 NUMBER = {"y": Field((), "float32")}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from webnnm.binding import bind
+from webnnm.core.errors import DataError
+from webnnm.data.binding import bind
 from webnnm.data.text import TextDataset
-from webnnm.errors import DataError
 from webnnm.graph.elaborate import elaborate
 from webnnm.notation import parse
 

@@ -27,8 +27,8 @@ from tests.unit.expert.cases import (
     numbers,
     output,
 )
-from webnnm.errors import DataError
-from webnnm.expert.finding import AREAS, SEVERITIES, Finding
+from webnnm.core.errors import DataError
+from webnnm.core.finding import AREAS, SEVERITIES, Finding
 from webnnm.expert.review import AUTOMATIC, Review, review
 from webnnm.expert.rule import listed
 from webnnm.expert.rules import MODULES, RULES

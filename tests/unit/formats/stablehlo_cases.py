@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from webnnm.formats.stablehlo.networks import inference_text, loss_text, train_text
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.vertices import Network
+from webnnm.model.stablehlo import inference_text, loss_text, train_text
 from webnnm.notation import parse
-from webnnm.objectives import objectives
-from webnnm.preparation import loss_weights, update_settings
+from webnnm.runtime.objectives import objectives
+from webnnm.trainer.decisions import loss_weights, update_settings
 from webnnm.training.forward import OutputLoss
 from webnnm.training.hyperparameters import resolve
 from webnnm.training.optimizers import OPTIMIZERS

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from webnnm import NNModel
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import chunks, read
 
 np = pytest.importorskip("numpy")

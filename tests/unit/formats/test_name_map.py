@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from webnnm import DataError
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
+from webnnm.core.shapes import count
 from webnnm.formats.foreign import Form, Part, Permuted, Reshaped, Transposed, permuted
 from webnnm.formats.name_map import Names, assigned, read_names
 from webnnm.formats.safetensors import StoredTensor, chunks, read
-from webnnm.ops.operator import TensorType
-from webnnm.shapes import count
+from webnnm.ops.declare.tensors import TensorType
 
 
 def numbered(*shape: int, start: int = 0) -> HostArray:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import CODES, SIZES, chunks, parsed, read
 
 TENSORS = {

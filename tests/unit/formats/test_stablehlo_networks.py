@@ -23,7 +23,7 @@ from tests.unit.formats.stablehlo_cases import (
 from webnnm import DataError, GraphBuilder, ModelError, WebNNMError
 from webnnm.formats.stablehlo.check import check_stablehlo
 from webnnm.formats.stablehlo.lowering import graph_text
-from webnnm.formats.stablehlo.networks import inference_text, loss_text, train_text
+from webnnm.model.stablehlo import inference_text, loss_text, train_text
 
 NEED_SIZES = {"10-gather-sequence", "15-lstm-classifier", "16-gru-tagger", "23-encoder-decoder"}
 """Examples with a percentage of a sequence, unrolled layers, a table of positions."""

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from webnnm import GraphBuilder, ModelError, ops
-from webnnm.errors import Span
+from webnnm.core.errors import Span
 from webnnm.formats.stablehlo.check import check_stablehlo
 from webnnm.formats.stablehlo.lowering import graph_text
 from webnnm.graph.node import Graph
-from webnnm.ops.composite import composed
-from webnnm.ops.operator import AnyOperator, Looped, Operator, Sample, decomposed
+from webnnm.ops.declare.composite import composed
+from webnnm.ops.declare.operator import AnyOperator, Looped, Operator, Sample, decomposed
 
 OPERATORS = list(ops.registry().values())
 SAMPLES = [(o, k, sample) for o in OPERATORS for k, sample in enumerate(o.samples)]
@@ -124,7 +124,7 @@ def test_comparisons_are_truths_inside_and_bytes_where_they_are_seen() -> None:
 
 
 def test_inputs_become_constants_where_there_are_values() -> None:
-    from webnnm.arrays import HostArray
+    from webnnm.core.arrays import HostArray
 
     b = GraphBuilder()
     y = b.input("x", "float32", [2]) * b.input("w", "float32", [2])

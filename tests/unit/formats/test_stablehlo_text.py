@@ -8,7 +8,7 @@ from array import array
 
 import pytest
 
-from webnnm.arrays import HostArray
+from webnnm.core.arrays import HostArray
 from webnnm.formats.stablehlo.dialect import Dialect
 from webnnm.formats.stablehlo.elementwise import common_shape
 from webnnm.formats.stablehlo.emitter import Value
@@ -17,7 +17,7 @@ from webnnm.formats.stablehlo.runtime import static
 from webnnm.formats.stablehlo.sizes import Size, affine, size_of
 from webnnm.formats.stablehlo.text import dense, integers, number, quoted, symbol, tensor_type
 from webnnm.formats.stablehlo.writer import Main, module_text
-from webnnm.ops.operator import OperatorError
+from webnnm.ops.declare.tensors import OperatorError
 
 BATCH, LENGTH = Size((23, 28, 35)), Size((37, 44, 48))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.graph.texts import fails, model
-from webnnm.errors import ModelError, NotationError
+from webnnm.core.errors import ModelError, NotationError
 from webnnm.graph.elaborate import elaborate
 from webnnm.notation import parse
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tests.unit.graph.texts import MARK, codes, fails, model, network
-from webnnm import errors, spelling
-from webnnm.errors import BackendError, ModelError
+from webnnm.core import errors, spelling
+from webnnm.core.errors import BackendError, ModelError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.vertices import LayerVertex
-from webnnm.ops.operator import OperatorError
+from webnnm.ops.declare.tensors import OperatorError
 
 MANY = 1000
 
@@ -214,7 +214,7 @@ def test_kernels_say_what_does_not_fit_into_memory(columns: tuple[int, ...]) -> 
 
 def test_more_nodes_than_a_graph_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
     from webnnm.backends.kernels import computable
-    from webnnm.ops import checks
+    from webnnm.ops.declare import checks
 
     graph = lowered(
         model("lstm(w, r, hiddenSize=3)", input="shape=[4] sequence={words:100}")

@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 
 from tests.unit.graph.texts import model, network
-from webnnm.errors import DataError, ModelError
+from webnnm.compiler.plan import lower
+from webnnm.core.errors import DataError, ModelError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import Lowered, lower_network
 from webnnm.graph.node import Operand, OperatorNode
 from webnnm.ops import register, unregister
-from webnnm.ops.layer import BuildView, LayerRules
-from webnnm.ops.layout import Laid
-from webnnm.ops.operator import Builder, Composite, Slot
-from webnnm.ops.rules import same_shape
-from webnnm.plan import lower
+from webnnm.ops.declare.layer import BuildView, LayerRules
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.operator import Composite, Slot
+from webnnm.ops.declare.rules import same_shape
+from webnnm.ops.declare.tensors import Builder
 
 BATCH, LENGTH = 3, 6
 ON_WORDS = "shape=[4] sequence=words"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.graph.texts import model, network
-from webnnm.errors import WebNNMError
+from webnnm.core.errors import WebNNMError
 from webnnm.graph.lowering import lower_network
 
 

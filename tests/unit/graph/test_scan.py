@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.unit.graph.scans import GIVEN, run, scan
-from webnnm.plan import lower
-from webnnm.scanned import scanned
+from webnnm.compiler.plan import lower
+from webnnm.compiler.scanned import scanned
 
 np = pytest.importorskip("numpy")
 

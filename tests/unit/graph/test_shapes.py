@@ -317,7 +317,7 @@ def test_fixed_length_needs_no_other() -> None:
 
 
 def test_missing_and_contradicting_lengths() -> None:
-    from webnnm.errors import DataError
+    from webnnm.core.errors import DataError
 
     with pytest.raises(DataError) as caught:
         plan(model("matmul(w)", input="shape=[4] sequence=words"))

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from webnnm.errors import WebNNMError
+from webnnm.compiler.plan import Plan, lower
+from webnnm.core.errors import WebNNMError
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.vertices import Network
 from webnnm.notation import parse
-from webnnm.plan import Plan, lower
 
 MARK = "¦"
 """Stands in a text where an error is expected."""

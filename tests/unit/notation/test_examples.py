@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.places import INVALID, VALID
-from webnnm.errors import NotationError
+from webnnm.core.errors import NotationError
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.work import examples
-from webnnm.dtypes import PRECEDENCE
+from webnnm.core.dtypes import PRECEDENCE
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.places import INVALID, SPEC, VALID
-from webnnm.errors import NotationError
+from webnnm.core.errors import NotationError
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
 

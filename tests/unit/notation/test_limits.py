@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webnnm.errors import NotationError
+from webnnm.core.errors import NotationError
 from webnnm.notation import parse
 from webnnm.notation.cursor import MAX_DEPTH
 from webnnm.notation.formatter import format_document

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from webnnm.errors import NotationError
+from webnnm.core.errors import NotationError
 from webnnm.notation import parse
 
 CASES = [

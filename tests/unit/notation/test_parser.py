@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from webnnm.errors import Span
+from webnnm.core.errors import Span
 from webnnm.notation import parse
 from webnnm.notation.syntax import (
     Call,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.places import VALID
 from tests.work import examples
-from webnnm.errors import NotationError
+from webnnm.core.errors import NotationError
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from webnnm import ops
-from webnnm.dtypes import FORMATS, DataType, is_float
+from webnnm.core.dtypes import FORMATS, DataType, is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
-from webnnm.ops.operator import AnyOperator, Sample
+from webnnm.ops.declare.operator import AnyOperator, Sample
 
 np = pytest.importorskip("numpy")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from webnnm import GraphBuilder
-from webnnm.ops.operator import OperatorError
+from webnnm.ops.declare.tensors import OperatorError
 
 Given = tuple[str, tuple[int, ...]]
 FLOAT: tuple[Given, ...] = (("float32", (3, 4)),) * 3

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.ops.cases import np
 from webnnm import GraphBuilder
 from webnnm.backends.reference import evaluate
-from webnnm.dtypes import integer_range
+from webnnm.core.dtypes import integer_range
 from webnnm.ops import bitwise
 
 BITS = {

@@ -10,12 +10,12 @@ import pytest
 from tests.unit.graph.texts import fails, model, network, parameters, run
 from tests.unit.ops.cases import np
 from webnnm import GraphBuilder, WebNNMError, composite, gradients, ops
-from webnnm.backends.legalise import legalise
 from webnnm.backends.reference import evaluate
+from webnnm.compiler.legalise import legalise
 from webnnm.graph.initialise import initialisers
 from webnnm.graph.node import Operand, OperatorNode
-from webnnm.ops.naming import snake_case
-from webnnm.ops.operator import Composite, Option, Slot
+from webnnm.ops.declare.naming import snake_case
+from webnnm.ops.declare.operator import Composite, Option, Slot
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import pytest
 from tests.unit.ops.cases import np
 from webnnm import GraphBuilder
 from webnnm.backends.reference import evaluate
-from webnnm.ops.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
-from webnnm.ops.spatial import INPUT_LAYOUTS
+from webnnm.ops.declare.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
+from webnnm.ops.declare.spatial import INPUT_LAYOUTS
 
 
 def drawn(seed: int, *shape: int) -> Any:

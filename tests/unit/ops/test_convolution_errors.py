@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.graph.texts import fails
 from webnnm import GraphBuilder
-from webnnm.ops.operator import OperatorError
+from webnnm.ops.declare.tensors import OperatorError
 
 X, K = (1, 4, 5, 6), (2, 4, 3, 3)
 

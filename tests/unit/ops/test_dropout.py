@@ -12,7 +12,7 @@ from tests.unit.ops.cases import np
 from webnnm import Dataset, IrisDataset, NNModel
 from webnnm.backends.reference import evaluate
 from webnnm.graph.lowering import lower_network
-from webnnm.ops.generator import MODULI, MULTIPLIERS
+from webnnm.ops.declare.generator import MODULI, MULTIPLIERS
 
 SIZE = 400
 

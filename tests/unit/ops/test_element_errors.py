@@ -9,7 +9,7 @@ import pytest
 
 from webnnm import GraphBuilder
 from webnnm.graph.node import Operand
-from webnnm.ops.operator import OperatorError
+from webnnm.ops.declare.tensors import OperatorError
 
 Call = Callable[[GraphBuilder, Operand], Any]
 

@@ -13,7 +13,7 @@ from tests.unit.ops.cases import np
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
 from webnnm.graph.node import Operand
-from webnnm.ops.operator import OperatorError
+from webnnm.ops.declare.tensors import OperatorError
 
 LONG = 16_777_217
 """The first integer that float32 does not hold."""

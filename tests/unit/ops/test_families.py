@@ -10,7 +10,7 @@ from tests.unit.ops.cases import build, np
 from tests.unit.ops.families import Drawn, families
 from tests.unit.ops.gradient import check_gradients, functional
 from webnnm.backends.reference import evaluate
-from webnnm.dtypes import is_float
+from webnnm.core.dtypes import is_float
 
 EXAMPLES = 50
 GRADIENTS = 15

@@ -6,7 +6,7 @@ import pytest
 
 from webnnm import GraphBuilder
 from webnnm.backends.reference import evaluate
-from webnnm.ops.generator import MODULI, MULTIPLIERS, advance
+from webnnm.ops.declare.generator import MODULI, MULTIPLIERS, advance
 from webnnm.training.initialisation import generator_bytes, generator_graph
 
 np = pytest.importorskip("numpy")

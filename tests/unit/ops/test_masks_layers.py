@@ -13,7 +13,7 @@ from tests.unit.ops.padded_rows import (
     operator_names,
     outcome,
 )
-from webnnm.errors import ModelError
+from webnnm.core.errors import ModelError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import lower_network
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.graph.texts import fails
 from webnnm import GraphBuilder
-from webnnm.ops.operator import OperatorError
+from webnnm.ops.declare.tensors import OperatorError
 
 X = (2, 5)
 IMAGE = (1, 2, 4, 6)

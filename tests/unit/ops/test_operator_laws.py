@@ -11,11 +11,12 @@ from tests.unit.ops.cases import CASES, TYPES, Built, Case, build, np
 from tests.unit.ops.gradient import check_gradients, functional
 from webnnm import gradients, ops
 from webnnm.backends.reference import evaluate
-from webnnm.dtypes import is_float
+from webnnm.core.dtypes import is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import OperatorNode
-from webnnm.ops.naming import snake_case
-from webnnm.ops.operator import REQUIRED, AnyOperator, Composite, Operator, OperatorError
+from webnnm.ops.declare.naming import snake_case
+from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite, Operator
+from webnnm.ops.declare.tensors import OperatorError
 
 SEEDS = range(5)
 OPERATORS = list(ops.registry().values())

@@ -110,7 +110,7 @@ def test_ties_of_wide_and_of_narrow_windows_are_alike(
     cells: int, pieces: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("webnnm.ops.pool2d.MOST_CELLS", cells)
-    monkeypatch.setattr("webnnm.ops.axis_windows.MOST_PIECES", pieces)
+    monkeypatch.setattr("webnnm.ops.declare.axis_windows.MOST_PIECES", pieces)
     x = np.random.default_rng(3).integers(0, 3, (6, 7))
     given = {"window_dimensions": (3, 2), "padding": (1, 1, 1, 0), "strides": (2, 2)}
     weights = np.arange(1, 13).reshape(3, 4)

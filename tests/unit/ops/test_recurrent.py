@@ -20,7 +20,7 @@ from tests.unit.ops.recurrences import (
 )
 from webnnm import GraphBuilder
 from webnnm.backends.reference import evaluate
-from webnnm.backends.traps.recurrent import TRAPS
+from webnnm.compiler.traps.recurrent import TRAPS
 from webnnm.graph.node import OperatorNode
 from webnnm.graph.rewrite import rewrite
 

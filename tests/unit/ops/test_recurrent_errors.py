@@ -8,9 +8,9 @@ import pytest
 
 from tests.unit.graph.texts import fails, network
 from webnnm import GraphBuilder
-from webnnm.errors import ModelError
+from webnnm.core.errors import ModelError
 from webnnm.graph.lowering import lower_network
-from webnnm.ops.operator import OperatorError
+from webnnm.ops.declare.tensors import OperatorError
 
 LSTM = ((4, 3, 2), (1, 20, 2), (1, 20, 5))
 GRU = ((4, 3, 2), (1, 15, 2), (1, 15, 5))

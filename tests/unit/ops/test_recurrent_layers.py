@@ -19,7 +19,7 @@ from tests.unit.ops.recurrences import (
     lstm_arrays,
 )
 from webnnm import Dataset, NNModel
-from webnnm.errors import ModelError
+from webnnm.core.errors import ModelError
 from webnnm.graph.initialise import Initialiser, initialisers
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import OperatorNode

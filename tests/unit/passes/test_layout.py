@@ -10,9 +10,9 @@ import pytest
 from tests.unit.ops.cases import CASES, Case, build, np
 from tests.unit.passes.graphs import names, random_graph, same
 from webnnm import GraphBuilder
+from webnnm.compiler.passes.layout import LAYOUTS, NEUTRAL, channels_last
+from webnnm.compiler.passes.turned import inverse
 from webnnm.graph.node import Operand
-from webnnm.passes.layout import LAYOUTS, NEUTRAL, channels_last
-from webnnm.passes.turned import inverse
 
 TURNING = [
     case

@@ -12,13 +12,13 @@ from tests.unit.ops.cases import CASES, Case, build, np
 from tests.unit.passes.graphs import names, random_graph, same
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
+from webnnm.compiler.passes import optimised
+from webnnm.compiler.passes.bias import with_biases
+from webnnm.compiler.passes.choices import stretched_choices
+from webnnm.compiler.passes.folding import folded
+from webnnm.compiler.passes.simplify import simplified
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Graph, InputNode, Operand
-from webnnm.passes import optimised
-from webnnm.passes.bias import with_biases
-from webnnm.passes.choices import stretched_choices
-from webnnm.passes.folding import folded
-from webnnm.passes.simplify import simplified
 
 LIMITS = {"preferredInputLayout": "nhwc"}
 Make = Callable[[GraphBuilder, Operand], Any]

@@ -9,11 +9,11 @@ import pytest
 from tests.unit.graph.texts import network
 from tests.unit.passes.graphs import random_graph
 from webnnm import GraphBuilder, gradients
+from webnnm.compiler.plan import Plan, lower
+from webnnm.compiler.rematerialisation import peak_bytes, rematerialised
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Operand
-from webnnm.ops.naming import snake_case
-from webnnm.plan import Plan, lower
-from webnnm.rematerialisation import peak_bytes, rematerialised
+from webnnm.ops.declare.naming import snake_case
 
 
 def step(text: str, batch: int) -> Plan:

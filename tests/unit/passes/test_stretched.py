@@ -9,8 +9,8 @@ import pytest
 
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
+from webnnm.compiler.passes.stretched import unstretched
 from webnnm.graph.node import Graph, Operand, OperatorNode
-from webnnm.passes.stretched import unstretched
 
 np = pytest.importorskip("numpy")
 

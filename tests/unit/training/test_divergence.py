@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.unit.training.trained import PLAIN, create, points, regression, values
+from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
-from webnnm.errors import DataError
-from webnnm.history import History
-from webnnm.model import NNModel
+from webnnm.evaluation.history import History
+from webnnm.model.nnmodel import NNModel
 from webnnm.training.schedules import Schedule
 
 np = pytest.importorskip("numpy")
@@ -64,7 +64,7 @@ async def diverged(model: NNModel, **settings: Any) -> tuple[DataError, History]
 async def test_it_stops_where_it_diverged(
     lr: float, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webnnm.pace.MOST_STEPS", chunk)
+    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", chunk)
     steps, w = log_course(lr, 3)
     model = await create(LOG, rows())
     error, history = await diverged(model, epochs=3, lr=lr)

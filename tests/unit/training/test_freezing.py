@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.training.trained import PLAIN, classes, create, network, values
-from webnnm.errors import DataError
+from webnnm.core.errors import DataError
 from webnnm.graph.annotate import parameter_depths
 from webnnm.training.forward import OutputLoss
 from webnnm.training.freezing import bucket, multipliers
@@ -114,7 +114,7 @@ def test_parameters_that_are_not_trainable_have_none() -> None:
 
 
 def step(text: str, optimizer: str, freeze: float) -> StepGraph:
-    from webnnm.ops.operator import TensorType
+    from webnnm.ops.declare.tensors import TensorType
 
     found = network(text)
     pace = multipliers(found, freeze)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.unit.training.trained import create, run
+from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
-from webnnm.errors import DataError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 from webnnm.training.heads import head_of

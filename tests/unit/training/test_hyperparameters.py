@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from webnnm.errors import DataError
+from webnnm.core.errors import DataError
 from webnnm.training.hyperparameters import HYPERPARAMETERS, given, resolve
 
 NAN, INF = float("nan"), float("inf")

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from webnnm.graph.initialise import Initialiser
-from webnnm.ops.operator import TensorType
+from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.initialisation import initial_bytes, initial_graph
 
 np = pytest.importorskip("numpy")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from webnnm import parse
-from webnnm.errors import DataError, ModelError
+from webnnm.core.errors import DataError, ModelError
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.loss_words import loss_numbers
 from webnnm.training.loss_choice import LabelFacts, choose, reference_loss, settle

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.training.trained import PLAIN, built, create, points, regression, run, values
 from webnnm.graph.builder import GraphBuilder
-from webnnm.model import NNModel
+from webnnm.model.nnmodel import NNModel
 from webnnm.training.regularisation import penalty, regularised
 
 np = pytest.importorskip("numpy")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.training.trained import PLAIN, SLOPE, built, create, points, run, values
-from webnnm.errors import DataError
+from webnnm.core.errors import DataError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph
 from webnnm.training.scaling import SCALE_STATE, all_finite, next_scale
@@ -161,7 +161,7 @@ def spoilt(count: int, good: int = 5, first: int = 3) -> Any:
 async def test_fifty_overflows_in_a_row_end_the_training(
     good: int, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webnnm.pace.MOST_STEPS", chunk)
+    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", chunk)
     model = await create(SLOPE.format(", init=zeros"), spoilt(50, good))
     with pytest.raises(DataError) as caught:
         await model.train(SETTINGS)

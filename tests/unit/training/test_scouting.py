@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.unit.training.trained import PLAIN, classes, create, points, regression, values
+from webnnm.core.errors import DataError
+from webnnm.core.random import Purpose
 from webnnm.data.dataset import Dataset
-from webnnm.errors import DataError
-from webnnm.random import Purpose
-from webnnm.scout import PILOT_ROWS, Candidate, pilot_rows
+from webnnm.trainer.scout import PILOT_ROWS, Candidate, pilot_rows
 
 np = pytest.importorskip("numpy")
 
@@ -221,17 +221,17 @@ async def test_the_budget_lowers_the_number_of_seeds(monkeypatch: pytest.MonkeyP
     model = await create(IRIS, classes())
     count = model.parameters.count
     assert count == 4 * 6 + 6 + 6 * 3 + 3
-    monkeypatch.setattr("webnnm.preparation.BUDGET", 5 * count + count - 1)
+    monkeypatch.setattr("webnnm.trainer.decisions.BUDGET", 5 * count + count - 1)
     history = await model.train({**SETTINGS, "seeds": 50})
     assert len(history.scouting["candidates"]) == 5
     assert history.settings["seeds"] == 5
-    monkeypatch.setattr("webnnm.preparation.BUDGET", count // 2)
+    monkeypatch.setattr("webnnm.trainer.decisions.BUDGET", count // 2)
     assert len((await model.train({**SETTINGS, "seeds": 9})).scouting["candidates"]) == 1
     model.close()
 
 
 def test_the_budget_of_the_specification() -> None:
-    from webnnm.scout import BUDGET, TRIAL_PARAMETERS
+    from webnnm.trainer.scout import BUDGET, TRIAL_PARAMETERS
 
     assert (BUDGET, TRIAL_PARAMETERS, PILOT_ROWS) == (2 * 10**7, 10**6, 64)
 
@@ -251,7 +251,7 @@ async def test_tensors_of_losers_are_released() -> None:
 
 
 async def test_large_models_take_no_trial_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webnnm.scout.TRIAL_PARAMETERS", 50)
+    monkeypatch.setattr("webnnm.trainer.scout.TRIAL_PARAMETERS", 50)
     _, _, table = await scouted(seeds=3)
     assert all(row["delta"] == row["loss"] for row in table["candidates"])
 
@@ -272,7 +272,7 @@ async def test_parameters_that_do_not_learn_stay_in_the_trial_steps() -> None:
 
 def test_pilot_rows_are_stratified() -> None:
     from tests.unit.training.trained import network
-    from webnnm.binding import bind
+    from webnnm.data.binding import bind
 
     which = [0] * 200 + [1] * 100 + [2] * 20
     data = Dataset([[float(k)] * 4 for k in range(320)], np.eye(3)[which].tolist(), split=(1, 0, 0))

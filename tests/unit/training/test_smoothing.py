@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.unit.training.trained import PLAIN, classes, create, regression, values
+from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
-from webnnm.errors import DataError
 
 np = pytest.importorskip("numpy")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from webnnm.core.errors import DataError, ModelError
 from webnnm.data.dataset import Dataset
-from webnnm.errors import DataError, ModelError
-from webnnm.model import NNModel
+from webnnm.model.nnmodel import NNModel
 from webnnm.training.schedules import Schedule
 
 np = pytest.importorskip("numpy")

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from tests.unit.training.trained import PLAIN, create, values
+from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
-from webnnm.errors import DataError
 from webnnm.training.optimizers import OPTIMIZERS
 
 np = pytest.importorskip("numpy")

@@ -13,7 +13,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.vertices import Network
-from webnnm.model import NNModel
+from webnnm.model.nnmodel import NNModel
 from webnnm.notation import parse
 
 np = pytest.importorskip("numpy")

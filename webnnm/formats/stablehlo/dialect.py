@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webnnm.dtypes import DataType
+from webnnm.core.dtypes import DataType
 from webnnm.formats.stablehlo.elementwise import common_shape
 from webnnm.formats.stablehlo.emitter import Region, Type, Value
 from webnnm.formats.stablehlo.movement import Movement

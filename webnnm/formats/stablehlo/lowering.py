@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from webnnm.arrays import HostArray
-from webnnm.dtypes import DataType, is_float
-from webnnm.errors import ModelError
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType, is_float
+from webnnm.core.errors import ModelError
+from webnnm.core.shapes import count
 from webnnm.formats.stablehlo.dialect import Dialect
 from webnnm.formats.stablehlo.emitter import Value
 from webnnm.formats.stablehlo.runtime import inexpressible
@@ -17,8 +18,8 @@ from webnnm.formats.stablehlo.twins import Twins, outputs_of, placed, simplified
 from webnnm.formats.stablehlo.writer import Main, module_text
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Operand, OperatorNode
-from webnnm.ops.operator import OperatorError, decomposed
-from webnnm.shapes import count
+from webnnm.ops.declare.operator import decomposed
+from webnnm.ops.declare.tensors import OperatorError
 
 
 def graph_text(

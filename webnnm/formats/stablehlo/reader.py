@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from webnnm.errors import ModelError
+from webnnm.core.errors import ModelError
 
 CODE = "NNM904"
 """The text is no module of well-typed operations."""

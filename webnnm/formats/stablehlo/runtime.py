@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 
-from webnnm.arrays import HostArray
-from webnnm.dtypes import DataType
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
 from webnnm.formats.stablehlo.emitter import Emitter, Region, Type, Value
 from webnnm.formats.stablehlo.sizes import Dim, Dims, Size, affine
 from webnnm.formats.stablehlo.text import Element, dense, integer, integers, number, tensor_type
-from webnnm.ops.operator import OperatorError
+from webnnm.ops.declare.tensors import OperatorError
 
 CODE = "NNM902"
 HINT = "export with numbers for batch and sequence"

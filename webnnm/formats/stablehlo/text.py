@@ -7,8 +7,8 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from webnnm.arrays import HostArray
-from webnnm.dtypes import DataType, is_float
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType, is_float
 from webnnm.formats.stablehlo.sizes import Dim
 
 Element = DataType | Literal["bool"]

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webnnm.errors import ModelError, Span
+from webnnm.core.errors import ModelError, Span
 from webnnm.formats.stablehlo.runtime import CODE, HINT, inexpressible
 from webnnm.formats.stablehlo.sizes import size_of
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, rewrite
 from webnnm.graph.rewrite import decomposed as by_other_operators
-from webnnm.ops.operator import Looped, decomposed
+from webnnm.ops.declare.operator import Looped, decomposed
 
 Key = tuple[int, ...]
 """The numbers of corresponding nodes."""

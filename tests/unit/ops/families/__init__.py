@@ -19,9 +19,9 @@ from hypothesis.strategies import SearchStrategy
 
 from tests.unit.ops.cases import Case
 from webnnm import ops
-from webnnm.dtypes import DataType
-from webnnm.ops.operator import Sample
-from webnnm.shapes import Shape
+from webnnm.core.dtypes import DataType
+from webnnm.core.shapes import Shape
+from webnnm.ops.declare.operator import Sample
 
 
 @dataclass(frozen=True)

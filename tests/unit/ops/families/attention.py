@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.unit.ops.families import Drawn
-from webnnm.shapes import Shape, count
+from webnnm.core.shapes import Shape, count
 
 sizes = st.integers(1, 3)
 INDICES = ("int32", "uint32", "int64", "uint8", "int8")

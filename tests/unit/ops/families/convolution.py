@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from tests.unit.ops.families import Drawn
-from webnnm.ops.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
-from webnnm.ops.operator import OperatorError
+from webnnm.ops.declare.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
+from webnnm.ops.declare.spatial import INPUT_LAYOUTS
+from webnnm.ops.declare.tensors import OperatorError
 from webnnm.ops.pool2d import OPTIONS, pool_windows
-from webnnm.ops.spatial import INPUT_LAYOUTS
 
 DTYPES = ("float32", "float16")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.unit.ops.families import Drawn
-from webnnm.shapes import Shape, count
+from webnnm.core.shapes import Shape, count
 
 ARITHMETIC = ("add", "sub", "mul", "max", "min")
 COMPARISONS = ("equal", "notEqual", "greater", "greaterOrEqual", "lesser", "lesserOrEqual")

@@ -10,7 +10,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.unit.ops.families import Drawn
 from tests.unit.ops.families.core import broadcastable, shapes
-from webnnm.shapes import Shape, count
+from webnnm.core.shapes import Shape, count
 
 SMOOTH = ("gelu", "softplus", "sigmoid", "tanh", "erf")
 KINKED: dict[str, tuple[float, ...]] = {

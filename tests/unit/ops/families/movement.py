@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.unit.ops.families import Drawn
-from webnnm.dtypes import DataType
-from webnnm.shapes import Shape
+from webnnm.core.dtypes import DataType
+from webnnm.core.shapes import Shape
 
 sizes = st.integers(1, 4)
 float_types: SearchStrategy[DataType] = st.sampled_from(("float32", "float32", "float16"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.unit.ops.families import Drawn
-from webnnm.shapes import Shape
+from webnnm.core.shapes import Shape
 
 sizes = st.integers(1, 4)
 epsilons = st.sampled_from((1e-5, 1e-3, 0.5))

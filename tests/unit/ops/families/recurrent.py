@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.unit.ops.families import Drawn
-from webnnm.shapes import Shape
+from webnnm.core.shapes import Shape
 
 sizes = st.integers(1, 3)
 # "sin" is none that WebNN's own methods have; "relu", which they have, has a kink.

@@ -1,0 +1,69 @@
+"""Which module of the package imports which: read from the sources, annotations included."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = Path(__file__).resolve().parent.parent.parent / "webnnm"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+class Import(NamedTuple):
+    """An imported module, and when it is imported: with the module, later, or never (types)."""
+
+    name: str
+    when: str
+
+
+def name_of(path: Path) -> str:
+    """Return the dotted name below the package: "graph.node", "ops", "" for the package itself."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+NAMES = {name_of(path) for path in MODULES}
+
+
+def package_of(module: str) -> str:
+    """Return the package of a module: its first name."""
+    return module.split(".")[0]
+
+
+def imports(path: Path) -> Iterator[Import]:
+    """Yield every import of a module; `when` is "now", "later" or "types"."""
+    tree = ast.parse(path.read_text())
+    found: list[tuple[ast.AST, str]] = [(tree, "now")]
+    while found:
+        node, when = found.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            found += [(child, "types") for child in node.body]
+            found += [(child, when) for child in node.orelse]
+            continue
+        if isinstance(node, ast.Import):
+            yield from (Import(alias.name, when) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            module = node.module or ""
+            for alias in node.names:
+                inner = f"{module}.{alias.name}"
+                below = inner.removeprefix("webnnm.") in NAMES
+                yield Import(inner if inner.startswith("webnnm.") and below else module, when)
+        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        later = "later" if inside and when == "now" else when
+        found += [(child, later) for child in ast.iter_child_nodes(node)]
+
+
+def own(path: Path) -> list[Import]:
+    """Return the imports of the package's own modules, without the package's name."""
+    mine = [each for each in imports(path) if each.name.split(".")[0] == "webnnm"]
+    return [Import(each.name.removeprefix("webnnm").lstrip("."), each.when) for each in mine]
+
+
+@cache
+def arrows() -> dict[str, set[str]]:
+    """Return every module with the modules that it imports, at whatever time."""
+    return {name_of(path): {each.name for each in own(path)} for path in MODULES}

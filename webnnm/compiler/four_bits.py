@@ -1,0 +1,230 @@
+"""Carrying integers of four bits in whole bytes, where a backend computes none of four bits.
+
+Constants that fit the limits as they are, weights for `dequantizeLinear` among them, stay so.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
+
+from webnnm.compiler.limits import Limits, present
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType, byte_length, integer_range, is_data_type, is_float
+from webnnm.core.shapes import count
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import again, moved
+from webnnm.ops.declare.tensors import TensorType
+
+Note = Callable[[Node, str], None]
+Results = dict[int, tuple[Operand, ...]]
+
+WHOLE: Mapping[DataType, DataType] = {"int4": "int8", "uint4": "uint8"}
+"""The types that carry those of four bits."""
+
+WHY = "because the browser has no numbers of"
+
+CHOOSING = frozenset(
+    {
+        "concat",
+        "expand",
+        "gather",
+        "gatherElements",
+        "gatherND",
+        "identity",
+        "max",
+        "maxPool2d",
+        "min",
+        "reduceMax",
+        "reduceMin",
+        "reshape",
+        "reverse",
+        "scatterElements",
+        "scatterND",
+        "slice",
+        "split",
+        "tile",
+        "transpose",
+        "triangular",
+        "where",
+    }
+)
+"""Operators whose results are numbers of their operands, or 0: they stay within four bits."""
+
+
+def held(limits: Limits, type: TensorType) -> TensorType:
+    """Return the type of the tensors that hold a type: its bytes where nothing computes it.
+
+    >>> held(Limits({"cast": {"output": {"dataTypes": ["int8"]}}}), TensorType("int4", (3,)))
+    TensorType(dtype='uint8', shape=(2,))
+    """
+    if type.dtype in WHOLE and not any(
+        name in limits.operators and (bounds is None or WHOLE.keys() <= {*bounds.dtypes})
+        for name in ("cast", "quantizeLinear")
+        for bounds in [limits.named(name, "output")]
+    ):
+        return TensorType("uint8", (byte_length(type.dtype, count(type.shape)),))
+    return type
+
+
+def in_bytes(graph: Graph, limits: Limits, fixed: Container[str], note: Note) -> Graph:
+    """Return the graph with values of four bits carried in bytes where they cannot stay.
+
+    Inputs and outputs become the bytes that hold them, two numbers in each. Inputs whose names are
+    `fixed` will be constants.
+    """
+    carried = _carried(graph, limits, fixed)
+    if not carried and not any(_lacks(limits, o.type) for o in graph.outputs.values()):
+        return graph
+    b = GraphBuilder()
+    results: Results = {}
+    for node in graph.nodes():
+        with b.place(node.label, node.span):
+            if node.number in carried:
+                results[node.number] = _in_bytes(b, node, results, note)
+            else:
+                results[node.number] = b.adopt(moved(node, b, results))
+    outputs: dict[str, Operand] = {}
+    for name, operand in graph.outputs.items():
+        node = operand.node
+        outputs[name] = results[operand.number][operand.index]
+        if _lacks(limits, operand.type):
+            note(node, f"two numbers of {operand.dtype} put into each byte, {WHY} {operand.dtype}")
+            with b.place(node.label, node.span):
+                outputs[name] = _packed(_whole(outputs[name], note))
+    for name, operand in graph.inputs.items():
+        if name not in b.inputs:  # no output depends on it
+            b.adopt(operand.node)
+    return b.build(outputs)
+
+
+def _carried(graph: Graph, limits: Limits, fixed: Container[str]) -> set[int]:
+    """Return the nodes, by their numbers, whose values of four bits cannot stay as they are.
+
+    What does not fit takes with it all that it is connected with by such values. Constants that fit
+    connect nothing: they are written in bytes beside, where that is needed.
+    """
+    connected: dict[int, list[int]] = defaultdict(list)
+    waiting = [o.number for o in graph.outputs.values() if _lacks(limits, o.type)]
+    staying: set[int] = set()
+    for node in graph.nodes():
+        taken: Sequence[Operand] = ()
+        if isinstance(node, OperatorNode):
+            taken = [o for _, o in present(node) if _lacks(limits, o.type)]
+        for operand in taken:
+            connected[operand.number].append(node.number)
+            connected[node.number].append(operand.number)
+        concerned = taken or any(_lacks(limits, type) for type in node.types)
+        if concerned and not _fits(node, limits, fixed):
+            waiting.append(node.number)
+        elif isinstance(node, ConstantNode):
+            staying.add(node.number)
+    found: set[int] = set()
+    while waiting:
+        number = waiting.pop()
+        if number not in found and number not in staying:
+            found.add(number)
+            waiting += connected[number]
+    return found
+
+
+def _lacks(limits: Limits, type: TensorType) -> bool:
+    """Tell whether a backend computes no values of a type, so that tensors of it hold bytes."""
+    return held(limits, type) != type
+
+
+def _fits(node: Node, limits: Limits, fixed: Container[str]) -> bool:
+    """Tell whether a node fits the limits as it is, types and dimensions."""
+    if isinstance(node, OperatorNode):
+        places = limits.places(node)
+        if node.operator.native not in limits.operators:
+            return False
+    else:
+        bounds = limits.tensor("constant")
+        places = [(node.types[0], bounds)] if bounds is not None else []
+        if isinstance(node, InputNode) and node.name not in fixed:
+            return False
+    return all(
+        type.dtype in bounds.dtypes and len(type.shape) <= bounds.ranks[1]
+        for type, bounds in places
+    )
+
+
+def _in_bytes(b: GraphBuilder, node: Node, results: Results, note: Note) -> tuple[Operand, ...]:
+    """Return the results of a node, computed in bytes."""
+    dtype: DataType | None = next((t.dtype for t in node.types if t.dtype in WHOLE), None)
+    if isinstance(node, ConstantNode):
+        return (_whole(b.adopt(node)[0], note),)
+    if isinstance(node, InputNode):
+        note(node, f"two numbers of {dtype} taken from each byte, {WHY} {dtype}")
+        return (_unpacked(b, node),)
+    assert isinstance(node, OperatorNode)
+    operands = [o and _whole(results[o.number][o.index], note) for o in node.operands]
+    options = {
+        name: WHOLE.get(value, value) if isinstance(value, str) and is_data_type(value) else value
+        for name, value in node.options.items()
+    }
+    made = again(b, replace(node, options=options), *operands)
+    found = made if isinstance(made, tuple) else (made,)
+    if dtype is None:
+        return found
+    note(node, f"{dtype} computed as {WHOLE[dtype]}, {WHY} {dtype}")
+    return tuple(
+        _within(node, result, type.dtype) if type.dtype in WHOLE else result
+        for result, type in zip(found, node.types, strict=True)
+    )
+
+
+def _whole(x: Operand, note: Note) -> Operand:
+    """Return an operand in bytes, a constant of four bits written anew."""
+    if x.dtype not in WHOLE:
+        return x
+    assert isinstance(x.node, ConstantNode)
+    note(x.node, f"{x.dtype} written as {WHOLE[x.dtype]}, {WHY} {x.dtype}")
+    return x.builder.constant(HostArray.of(x.node.array, WHOLE[x.dtype]))
+
+
+def _within(node: OperatorNode, result: Operand, dtype: DataType) -> Operand:
+    """Return the result of an operator as four bits hold it."""
+    if node.operator.name in CHOOSING:
+        return result
+    source = node.operands[0]
+    if node.operator.name in ("cast", "quantizeLinear") and source and is_float(source.dtype):
+        low, high = integer_range(dtype)
+        return result.clamp(min_value=low, max_value=high)
+    # More than −128, and nothing modulo 16.
+    return _wrapped(result.cast(type="int32") + 128, dtype).cast(type=result.dtype)
+
+
+def _wrapped(x: Operand, dtype: DataType) -> Operand:
+    """Return integers, none of them negative, modulo 16 within the range of a type."""
+    low, _ = integer_range(dtype)
+    above = x - low if low else x
+    rest = above - above.div(16) * 16
+    return rest + low if low else rest
+
+
+def _unpacked(b: GraphBuilder, node: InputNode) -> Operand:
+    """Return an input that is given as bytes, two numbers in each, the first in its lower half."""
+    dtype, shape = node.types[0]
+    size = count(shape)
+    bytes = -(-size // 2)
+    both = b.input(node.name, "uint8", [bytes]).cast(type="int32").reshape(new_shape=[bytes, 1])
+    pairs = b.concat([both, both.div(16)], axis=1).reshape(new_shape=[2 * bytes])
+    numbers = pairs if size == 2 * bytes else pairs.slice(starts=[0], sizes=[size])
+    found = _wrapped(numbers, dtype).cast(type=WHOLE[dtype])
+    return found.reshape(new_shape=shape)
+
+
+def _packed(x: Operand) -> Operand:
+    """Return the bytes that hold the numbers of a tensor, two in each."""
+    size = count(x.shape)
+    numbers = x.reshape(new_shape=[size]).cast(type="int32") + 16
+    numbers = _wrapped(numbers, "uint4")
+    if size % 2:
+        numbers = x.builder.concat([numbers, x.builder.constant([0], "int32")], axis=0)
+    pairs = numbers.reshape(new_shape=[-(-size // 2), 2])
+    low, high = x.builder.split(pairs, 2, axis=1)
+    return (low + high * 16).cast(type="uint8").reshape(new_shape=[-(-size // 2)])

@@ -1,0 +1,118 @@
+"""Operators on integers, written with others, for backends that do not take the type.
+
+Each is exact, and wraps around as the operator does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from webnnm.core.dtypes import integer_range, is_float
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Operand, OperatorNode
+from webnnm.ops.declare.known import known_values
+
+QUOTIENTS = 4
+"""Quotients of what remains, in float32: each leaves less than a millionth of it, or of one."""
+
+
+def of_others(b: GraphBuilder, node: OperatorNode) -> Operand | None:
+    """Return the result of a node by other operators, None if there is no way."""
+    rule = RULES.get(node.operator.name)
+    x = node.operands[0]
+    # Of uint64 there is no arithmetic to make others of.
+    if rule is None or x is None or is_float(x.dtype) or x.dtype == "uint64":
+        return None
+    return b.expand(rule(b, *node.operands, **node.options), new_shape=node.types[0].shape)
+
+
+def _power(b: GraphBuilder, x: Operand, z: Operand) -> Operand:
+    """xⁿ → squared for each bit of n from the highest, and multiplied by x where it is set.
+
+    Powers of negative exponents are 0 except for the bases 1 and −1.
+    """
+    known = known_values(z)
+    lowest, highest = integer_range(z.dtype)
+    least = lowest if known is None else min(map(int, known))
+    most = highest if known is None else min(highest, max(abs(int(n)) for n in known))
+    rest = _size(b, z) if least < 0 else z
+    found = b.constant(1, x.dtype)
+    for bit in reversed(range(most.bit_length())):
+        value = b.constant(2**bit, z.dtype)
+        is_set = b.greater_or_equal(rest, value)
+        square = found * found
+        found = b.where(is_set, square * x, square)
+        rest = b.where(is_set, rest - value, rest)
+    if least < 0:
+        # Where the base is 1 or −1, n and −n give the same.
+        inverse = b.where(b.equal(_size(b, x), 1), found, 0)
+        found = b.where(b.lesser(z, 0), inverse, found)
+    return found
+
+
+def _size(b: GraphBuilder, x: Operand) -> Operand:
+    return b.max(x, 0 - x)
+
+
+def _sign(b: GraphBuilder, x: Operand) -> Operand:
+    return b.max(b.min(x, 1), -1)
+
+
+def _quotient(b: GraphBuilder, x: Operand, z: Operand) -> Operand:
+    """x/z, truncated; 0 for z = 0: quotients in float32 of what remains, then the last one or two.
+
+    Both are made negative, for the smallest integer has no positive counterpart.
+    """
+    if x.dtype != "int64":
+        return b.cast(b.div(b.cast(x, type="int64"), b.cast(z, type="int64")), type=x.dtype)
+    rest, divisor = b.min(x, 0 - x), b.min(z, 0 - z)
+    divisor = b.where(b.equal(z, 0), -1, divisor)
+    whole = b.constant(0, "int64")
+    for _ in range(QUOTIENTS):
+        part = b.cast(b.cast(rest, type="float32") / b.cast(divisor, type="float32"), type="int64")
+        whole, rest = whole + part, rest - part * divisor
+    for _ in range(2):
+        low, high = b.greater(rest, 0), b.lesser_or_equal(rest, divisor)
+        step = b.where(high, b.constant(1, "int64"), b.where(low, b.constant(-1, "int64"), 0))
+        whole, rest = whole + step, rest - step * divisor
+    apart = b.logical_xor(b.lesser(x, 0), b.lesser(z, 0))
+    return b.where(b.equal(z, 0), 0, b.where(apart, 0 - whole, whole))
+
+
+def _reverse(b: GraphBuilder, x: Operand, *, axes: tuple[int, ...]) -> Operand:
+    for axis in axes:
+        x = b.gather(x, b.constant([*reversed(range(x.shape[axis]))], "int32"), axis=axis)
+    return x
+
+
+def _first(extremum: str) -> Callable[..., Operand]:
+    """Return the rule of argMax or argMin: the least of the places that hold the extremum."""
+
+    def rule(
+        b: GraphBuilder, x: Operand, *, axis: int, keep_dimensions: bool, output_data_type: Any
+    ) -> Operand:
+        size = x.shape[axis]
+        found = getattr(b, extremum)(x, axes=[axis], keep_dimensions=True)
+        column = [size if k == axis else 1 for k in range(x.rank)]
+        places = b.reshape(b.constant([*range(size)], output_data_type), new_shape=column)
+        held = b.where(b.equal(x, found), places, size)
+        return b.reduce_min(held, axes=[axis], keep_dimensions=keep_dimensions)
+
+    return rule
+
+
+def _sum_of_squares(b: GraphBuilder, x: Operand, **options: Any) -> Operand:
+    return b.reduce_sum(x * x, **options)
+
+
+RULES: Mapping[str, Callable[..., Operand]] = {
+    "abs": _size,
+    "argMax": _first("reduce_max"),
+    "argMin": _first("reduce_min"),
+    "div": _quotient,
+    "pow": _power,
+    "reduceSumSquare": _sum_of_squares,
+    "reverse": _reverse,
+    "sign": _sign,
+}

@@ -1,0 +1,334 @@
+"""Rewriting a graph until every node is one that the backend computes correctly.
+
+What a backend can do comes from two sources: its own limits (limits.py) and those of the known
+traps (traps/) whose faults it has (faults.py). A graph that fits is left alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from typing import Any
+
+from webnnm.compiler.limits import Bounds, Limits, present
+from webnnm.compiler.ranks import lower_rank
+from webnnm.compiler.traps import EVERY, GUARDS, TRAPS, Trap
+from webnnm.compiler.traps.constants import MAX_GRAPH_CONSTANT_BYTES
+from webnnm.core.dtypes import FORMATS, DataType, byte_length
+from webnnm.core.errors import BackendError
+from webnnm.core.shapes import count
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, again, decomposed, rewrite
+from webnnm.ops.declare.tensors import TensorType
+
+WIDER: Mapping[str, tuple[DataType, ...]] = {
+    "int8": ("int32", "int64"),
+    "uint8": ("int32", "int64"),
+    "int32": ("int64",),
+    "uint32": ("int64",),
+    "float16": ("float32",),
+}
+"""Types that hold every value of another; casts back wrap around as its own arithmetic does."""
+
+ROUNDS = 16
+"""Rewrites of rewrites at most; the deepest known chain takes four."""
+
+
+def legalise(
+    graph: Graph,
+    limits: Mapping[str, Any],
+    traps: Collection[Trap] = EVERY,
+    fixed: Container[str] = (),
+) -> tuple[Graph, list[str]]:
+    """Return a graph that a backend of these limits computes correctly, and what was rewritten.
+
+    `limits` is WebNN's `opSupportLimits()`, `traps` are those to be avoided: all of the table where
+    nothing is known of the implementation. A graph that fits is returned as it is. Inputs and
+    outputs of types of which no tensor can hold results take and give their bytes, as uint8; inputs
+    whose names are `fixed` will be constants.
+
+    >>> from webnnm import GraphBuilder
+    >>> b = GraphBuilder()
+    >>> graph = b.build({"y": b.input("x", "float32", [2])})
+    >>> legalise(graph, {"identity": {}})[1]
+    ['identity "x" → "y": an output has to be the result of an operator']
+
+    Raises `BackendError` NNM409 for tensors that are too large, NNM405 for ranks and NNM505 for
+    data types and operators that the backend lacks and that nothing can stand in for.
+    """
+    legaliser = _Legaliser(Limits(limits), traps)
+    graph = legaliser.in_bytes(graph, fixed)
+    legaliser.check_borders(graph)
+    graph = legaliser.fitted(legaliser.distinct_outputs(graph))
+    guarded = rewrite(graph, legaliser.guard)
+    if guarded is not graph:
+        graph = legaliser.fitted(guarded)
+    # What stands in for an operator may be its operand; an identity may have to be written anew.
+    while (distinct := legaliser.distinct_outputs(graph)) is not graph:
+        graph = legaliser.fitted(distinct)
+    legaliser.check_constants(graph)
+    return graph, legaliser.rewrites()
+
+
+class _Legaliser:
+    """The rule that makes one node fit, with a record of what it did."""
+
+    def __init__(self, limits: Limits, traps: Collection[Trap]) -> None:
+        self._limits = limits
+        self._traps = _by_operator(trap for trap in TRAPS if trap in traps)
+        self._guards = _by_operator(trap for trap in GUARDS if trap in traps)
+        self._done: Counter[str] = Counter()
+
+    def rewrites(self) -> list[str]:
+        """Return one sentence per kind of rewrite."""
+        return [
+            text if times == 1 else f"{text} ({times} times)" for text, times in self._done.items()
+        ]
+
+    def in_bytes(self, graph: Graph, fixed: Container[str]) -> Graph:
+        """Carry integers of four bits in bytes where nothing computes them."""
+        if all(type.dtype in FORMATS for node in graph.nodes() for type in node.types):
+            return graph
+        from webnnm.compiler.four_bits import in_bytes
+
+        return in_bytes(graph, self._limits, fixed, self._note)
+
+    def distinct_outputs(self, graph: Graph) -> Graph:
+        """Give every output an operator of its own: WebNN refuses anything else."""
+        outputs: dict[str, Operand] = {}
+        taken: set[Operand] = set()
+        for name, operand in graph.outputs.items():
+            # Chained, because equal expressions of a builder are one node.
+            while (bare := not isinstance(operand.node, OperatorNode)) or operand in taken:
+                where = f'identity "{operand.node.label}" → "{name}"'
+                why = "has to be the result of an operator" if bare else "cannot have two names"
+                self._done[f"{where}: an output {why}"] += 1
+                with operand.builder.place(operand.node.label, operand.node.span):
+                    operand = operand.builder.identity(operand)
+            taken.add(operand)
+            outputs[name] = operand
+        changed = any(outputs[name] != operand for name, operand in graph.outputs.items())
+        return Graph(outputs, graph.inputs) if changed else graph
+
+    def fitted(self, graph: Graph) -> Graph:
+        """Return the graph with every node replaced that does not fit, and what replaced it."""
+        for _ in range(ROUNDS):
+            found = rewrite(graph, self.fit)
+            if found is graph:
+                return graph
+            graph = found
+        raise AssertionError(f"a rewrite undoes another: {self.rewrites()[-2:]}")
+
+    def guard(self, b: GraphBuilder, node: Node) -> Replacement | None:
+        """Return what stands in for a node that would lose NaN or range."""
+        return self._out_of_traps(b, node, self._guards)
+
+    def fit(self, b: GraphBuilder, node: Node) -> Replacement | None:
+        """Return what stands in for a node, None where the node fits."""
+        self._check_size(node)
+        found = None
+        if isinstance(node, OperatorNode):
+            found = self._decomposed(b, node) or self._lowered(b, node) or self._detour(b, node)
+        return found or self._out_of_traps(b, node, self._traps)
+
+    def _decomposed(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
+        if node.operator.native in self._limits.operators:
+            return None
+        found = decomposed(b, node)
+        if found is None:
+            raise BackendError(
+                "NNM505",
+                f"{_place(node)}: this browser's WebNN has no such operator",
+                hint='use another operator, a newer browser, or backend("numpy")',
+            )
+        self._note(node, "computed by other operators, because the browser has none of this name")
+        return found
+
+    def _lowered(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
+        places = self._limits.places(node)
+        excess = [place for place in places if len(place[0].shape) > place[1].ranks[1]]
+        if not excess:
+            return None
+        limit = min(bounds.ranks[1] for _, bounds in places)
+        found = lower_rank(b, node, limit) or decomposed(b, node)
+        if found is None:
+            type, bounds = excess[0]
+            raise BackendError(
+                "NNM405",
+                f"{_place(node)}: {type} has {len(type.shape)} dimensions, this browser's WebNN "
+                f"takes {bounds.ranks[1]} here",
+                hint="reshape it to fewer dimensions before this layer",
+            )
+        self._note(node, f"computed on reshaped tensors, because it takes {limit} dimensions")
+        return found
+
+    def _detour(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
+        """Compute in a wider type what the backend cannot compute in the given one."""
+        wrong = [place for place in self._limits.places(node) if _lacks(*place)]
+        if not wrong:
+            return None
+        if node.operator.name == "identity":
+            self._note(node, "written as a reshape to the same shape, which takes all types")
+            return b.reshape(node.operands[0], new_shape=node.types[0].shape)
+        dtype, bounds = wrong[0][0].dtype, wrong[0][1]
+        why = f"because it takes {_listed(bounds)}"
+        for wider in WIDER.get(dtype, ()):
+            cast = self._casts(node, dtype, wider)
+            if cast is not None:
+                self._note(node, f"{dtype} computed as {wider}, {why}")
+                return _through_casts(b, node, cast, wider)
+        from webnnm.compiler.integers import of_others
+
+        found = decomposed(b, node) or of_others(b, node)
+        if found is not None:
+            self._note(node, f"computed by other operators, {why}")
+            return found
+        raise BackendError(
+            "NNM505",
+            f"{_place(node)}: this browser's WebNN does not take {dtype} here, only "
+            f"{_listed(bounds)}, and no type that it takes holds all values of {dtype}",
+            hint=f"cast to one of these types before this layer, if your values allow it; "
+            f'backend("numpy") takes {dtype}',
+        )
+
+    def _casts(self, node: OperatorNode, dtype: DataType, wider: DataType) -> set[int] | None:
+        """Return the operands to cast so that the node fits in the wider type, if that helps."""
+        slots = node.operator.operands
+        bounds = {i: self._limits.operand(node.operator, i) for i, _ in present(node)}
+        if slots[0].variadic:
+            leaders = dict.fromkeys(bounds, 0)
+        else:
+            leaders = {i: i if (like := slots[i].like) is None else like for i in bounds}
+        lacking = {leaders[i] for i, o in present(node) if _lacks(o.type, bounds[i])}
+        results = [self._limits.result(node.operator, i) for i in range(len(node.types))]
+        if not lacking:  # the results alone are the trouble
+            lacking = {leaders[i] for i, o in present(node) if o.dtype == dtype}
+        chosen = {i for i, o in present(node) if leaders[i] in lacking and o.dtype == dtype}
+        taken = [slots[0 if slots[0].variadic else i].dtypes for i in chosen]
+        if not chosen or not all(wider in dtypes for dtypes in taken):
+            return None
+        # The way there and back has to be open as well.
+        casts = [self._limits.named("cast", "input"), self._limits.named("cast", "output")]
+        needed = (
+            *((wider, bounds[i]) for i in chosen),
+            *((t.dtype, r) for t, r in zip(_types(node, chosen, wider), results, strict=True)),
+            *((end, cast) for cast in casts for end in (dtype, wider)),
+        )
+        fits = all(b is None or dtype in b.dtypes for dtype, b in needed)
+        return chosen if fits else None
+
+    def _out_of_traps(
+        self, b: GraphBuilder, node: Node, traps: Mapping[str, Sequence[Trap]]
+    ) -> Replacement | None:
+        name = node.operator.name if isinstance(node, OperatorNode) else _kind(node)
+        for trap in traps.get(name, ()):
+            found = trap.rule(b, node)
+            if found is not None:
+                self._note(node, trap.reason)
+                return found
+        return None
+
+    def _check_size(self, node: Node) -> None:
+        for type in node.types:
+            size = byte_length(type.dtype, count(type.shape))
+            if size > self._limits.max_bytes:
+                raise BackendError(
+                    "NNM409",
+                    f"{_place(node)}: {type} takes {size} bytes, this browser's WebNN holds at "
+                    f"most {self._limits.max_bytes} in one tensor",
+                    hint="use a smaller batch, sequence or layer, or float16",
+                )
+
+    def check_borders(self, graph: Graph) -> None:
+        """Refuse inputs, constants and outputs of types that the backend does not hold."""
+        borders = [(_kind(n), n.types[0], n.label) for n in graph.nodes() if _kind(n)]
+        borders += [("output", o.type, name) for name, o in graph.outputs.items()]
+        for kind, type, label in borders:
+            bounds = self._limits.tensor(kind)
+            if bounds is None:
+                continue
+            if type.dtype not in bounds.dtypes:
+                raise BackendError(
+                    "NNM505",
+                    f'the {kind} "{label}" is {type}; '
+                    f"this browser's WebNN holds {_listed(bounds)}",
+                    hint="give it one of these types",
+                )
+            if len(type.shape) > bounds.ranks[1]:
+                raise BackendError(
+                    "NNM405",
+                    f'the {kind} "{label}" is {type} with {len(type.shape)} dimensions; this '
+                    f"browser's WebNN holds at most {bounds.ranks[1]}",
+                    hint="join some of its dimensions",
+                )
+
+    def check_constants(self, graph: Graph) -> None:
+        """Refuse more constants in a graph than a browser survives."""
+        if "constant" not in self._traps:
+            return
+        constants = [node.array for node in graph.nodes() if isinstance(node, ConstantNode)]
+        total = sum(array.data.nbytes for array in constants)
+        if total > MAX_GRAPH_CONSTANT_BYTES:
+            raise BackendError(
+                "NNM409",
+                f"the graph has {total} bytes of constants; beyond {MAX_GRAPH_CONSTANT_BYTES} the "
+                "browser loses the device",
+                hint="make the large ones inputs of the graph, or use float16",
+            )
+
+    def _note(self, node: Node, what: str) -> None:
+        self._done[f"{_place(node)}: {what}"] += 1
+
+
+def _by_operator(traps: Iterable[Trap]) -> dict[str, list[Trap]]:
+    found: dict[str, list[Trap]] = {}
+    for trap in traps:
+        for name in trap.operators:
+            found.setdefault(name, []).append(trap)
+    return found
+
+
+def _types(node: OperatorNode, chosen: set[int], wider: DataType) -> Sequence[TensorType]:
+    """Return the types of a node's results when some operands are of a wider type."""
+    b = GraphBuilder()
+    operands = [
+        operand and b.input(str(i), wider if i in chosen else operand.dtype, operand.shape)
+        for i, operand in enumerate(node.operands)
+    ]
+    found = again(b, node, *operands)
+    return [result.type for result in (found if isinstance(found, tuple) else (found,))]
+
+
+def _through_casts(
+    b: GraphBuilder, node: OperatorNode, chosen: set[int], wider: DataType
+) -> Replacement:
+    operands = [
+        b.cast(operand, type=wider) if i in chosen else operand
+        for i, operand in enumerate(node.operands)
+    ]
+    found = again(b, node, *operands)
+    results = found if isinstance(found, tuple) else (found,)
+    return tuple(
+        result if result.dtype == type.dtype else b.cast(result, type=type.dtype)
+        for result, type in zip(results, node.types, strict=True)
+    )
+
+
+def _lacks(type: TensorType, bounds: Bounds | None) -> bool:
+    return bounds is not None and type.dtype not in bounds.dtypes
+
+
+def _listed(bounds: Bounds) -> str:
+    return ", ".join(bounds.dtypes)
+
+
+def _kind(node: Node) -> str:
+    if isinstance(node, InputNode):
+        return "input"
+    return "constant" if isinstance(node, ConstantNode) else ""
+
+
+def _place(node: Node) -> str:
+    name = node.operator.name if isinstance(node, OperatorNode) else _kind(node)
+    return f'{name} "{node.label}"' if node.label else name

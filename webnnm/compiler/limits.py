@@ -1,0 +1,92 @@
+"""What a backend can do: WebNN's `opSupportLimits()` as questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.graph.node import Operand, OperatorNode
+from webnnm.ops.declare.naming import camel_case
+from webnnm.ops.declare.operator import AnyOperator
+from webnnm.ops.declare.tensors import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The data types and the ranks that one operand or result may have."""
+
+    dtypes: tuple[str, ...]
+    ranks: tuple[int, int]
+
+
+class Limits:
+    """The limits of one backend.
+
+    >>> limits = Limits({"relu": {"input": {"dataTypes": ["float32"], "rankRange": {"max": 5}}}})
+    >>> limits.operators
+    frozenset({'relu'})
+
+    Attributes: `operators` (those that the backend has), `max_bytes` (of one tensor).
+    """
+
+    def __init__(self, limits: Mapping[str, Any]) -> None:
+        self._limits = limits
+        self._operands: dict[tuple[str, int], Bounds | None] = {}
+        self._results: dict[tuple[str, int], Bounds | None] = {}
+        self.max_bytes: int = limits.get("maxTensorByteLength", 2**31 - 1)
+        self.operators = frozenset(
+            name
+            for name, entry in limits.items()
+            if isinstance(entry, Mapping) and "dataTypes" not in entry
+        )
+
+    def tensor(self, kind: str) -> Bounds | None:
+        """Return the bounds of an "input", a "constant" or an "output" of graphs."""
+        return _bounds(self._limits.get(kind))
+
+    def named(self, operator: str, place: str) -> Bounds | None:
+        """Return the bounds of an operand or result by its name in WebNN."""
+        return _bounds(self._limits.get(operator, {}).get(place))
+
+    def operand(self, operator: AnyOperator, index: int) -> Bounds | None:
+        """Return the bounds of an operand, None where the backend states none."""
+        key = operator.native, index
+        if key not in self._operands:
+            slots = operator.operands
+            name = camel_case(slots[0 if slots[0].variadic else index].name)
+            self._operands[key] = self.named(operator.native, name)
+        return self._operands[key]
+
+    def result(self, operator: AnyOperator, index: int = 0) -> Bounds | None:
+        """Return the bounds of a result, None where the backend states none."""
+        key = operator.native, index
+        if key not in self._results:
+            entry = self._limits.get(operator.native, {})
+            names = ("output" if index == 0 else "", f"output{index}", "outputs")
+            found = (_bounds(entry[name]) for name in names if name in entry)
+            self._results[key] = next(found, None)
+        return self._results[key]
+
+    def places(self, node: OperatorNode) -> list[tuple[TensorType, Bounds]]:
+        """Return the type and the bounds of everything that goes into a node or comes out."""
+        return [
+            (type, bounds)
+            for type, bounds in (
+                *((o.type, self.operand(node.operator, i)) for i, o in present(node)),
+                *((type, self.result(node.operator, i)) for i, type in enumerate(node.types)),
+            )
+            if bounds is not None
+        ]
+
+
+def present(node: OperatorNode) -> list[tuple[int, Operand]]:
+    """Return the operands that are there, each with its position."""
+    return [(i, operand) for i, operand in enumerate(node.operands) if operand is not None]
+
+
+def _bounds(entry: Any) -> Bounds | None:
+    if not entry:
+        return None
+    ranks = entry.get("rankRange", {})
+    return Bounds(tuple(entry["dataTypes"]), (ranks.get("min", 0), ranks.get("max", 255)))

@@ -1,0 +1,47 @@
+"""Numbers that `where` chooses are stretched beforehand."""
+
+from __future__ import annotations
+
+from webnnm.core.shapes import count
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Graph, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import rewrite
+
+FEWEST = 4096
+"""Results of fewer elements are left alone."""
+
+
+def stretched_choices(graph: Graph) -> Graph:
+    """Return the graph in which large choices have operands of the size of their result.
+
+    LiteRT walks over operands of different shapes element by element, in twice the time that it
+    takes to stretch a number and to choose from operands of one shape.
+
+    >>> b = GraphBuilder()
+    >>> x = b.input("x", "float32", [100, 100])
+    >>> found = stretched_choices(b.build({"y": b.where(b.greater(x, 0), x, 0)}))
+    >>> [node.operator.name for node in found.nodes() if isinstance(node, OperatorNode)]
+    ['greater', 'expand', 'where']
+    """
+    wanted = any(_is_large_choice(node) for node in graph.nodes())
+    return rewrite(graph, _rule) if wanted else graph
+
+
+def _rule(b: GraphBuilder, node: Node) -> Operand | None:
+    if not isinstance(node, OperatorNode) or not _is_large_choice(node):
+        return None
+    shape = node.types[0].shape
+    condition, *values = node.operands
+    assert condition is not None
+    small = [x for x in values if x is not None and count(x.shape) == 1]
+    if not small or condition.shape != shape:
+        return None
+    chosen = [b.expand(x, new_shape=shape) if x in small else x for x in values]
+    found = b.where(condition, *chosen)
+    assert isinstance(found, Operand)
+    return found
+
+
+def _is_large_choice(node: Node) -> bool:
+    named = isinstance(node, OperatorNode) and node.operator.name == "where"
+    return named and count(node.types[0].shape) >= FEWEST

@@ -1,0 +1,83 @@
+"""Arithmetic on a few constants is done beforehand."""
+
+from __future__ import annotations
+
+import math
+import operator
+from array import array
+from itertools import chain
+from typing import Any
+
+from webnnm.core.shapes import count
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import rewrite
+
+MOST_FOLDED = 64
+"""Constants of more elements are left to the device."""
+
+
+def _quotient(x: float, z: float) -> float:
+    return x / z
+
+
+def _reciprocal(x: float) -> float:
+    return 1 / x
+
+
+# Of float32 operands, Python's float64 rounded to float32 gives what float32 arithmetic gives.
+_RULES: dict[str, Any] = {
+    "abs": abs,
+    "add": operator.add,
+    "div": _quotient,
+    "max": max,
+    "min": min,
+    "mul": operator.mul,
+    "neg": operator.neg,
+    "reciprocal": _reciprocal,
+    "sqrt": math.sqrt,
+    "sub": operator.sub,
+}
+
+
+def folded(graph: Graph) -> Graph:
+    """Return the graph with float32 arithmetic on constants replaced by its result.
+
+    Operands have one element or the shape of the result. What overflows or is not defined stays, so
+    that the device decides what comes of it.
+
+    >>> b = GraphBuilder()
+    >>> x = b.input("x", "float32", [2])
+    >>> third = b.constant(1, "float32") / b.max(b.constant(3, "float32"), 1)
+    >>> found = folded(b.build({"y": x * third}))
+    >>> [node.operator.name for node in found.nodes() if isinstance(node, OperatorNode)]
+    ['mul']
+    """
+    return rewrite(graph, _rule)
+
+
+def _rule(b: GraphBuilder, node: Node) -> Operand | None:
+    rule = _RULES.get(node.operator.name) if isinstance(node, OperatorNode) else None
+    if rule is None or not isinstance(node, OperatorNode):
+        return None
+    (type,) = node.types
+    size = count(type.shape)
+    if type.dtype != "float32" or size > MOST_FOLDED:
+        return None
+    columns: list[Any] = []
+    for operand in node.operands:
+        if operand is None or not isinstance(operand.node, ConstantNode):
+            return None
+        if count(operand.shape) not in (1, size) or (
+            count(operand.shape) == size > 1 and operand.shape != type.shape
+        ):
+            return None
+        values = operand.node.array.values()
+        columns.append(values if len(values) == size else [values[0]] * size)
+    try:
+        found = array("f", [rule(*row) for row in zip(*columns, strict=True)])
+    except (ArithmeticError, ValueError):
+        return None
+    if not all(map(math.isfinite, chain(found, *columns))):
+        return None
+    return b.constant(found, type.dtype, type.shape)

@@ -1,0 +1,265 @@
+"""Images with their channels last, and transposes carried on until something needs them.
+
+Backends that prefer the layout `nhwc` transpose around every convolution in `nchw`, and transposes
+themselves are memory traffic. This pass computes images in `nhwc` and carries the transposes
+through what does not care (elementwise operators, reductions, slices, concatenations), where they
+meet their inverses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from webnnm.compiler.passes.turned import (
+    Permutation,
+    Turned,
+    Value,
+    inverse,
+    plain,
+    reshaped,
+    stored,
+    turned,
+)
+from webnnm.core.shapes import count
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.elementwise import ELEMENTWISE
+from webnnm.graph.node import Graph, Node, Operand, OperatorNode
+from webnnm.ops.declare.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
+from webnnm.ops.declare.tensors import TensorType
+
+LAST = order("nhwc", "nchw")
+"""The permutation that shows an image with its channels last as one in `nchw`."""
+
+FILTERS = {"conv2d": FILTER_LAYOUTS, "convTranspose2d": TRANSPOSED_FILTER_LAYOUTS}
+LAYOUTS = {
+    **dict.fromkeys(("averagePool2d", "l2Pool2d", "maxPool2d"), "layout"),
+    **dict.fromkeys(FILTERS, "input_layout"),
+}
+"""Operators on images, and their option for the layout."""
+
+REDUCTIONS = frozenset(
+    f"reduce{word}"
+    for word in "L1 L2 LogSum LogSumExp Max Mean Min Product Sum SumSquare".split()  # noqa: SIM905
+)
+SMALLER = REDUCTIONS | {"slice", "split"}
+
+
+def channels_last(graph: Graph) -> Graph:
+    """Return the graph with images in `nhwc`, and as few transposes as possible.
+
+    >>> b = GraphBuilder()
+    >>> x, w = b.input("x", "float32", [1, 2, 8, 8]), b.input("w", "float32", [2, 2, 3, 3])
+    >>> y = b.conv2d(b.relu(b.conv2d(x, w)), w)
+    >>> found = channels_last(b.build({"y": y}))
+    >>> [node.operator.name for node in found.nodes() if isinstance(node, OperatorNode)]
+    ['transpose', 'conv2d', 'relu', 'conv2d', 'transpose']
+
+    Without operators on images the transposes alone are carried on. Takes time linear in the
+    size of the graph.
+    """
+    nodes = graph.nodes()
+    if not any(_is(node, _SOURCES) for node in nodes):
+        return graph
+    walk = _Walk(_carrying(graph, nodes))
+    builder, values = walk.builder, walk.values
+    for node in nodes:
+        with builder.place(node.label, node.span):
+            values[node.number] = walk.found(node)
+    outputs: dict[str, Operand] = {}
+    for name, operand in graph.outputs.items():
+        with builder.place(operand.node.label, operand.node.span):
+            outputs[name] = plain(values[operand.number][operand.index])
+    inputs = {name: builder.adopt(o.node)[0] for name, o in graph.inputs.items()}
+    return Graph(outputs, inputs)
+
+
+_SOURCES = LAYOUTS.keys() | {"transpose"}
+
+
+def _is(node: Node, names: Any) -> bool:
+    return isinstance(node, OperatorNode) and node.operator.name in names
+
+
+def _carrying(graph: Graph, nodes: Sequence[Node]) -> set[int]:
+    """Return the operators through which to carry transposes.
+
+    Their results come to an operator on images or to a transpose, or nowhere but to reductions;
+    what is an output, or goes into a product, is wanted in the given order in the end.
+    """
+    leading: set[int] = set()
+    given = {operand.number for operand in graph.outputs.values()}
+    for node in reversed(nodes):
+        if not isinstance(node, OperatorNode) or node.operator.name in REDUCTIONS:
+            continue
+        name, operands = node.operator.name, [o.number for o in node.operands if o is not None]
+        if name in _SOURCES or (name in NEUTRAL and node.number in leading):
+            leading.update(operands)
+        elif name not in NEUTRAL or node.number in given:
+            given.update(operands)
+    return {node.number for node in nodes if node.number in leading or node.number not in given}
+
+
+class _Walk:
+    """The values of the nodes so far; one method per kind of operator."""
+
+    def __init__(self, carrying: set[int]) -> None:
+        self.builder = GraphBuilder()
+        self.values: dict[int, tuple[Value, ...]] = {}
+        self._carrying = carrying
+
+    def found(self, node: Node) -> tuple[Value, ...]:
+        """Return the results of a node."""
+        if not isinstance(node, OperatorNode):
+            return self.builder.adopt(node)
+        given = [o and self.values[o.number][o.index] for o in node.operands]
+        name = node.operator.name
+        if name in LAYOUTS:
+            return self._image(node, given)
+        if name == "transpose" and given[0] is not None:
+            return (turned(given[0], node.options["permutation"]),)
+        if any(isinstance(value, Turned) for value in given):
+            if name == "reshape" and isinstance(given[0], Turned):
+                return self._reshaped(node, given[0])
+            if name in NEUTRAL and (name in SMALLER or node.number in self._carrying):
+                found = self._neutral(node, given)
+                if found is not None:
+                    return found
+        return self._made(node, [value and plain(value) for value in given])
+
+    def _made(
+        self,
+        node: OperatorNode,
+        operands: Sequence[Operand | None],
+        permutations: Sequence[Permutation] = (),
+        **options: Any,
+    ) -> tuple[Value, ...]:
+        """Return the results of a node with other operands and options.
+
+        They are stored so that their transposes by the permutations are what the node gave.
+        """
+        types = node.types
+        if permutations:
+            pairs = zip(types, permutations, strict=True)
+            types = tuple(
+                TensorType(type.dtype, tuple(type.shape[k] for k in inverse(p)))
+                for type, p in pairs
+            )
+        chosen = {**node.options, **options} if options else node.options
+        made = self.builder.adopt(
+            replace(node, operands=tuple(operands), types=types, options=chosen)
+        )
+        if not permutations:
+            return made
+        return tuple(turned(x, p) for x, p in zip(made, permutations, strict=True))
+
+    def _image(self, node: OperatorNode, given: Sequence[Value | None]) -> tuple[Value, ...]:
+        """An operator on images in `nchw` → the same in `nhwc`."""
+        name = node.operator.name
+        operands = [value and plain(value) for value in given]
+        options: dict[str, Any] = {}
+        permutations: tuple[Permutation, ...] = ()
+        image = given[0]
+        if image is not None and node.options[LAYOUTS[name]] == "nchw":
+            operands[0] = stored(image, LAST)
+            options[LAYOUTS[name]], permutations = "nhwc", (LAST,)
+        if name in FILTERS and isinstance(kernel := given[1], Turned):
+            places = inverse(kernel.permutation)
+            letters = "".join(node.options["filter_layout"][k] for k in places)
+            if letters in FILTERS[name]:
+                operands[1], options["filter_layout"] = kernel.operand, letters
+        return self._made(node, operands, permutations, **options)
+
+    def _reshaped(self, node: OperatorNode, value: Turned) -> tuple[Value, ...]:
+        """A reshape of leading dimensions that stand where they are known to be → the same."""
+        x, p, old, new = value.operand, value.permutation, value.shape, node.types[0].shape
+        same = 0
+        while same < min(len(old), len(new)) and old[-1 - same] == new[-1 - same]:
+            same += 1
+        m, n = len(old) - same, len(new) - same
+        if p[:m] != tuple(range(m)):
+            return self._made(node, [plain(value)])
+        moved = (*range(n), *(k - m + n for k in p[m:]))
+        return (turned(reshaped(x, (*new[:n], *x.shape[m:])), moved),)
+
+    def _neutral(
+        self, node: OperatorNode, given: Sequence[Value | None]
+    ) -> tuple[Value, ...] | None:
+        """An operator to which the order of dimensions is all one; None where it does not pay."""
+        name, options = node.operator.name, node.options
+        # What has to be transposed to go on, and what otherwise, in elements.
+        sizes: Counter[Permutation] = Counter()
+        others = 0
+        for value in given:
+            if isinstance(value, Turned):
+                sizes[value.permutation] += count(value.shape)
+            elif value is not None and sum(size > 1 for size in value.shape) > 1:
+                others += count(value.shape)
+        ((p, most),) = sizes.most_common(1)
+        others += sizes.total() - most
+        if others > most or len(p) != max(len(v.shape) for v in given if v is not None):
+            return None
+        after, rule = p, _OPTIONS.get(name)
+        new: Options | None = rule(options, p) if rule else {}
+        if new is None:
+            return None
+        if name in REDUCTIONS and not options["keep_dimensions"]:
+            kept = [p[k] for k in range(len(p)) if k not in options["axes"]]
+            after = tuple(sorted(kept).index(k) for k in kept)
+        elif len(p) != len(node.types[0].shape):
+            return None
+        small = name in ("batchNormalization", "instanceNormalization")
+        operands = [v and (plain(v) if small and k else stored(v, p)) for k, v in enumerate(given)]
+        return self._made(node, operands, (after,) * len(node.types), **new)
+
+
+Options = Mapping[str, Any]
+
+
+def _moved(axes: Iterable[int], p: Permutation) -> Permutation:
+    return tuple(p[k] for k in axes)
+
+
+def _axes(options: Options, p: Permutation) -> Options:
+    return {"axes": tuple(sorted(_moved(options["axes"], p)))}
+
+
+def _axis(options: Options, p: Permutation) -> Options:
+    return {"axis": p[options["axis"]]}
+
+
+def _image_axes(options: Options, p: Permutation) -> Options | None:
+    axes = _moved(options["axes"], p)
+    return {"axes": axes} if axes == tuple(sorted(axes)) else None
+
+
+def _layout(options: Options, p: Permutation) -> Options | None:
+    return {"layout": "nhwc"} if (options["layout"], p) == ("nchw", LAST) else None
+
+
+def _per_dimension(*names: str) -> Callable[[Options, Permutation], Options]:
+    def found(options: Options, p: Permutation) -> Options:
+        places = inverse(p)
+        return {name: tuple(options[name][k] for k in places) for name in names}
+
+    return found
+
+
+_OPTIONS: dict[str, Callable[[Options, Permutation], Options | None]] = {
+    **dict.fromkeys(REDUCTIONS, _axes),
+    **dict.fromkeys(
+        ("batchNormalization", "concat", "cumulativeSum", "logSoftmax", "softmax", "split"), _axis
+    ),
+    "expand": _per_dimension("new_shape"),
+    "instanceNormalization": _layout,
+    "pad": _per_dimension("beginning_padding", "ending_padding"),
+    "resample2d": _image_axes,
+    "reverse": _axes,
+    "slice": _per_dimension("starts", "sizes", "strides"),
+}
+"""What options become where operands are stored in another order: `rule(options, permutation)`."""
+
+NEUTRAL = ELEMENTWISE | _OPTIONS.keys()
+"""What takes its operands in any order of dimensions."""

@@ -1,0 +1,84 @@
+"""Operands that an operator stretches by itself need no expand and no reshape before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webnnm.compiler.passes.turned import reshaped
+from webnnm.core.shapes import broadcast, count
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.elementwise import ELEMENTWISE
+from webnnm.graph.node import Graph, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, again, rewrite
+
+STRETCHING = ELEMENTWISE - {"prelu"}
+"""Operators that broadcast all of their operands, on every backend."""
+
+
+def unstretched(graph: Graph) -> Graph:
+    """Return the graph in which elementwise operators take operands as they were before expand.
+
+    >>> from webnnm import GraphBuilder
+    >>> b = GraphBuilder()
+    >>> x, y = b.input("x", "float32", [4]), b.input("y", "float32", [3, 4])
+    >>> graph = b.build({"z": b.expand(x, new_shape=[3, 4]) * y})
+    >>> [type(node).__name__ for node in unstretched(graph).nodes()]
+    ['InputNode', 'InputNode', 'OperatorNode']
+    """
+    return rewrite(graph, _rule)
+
+
+def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
+    if not isinstance(node, OperatorNode):
+        return None
+    if node.operator.name == "reshape":
+        return _reshaped(b, node)
+    if node.operator.name not in STRETCHING:
+        return None
+    operands = [operand for operand in node.operands if operand is not None]
+    if len(operands) < len(node.operands):
+        return None
+    wanted = node.types[0].shape
+    if len(operands) == 1:  # stretched afterwards, perhaps for one that stretches by itself
+        inner = operands[0]
+        while (further := _inner(inner, ("expand",))) is not None:
+            inner = further
+        if inner is operands[0]:
+            return None
+        found = again(b, node, inner)
+        assert isinstance(found, Operand)
+        return b.expand(found, new_shape=wanted)
+    changed = False
+    for place in range(len(operands)):
+        while (inner := _inner(operands[place], ("expand", "reshape"))) is not None:
+            shapes = [o.shape for o in (*operands[:place], inner, *operands[place + 1 :])]
+            if broadcast(*shapes) != wanted:
+                break
+            operands[place] = inner
+            changed = True
+    return again(b, node, *operands) if changed else None
+
+
+def _reshaped(b: GraphBuilder, node: OperatorNode) -> Operand | None:
+    """A number that was stretched and reshaped could be stretched to that shape."""
+    (operand,) = node.operands
+    inner = operand and _inner(operand, ("expand",))
+    if inner is None or count(inner.shape) > 1:
+        return None
+    shape = node.types[0].shape
+    number = reshaped(inner, ()) if inner.rank > len(shape) else inner
+    return b.expand(number, new_shape=shape)
+
+
+def _inner(operand: Operand, ways: Sequence[str]) -> Operand | None:
+    """Return what an operand was stretched from: by expand, or by dimensions of size 1 in front."""
+    node = operand.node
+    if not isinstance(node, OperatorNode) or node.operator.name not in ways:
+        return None
+    inner = node.operands[0]
+    assert inner is not None
+    if node.operator.name == "reshape":
+        extra = operand.rank - inner.rank
+        if extra < 1 or operand.shape != (1,) * extra + inner.shape:
+            return None
+    return inner

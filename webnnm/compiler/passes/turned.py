@@ -1,0 +1,96 @@
+"""Values that stand in the graph with their dimensions in another order than their users know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from webnnm.core.dtypes import FORMATS
+from webnnm.core.shapes import Shape, count, strides_of
+from webnnm.graph.node import ConstantNode, Operand
+
+Permutation = tuple[int, ...]
+
+MOST_FOLDED = 1024
+"""Constants of up to so many elements are transposed in Python, larger ones on the device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """The transpose of an operand by a permutation, not written into the graph so far."""
+
+    operand: Operand
+    permutation: Permutation
+
+    @property
+    def shape(self) -> Shape:
+        """The shape that users know."""
+        return tuple(self.operand.shape[k] for k in self.permutation)
+
+
+Value = Operand | Turned
+
+
+def inverse(permutation: Sequence[int]) -> Permutation:
+    """Return the permutation that undoes another.
+
+    >>> inverse((0, 3, 1, 2))
+    (0, 2, 3, 1)
+    """
+    return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
+
+
+def turned(value: Value, permutation: Sequence[int]) -> Value:
+    """Return the transpose of a value."""
+    if isinstance(value, Turned):
+        operand, permutation = value.operand, [value.permutation[k] for k in permutation]
+    else:
+        operand = value
+    # Sorted already: nothing to do.
+    ordered = all(a == b for a, b in enumerate(permutation))
+    return operand if ordered else Turned(operand, tuple(permutation))
+
+
+def reshaped(x: Operand, shape: Sequence[int]) -> Operand:
+    """Return an operand in another shape; a constant stays one."""
+    if x.shape == tuple(shape):
+        return x
+    node = x.node
+    if isinstance(node, ConstantNode):
+        return x.builder.constant(node.array, x.dtype, shape)
+    return x.builder.reshape(x, new_shape=shape)
+
+
+def plain(value: Value) -> Operand:
+    """Return a value as an operand, transposed in the graph if need be.
+
+    >>> from webnnm import GraphBuilder
+    >>> x = GraphBuilder().input("x", "float32", [2, 1, 3])
+    >>> plain(turned(turned(x, (2, 1, 0)), (2, 1, 0))) is x
+    True
+    """
+    if isinstance(value, Operand):
+        return value
+    x, order = value.operand, value.permutation
+    long = [k for k in order if x.shape[k] > 1]
+    if long == sorted(long):  # only dimensions of size 1 move
+        return reshaped(x, value.shape)
+    node = x.node
+    if isinstance(node, ConstantNode) and x.dtype in FORMATS and count(x.shape) <= MOST_FOLDED:
+        steps, flat = strides_of(x.shape), node.array.values()
+        places = [0]
+        for k in order:
+            places = [place + i * steps[k] for place in places for i in range(x.shape[k])]
+        return x.builder.constant([flat[place] for place in places], x.dtype, value.shape)
+    return x.builder.transpose(x, permutation=order)
+
+
+def stored(value: Value, permutation: Permutation) -> Operand:
+    """Return the operand whose transpose by the permutation broadcasts as the value does."""
+    rank = len(permutation)
+    shape = value.shape
+    if len(shape) == 0:
+        return plain(value)
+    if len(shape) < rank:
+        value = reshaped(plain(value), (*(1,) * (rank - len(shape)), *shape))
+    return plain(turned(value, inverse(permutation)))

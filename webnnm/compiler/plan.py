@@ -1,0 +1,207 @@
+"""A graph as a plan: flat, JSON, hashable — the contract with the bridge.
+
+A plan numbers every tensor. Its JSON is
+
+    {"inputs":    [{"name", "dtype", "shape", "id"}],
+     "constants": [{"dtype", "shape", "id", "length", "offset" or "tensor"}],
+     "operators": [{"op", "operands", "arguments", "options", "references", "label", "results"}],
+     "outputs":   [{"name", "dtype", "shape", "id"}]}
+
+where an operator is the WebNN call `builder[op](...operands, ...arguments, {...options})`:
+`operands` are tensor numbers (a list of numbers for a list operand), `arguments` plain values,
+`references` the members of the options dictionary that are tensors. The constants' bytes lie in
+one buffer beside the JSON, each at its offset, aligned to eight bytes, or in a tensor on the
+device, of which the handle is given.
+
+The plan of a scan (`scanned`) has more members:
+
+     "times":   how often `operators` run in one dispatch
+     "before":  operators that run once before
+     "slices":  [[whole, part, shape]]: each run takes a part of what those gave
+     "begun":   [[first, input]]: the first run takes what those gave, whole
+     "carried": [[input, output]]: the next run takes what the one before gave
+     "joined":  [[part, whole]]: the parts of all runs are joined along their first axis
+     "after":   operators that run once at the end
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, cast
+
+from webnnm.core.dtypes import byte_length
+from webnnm.core.shapes import count
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
+from webnnm.ops.declare.naming import camel_case
+from webnnm.ops.declare.tensors import TensorType
+
+ALIGNMENT = 8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The JSON of a graph and the bytes of its constants.
+
+    `sizes` are the bytes of every operator's results, by their numbers.
+    """
+
+    content: dict[str, Any]
+    constants: bytes = field(repr=False)
+    sizes: Mapping[int, int] = field(default_factory=dict[int, int], repr=False, compare=False)
+
+    @cached_property
+    def json(self) -> str:
+        """The canonical JSON text."""
+        return json.dumps(self.content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 over the JSON without labels, and the constants; stable between runs."""
+        bare = {
+            part: [{key: value for key, value in call.items() if key != "label"} for call in calls]
+            for part in ("before", "operators", "after")
+            if (calls := self.content.get(part)) is not None
+        }
+        text = json.dumps({**self.content, **bare}, sort_keys=True)
+        return hashlib.sha256(text.encode() + b"\0" + self.constants).hexdigest()
+
+    def embedding(self, tensors: Mapping[str, int]) -> Plan:
+        """Return the plan in which some inputs are constants: name → handle of a tensor."""
+        inputs: list[dict[str, Any]] = []
+        constants = list(self.content["constants"])
+        for given in self.content["inputs"]:
+            if given["name"] not in tensors:
+                inputs.append(given)
+                continue
+            length = byte_length(given["dtype"], count(given["shape"]))
+            constants.append({**given, "length": length, "tensor": tensors[given["name"]]})
+        content = {**self.content, "inputs": inputs, "constants": constants}
+        return replace(self, content=content)
+
+    @property
+    def inputs(self) -> dict[str, TensorType]:
+        """The type of every input."""
+        return {
+            i["name"]: TensorType(i["dtype"], tuple(i["shape"])) for i in self.content["inputs"]
+        }
+
+    @property
+    def outputs(self) -> dict[str, TensorType]:
+        """The type of every output."""
+        return {
+            o["name"]: TensorType(o["dtype"], tuple(o["shape"])) for o in self.content["outputs"]
+        }
+
+
+def lower(graph: Graph) -> Plan:
+    """Number the tensors of a graph and write it down as a plan.
+
+    Inputs that no output depends on are left out: WebNN refuses to bind them.
+    """
+    numbers: dict[tuple[int, int], int] = {}
+    inputs: list[dict[str, Any]] = []
+    constants: list[dict[str, Any]] = []
+    operators: list[dict[str, Any]] = []
+    buffer = bytearray()
+    sizes: dict[int, int] = {}
+
+    def number(node: Node, index: int = 0) -> int:
+        return numbers.setdefault((node.number, index), len(numbers))
+
+    for node in graph.nodes():
+        if isinstance(node, InputNode):
+            inputs.append({"name": node.name, **typed(node.types[0]), "id": number(node)})
+        elif isinstance(node, ConstantNode):
+            data = node.array.data
+            place = {"offset": len(buffer), "length": data.nbytes}
+            constants.append({**typed(node.types[0]), "id": number(node), **place})
+            buffer += data
+            buffer += bytes(-len(buffer) % ALIGNMENT)
+        elif isinstance(node, OperatorNode):
+            results = [number(node, index) for index in range(len(node.types))]
+            for result, type in zip(results, node.types, strict=True):
+                sizes[result] = byte_length(type.dtype, count(type.shape))
+            operators.append(
+                {
+                    **_call(node, numbers),
+                    "label": node.label,
+                    "results": results,
+                }
+            )
+    outputs = [
+        {"name": name, **typed(o.type), "id": numbers[o.number, o.index]}
+        for name, o in graph.outputs.items()
+    ]
+    content = {
+        "inputs": inputs,
+        "constants": constants,
+        "operators": operators,
+        "outputs": outputs,
+    }
+    return Plan(content, bytes(buffer), sizes)
+
+
+def typed(type: TensorType) -> dict[str, Any]:
+    """Return a type as a plan has it."""
+    return {"dtype": type.dtype, "shape": list(type.shape)}
+
+
+def renamed(call: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:
+    """Return an operator that takes other tensors in place of some: old number → new number."""
+
+    def name(id: int | list[int]) -> Any:
+        return [name(each) for each in id] if isinstance(id, list) else new.get(id, id)
+
+    references = {key: name(id) for key, id in call["references"].items()}
+    operands = [name(id) for id in call["operands"]]
+    return {**call, "operands": operands, "references": references}
+
+
+def _call(node: OperatorNode, numbers: Mapping[tuple[int, int], int]) -> dict[str, Any]:
+    """Return the WebNN call of a node."""
+
+    def number(operand: Operand) -> int:
+        return numbers[operand.number, operand.index]
+
+    slots = node.operator.operands
+    operands: list[Any] = []
+    references: dict[str, int] = {}
+    if slots and slots[0].variadic:
+        operands.append([number(operand) for operand in node.operands if operand is not None])
+    else:
+        for slot, operand in zip(slots, node.operands, strict=True):
+            if operand is None:
+                continue
+            if slot.keyword:
+                references[camel_case(slot.name)] = number(operand)
+            else:
+                operands.append(number(operand))
+    arguments: list[Any] = []
+    options: dict[str, Any] = {}
+    for name, option in node.operator.options.items():
+        value = node.options[name]
+        if option.positional:
+            arguments.append(_plain(value))
+        elif value is not None and value != option.default:
+            options[camel_case(name)] = _plain(value)
+    return {
+        "op": node.operator.native,
+        "operands": operands,
+        "arguments": arguments,
+        "options": options,
+        "references": references,
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in cast("tuple[Any, ...]", value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        # JSON has no infinities; WebNN's number conversion reads these words as such.
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value

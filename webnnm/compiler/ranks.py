@@ -1,0 +1,152 @@
+"""Operators on tensors of too many dimensions, as the same operator between reshapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from webnnm.core.shapes import Shape, broadcast, count
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.elementwise import ELEMENTWISE
+from webnnm.graph.node import Operand, OperatorNode
+from webnnm.graph.rewrite import again
+
+Lower = Callable[[GraphBuilder, OperatorNode, int], Operand | None]
+
+
+def lower_rank(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+    """Return the result of a node by way of at most `limit` dimensions, None if there is no way."""
+    name = node.operator.name
+    lower = _elementwise if name in ELEMENTWISE else _LOWER.get(name)
+    return lower(b, node, limit) if lower else None
+
+
+def merged(shapes: Sequence[Shape], result: Shape) -> list[list[int]]:
+    """Group neighbouring axes that every operand either has in full or repeats in full.
+
+    >>> merged([(2, 3, 4, 5), (4, 1)], (2, 3, 4, 5))
+    [[0, 1], [2], [3]]
+    """
+    rank = len(result)
+    aligned = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    groups: list[list[int]] = []
+    previous: tuple[bool, ...] | None = None
+    for axis, size in enumerate(result):
+        pattern = tuple(shape[axis] == 1 for shape in aligned)
+        if groups and (size == 1 or previous is None or pattern == previous):
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+        # An axis of one element everywhere goes with any neighbour.
+        previous = previous if size == 1 else pattern
+    return groups
+
+
+def _elementwise(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+    result = node.types[0].shape
+    operands = [operand for operand in node.operands if operand is not None]
+    groups = merged([operand.shape for operand in operands], result)
+    if len(groups) > limit:
+        operands = [o if o.rank == 0 else b.expand(o, new_shape=result) for o in operands]
+        groups = [list(range(len(result)))]
+    reshaped = [_regroup(b, operand, groups, len(result)) for operand in operands]
+    return _reshape(b, again(b, node, *reshaped), result)
+
+
+def _regroup(b: GraphBuilder, x: Operand, groups: Sequence[Sequence[int]], rank: int) -> Operand:
+    if x.rank == 0:
+        return x
+    shape = (1,) * (rank - x.rank) + x.shape
+    return _reshape(b, x, [count(shape[axis] for axis in group) for group in groups])
+
+
+def _reshape(b: GraphBuilder, x: Operand | tuple[Operand, ...], shape: Sequence[int]) -> Operand:
+    assert isinstance(x, Operand)
+    return x if x.shape == tuple(shape) else b.reshape(x, new_shape=tuple(shape))
+
+
+def _three(b: GraphBuilder, x: Operand, axis: int) -> Operand:
+    """Return `x` as what stands before an axis, the axis, and what stands behind it."""
+    return _reshape(b, x, [count(x.shape[:axis]), x.shape[axis], count(x.shape[axis + 1 :])])
+
+
+def _softmax(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+    (x,) = node.operands
+    if x is None or limit < 3:
+        return None
+    return _reshape(b, b.softmax(_three(b, x, node.options["axis"]), axis=1), x.shape)
+
+
+def _slice(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+    (x,) = node.operands
+    if x is None or limit < 3:
+        return None
+    boxes = zip(*(node.options[name] for name in ("starts", "sizes", "strides")), strict=True)
+    for axis, (start, size, stride) in enumerate(boxes):
+        if (start, size, stride) == (0, x.shape[axis], 1):
+            continue
+        before, _, behind = _three(b, x, axis).shape
+        cut = b.slice(
+            _three(b, x, axis),
+            starts=(0, start, 0),
+            sizes=(before, size, behind),
+            strides=(1, stride, 1),
+        )
+        x = _reshape(b, cut, (*x.shape[:axis], cut.shape[1], *x.shape[axis + 1 :]))
+    return x
+
+
+def _pad(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+    (x,) = node.operands
+    if x is None or limit < 3:
+        return None
+    sides = zip(node.options["beginning_padding"], node.options["ending_padding"], strict=True)
+    options = {name: node.options[name] for name in ("mode", "value")}
+    for axis, (before, after) in enumerate(sides):
+        if before or after:
+            around = {"beginning_padding": (0, before, 0), "ending_padding": (0, after, 0)}
+            grown = b.pad(_three(b, x, axis), **around, **options)
+            x = _reshape(b, grown, (*x.shape[:axis], grown.shape[1], *x.shape[axis + 1 :]))
+    return x
+
+
+def _transpose(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+    (x,) = node.operands
+    runs: list[list[int]] = []
+    for axis in node.options["permutation"]:
+        if runs and runs[-1][-1] + 1 == axis:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    if x is None or len(runs) > limit:
+        return None
+    groups = sorted(runs)
+    grouped = _regroup(b, x, groups, x.rank)
+    order = [groups.index(run) for run in runs]
+    return _reshape(b, b.transpose(grouped, permutation=order), node.types[0].shape)
+
+
+def _matmul(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+    x, y = node.operands
+    if x is None or y is None or limit < 3:
+        return None
+    lead = broadcast(x.shape[:-2], y.shape[:-2]) or ()
+
+    def flat(operand: Operand) -> Operand:
+        matrix = operand.shape[-2:]
+        if operand.rank == 2:
+            return operand
+        full = operand
+        if operand.shape[:-2] != lead:
+            full = b.expand(operand, new_shape=(*lead, *matrix))
+        return _reshape(b, full, (count(lead), *matrix))
+
+    return _reshape(b, b.matmul(flat(x), flat(y)), node.types[0].shape)
+
+
+_LOWER: dict[str, Lower] = {
+    "matmul": _matmul,
+    "pad": _pad,
+    "slice": _slice,
+    "softmax": _softmax,
+    "transpose": _transpose,
+}

@@ -1,0 +1,149 @@
+"""Computing values again rather than keeping them, where a graph has too much to keep.
+
+A training step keeps what its forward half computes until the backward half has used it. Here the
+forward half is cut into segments: of each just what later segments need is kept, and the rest is
+computed once more, right before the backward half comes to it. Memory falls towards the square
+root of the depth, for at most one further forward pass.
+
+Source: T. Chen, B. Xu, C. Zhang, C. Guestrin, "Training Deep Nets with Sublinear Memory Cost",
+2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from webnnm.compiler.plan import Plan, renamed
+
+SEGMENTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""The numbers of segments that are tried."""
+
+Call = Mapping[str, Any]
+
+
+def peak_bytes(plan: Plan) -> int:
+    """Return how many bytes of results are held at once, each from its making to its last use.
+
+    >>> from webnnm import GraphBuilder
+    >>> from webnnm.compiler.plan import lower
+    >>> b = GraphBuilder()
+    >>> x = b.input("x", "float32", [100])
+    >>> peak_bytes(lower(b.build({"y": b.relu(b.tanh(b.exp(x)))})))
+    800
+    """
+    return max(_held(plan.content["operators"], plan), default=0)
+
+
+def rematerialised(plan: Plan) -> Plan:
+    """Return the plan that computes the same numbers in less memory, the same plan if none does."""
+    calls: Sequence[Call] = plan.content["operators"]
+    held = _held(calls, plan)
+    best, least = plan, max(held, default=0)
+    # The backward half begins about where the most is held.
+    turn = held.index(least) if held else 0
+    for count in SEGMENTS:
+        found = _Rewriting(plan, turn, count).written()
+        peak = peak_bytes(found)
+        if peak < least:
+            best, least = found, peak
+    return best
+
+
+def _held(calls: Sequence[Call], plan: Plan) -> list[int]:
+    """Return the bytes that are held while each operator runs."""
+    sizes = plan.sizes
+    last = {id: place for place, call in enumerate(calls) for id in _operands(call)}
+    kept = {output["id"] for output in plan.content["outputs"]}
+    found: list[int] = []
+    now = 0
+    for place, call in enumerate(calls):
+        now += sum(sizes[result] for result in call["results"])
+        found.append(now)
+        gone = {*_operands(call), *call["results"]} - kept
+        now -= sum(sizes[id] for id in gone if id in sizes and last.get(id, place) == place)
+    return found
+
+
+def _operands(call: Call) -> list[int]:
+    """Return the numbers of the tensors that an operator takes."""
+    found: list[int] = []
+    for operand in (*call["operands"], *call["references"].values()):
+        found += operand if isinstance(operand, list) else [operand]
+    return found
+
+
+class _Rewriting:
+    """The writing of a plan whose first `turn` operators are cut into `count` segments."""
+
+    def __init__(self, plan: Plan, turn: int, count: int) -> None:
+        self._plan, self._turn = plan, turn
+        self._calls: Sequence[Call] = plan.content["operators"]
+        self._sizes = dict(plan.sizes)
+        self._made = {r: place for place, call in enumerate(self._calls) for r in call["results"]}
+        content = plan.content
+        taken = [each["id"] for each in (*content["inputs"], *content["constants"])]
+        self._free = max([*taken, *self._made], default=0) + 1
+        self._segments = self._cut(count)
+        self._kept = {output["id"] for output in content["outputs"]}
+        for place, call in enumerate(self._calls[:turn]):
+            mine = self._segments[place]
+            self._kept.update(
+                id
+                for id in _operands(call)
+                if id in self._made and self._segments[self._made[id]] < mine
+            )
+        # The backward half begins with the last segment, so that is still there.
+        self._kept.update(
+            id for id, place in self._made.items() if self._segment(place) == count - 1
+        )
+        self._again: dict[int, int] = {}
+
+    def _cut(self, count: int) -> list[int]:
+        """Return the segment of every operator before the turn, of like sizes to be kept."""
+        needed = {id for call in self._calls[self._turn :] for id in _operands(call)}
+        sizes = [
+            sum(self._sizes[r] for r in call["results"] if r in needed)
+            for call in self._calls[: self._turn]
+        ]
+        total, done = sum(sizes), 0
+        found: list[int] = []
+        for size in sizes:
+            found.append(min(count - 1, done * count // max(1, total)))
+            done += size
+        return found
+
+    def _segment(self, place: int) -> int | None:
+        return self._segments[place] if place < self._turn else None
+
+    def written(self) -> Plan:
+        """Return the plan with what is computed again right before it is used."""
+        calls: list[Call] = list(self._calls[: self._turn])
+        for call in self._calls[self._turn :]:
+            calls += [self._copied(place) for place in self._missing(call)]
+            calls.append(renamed(call, self._again))
+        content = {**self._plan.content, "operators": calls}
+        return replace(self._plan, content=content, sizes=self._sizes)
+
+    def _missing(self, call: Call) -> list[int]:
+        """Return the operators that have to run again for another one, in their order."""
+        found: set[int] = set()
+        waiting = _operands(call)
+        while waiting:
+            id = waiting.pop()
+            place = self._made.get(id, self._turn)
+            if place >= self._turn or id in self._kept or id in self._again or place in found:
+                continue
+            found.add(place)
+            waiting += _operands(self._calls[place])
+        return sorted(found)
+
+    def _copied(self, place: int) -> Call:
+        call = renamed(self._calls[place], self._again)
+        results = list(range(self._free, self._free + len(call["results"])))
+        self._free += len(results)
+        for old, new in zip(call["results"], results, strict=True):
+            self._again[old] = new
+            self._sizes[new] = self._sizes[old]
+        return {**call, "results": results}

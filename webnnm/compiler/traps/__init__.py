@@ -1,0 +1,38 @@
+"""The table of known traps: what backends refuse or compute wrongly although their limits allow it.
+
+To add one, write a rule that returns a replacement (or None where the node is safe) and a record,
+in the module of its kind. Rules of `TRAPS` are applied again to what they made, and then have
+nothing left to do; those of `GUARDS` are applied once, when everything else fits.
+"""
+
+from webnnm.compiler.traps import (
+    broadcasting,
+    constants,
+    convolution,
+    division,
+    logic,
+    movement,
+    numbers,
+    quantisation,
+    ranks,
+    recurrent,
+    views,
+)
+from webnnm.compiler.traps.trap import Trap as Trap
+
+TRAPS = (
+    *broadcasting.TRAPS,
+    *convolution.TRAPS,
+    *division.TRAPS,
+    *logic.TRAPS,
+    *movement.TRAPS,
+    *numbers.TRAPS,
+    *quantisation.TRAPS,
+    *ranks.TRAPS,
+    *recurrent.TRAPS,
+    *views.TRAPS,
+    *constants.TRAPS,
+)
+GUARDS = (*numbers.GUARDS, *constants.GUARDS)
+EVERY = (*TRAPS, *GUARDS)
+"""What to expect of an implementation of which nothing is known."""

@@ -1,0 +1,37 @@
+"""Traps of broadcasting: operands that the standard stretches and a backend does not."""
+
+from __future__ import annotations
+
+from webnnm.compiler.traps.evidence import Probe, Values
+from webnnm.compiler.traps.trap import Trap
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Node, Operand, OperatorNode
+from webnnm.graph.rewrite import again
+
+
+def _stretched_input(b: GraphBuilder, node: Node) -> Operand | None:
+    """prelu(x, slope) → prelu(x stretched to the result, slope)."""
+    shape = node.types[0].shape
+    if not isinstance(node, OperatorNode):
+        return None
+    x, slope = node.operands
+    if x is None or x.shape == shape:
+        return None
+    found = again(b, node, b.expand(x, new_shape=shape), slope)
+    return found if isinstance(found, Operand) else None
+
+
+TRAPS = (
+    Trap(
+        operators=frozenset({"prelu"}),
+        reason="a slope larger than the operand is refused; the operand is stretched first",
+        evidence=(
+            Probe(
+                lambda g: g.prelu(g.tensor([-1.0, 2.0]), g.tensor([[0.5, 0.25], [2.0, 3.0]])),
+                Values([[-0.5, 2.0], [-2.0, 2.0]]),
+                alone=True,
+            ),
+        ),
+        rule=_stretched_input,
+    ),
+)

@@ -1,0 +1,84 @@
+"""Traps of constants: how large one may be, and all of a graph together; casts of them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from webnnm.compiler.traps.evidence import Probe, Untried, Values, litert
+from webnnm.compiler.traps.trap import Trap, is_operator
+from webnnm.core.dtypes import byte_length
+from webnnm.core.shapes import count
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
+
+MAX_CONSTANT_BYTES = 2**27
+"""Chromium 147 on LiteRT refuses to build a graph with one larger constant."""
+
+MAX_GRAPH_CONSTANT_BYTES = 5 * 2**28
+"""1.25 GiB of constants in a graph were built; 1.5 GiB killed the service and lost the context."""
+
+
+def _split_constant(b: GraphBuilder, node: Node) -> Operand | None:
+    """A large constant → reshape(concat(parts))."""
+    if not isinstance(node, ConstantNode) or node.array.data.nbytes <= MAX_CONSTANT_BYTES:
+        return None
+    type, data = node.types[0], node.array.data
+    elements = MAX_CONSTANT_BYTES * count(type.shape) // data.nbytes // 2 * 2
+    cuts = [*range(0, count(type.shape), elements), count(type.shape)]
+    parts = [
+        b.constant(
+            bytes(data[byte_length(type.dtype, first) : byte_length(type.dtype, end)]),
+            type.dtype,
+            [end - first],
+        )
+        for first, end in pairwise(cuts)
+    ]
+    return b.reshape(b.concat(parts, axis=0), new_shape=type.shape)
+
+
+def _cast_constant(b: GraphBuilder, node: Node) -> Operand | None:
+    """The cast of a float16 constant → the same of another shape, reshaped."""
+    if not isinstance(node, OperatorNode) or node.types[0].dtype != "float32":
+        return None
+    (x,) = node.operands
+    if x is None or x.dtype != "float16" or not _is_constant(x):
+        return None
+    size = count(x.shape)
+    other = b.reshape(x, new_shape=(1, size) if x.rank == 1 else (size,))
+    return b.reshape(b.cast(other, type="float32"), new_shape=x.shape)
+
+
+def _is_constant(operand: Operand | None) -> bool:
+    """Tell whether an operand is a constant, or made of such without arithmetic."""
+    if operand is None or isinstance(operand.node, ConstantNode):
+        return operand is not None
+    node = operand.node
+    return (is_operator(node, "reshape") or is_operator(node, "concat")) and all(
+        map(_is_constant, node.operands)
+    )
+
+
+TRAPS = (
+    Trap(
+        operators=frozenset({"constant"}),
+        reason=f"a constant above {MAX_CONSTANT_BYTES} bytes is refused; it is put together from "
+        "parts",
+        evidence=Untried("its constant would take as many bytes", litert),
+        rule=_split_constant,
+    ),
+)
+
+GUARDS = (
+    Trap(
+        operators=frozenset({"cast"}),
+        reason="a float16 constant, cast to float32, would be zeros in an output; it is reshaped",
+        evidence=(
+            Probe(
+                lambda g: g.cast(g.constant([1.0, 2.0], "float16"), "float32"),
+                Values([1.0, 2.0]),
+                alone=True,
+            ),
+        ),
+        rule=_cast_constant,
+    ),
+)

@@ -1,0 +1,74 @@
+"""The trap of integer division: it fails without an error at run time."""
+
+from __future__ import annotations
+
+from webnnm.compiler.traps.evidence import Untried
+from webnnm.compiler.traps.trap import Trap, is_operator
+from webnnm.core.dtypes import SIGNED, is_float
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
+
+
+def _guarded_division(b: GraphBuilder, node: Node) -> Operand | None:
+    """Integer a / b → where(b is 0 or -1, a · b, a / where(b is 0 or -1, 1, b)).
+
+    The product is the quotient for -1, and the 0 that NumPy gives for 0.
+    """
+    if not isinstance(node, OperatorNode) or is_float(node.types[0].dtype):
+        return None
+    dividend, divisor = node.operands
+    assert dividend is not None
+    assert divisor is not None
+    if _harmless(divisor):
+        return None
+    # Of two neighbours one is odd, so the product is 0 (modulo 2^32, too) only if a factor is.
+    tested = divisor * (divisor + 1) if divisor.dtype in SIGNED else divisor
+    harmful = b.equal(tested, b.constant(0, divisor.dtype))
+    safe = b.where(harmful, b.constant(1, divisor.dtype), divisor)
+    return b.where(harmful, dividend * divisor, b.div(dividend, safe))
+
+
+def _harmless(divisor: Operand) -> bool:
+    """Tell whether a divisor is known to be neither 0 nor -1."""
+    signed = divisor.dtype in SIGNED
+    node = _bare(divisor).node
+    if isinstance(node, ConstantNode):
+        return not {0, -1 if signed else 0} & set(node.array.values())
+    if not is_operator(node, "where"):
+        return False
+    condition, replacement, kept = (_bare(o) for o in node.operands if o is not None)
+    test = _first(condition.node) if is_operator(condition.node, "equal") else None
+    if signed and test is not None:
+        test = _first(test.node) if is_operator(test.node, "mul") else None
+    return test == kept and _harmless(replacement)
+
+
+def _first(node: OperatorNode) -> Operand | None:
+    return node.operands[0] and _bare(node.operands[0])
+
+
+def _bare(operand: Operand) -> Operand:
+    """Return what an operand was before it was only laid out anew, or copied."""
+    node = operand.node
+    while isinstance(node, OperatorNode) and (
+        node.operator.name in ("reshape", "expand")
+        or (node.operator.name == "concat" and len(node.operands) == 1)
+    ):
+        source = node.operands[0]
+        assert source is not None
+        operand, node = source, source.node
+    return operand
+
+
+TRAPS = (
+    Trap(
+        operators=frozenset({"div"}),
+        reason="an integer division by zero would leave the old values in the output without an "
+        "error, and one of the smallest integer by -1 would lose the device; quotients by 0 are "
+        "now 0",
+        evidence=Untried(
+            "division by zero is left to the processor, which may end the browser's WebNN process"
+        ),
+        rule=_guarded_division,
+    ),
+)

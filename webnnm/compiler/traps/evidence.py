@@ -1,0 +1,246 @@
+"""What tells whether a fault shows here: tiny graphs with known answers, or why none is tried."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from webnnm.compiler.plan import ALIGNMENT, Plan
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType, is_float
+
+TOLERANCE = {"float32": 1e-4, "float16": 4e-3}
+"""How far a right answer may be from the known one, relatively; other types are exact."""
+
+
+class Values(NamedTuple):
+    """A tensor in literal numbers: nested lists, or a flat list that `shape` lays out."""
+
+    values: Any
+    dtype: DataType = "float32"
+    shape: Sequence[int] | None = None
+
+    def array(self) -> HostArray:
+        """Return the tensor."""
+        return HostArray.of(*self)
+
+
+class Drawn(NamedTuple):
+    """A tensor of a sketch."""
+
+    number: int
+
+
+class Sketch:
+    """A graph written down call by call as WebNN takes them: no type is inferred.
+
+    So that no operator's module is loaded for it, and a page can afford many of them.
+
+    >>> sketch = Sketch()
+    >>> sketch.reduceMax(sketch.tensor([1.0, 2.0]), axes=[0])
+    Drawn(number=1)
+    >>> sketch.operators[0]["op"], sketch.operators[0]["options"]
+    ('reduceMax', {'axes': [0]})
+
+    Attributes: `inputs`, `constants`, `operators` as plans have them (plan.py), `data` (the bytes
+    of all inputs), `constant_data`, `count` (the number of the next tensor).
+    """
+
+    def __init__(self, count: int = 0) -> None:
+        self.inputs: list[dict[str, Any]] = []
+        self.constants: list[dict[str, Any]] = []
+        self.operators: list[dict[str, Any]] = []
+        self.data = bytearray()
+        self.constant_data = bytearray()
+        self.count = count
+
+    def tensor(
+        self, values: Any, dtype: DataType = "float32", shape: Sequence[int] | None = None
+    ) -> Drawn:
+        """Return an input that holds these numbers."""
+        array = Values(values, dtype, shape).array()
+        self.data += array.data
+        drawn = self._next()
+        self.inputs.append({"name": f"x{drawn.number}", **_typed(array), "id": drawn.number})
+        return drawn
+
+    def constant(
+        self, values: Any, dtype: DataType = "float32", shape: Sequence[int] | None = None
+    ) -> Drawn:
+        """Return a constant of these numbers."""
+        array = Values(values, dtype, shape).array()
+        place = {"offset": len(self.constant_data), "length": array.data.nbytes}
+        self.constant_data += array.data
+        self.constant_data += bytes(-len(self.constant_data) % ALIGNMENT)
+        drawn = self._next()
+        self.constants.append({**_typed(array), "id": drawn.number, **place})
+        return drawn
+
+    def take(self, other: Sketch) -> None:
+        """Add another sketch, whose tensors are numbered where this one ends."""
+        shift = len(self.constant_data)
+        self.inputs += other.inputs
+        self.constants += [{**each, "offset": shift + each["offset"]} for each in other.constants]
+        self.operators += other.operators
+        self.data += other.data
+        self.constant_data += other.constant_data
+        self.count = other.count
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return the method of MLGraphBuilder of this name; `results=n` for one that gives n."""
+        return partial(self._call, name)
+
+    def _call(self, name: str, *given: Any, results: int = 0, **options: Any) -> Any:
+        operands = [_numbered(each) for each in given if _is_drawn(each)]
+        references = {key: each.number for key, each in options.items() if _is_drawn(each)}
+        drawn = [self._next() for _ in range(results or 1)]
+        self.operators.append(
+            {
+                "op": name,
+                "operands": operands,
+                "arguments": [each for each in given if not _is_drawn(each)],
+                "options": {k: each for k, each in options.items() if not _is_drawn(each)},
+                "references": references,
+                "label": "",
+                "results": [each.number for each in drawn],
+            }
+        )
+        return drawn if results else drawn[0]
+
+    def _next(self) -> Drawn:
+        self.count += 1
+        return Drawn(self.count - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """A tiny graph with a known answer, or several of them, in literal numbers.
+
+    One that is `alone` gets a graph of its own, because where the fault shows, the browser refuses
+    to build the graph or to run it, and would refuse whatever else were in it.
+    """
+
+    draw: Callable[[Sketch], Drawn | Sequence[Drawn]]
+    answers: Values | Sequence[Values]
+    alone: bool = False
+
+
+def everywhere(limits: Mapping[str, Any]) -> bool:
+    """Tell that a fault is to be expected of every implementation."""
+    del limits
+    return True
+
+
+def litert(limits: Mapping[str, Any]) -> bool:
+    """Tell whether an implementation is Chromium's on LiteRT, by what it alone prefers."""
+    return limits.get("preferredInputLayout") == "nhwc"
+
+
+@dataclass(frozen=True, eq=False)
+class Untried:
+    """A fault that no page can try out: `why`, and of which implementations it is expected.
+
+    Those are told by their limits: what WebNN says of itself.
+    """
+
+    why: str
+    where: Callable[[Mapping[str, Any]], bool] = everywhere
+
+
+Evidence = tuple[Probe, ...] | Untried
+
+
+class Trial:
+    """Probes that share one graph.
+
+    Attributes: `probes`, `answers` (those of each probe).
+    """
+
+    def __init__(self, *probes: Probe, dtypes: frozenset[str] | None = None) -> None:
+        self.probes: list[Probe] = []
+        self.answers: list[list[HostArray]] = []
+        self._dtypes = dtypes
+        self._sketch = Sketch()
+        self._outputs: list[dict[str, Any]] = []
+        for probe in probes:
+            self.add(probe)
+
+    def add(self, probe: Probe) -> bool:
+        """Draw a further probe, unless it has inputs of others than the given `dtypes`."""
+        sketch = Sketch(self._sketch.count)
+        drawn = probe.draw(sketch)
+        if self._dtypes is not None and not {x["dtype"] for x in sketch.inputs} <= self._dtypes:
+            return False
+        self._sketch.take(sketch)
+        known = [probe.answers] if isinstance(probe.answers, Values) else probe.answers
+        answers = [values.array() for values in known]
+        results = [drawn] if isinstance(drawn, Drawn) else drawn
+        self._outputs += [
+            {"name": f"y{number}", **_typed(answer), "id": number}
+            for (number,), answer in zip(results, answers, strict=True)
+        ]
+        self.probes.append(probe)
+        self.answers.append(answers)
+        return True
+
+    @property
+    def plan(self) -> Plan:
+        """The graph."""
+        drawn = self._sketch
+        content = {
+            "inputs": drawn.inputs,
+            "constants": drawn.constants,
+            "operators": drawn.operators,
+            "outputs": self._outputs,
+        }
+        return Plan(content, bytes(drawn.constant_data))
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of all inputs."""
+        return bytes(self._sketch.data)
+
+    @property
+    def answer_data(self) -> bytes:
+        """The bytes of all outputs, if all is right."""
+        return b"".join(answer.data for answers in self.answers for answer in answers)
+
+    def wrong(self, found: memoryview[int]) -> list[Probe]:
+        """Return the probes that these bytes of all outputs do not answer."""
+        wrong: list[Probe] = []
+        start = 0
+        for probe, answers in zip(self.probes, self.answers, strict=True):
+            right = True
+            for answer in answers:
+                data = found[start : start + answer.data.nbytes]
+                start += answer.data.nbytes
+                right &= _same(HostArray(answer.dtype, answer.shape, data), answer)
+            if not right:
+                wrong.append(probe)
+        return wrong
+
+
+def _same(found: HostArray, known: HostArray) -> bool:
+    if not is_float(known.dtype):
+        return found.data == known.data
+    apart = TOLERANCE[known.dtype]
+    pairs = zip(found.values(), known.values(), strict=True)
+    return all(a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=apart) for a, b in pairs)
+
+
+def _typed(array: HostArray) -> dict[str, Any]:
+    return {"dtype": array.dtype, "shape": list(array.shape)}
+
+
+def _is_drawn(given: Any) -> bool:
+    """Tell whether a word of a call is a tensor, or a list of tensors."""
+    if isinstance(given, list):
+        return any(map(_is_drawn, given))  # pyright: ignore[reportUnknownArgumentType]
+    return isinstance(given, Drawn)
+
+
+def _numbered(given: Any) -> int | list[int]:
+    return given.number if isinstance(given, Drawn) else [each.number for each in given]

@@ -1,0 +1,114 @@
+"""The trap of logical results: operators that move bytes fail to build on them."""
+
+from __future__ import annotations
+
+import math
+
+from webnnm.compiler.traps.evidence import Probe, Values
+from webnnm.compiler.traps.trap import Trap, is_operator
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, again, decomposed
+
+LOGICAL = frozenset(
+    {
+        "equal",
+        "greater",
+        "greaterOrEqual",
+        "isInfinite",
+        "isNaN",
+        "lesser",
+        "lesserOrEqual",
+        "logicalAnd",
+        "logicalNot",
+        "logicalOr",
+        "logicalXor",
+        "notEqual",
+    }
+)
+MOVING = frozenset(
+    {
+        "concat",
+        "expand",
+        "gather",
+        "gatherElements",
+        "gatherND",
+        "max",
+        "maxPool2d",
+        "min",
+        "pad",
+        "reduceMax",
+        "reduceMin",
+        "resample2d",
+        "reverse",
+        "scatterElements",
+        "scatterND",
+        "slice",
+        "split",
+        "tile",
+        "transpose",
+        "triangular",
+    }
+)
+
+
+def _moved(b: GraphBuilder, node: Node) -> Replacement | None:
+    """An operator that moves logical results → the same behind a reshape, which costs nothing."""
+    if not isinstance(node, OperatorNode) or not any(map(_is_logical, node.operands)):
+        return None
+    operands = [
+        b.reshape(o, new_shape=o.shape) if o is not None and _is_logical(o) else o
+        for o in node.operands
+    ]
+    return again(b, node, *operands)
+
+
+def _dequantised(b: GraphBuilder, node: Node) -> Replacement | None:
+    """The dequantisation of a logical result → its parts."""
+    if not isinstance(node, OperatorNode):
+        return None
+    x = node.operands[0]
+    while x is not None and is_operator(x.node, "reshape"):
+        (x,) = x.node.operands
+    return decomposed(b, node) if _is_logical(x) else None
+
+
+def _is_logical(operand: Operand | None) -> bool:
+    node = operand and operand.node
+    return isinstance(node, OperatorNode) and node.operator.name in LOGICAL
+
+
+TRAPS = (
+    Trap(
+        operators=MOVING,
+        reason="results of comparisons and of logic cannot be moved before they are reshaped",
+        evidence=(
+            Probe(
+                lambda g: g.slice(g.isNaN(g.tensor([1.0, math.nan, 2.0])), [1], [2]),
+                Values([1, 0], "uint8"),
+                alone=True,
+            ),
+        ),
+        rule=_moved,
+    ),
+    Trap(
+        operators=frozenset({"dequantizeLinear"}),
+        reason="results of comparisons and of logic cannot be dequantised in blocks; computed by "
+        "other operators",
+        evidence=(
+            Probe(
+                lambda g: g.reshape(
+                    g.dequantizeLinear(
+                        g.logicalNot(g.tensor([0, 1, 0, 1], "uint8")),
+                        g.constant([1.0, 1.0]),
+                        g.constant([1, 1], "uint8"),
+                    ),
+                    [2, 1, 2],
+                ),
+                Values([[[0.0, -1.0]], [[0.0, -1.0]]]),
+                alone=True,
+            ),
+        ),
+        rule=_dequantised,
+    ),
+)

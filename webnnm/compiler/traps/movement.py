@@ -1,0 +1,202 @@
+"""Traps of operators that move data: indices that vary or repeat, padding, resampling."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Values
+from webnnm.compiler.traps.trap import Trap
+from webnnm.core.shapes import count
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, decomposed
+from webnnm.ops.declare.indices import distinct, known_elements, known_positions
+from webnnm.ops.declare.known import known_values
+
+
+def _edge(b: GraphBuilder, node: Node) -> Replacement | None:
+    """Padding that repeats the edge → a gather along each padded axis."""
+    if not isinstance(node, OperatorNode) or node.options["mode"] != "edge":
+        return None
+    return decomposed(b, node)
+
+
+def _gathered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
+    """Elements by computed indices → one gather from all elements in a row."""
+    if not isinstance(node, OperatorNode) or known_values(node.operands[1]) is not None:
+        return None
+    return decomposed(b, node)
+
+
+def _scattered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
+    """Elements replaced by indices that vary or repeat → each gathers from itself and updates."""
+    if not isinstance(node, OperatorNode):
+        return None
+    x, indices, _ = node.operands
+    assert x is not None
+    assert indices is not None
+    if distinct(known_elements(indices, x.shape, node.options["axis"])):
+        return None
+    return decomposed(b, node)
+
+
+def _scattered_slices(b: GraphBuilder, node: Node) -> Replacement | None:
+    """Slices replaced by indices that may repeat → each gathers from itself and the updates."""
+    if not isinstance(node, OperatorNode):
+        return None
+    x, indices, updates = node.operands
+    assert x is not None
+    assert indices is not None
+    assert updates is not None
+    if updates.rank == 0:
+        rows = b.reshape(indices, new_shape=(1, *indices.shape))
+        return b.scatter_nd(x, rows, b.reshape(updates, new_shape=(1,)))
+    single = count(indices.shape[:-1]) == 1
+    if single or distinct(known_positions(indices, x.shape[: indices.shape[-1]])):
+        return None
+    return decomposed(b, node)
+
+
+def _scattered_unsigned(b: GraphBuilder, node: Node) -> Operand | None:
+    """uint32 replaced by indices → the same in int64."""
+    if not isinstance(node, OperatorNode):
+        return None
+    x, indices, updates = node.operands
+    assert x is not None
+    if x.dtype != "uint32":
+        return None
+    wide = [o and b.cast(o, type="int64") for o in (x, updates)]
+    found = b.apply(node.operator, [wide[0], indices, wide[1]], node.options)
+    return b.cast(found, type=x.dtype)
+
+
+def _halfway(b: GraphBuilder, node: Node) -> Replacement | None:
+    """The nearest cell of a centre that lies on a border, where the ratio of sizes is inexact."""
+    if not isinstance(node, OperatorNode) or node.options["mode"] != "nearest-neighbor":
+        return None
+    x, result = node.operands[0], node.types[0].shape
+    assert x is not None
+    for size, target in zip(x.shape, result, strict=True):
+        common = gcd(size, target)
+        # Centre i lies at (i + ½) · size / target, an integer for some i if size / common is even.
+        if size // common % 2 == 0 and target > common:
+            return decomposed(b, node)
+    return None
+
+
+ENLARGED = ((2, 3), (12, 37), (14, 23), (16, 41))
+"""Rows of images, and what they are resampled to; in all but the first LiteRT takes wrong cells."""
+
+
+def _row(g: Sketch, size: int) -> Drawn:
+    """Return an image of one row with the numbers 0, 1, 2, …"""
+    return g.tensor([float(n) for n in range(size)], "float32", [1, 1, 1, size])
+
+
+TRAPS = (
+    Trap(
+        operators=frozenset({"scatterElements", "scatterND"}),
+        reason="uint32 fails to build; computed in int64",
+        evidence=(
+            Probe(
+                lambda g: g.scatterND(
+                    g.tensor([1, 2, 3], "uint32"),
+                    g.constant([[1]], "int32"),
+                    g.tensor([7], "uint32"),
+                ),
+                Values([1, 7, 3], "uint32"),
+                alone=True,
+            ),
+        ),
+        rule=_scattered_unsigned,
+    ),
+    Trap(
+        operators=frozenset({"pad"}),
+        reason="padding with the edge is refused; every padded axis is gathered",
+        evidence=(
+            Probe(
+                lambda g: g.pad(g.tensor([1.0, 2.0]), [1], [2], mode="edge"),
+                Values([1.0, 1.0, 2.0, 2.0, 2.0]),
+                alone=True,
+            ),
+        ),
+        rule=_edge,
+    ),
+    Trap(
+        operators=frozenset({"gatherElements"}),
+        reason="indices that are no constant are refused; gathered from all elements in a row",
+        evidence=(
+            Probe(
+                lambda g: g.gatherElements(g.tensor([10.0, 20.0, 30.0]), g.tensor([2, 0], "int32")),
+                Values([30.0, 10.0]),
+                alone=True,
+            ),
+        ),
+        rule=_gathered_elements,
+    ),
+    Trap(
+        operators=frozenset({"scatterElements"}),
+        reason="indices that are no constant are refused, and updates of the same element would "
+        "be added up; each element is gathered from itself and its updates",
+        evidence=(
+            Probe(
+                lambda g: g.scatterElements(
+                    g.tensor([1.0, 2.0, 3.0]), g.tensor([2, 0], "int32"), g.tensor([8.0, 9.0])
+                ),
+                Values([9.0, 2.0, 8.0]),
+                alone=True,
+            ),
+            Probe(
+                lambda g: g.scatterElements(
+                    g.tensor([1.0, 2.0, 3.0]), g.constant([1, 1], "int32"), g.tensor([7.0, 7.0])
+                ),
+                Values([1.0, 7.0, 3.0]),
+            ),
+        ),
+        rule=_scattered_elements,
+    ),
+    Trap(
+        operators=frozenset({"scatterND"}),
+        reason="updates of the same element would be added up, and a single number is refused; "
+        "each element is gathered from itself and the updates",
+        evidence=(
+            Probe(
+                lambda g: g.scatterND(
+                    g.tensor([1.0, 2.0, 3.0]), g.tensor([[1], [1]], "int32"), g.tensor([7.0, 7.0])
+                ),
+                Values([1.0, 7.0, 3.0]),
+            ),
+            Probe(
+                lambda g: g.scatterND(
+                    g.tensor([1.0, 2.0, 3.0]), g.tensor([2], "int32"), g.tensor(5.0)
+                ),
+                Values([1.0, 2.0, 5.0]),
+                alone=True,
+            ),
+        ),
+        rule=_scattered_slices,
+    ),
+    Trap(
+        operators=frozenset({"resample2d"}),
+        reason="a centre on the border of two cells would take the wrong one by rounding; the "
+        "cells are gathered",
+        evidence=(
+            Probe(
+                lambda g: [
+                    g.resample2d(_row(g, size), mode="nearest-neighbor", sizes=[1, target])
+                    for size, target in ENLARGED
+                ],
+                [
+                    # The centre of cell k lies at (k + ½) · size / target.
+                    Values(
+                        [float((2 * k + 1) * size // (2 * target)) for k in range(target)],
+                        "float32",
+                        [1, 1, 1, target],
+                    )
+                    for size, target in ENLARGED
+                ],
+            ),
+        ),
+        rule=_halfway,
+    ),
+)

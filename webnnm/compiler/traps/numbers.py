@@ -1,0 +1,256 @@
+"""Traps in arithmetic: numbers out of range, and NaN that gets lost on its way."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from webnnm.compiler.traps.evidence import Probe, Values
+from webnnm.compiler.traps.trap import Trap
+from webnnm.core.dtypes import FLOAT16_MAX, DataType, is_float
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, decomposed
+from webnnm.ops.cast import float_range
+
+STRAIGHT = {"float32": 20.0, "float16": 10.0}
+"""From where softplus(x) is x, up to less than the last digit."""
+FLOAT32_MAX = (2 - 2.0**-23) * 2.0**127
+NAN, E = math.nan, math.e
+EPSILONS = {"float32": (2.0**-23, FLOAT32_MAX), "float16": (2.0**-10, FLOAT16_MAX)}
+
+
+def _operands(node: Node) -> tuple[Any, ...]:
+    """Return the operands of an operator that has them all."""
+    return node.operands if isinstance(node, OperatorNode) else ()
+
+
+def _again(b: GraphBuilder, node: Node, *operands: Operand) -> Operand:
+    assert isinstance(node, OperatorNode)
+    return b.apply(node.operator, operands, node.options)
+
+
+def _exponential(b: GraphBuilder, node: Node) -> Operand:
+    """exp(x) → max(exp(x), x): eˣ is always the larger one, and a NaN on the right stays."""
+    (x,) = _operands(node)
+    return b.max(_again(b, node, x), x)
+
+
+def _sign(b: GraphBuilder, node: Node) -> Operand | None:
+    """sign(x) → max(sign(x), min(−1, x)): the sign is the larger, and a NaN on the right stays."""
+    (x,) = _operands(node)
+    return b.max(_again(b, node, x), b.min(-1.0, x)) if is_float(x.dtype) else None
+
+
+def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
+    """max(x, c) → max(c, x), since a NaN on the right stays; of two unknowns the left is tested."""
+    x, z = _operands(node)
+    if not is_float(x.dtype) or isinstance(x.node, ConstantNode):
+        return None
+    if isinstance(z.node, ConstantNode):
+        return _again(b, node, z, x)
+    return b.where(b.equal(x, x), _again(b, node, x, z), x)
+
+
+def _reduced_extremum(b: GraphBuilder, node: Node) -> Operand | None:
+    """max x → max x + Σ 0·x with x kept finite: 0, or NaN where one element is that."""
+    (x,) = _operands(node)
+    if not isinstance(node, OperatorNode) or not is_float(x.dtype):
+        return None
+    _, largest = EPSILONS[x.dtype]
+    # Comparing and choosing costs six times as much.
+    finite = b.max(-largest, b.min(largest, x))
+    return _again(b, node, x) + b.reduce_sum(finite * 0.0, **node.options)
+
+
+def _cast(b: GraphBuilder, node: Node) -> Operand | None:
+    """cast(x) → cast(x kept within the bounds of the integer type, and 0 for NaN)."""
+    (x,) = _operands(node)
+    type = node.types[0].dtype
+    if is_float(type) or not is_float(x.dtype):
+        return None
+    low, high = float_range(type, *EPSILONS[x.dtype])
+    bounded = b.max(b.min(x, high), low)
+    return _again(b, node, b.where(b.equal(x, x), bounded, 0.0))
+
+
+def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
+    """Integer xⁿ → products of squares: floats would lose digits and wrap late."""
+    from webnnm.compiler.integers import of_others
+
+    return of_others(b, node) if isinstance(node, OperatorNode) else None
+
+
+def _open_clamp(b: GraphBuilder, node: Node) -> Replacement | None:
+    """A clamp without an upper bound → max(x, bound); from 0, where it is a relu, it is right."""
+    (x,) = _operands(node)
+    if not isinstance(node, OperatorNode) or not is_float(x.dtype):
+        return None
+    low, high = node.options["min_value"], node.options["max_value"]
+    return decomposed(b, node) if high == math.inf and low != 0 else None
+
+
+def _softplus(b: GraphBuilder, node: Node) -> Operand:
+    """softplus(x) → softplus of what lies below a bound, plus what lies beyond."""
+    (x,) = _operands(node)
+    bound = STRAIGHT[x.dtype]
+    return _again(b, node, b.min(x, bound)) + b.max(x - bound, 0.0)
+
+
+def _decomposed(b: GraphBuilder, node: Node) -> Any:
+    return decomposed(b, node) if isinstance(node, OperatorNode) else None
+
+
+def _clamped(dtype: DataType) -> Probe:
+    """Return numbers clamped from below, after a relu."""
+    return Probe(
+        lambda g: g.clamp(g.relu(g.tensor([-2.0, 0.5, 3.0], dtype)), minValue=1.0),
+        Values([1.0, 1.0, 3.0], dtype),
+    )
+
+
+def _into(type: DataType, low: int, high: int) -> Probe:
+    """Return numbers cast to an integer type of these bounds."""
+    return Probe(
+        lambda g: g.cast(g.tensor([NAN, -1e10, 300.7, -300.7, 1.5]), type),
+        Values([0, low, min(300, high), max(-300, low), 1], type),
+    )
+
+
+TRAPS = (
+    Trap(
+        operators=frozenset({"reduceLogSumExp"}),
+        reason="the exponentials overflow beyond 88; the largest operand is taken off first",
+        evidence=(
+            Probe(
+                lambda g: g.reduceLogSumExp(g.tensor([100.0, 101.0])),
+                Values(101.313262),
+            ),
+        ),
+        rule=_decomposed,
+    ),
+    Trap(
+        operators=frozenset({"clamp"}),
+        reason="without an upper bound, after a relu or another clamp, nothing would be written "
+        "into the output; computed by max",
+        evidence=(_clamped("float32"), _clamped("float16")),
+        rule=_open_clamp,
+    ),
+)
+
+GUARDS = (
+    Trap(
+        operators=frozenset({"softplus"}),
+        reason="the exponential overflows beyond 88; what lies beyond 20 is added to the rest",
+        evidence=(
+            Probe(
+                lambda g: g.softplus(g.tensor([100.0, 0.0])),
+                Values([100.0, 0.69314718]),
+            ),
+            Probe(
+                lambda g: g.softplus(g.tensor([20.0, 0.0], "float16")),
+                Values([20.0, 0.69314718], "float16"),
+            ),
+        ),
+        rule=_softplus,
+    ),
+    Trap(
+        operators=frozenset({"exp"}),
+        reason="the exponential of NaN would be 0; it is NaN now",
+        evidence=(
+            Probe(
+                lambda g: g.exp(g.tensor([NAN, 0.0, 1.0, -1.0, NAN, 0.0, 1.0, -1.0, NAN])),
+                Values([NAN, 1.0, E, 1 / E, NAN, 1.0, E, 1 / E, NAN]),
+            ),
+            Probe(
+                lambda g: g.exp(g.tensor([NAN, 0.0], "float16")),
+                Values([NAN, 1.0], "float16"),
+            ),
+        ),
+        rule=_exponential,
+    ),
+    Trap(
+        operators=frozenset({"sign"}),
+        reason="the sign of NaN would be 0; it is NaN now",
+        evidence=(
+            Probe(
+                lambda g: g.sign(g.tensor([NAN, -0.5, 2.0, 0.0, NAN])),
+                Values([NAN, -1.0, 1.0, 0.0, NAN]),
+            ),
+            Probe(
+                lambda g: g.sign(g.tensor([NAN, -0.5], "float16")),
+                Values([NAN, -1.0], "float16"),
+            ),
+        ),
+        rule=_sign,
+    ),
+    Trap(
+        operators=frozenset({"max", "min"}),
+        reason="a NaN in the first operand would be lost; it stays now",
+        evidence=(
+            Probe(
+                lambda g: [
+                    g.max(g.tensor([NAN, 1.0, 2.0]), g.tensor([1.0, NAN, 3.0])),
+                    g.min(g.tensor([NAN, 1.0, 2.0]), g.tensor([1.0, NAN, 3.0])),
+                ],
+                [Values([NAN, NAN, 3.0]), Values([NAN, NAN, 2.0])],
+            ),
+            Probe(
+                lambda g: [
+                    g.max(g.tensor([NAN, 1.0], "float16"), g.tensor([1.0, NAN], "float16")),
+                    g.min(g.tensor([NAN, 1.0], "float16"), g.tensor([1.0, NAN], "float16")),
+                ],
+                [Values([NAN, NAN], "float16")] * 2,
+            ),
+        ),
+        rule=_extremum,
+    ),
+    Trap(
+        operators=frozenset({"reduceMax", "reduceMin"}),
+        reason="NaN would be ignored unless it stands last; it stays now",
+        evidence=(
+            Probe(
+                lambda g: [
+                    g.reduceMax(g.tensor([[NAN, 1.0], [2.0, 3.0], [4.0, NAN]]), axes=[1]),
+                    g.reduceMin(g.tensor([[NAN, 1.0], [2.0, 3.0], [4.0, NAN]]), axes=[0]),
+                ],
+                [Values([NAN, 3.0, NAN]), Values([NAN, NAN])],
+            ),
+            Probe(
+                lambda g: g.reduceMax(g.tensor([[NAN, 1.0], [2.0, 3.0]], "float16"), axes=[1]),
+                Values([NAN, 3.0], "float16"),
+            ),
+        ),
+        rule=_reduced_extremum,
+    ),
+    Trap(
+        operators=frozenset({"cast"}),
+        reason="numbers out of range and NaN would become any integer; they become the nearest one "
+        "in range, and 0",
+        evidence=(
+            _into("int32", -(2**31), 2**31 - 1),
+            _into("int8", -128, 127),
+            _into("uint8", 0, 255),
+        ),
+        rule=_cast,
+    ),
+    Trap(
+        operators=frozenset({"pow"}),
+        reason="integers that overflow would not wrap around, and one negative exponent would "
+        "leave the old values in the output without an error; squares are multiplied",
+        evidence=(
+            Probe(
+                lambda g: g.pow(g.tensor([65537, 3], "int32"), g.tensor([2, 21], "int32")),
+                Values([131073, 1870418611], "int32"),
+            ),
+            Probe(
+                lambda g: g.pow(
+                    g.tensor([2, -1, 1, 5], "int32"), g.tensor([-1, -3, -3, 3], "int32")
+                ),
+                Values([0, -1, 1, 125], "int32"),
+                alone=True,
+            ),
+        ),
+        rule=_integer_power,
+    ),
+)

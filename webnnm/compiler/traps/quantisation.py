@@ -1,0 +1,87 @@
+"""Traps of quantisation: long integers, and constants that are read in another order."""
+
+from __future__ import annotations
+
+from webnnm.compiler.traps.evidence import Probe, Values
+from webnnm.compiler.traps.trap import Trap, is_operator
+from webnnm.core.shapes import count
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, again, decomposed
+
+TURNING = frozenset(
+    {"conv2d", "convTranspose2d", "gemm", "instanceNormalization", "reshape", "transpose"}
+)
+"""Operators for which the browser brings a constant into another shape or order."""
+
+
+def _long(b: GraphBuilder, node: Node) -> Replacement | None:
+    """(De)quantisation with integers of 32 bits → its parts, in 64 bits."""
+    from webnnm.ops.quantize import LONG
+
+    if not isinstance(node, OperatorNode):
+        return None
+    zero_point = node.operands[-1]
+    assert zero_point is not None
+    return decomposed(b, node) if zero_point.dtype in LONG else None
+
+
+def _unpacked(b: GraphBuilder, node: Node) -> Replacement | None:
+    """What turns a dequantised constant → what turns a copy of it."""
+    if not isinstance(node, OperatorNode) or not any(map(_is_packed, node.operands)):
+        return None
+    if node.options.get("groups") == 1 and is_operator(node, "conv2d"):
+        return None  # read as it is, and unpacked once
+    operands = [
+        b.concat([o], axis=0) if o is not None and _is_packed(o) else o for o in node.operands
+    ]
+    return again(b, node, *operands)
+
+
+def _is_packed(operand: Operand | None) -> bool:
+    """Tell whether an operand is a constant, dequantised by constants in several blocks."""
+    if operand is None or not is_operator(operand.node, "dequantizeLinear"):
+        return False
+    scale = operand.node.operands[1]
+    assert scale is not None
+    constant = all(o is None or isinstance(o.node, ConstantNode) for o in operand.node.operands)
+    return constant and count(scale.shape) > 1
+
+
+TRAPS = (
+    Trap(
+        operators=frozenset({"quantizeLinear", "dequantizeLinear"}),
+        reason="integers of 32 bits would lose their last digits in float32; computed in int64",
+        evidence=(
+            Probe(
+                lambda g: g.dequantizeLinear(
+                    g.tensor([16777217, 16777219], "int32"),
+                    g.tensor([0.5]),
+                    g.tensor([16777216], "int32"),
+                ),
+                Values([0.5, 1.5]),
+            ),
+        ),
+        rule=_long,
+    ),
+    Trap(
+        operators=TURNING,
+        reason="a constant that is dequantised in blocks could be neither reshaped nor "
+        "transposed; it is copied between",
+        evidence=(
+            Probe(
+                lambda g: g.reshape(
+                    g.dequantizeLinear(
+                        g.constant([[1, 2], [3, 4]], "int8"),
+                        g.constant([[0.5], [2.0]]),
+                        g.constant([[0], [1]], "int8"),
+                    ),
+                    [4],
+                ),
+                Values([0.5, 1.0, 4.0, 6.0]),
+                alone=True,
+            ),
+        ),
+        rule=_unpacked,
+    ),
+)

@@ -1,0 +1,133 @@
+"""Traps of views: a reshape that shares memory with what is overwritten, or not yet there."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Values
+from webnnm.compiler.traps.trap import Trap, is_operator
+from webnnm.core.dtypes import is_float
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, again
+
+VIEWS = frozenset({"identity", "reshape"})
+"""Operators whose result lies where their operand lies; identities make outputs of values."""
+
+IN_PLACE = frozenset({"add", "div", "mul", "sub"})
+"""Operators whose result, if it is of integers, may lie where an operand lay."""
+
+
+def _view_of_view(b: GraphBuilder, node: Node) -> Operand | None:
+    """A reshape of a view → a reshape of what the view shows, which may be that itself.
+
+    The browser counts the readers of what a view shows, but not those of a view between: integers
+    are added, subtracted, multiplied and divided in place as soon as the last view has one reader.
+    """
+    (view,) = node.operands if isinstance(node, OperatorNode) else (None,)
+    shape = node.types[0].shape
+    # A reshape to the same shape is there to be an output of its own.
+    if view is None or view.shape == shape or not _is_view(view.node):
+        return None
+    source = view
+    while _is_view(source.node):
+        (inner,) = source.node.operands
+        assert inner is not None
+        source = inner
+    return source if shape == source.shape else b.reshape(source, new_shape=shape)
+
+
+def _view_of_result_in_place(b: GraphBuilder, node: Node) -> Replacement | None:
+    """Integers computed from a view of a result in place → from a copy of the view.
+
+    The browser counts the readers of what lay there first, but not those of the result.
+    """
+    if not isinstance(node, OperatorNode) or is_float(node.types[0].dtype):
+        return None
+    shared = [o is not None and o.rank > 0 and _shows_result_in_place(o) for o in node.operands]
+    if not any(shared):
+        return None
+    copied = [
+        b.concat([o], axis=0) if o is not None and copy else o
+        for o, copy in zip(node.operands, shared, strict=True)
+    ]
+    return again(b, node, *copied)
+
+
+def _shows_result_in_place(operand: Operand) -> bool:
+    if not _is_view(operand.node):
+        return False
+    (source,) = operand.node.operands
+    # A view that stays between is one whose readers are not counted either.
+    return source is not None and (
+        _is_view(source.node)
+        or (isinstance(source.node, OperatorNode) and source.node.operator.name in IN_PLACE)
+    )
+
+
+def _turned_constant(b: GraphBuilder, node: Node) -> Operand | None:
+    """A reshape of a transposed constant → one of a copy; else it would show the constant."""
+    (turned,) = node.operands if isinstance(node, OperatorNode) else (None,)
+    if turned is None or not is_operator(turned.node, "transpose"):
+        return None
+    (source,) = turned.node.operands
+    while source is not None and _is_view(source.node):
+        (source,) = source.node.operands
+    if source is None or not isinstance(source.node, ConstantNode):
+        return None
+    return b.reshape(b.concat([turned], axis=0), new_shape=node.types[0].shape)
+
+
+def _is_view(node: Node) -> TypeGuard[OperatorNode]:
+    return isinstance(node, OperatorNode) and node.operator.name in VIEWS
+
+
+def _read_behind(g: Sketch) -> Drawn:
+    """Return h − 2h, where h is a reshape, and doubled by way of another one."""
+    x = g.tensor([[1, 2, 3], [4, 5, 6]], "int32")
+    h = g.reshape(g.add(x, x), [3, 2])
+    doubled = g.mul(g.reshape(h, [6]), g.constant(2, "int32"))
+    return g.sub(h, g.reshape(doubled, [3, 2]))
+
+
+def _computed_twice_in_place(g: Sketch) -> Drawn:
+    """Return 2x + 1 less what a reshape of it is when 3 is taken off."""
+    x = g.tensor([[1, 2, 3], [4, 5, 6]], "int32")
+    t = g.add(g.add(x, x), g.constant(1, "int32"))
+    less = g.sub(g.reshape(t, [6]), g.constant(3, "int32"))
+    return g.sub(t, g.reshape(less, [2, 3]))
+
+
+TRAPS = (
+    Trap(
+        operators=frozenset({"reshape"}),
+        reason="integers behind a reshape of a reshape would be computed in memory that is still "
+        "read; it reshapes what the first one reshaped",
+        evidence=(Probe(_read_behind, Values([[-2, -4], [-6, -8], [-10, -12]], "int32")),),
+        rule=_view_of_view,
+    ),
+    Trap(
+        operators=IN_PLACE,
+        reason="integers behind a reshape of a sum, difference, product or quotient would be "
+        "computed in memory that is still read; they are copied first",
+        evidence=(Probe(_computed_twice_in_place, Values([[3, 3, 3], [3, 3, 3]], "int32")),),
+        rule=_view_of_result_in_place,
+    ),
+    Trap(
+        operators=frozenset({"reshape"}),
+        reason="a reshape of a transposed constant would be one of the constant; it is copied "
+        "between",
+        evidence=(
+            Probe(
+                lambda g: g.relu(
+                    g.reshape(
+                        g.transpose(g.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])),
+                        [6],
+                    )
+                ),
+                Values([1.0, 4.0, 2.0, 5.0, 3.0, 6.0]),
+            ),
+        ),
+        rule=_turned_constant,
+    ),
+)

@@ -1,0 +1,324 @@
+"""Host arrays: flat typed buffers with a shape, made from whatever a user hands over."""
+
+from __future__ import annotations
+
+import importlib
+import struct
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from webnnm.core.dtypes import FORMATS, DataType, byte_length, holds
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import Shape, count, show
+
+_DTYPES_OF_FORMAT: dict[str, DataType] = {
+    "d": "float32",
+    "f": "float32",
+    "e": "float16",
+    "b": "int8",
+    "B": "uint8",
+    "?": "uint8",
+    "c": "uint8",
+}
+_SIGNED_FORMATS = "hilqn"
+_BLOCK = 1 << 11
+
+
+class HostArray:
+    """A flat buffer of one data type, row-major, with a shape.
+
+    >>> x = HostArray.of([[1, 2, 3], [4, 5, 6]], "float32")
+    >>> x.shape, x.dtype, x.values()[4]
+    ((2, 3), 'float32', 5.0)
+
+    Attributes: `dtype`, `shape`, `data` (a memoryview of the raw bytes, little-endian).
+    """
+
+    __slots__ = ("data", "dtype", "shape")
+
+    def __init__(self, dtype: DataType, shape: Iterable[int], data: Any) -> None:
+        self.dtype: DataType = dtype
+        self.shape: Shape = tuple(shape)
+        self.data = memoryview(data).cast("B")
+        expected = byte_length(dtype, count(self.shape))
+        if self.data.nbytes != expected:
+            raise DataError(
+                "NNM702",
+                f"{dtype}{show(self.shape)} takes {expected} bytes, {self.data.nbytes} given",
+            )
+
+    @classmethod
+    def of(
+        cls,
+        value: Any,
+        dtype: DataType | None = None,
+        shape: Sequence[int] | None = None,
+        *,
+        copy: bool = False,
+    ) -> HostArray:
+        """Make an array of a number, nested lists, or anything with the buffer protocol.
+
+        Without `dtype` the values keep their own type; Python numbers and float64 become float32.
+        With `shape` the elements are laid out anew, and raw `bytes` are taken as memory of `dtype`;
+        unsigned 16-bit words are taken as the bits of float16 where that is asked for. The memory
+        of the value is shared where it has the type already, unless `copy` asks for memory that no
+        writer can reach.
+        Raises `DataError` NNM702 for ragged lists, a wrong count, or values the type cannot hold.
+
+        >>> HostArray.of(b"\\x00\\x00\\x80?", "float32", []).values()[0]
+        1.0
+        """
+        given: Any = value
+        if isinstance(value, HostArray):
+            found, given = value, value.data
+            copy = copy and not isinstance(
+                value.data.obj, array
+            )  # nobody else has what `pack` made
+        elif isinstance(value, bytes | bytearray) and dtype is not None and shape is not None:
+            found = cls(dtype, shape, value)
+        else:
+            if hasattr(given, "to_py"):  # a proxy of JavaScript
+                given, copy = given.to_py(), False  # a copy
+            if hasattr(given, "__array__"):  # NumPy, pandas
+                given = given.__array__() if "numpy" in sys.modules else given.tolist()
+            found = cls._from_buffer(given, dtype)
+            if found is None:
+                found = cls._from_nested(given, dtype or "float32")
+        if (found.dtype, dtype) == ("float16", "float32"):
+            found = cls("float32", found.shape, _widened(found.data))
+        elif (found.dtype, dtype) == ("float32", "float16"):
+            found = cls("float16", found.shape, _narrowed(found.values()))
+        elif dtype is not None and found.dtype != dtype:
+            found = cls(dtype, found.shape, pack(found.values(), dtype))
+        if shape is not None and tuple(shape) != found.shape:
+            if count(shape) != count(found.shape):
+                raise DataError(
+                    "NNM702",
+                    f"{count(found.shape)} values {show(found.shape)} do not fill {show(shape)}",
+                )
+            found = cls(found.dtype, shape, found.data)
+        return found.copy() if copy and found.shares(given) else found
+
+    @classmethod
+    def _from_buffer(cls, value: Any, wanted: DataType | None) -> HostArray | None:
+        try:
+            view = memoryview(value)
+        except TypeError:
+            return None
+        code = view.format.lstrip("@=<")
+        if code in _DTYPES_OF_FORMAT:
+            dtype = _DTYPES_OF_FORMAT[code]
+        elif len(code) == 1 and code.lower() in _SIGNED_FORMATS:
+            sign = "" if code.islower() else "u"
+            # 16-bit integers have no WebNN type of their own, the next wider one holds them.
+            dtype = f"{sign}int{max(32, 8 * view.itemsize)}"
+        else:
+            raise DataError("NNM702", f'a buffer of format "{view.format}" is not supported')
+        # A view with a size of 0 cannot be cast, nor one of halves before Python 3.12.
+        castable = view.c_contiguous and view.nbytes and code != "e"
+        data = view if castable else memoryview(view.tobytes())
+        if code == "H" and wanted == "float16":  # the 2022 draft carries halves as their bits
+            dtype = "float16"
+        elif code in ("d", "h", "H"):
+            dtype = wanted or dtype  # straight from the source, not rounded on the way
+            return cls(dtype, view.shape, pack(data.cast("B").cast(code), dtype))  # type: ignore[arg-type]
+        return cls(dtype, view.shape, data)  # type: ignore[arg-type]
+
+    @classmethod
+    def _from_nested(cls, value: Any, dtype: DataType) -> HostArray:
+        shape: list[int] = []
+        level: list[Any] = [value]
+        while level and _is_list(level[0]):
+            size = len(level[0])
+            for row, item in enumerate(level):
+                if not _is_list(item) or len(item) != size:
+                    found = f"a list of {len(item)}" if _is_list(item) else repr(item)
+                    raise DataError(
+                        "NNM702",
+                        f"the nested lists are ragged: list 0 at depth {len(shape)} has "
+                        f"{size} elements, item {row} is {found}",
+                        hint="give all lists of one depth the same length",
+                    )
+            shape.append(size)
+            level = [_in_python(element) for item in level for element in item]
+        return cls(dtype, shape, pack(level, dtype))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        # By its length, a scalar would have no truth and an array without rows be false.
+        raise TypeError("an array is neither true nor false: compare it with None")
+
+    def __repr__(self) -> str:
+        return f"HostArray({self.dtype}{show(self.shape)})"
+
+    def values(self) -> memoryview[Any] | tuple[Any, ...]:
+        """Return the elements as a flat sequence of Python numbers, without a copy if possible."""
+        if self.dtype == "float16":  # memoryview cannot read halves before Python 3.12
+            return struct.unpack(f"<{count(self.shape)}e", self.data)
+        if self.dtype not in FORMATS:
+            return tuple(_unpack4(self.data, self.dtype, count(self.shape)))
+        data: Any = self.data
+        return data.cast(FORMATS[self.dtype])
+
+    def tolist(self) -> Any:
+        """Return nested lists, or a number for a scalar."""
+        flat: list[Any] = list(self.values())
+        for axis in range(len(self.shape) - 1, 0, -1):
+            size = self.shape[axis]
+            flat = [flat[i * size : (i + 1) * size] for i in range(count(self.shape[:axis]))]
+        return flat if self.shape else flat[0]
+
+    def public(self) -> Any:
+        """Return what users get: a NumPy array if NumPy is loaded, else a shaped memoryview."""
+        if "numpy" in sys.modules and self.dtype in FORMATS:
+            return sys.modules["numpy"].frombuffer(self.data, self.dtype).reshape(self.shape)
+        if self.dtype == "float16" or self.dtype not in FORMATS:
+            wide: DataType = "float32" if self.dtype == "float16" else "int8"
+            return HostArray.of(self, wide).public()
+        data: Any = self.data
+        # A memoryview cannot have a size of 0 in its shape.
+        return data.cast(FORMATS[self.dtype], *([self.shape] if data.nbytes else []))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Return a NumPy array for NumPy: `np.asarray(x)` has the type and the shape of x."""
+        importlib.import_module("numpy")  # where it is loaded, arrays are public as its own
+        found = self.public()
+        if dtype is None or found.dtype == dtype:
+            return found.copy() if copy else found
+        return found.astype(dtype)
+
+    def copy(self) -> HostArray:
+        """Return the array in memory of its own, which cannot be written."""
+        return HostArray(self.dtype, self.shape, bytes(self.data))
+
+    def shares(self, value: Any) -> bool:
+        """Tell whether a buffer is the array's own memory, and that could be written.
+
+        >>> memory = bytearray(4)
+        >>> HostArray("uint8", [4], memory).shares(memory), HostArray.of([1.0]).shares(memory)
+        (True, False)
+        """
+        try:
+            owner = memoryview(value).obj
+        except TypeError:
+            return False
+        return self.data.obj is owner and not isinstance(owner, bytes)
+
+    def frozen(self) -> HostArray:
+        """Return the same array, to be read only."""
+        return HostArray(self.dtype, self.shape, self.data.toreadonly())
+
+    def copy_to(self, buffer: Any) -> None:
+        """Copy the elements into a writable buffer of as many bytes.
+
+        Raises `DataError` NNM702 where it is of another size, or read-only.
+        """
+        target = memoryview(buffer)
+        if target.readonly or target.nbytes != self.data.nbytes:
+            found = "read-only" if target.readonly else f"{target.nbytes} bytes"
+            raise DataError(
+                "NNM702", f"{self} takes {self.data.nbytes} bytes to write, the buffer is {found}"
+            )
+        target.cast("B")[:] = self.data
+
+    def rows(self, indices: Iterable[int]) -> HostArray:
+        """Return the rows at these indices of the first axis, in this order.
+
+        >>> HostArray.of([[1, 2], [3, 4]], "int32").rows([1, 1]).tolist()
+        [[3, 4], [3, 4]]
+        """
+        indices = list(indices)
+        if indices and not 0 <= min(indices) <= max(indices) < len(self):
+            raise DataError(
+                "NNM702", f"rows {min(indices)} … {max(indices)} of {len(self)} do not exist"
+            )
+        shape = (len(indices), *self.shape[1:])
+        if self.dtype not in FORMATS and count(self.shape[1:]) % 2:  # rows that share a byte
+            flat, width = self.values(), count(self.shape[1:])
+            nibbles = [value for i in indices for value in flat[i * width : (i + 1) * width]]
+            return HostArray(self.dtype, shape, pack(nibbles, self.dtype))
+        width = len(self.data) // max(1, len(self))
+        return HostArray(
+            self.dtype, shape, b"".join([self.data[i * width : (i + 1) * width] for i in indices])
+        )
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _in_python(element: Any) -> Any:
+    """Turn an element that is an array or number of NumPy, or a proxy, into Python's own."""
+    if isinstance(element, int | float):
+        return element
+    if hasattr(element, "to_py"):
+        element = element.to_py()
+    return element.tolist() if hasattr(element, "tolist") else element
+
+
+def joined(arrays: Sequence[HostArray]) -> HostArray:
+    """Return arrays of one type and row shape one behind the other.
+
+    >>> joined([HostArray.of([[1]]), HostArray.of([[2], [3]])]).shape
+    (3, 1)
+    """
+    rows = sum(len(array) for array in arrays)
+    data = b"".join(array.data for array in arrays)
+    return HostArray(arrays[0].dtype, (rows, *arrays[0].shape[1:]), data)
+
+
+def zeros(dtype: DataType, shape: Sequence[int]) -> HostArray:
+    """Return an array of zeros."""
+    return HostArray(dtype, shape, bytes(byte_length(dtype, count(shape))))
+
+
+def pack(values: Iterable[Any], dtype: DataType) -> bytes | array[Any]:
+    """Write numbers as the memory of a data type.
+
+    Raises `DataError` NNM702 where the type cannot hold a value.
+    """
+    if dtype in ("float32", "float16"):
+        try:
+            if dtype == "float32":
+                return array("f", values)
+            flat = list(values)
+            return struct.pack(f"<{len(flat)}e", *flat)
+        except (TypeError, OverflowError, struct.error) as error:
+            raise DataError("NNM702", f"not all values are {dtype} numbers: {error}") from error
+    flat = list(values)
+    for value in flat:
+        if not isinstance(value, int | float) or not holds(dtype, value):
+            raise DataError("NNM702", f"{value!r} is no {dtype} value")
+    if dtype not in FORMATS:
+        nibbles = [int(value) & 15 for value in flat] + [0] * (len(flat) % 2)
+        return bytes(low | high << 4 for low, high in zip(nibbles[::2], nibbles[1::2], strict=True))
+    return struct.pack(f"<{len(flat)}{FORMATS[dtype]}", *map(int, flat))
+
+
+def _widened(halves: memoryview[int]) -> array[float]:
+    """Return float16 numbers as float32, block by block: Python's own take eight times as much."""
+    wide = array("f", bytes(4)) * (len(halves) // 2)
+    for start in range(0, len(halves), _BLOCK):
+        part = halves[start : start + _BLOCK]
+        values = array("f", struct.unpack(f"<{len(part) // 2}e", part))
+        wide[start // 2 : start // 2 + len(values)] = values
+    return wide
+
+
+def _narrowed(values: Any) -> bytearray:
+    """Return float32 numbers as float16, block by block as well."""
+    halves = bytearray(2 * len(values))
+    for start in range(0, len(values), _BLOCK):
+        part = pack(values[start : start + _BLOCK], "float16")
+        halves[2 * start : 2 * start + len(part)] = part
+    return halves
+
+
+def _unpack4(data: memoryview[int], dtype: DataType, n: int) -> Iterator[int]:
+    for index in range(n):
+        nibble = data[index // 2] >> (4 * (index % 2)) & 15
+        yield nibble - 16 if dtype == "int4" and nibble > 7 else nibble

@@ -1,0 +1,143 @@
+"""The hierarchy of errors, and how an error shows its place in a source text.
+
+WebNNMError
+├── ModelError              a model text that means nothing sensible        NNM201 … NNM606
+│   └── NotationError       a text outside the grammar                      NNM101 … NNM119
+├── DataError               data, hyperparameters, use of the Python API    NNM701 … NNM715
+└── BackendError            what runs the graphs failed or is not there     NNM409, NNM505, NNM709
+    └── ContextLost         the device is gone, parameters with it          NNM716
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from webnnm.core.spelling import nearest
+
+CONTEXT_WINDOW = 100
+"""Columns of a source line that an error shows at most."""
+
+LONGEST, SHOWN = 1200, 500
+"""Longer messages show so many letters of their beginning and of their end: what a file says may
+be of any length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of source text: offsets in code points, the end excluded."""
+
+    start: int
+    end: int
+
+    def position(self, source: str) -> tuple[int, int]:
+        """Return the line and column of the start, both counted from 1."""
+        starts = line_starts(source)
+        line = bisect_right(starts, self.start)
+        return line, self.start - starts[line - 1] + 1
+
+
+@lru_cache(maxsize=2)
+def line_starts(source: str) -> list[int]:
+    """Return where the lines of a text begin; many findings ask it of the same text."""
+    return [0, *(match.end() for match in re.finditer("\n", source))]
+
+
+class WebNNMError(Exception):
+    """The base of every error that the package raises on purpose.
+
+    Attributes: `code` (stable, such as "NNM204"), `message`, `hint` (what to do, or ""),
+    `line` and `column` (from 1; 0 where the error has no place in a model text), and `others`
+    (errors of the same stage, found together with this one).
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str = "",
+        source: str | None = None,
+        span: Span | None = None,
+    ) -> None:
+        message = _shortened(message)
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = _shortened(hint)
+        self.span = span
+        self.source = source
+        self.others: tuple[WebNNMError, ...] = ()
+        self.line, self.column = (0, 0)
+        if source is not None and span is not None:
+            self.line, self.column = span.position(source)
+
+    def __str__(self) -> str:
+        place = f" line {self.line}, column {self.column}" if self.line else ""
+        lines = [f"{self.code}{place}: {self.message}"]
+        if self.source is not None and self.line:
+            lines += self._excerpt(self.source)
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+    def _excerpt(self, source: str) -> list[str]:
+        text = source.split("\n")[self.line - 1].rstrip("\r")
+        first = max(0, self.column - 1 - CONTEXT_WINDOW // 2)
+        shown = text[first : first + CONTEXT_WINDOW]
+        # Tabs are kept in front of the caret so that it stands below its character.
+        indent = "".join("\t" if c == "\t" else " " for c in shown[: self.column - 1 - first])
+        return [f"    {shown}", f"    {indent}^"]
+
+
+class ModelError(WebNNMError):
+    """A model whose text is well formed but whose meaning is not."""
+
+
+class NotationError(ModelError):
+    """A text that is outside the grammar of the notation."""
+
+
+class DataError(WebNNMError):
+    """Data, hyperparameters or calls that do not fit the model."""
+
+
+class BackendError(WebNNMError):
+    """What runs the graphs is not available, refused a graph, or failed."""
+
+
+class ContextLost(BackendError):
+    """The device is gone; `step` is the last training step known to be good."""
+
+    def __init__(self, message: str, *, step: int | None = None) -> None:
+        super().__init__(
+            "NNM716",
+            message,
+            hint="create the model again; parameters that were read back or saved are not lost",
+        )
+        self.step = step
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:SHOWN]} … {text[-SHOWN:]}"
+
+
+def raise_first(errors: Sequence[WebNNMError]) -> None:
+    """Raise the first of several errors with the rest in its `others`, or do nothing if none."""
+    if errors:
+        first, *rest = errors
+        first.others = tuple(rest)
+        raise first
+
+
+def suggestion(word: str, candidates: Iterable[str]) -> str:
+    """Return `did you mean "…"?` for the best candidate, or "" if none is near (spec A.10).
+
+    >>> suggestion("sofmax", ["relu", "softmax"])
+    'did you mean "softmax"?'
+    """
+    near = nearest(word, candidates)
+    return "" if near is None else f'did you mean "{near}"?'

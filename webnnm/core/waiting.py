@@ -1,0 +1,84 @@
+"""Waiting for work that goes on: to its end, whoever is cancelled, or serving others meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from webnnm.core.errors import DataError
+
+Result = TypeVar("Result")
+
+
+def check_event_loop(what: str) -> None:
+    """Refuse what runs in an event loop where there is none (NNM712)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError as error:
+        raise DataError(
+            "NNM712",
+            f"{what} needs a running event loop",
+            hint="await it within asyncio.run(main()), or use webnnm.sync",
+        ) from error
+
+
+def _nothing(*_: Any) -> None:
+    pass
+
+
+async def to_the_end(
+    work: Awaitable[Result],
+    *,
+    stop: Callable[[], object] = _nothing,
+    undo: Callable[[Result], object] = _nothing,
+) -> Result:
+    """Return the result of work; a cancellation waits until the work has ended.
+
+    >>> async def main():
+    ...     waiting = asyncio.ensure_future(to_the_end(asyncio.sleep(0.01, "made"), undo=print))
+    ...     await asyncio.sleep(0)
+    ...     waiting.cancel()
+    ...     await asyncio.wait([waiting])
+    ...     return waiting.cancelled()
+    >>> asyncio.run(main())
+    made
+    True
+
+    Where a browser or a disk is at work, nobody can take back what it was told to do. `stop` asks
+    the work to end early; `undo` gets the result that nobody takes any more.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            if cancelled is None:
+                stop()
+            cancelled = error
+    if cancelled is None:
+        return task.result()
+    if not task.cancelled() and task.exception() is None:
+        undo(task.result())
+    raise cancelled
+
+
+async def meanwhile(
+    work: asyncio.Future[Result], wake: asyncio.Event, serve: Callable[[], Awaitable[None]]
+) -> Result:
+    """Return the result of work, and serve those who wake meanwhile; cancelled, it cancels both."""
+    try:
+        while not work.done():
+            wake.clear()
+            waking = asyncio.ensure_future(wake.wait())
+            try:
+                await asyncio.wait({work, waking}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                waking.cancel()
+            await serve()
+        return work.result()
+    finally:
+        if not work.done():
+            work.cancel()
+            await asyncio.wait([work])

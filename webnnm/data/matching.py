@@ -1,0 +1,174 @@
+"""Which field of a dataset feeds which block of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import DataError, ModelError, suggestion
+from webnnm.core.shapes import Shape, count, show, strides_of
+from webnnm.data.classes import one_hot, top_classes
+from webnnm.data.field import Field, Kind
+
+if TYPE_CHECKING:
+    from webnnm.training.losses import Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a model expects of one row at an input or output.
+
+    Attributes: `shape` of the row, `dtype`, `names` of its dimensions (or none).
+    """
+
+    shape: Shape
+    dtype: DataType = "float32"
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """How the rows of a field become what a model expects (spec G.2).
+
+    Attributes: `field`, its name in the dataset; `slot`, what the model expects; `axes`, the order
+    in which its dimensions are taken, () where they stay; `classes`, for fields of class numbers;
+    `kind` of the field.
+    """
+
+    field: str
+    slot: Slot
+    axes: tuple[int, ...] = ()
+    classes: int = 0
+    kind: Kind = "continuous"
+
+    def apply(self, values: HostArray, *, expand: bool = True) -> HostArray:
+        """Return `[rows, …]` in the model's shape, order and type.
+
+        >>> Binding("x", Slot((2,)), classes=2).apply(HostArray.of([1, 0], "int32")).tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+
+        Class numbers become one-hot, or stay integers with `expand=False`.
+        """
+        rows = len(values)
+        if self.classes and count(self.slot.shape) > 1:
+            if not expand:
+                return HostArray.of(values, "int32", (rows, *self.slot.shape[:-1]))
+            flat = one_hot([int(number) for number in values.values()], self.classes)
+            return HostArray.of(flat, self.slot.dtype, (rows, *self.slot.shape))
+        if self.axes:
+            values = _transposed(values, self.axes)
+        return HostArray.of(values, self.slot.dtype, (rows, *self.slot.shape))
+
+    def targets(self, values: HostArray, labels: Labels = "same") -> HostArray:
+        """Return the rows of an output as the targets of a loss that takes `labels` (spec D.4).
+
+        "classes" are int32 numbers `[rows, positions…]`, -1 where a position does not count;
+        "signs" are -1 and 1 in place of 0 and 1; else targets are as the output, classes one-hot.
+
+        >>> scores = Binding("y", Slot((2,)), kind="onehot")
+        >>> scores.targets(HostArray.of([[0, 1], [1, 0]]), "classes").tolist()
+        [1, 0]
+
+        Raises `ModelError` NNM604 where class numbers are asked for and there are no classes.
+        """
+        if labels == "classes":
+            if self.classes:
+                return self.apply(values, expand=False)
+            if self.kind != "onehot":
+                raise ModelError(
+                    "NNM604",
+                    f'output "{self.field}": the loss takes classes, the data are {self.kind}',
+                    hint='kinds={"' + self.field + '": "classes"}, or another loss',
+                )
+            rows = self.apply(values)
+            flat, width = rows.values(), rows.shape[-1]
+            numbers = [
+                number if flat[place * width + number] else -1
+                for place, number in enumerate(top_classes(rows))
+            ]
+            return HostArray.of(numbers, "int32", rows.shape[:-1])
+        found = self.apply(values)
+        if labels == "signs":
+            signs = [value or -1.0 for value in found.values()]
+            return HostArray.of(signs, found.dtype, found.shape)
+        return found
+
+
+def field_name(block: str, fields: Mapping[str, Field], *, alone: bool) -> str:
+    """Return the field that feeds a block: of its name, or the only one for a block that is alone.
+
+    >>> field_name("model", {"x": Field((4,), "float32")}, alone=True)
+    'x'
+    """
+    return next(iter(fields)) if alone and len(fields) == 1 else block
+
+
+def bind(
+    fields: Mapping[str, Field], slots: Mapping[str, Slot], role: Literal["input", "output"]
+) -> dict[str, Binding]:
+    """Return block → binding for all inputs, or all outputs, of a model.
+
+    >>> bind({"x": Field((4,), "float32")}, {"model": Slot((4,))}, "input")["model"].field
+    'x'
+
+    A field binds to the block of its name; an only field binds to the only block. Dimensions that
+    both sides name are brought into the model's order. Raises `DataError` NNM701 for a block that
+    no field feeds, NNM702 where the sizes differ, NNM706 for more classes than scores.
+    """
+    bindings: dict[str, Binding] = {}
+    for block, slot in slots.items():
+        name = field_name(block, fields, alone=len(slots) == 1)
+        if name not in fields:
+            have = ", ".join(f'"{field}"' for field in fields)
+            raise DataError(
+                "NNM701",
+                f'the dataset has no {role} "{block}", it has {have}',
+                hint=suggestion(block, fields) or f'map(to_model={{field: "{block}"}}) renames',
+            )
+        bindings[block] = bound(f'{role} "{block}"', name, fields[name], slot)
+    return bindings
+
+
+def bound(where: str, name: str, field: Field, slot: Slot) -> Binding:
+    """Return how the rows of one field, called `name`, become what a model expects.
+
+    Raises `DataError` NNM702 where the sizes differ, NNM706 for more classes than scores.
+    """
+    if field.kind == "classes" and slot.shape and slot.shape[-1] > 1:
+        classes, positions = slot.shape[-1], slot.shape[:-1]
+        if field.classes > classes:
+            raise DataError(
+                "NNM706", f"{where}: {field.classes} classes, the model has {classes} scores"
+            )
+        if count(positions) != count(field.shape):
+            raise DataError(
+                "NNM702",
+                f"{where}: the model takes {show(slot.shape)}, classes {show(field.shape)}",
+            )
+        return Binding(name, slot, classes=classes, kind=field.kind)
+    if count(field.shape) != count(slot.shape):
+        raise DataError(
+            "NNM702", f"{where}: the model takes {show(slot.shape)}, rows are {show(field.shape)}"
+        )
+    axes: tuple[int, ...] = ()
+    if field.names != slot.names and sorted(field.names) == sorted(slot.names):
+        axes = tuple(field.names.index(dimension) for dimension in slot.names)
+    return Binding(name, slot, axes, kind=field.kind)
+
+
+def _transposed(values: HostArray, axes: tuple[int, ...]) -> HostArray:
+    """Return rows with their dimensions in another order."""
+    shape = values.shape[1:]
+    strides = strides_of(shape)
+    places = [0]
+    for axis in axes:
+        places = [place + i * strides[axis] for place in places for i in range(shape[axis])]
+    width = len(places)
+    flat = values.values()
+    result: list[Any] = list(flat)
+    for target, place in enumerate(places):
+        result[target::width] = flat[place::width]
+    return HostArray.of(result, values.dtype, (len(values), *(shape[axis] for axis in axes)))

@@ -1,0 +1,247 @@
+"""What a training leaves behind: a record per epoch and how it ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from os import PathLike
+from typing import Any, cast
+
+from webnnm.core.errors import DataError
+from webnnm.core.finding import Finding
+from webnnm.core.markup import html_table
+from webnnm.evaluation.epoch import EpochRecord, Numbers
+
+SINGLE: Mapping[str, Callable[[EpochRecord], Any]] = {
+    name: lambda record, name=name: getattr(record, name)
+    for name in ("scale", "clip_rate", "clip_threshold", "grad_norm", "overflows", "penalty")
+}
+"""Columns of the table between the learning rate and the times."""
+
+
+class Plot(str):
+    """The text of an SVG, which a notebook shows as the picture."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
+@dataclass(repr=False)
+class History:
+    """The course of a training.
+
+    Attributes: `epochs` (records), `best_epoch` and `best_loss` (by validation loss if there is
+    one, else training loss; 0 and infinity before the first epoch), `stopped` ("epochs",
+    "patience", "callback", "stop" or "error"), `settings` (hyperparameters as resolved) and
+    `chosen` (setting → where its value came from), `findings` of the review, the `scouting` table,
+    `loss_settings` (output → its loss, the reason, δ, γ and α), `backend`, `seconds` in all and
+    `phases` (seconds of "review", "scouting", "build", "first step", "training", "restore").
+    `resumed_after` epochs were trained by an earlier run, from whose checkpoint this one went on.
+    `warnings` tell what went wrong beside the training, as an autosave that failed.
+    In a notebook it shows itself as a plot.
+    """
+
+    settings: dict[str, Any]
+    backend: str
+    epochs: list[EpochRecord] = field(default_factory=list[EpochRecord])
+    best_epoch: int = 0
+    best_loss: float = float("inf")
+    stopped: str = ""
+    seconds: float = 0.0
+    findings: list[Finding] = field(default_factory=list[Finding])
+    scouting: dict[str, Any] | None = None
+    chosen: dict[str, str] = field(default_factory=dict[str, str])
+    loss_settings: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    phases: Numbers = field(default_factory=Numbers)
+    resumed_after: int = 0
+    warnings: list[str] = field(default_factory=list[str])
+
+    @property
+    def finished(self) -> int:
+        """How many epochs of the training are finished, those of earlier runs with them."""
+        return self.resumed_after + len(self.epochs)
+
+    @property
+    def losses(self) -> list[float]:
+        """The training loss of every epoch."""
+        return [record.loss for record in self.epochs]
+
+    @property
+    def best(self) -> EpochRecord | None:
+        """The record of the best epoch, or None before the first."""
+        return next((r for r in self.epochs if r.epoch == self.best_epoch), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the history as plain values, ready for strict JSON (spec H).
+
+        >>> History({"lr": 0.1, "on_epoch": print}, "numpy").to_dict()["settings"]
+        {'lr': 0.1}
+
+        Callables are left out, tuples become lists, and numbers that JSON lacks become null, as
+        the best loss before the first epoch.
+        """
+        return plain(self) | {"findings": [plain(found.to_dict()) for found in self.findings]}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> History:
+        """Return the history that `to_dict` wrote.
+
+        >>> History.from_dict(History({"lr": 0.1}, "numpy").to_dict()).best_loss
+        inf
+
+        What a later version added is left out. Raises `DataError` NNM702 where something is
+        missing.
+        """
+        found = _known(cls, values)
+        found["epochs"] = [_record(r) for r in found.get("epochs", ())]
+        found["findings"] = [Finding.from_dict(one) for one in found.get("findings", ())]
+        if found.get("best_loss") is None:
+            found["best_loss"] = math.inf
+        return cls(**found)
+
+    def to_csv(self, path: str | PathLike[str] | None = None) -> str:
+        """Return a table with a row per epoch (RFC 4180), and write it where a path is given.
+
+        >>> record = EpochRecord(1, 20, 0.5, {"model": 0.5}, 1e-3, 0.25)
+        >>> History({}, "numpy", [record]).to_csv().splitlines()[0]
+        'epoch,loss,loss:model,val_loss,lr,scale,clip_rate,clip_threshold,grad_norm,overflows,...'
+
+        Columns: `loss:` with the name of every output, `val_loss:` likewise, `val_` with the name
+        of every metric, `seconds:` with that of every phase. A cell without a value is empty.
+        """
+        import csv
+        import io
+
+        table: dict[str, Callable[[EpochRecord], Any]] = {
+            "epoch": lambda record: record.epoch,
+            "loss": lambda record: record.loss,
+            **self._columns("losses", "loss:"),
+            "val_loss": lambda record: record.val_loss,
+            **self._columns("val_losses", "val_loss:"),
+            **self._columns("val_metrics", "val_"),
+            "lr": lambda record: record.lr,
+            **SINGLE,
+            "seconds": lambda record: record.seconds,
+            **self._columns("phases", "seconds:"),
+        }
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow(table)
+        writer.writerows([cell(record) for cell in table.values()] for record in self.epochs)
+        return _written(text.getvalue(), path)
+
+    def plot(self, path: str | PathLike[str] | None = None, *, width: int = 640) -> Plot:
+        """Return a plot as SVG text that a notebook shows, and write it where a path is given.
+
+        >>> record = EpochRecord(1, 20, 0.5, {"model": 0.5}, 1e-3, 0.25)
+        >>> History({}, "numpy", [record]).plot()[:4]
+        '<svg'
+
+        It shows the losses (logarithmic where they span more than two decades), the best epoch and
+        the learning rate, and fits light and dark pages. `width` in CSS pixels, at least 240;
+        shown in less space it shrinks.
+        """
+        from webnnm.evaluation.history_plot import svg
+
+        return Plot(_written(svg(self, max(int(width), 240)), path))
+
+    def figure(self) -> Any:
+        """Return the same plot as a figure of Matplotlib's pyplot.
+
+        Raises `DataError` NNM709 where Matplotlib is not installed.
+        """
+        from webnnm.evaluation.history_plot import figure
+
+        return figure(self)
+
+    def _columns(self, name: str, prefix: str) -> dict[str, Callable[[EpochRecord], Any]]:
+        keys = dict.fromkeys(key for record in self.epochs for key in getattr(record, name))
+        return {prefix + k: lambda record, k=k: getattr(record, name).get(k) for k in keys}
+
+    def _repr_html_(self) -> str:
+        best = self.best
+        rows = [
+            ("epochs", f"{len(self.epochs)}, ended by {self.stopped or 'nothing yet'}"),
+            ("best", "" if best is None else f"epoch {best.epoch}: {best.shown}"),
+            ("backend", self.backend),
+            ("seconds", f"{self.seconds:.2f}"),
+            *(("warning", text) for text in self.warnings),
+        ]
+        return html_table(rows, "training") + self.plot()
+
+    def __repr__(self) -> str:
+        return f"<History: {self}>"
+
+    def __str__(self) -> str:
+        if not self.epochs:
+            return "no epoch was trained"
+        best, last = self.best, self.epochs[-1]
+        metrics = {} if best is None else best.val_metrics
+        skipped = sum(record.overflows for record in self.epochs)
+        return (
+            f"{len(self.epochs)} epochs on {self.backend} in {self.seconds:.2f} s, "
+            f"loss {self.epochs[0].loss:.4f} → {last.loss:.4f}, "
+            f"best {self.best_loss:.4f} in epoch {self.best_epoch}"
+            + "".join(f" ({name} {value:.4f})" for name, value in metrics.items())
+            + (f", {skipped} steps skipped" if skipped else "")
+            + f", ended by {self.stopped}"
+        )
+
+
+def plain(value: Any) -> Any:
+    """Return a value as strict JSON has it.
+
+    >>> plain({"betas": (0.9, 0.99), "limit": float("inf"), "on_epoch": print})
+    {'betas': [0.9, 0.99], 'limit': None}
+
+    Mappings and dataclasses become dicts, callables in them are left out; arrays become lists,
+    numbers that are not finite None, and what JSON knows nothing of its text.
+    """
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    thing: Any = value
+    if is_dataclass(thing) and not isinstance(thing, type):
+        thing = {entry.name: getattr(value, entry.name) for entry in fields(thing)}
+    if isinstance(thing, Mapping):
+        entries = cast("Mapping[Any, Any]", thing).items()
+        return {str(k): plain(v) for k, v in entries if not callable(v)}
+    if isinstance(value, list | tuple | set | frozenset | range):
+        items = cast("Iterable[Any]", value)
+        return [plain(item) for item in items if not callable(item)]
+    if tolist := getattr(value, "tolist", None):  # an array, or a number of NumPy's
+        return plain(tolist())
+    return str(value)
+
+
+def _known(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    entries = fields(cls)
+    needed = {f.name for f in entries if f.default is f.default_factory is MISSING}
+    if missing := sorted(needed - values.keys()):
+        raise DataError(
+            "NNM702",
+            f"this is no {cls.__name__}: {', '.join(missing)} is missing",
+            hint="give what History.to_dict returned",
+        )
+    return {f.name: values[f.name] for f in entries if f.name in values}
+
+
+def _record(values: Mapping[str, Any]) -> EpochRecord:
+    """Return a record again; JSON has null for a loss that was no number."""
+    found = _known(EpochRecord, values)
+    for name in ("losses", "val_losses", "val_metrics"):
+        numbers: dict[str, float | None] = found.get(name) or {}
+        found[name] = {key: math.nan if n is None else n for key, n in numbers.items()}
+    if found["loss"] is None:
+        found["loss"] = math.nan
+    return EpochRecord(**found)
+
+
+def _written(text: str, path: str | PathLike[str] | None) -> str:
+    if path is not None:
+        from webnnm.formats.atomic import write_atomically
+
+        write_atomically(path, [text.encode()])
+    return text

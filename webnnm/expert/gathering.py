@@ -1,0 +1,112 @@
+"""Gathers what the expert system looks at from a model, its data and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from webnnm.backends.base import Backend
+from webnnm.core.shapes import count
+from webnnm.data.binding import DataBinding
+from webnnm.data.dataset import Dataset
+from webnnm.data.quality import measure_quality
+from webnnm.expert.facts import (
+    DataFacts,
+    DeviceFacts,
+    Facts,
+    FeatureFacts,
+    OutputFacts,
+    ScoutingFacts,
+)
+from webnnm.graph.vertices import Network
+from webnnm.runtime.objectives import Objective
+from webnnm.training.freezing import multipliers
+
+
+def gather_facts(
+    network: Network,
+    backend: Backend | None,
+    binding: DataBinding | None,
+    outputs: Mapping[str, Objective],
+    *,
+    given: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    data: DataFacts | None = None,
+    scouting: ScoutingFacts | None = None,
+    device_type: str = "",
+    trained: bool = False,
+) -> Facts:
+    """Return what is known of a model before it is trained.
+
+    `backend` is None where nothing runs the model yet; `data` are the facts of the dataset if they
+    were gathered before, as they take a while.
+    """
+    learning = multipliers(network, settings.get("freeze", 0.0))
+    return Facts(
+        network=network,
+        given=given,
+        settings=settings,
+        outputs=[
+            OutputFacts(
+                name=name,
+                head=o.head,
+                loss=o.choice.loss.name,
+                written=o.written,
+                reason=o.choice.reason,
+                conversion=o.choice.conversion,
+                labels=o.labels,
+            )
+            for name, o in outputs.items()
+        ],
+        data=data or data_facts(binding),
+        device=DeviceFacts(
+            backend=backend.name if backend else "",
+            device_type=device_type,
+            rewrites=backend.rewrites if backend else (),
+            max_bytes=backend.max_tensor_bytes if backend else None,
+        ),
+        scouting=scouting or ScoutingFacts(),
+        learning=sum(
+            count(p.features[0].sizes()) for p in network.parameters if learning.get(p.name)
+        ),
+        trained_before=trained,
+    )
+
+
+def data_facts(binding: DataBinding | None) -> DataFacts:
+    """Measure a dataset for the rules about data; of a stream only its sizes are known."""
+    if binding is None:
+        return DataFacts()
+    dataset = binding.dataset
+    sizes = {part: dataset.size(part) for part in ("training", "validation", "testing")}
+    length = max(binding.sequence.values(), default=0)
+    if not isinstance(dataset, Dataset) or not sizes["training"]:
+        return DataFacts(sizes=sizes, batch_size=dataset.batch_size, length=length)
+    quality = measure_quality(dataset)
+    block_of = {bound.field: block for block, bound in binding.inputs.items()}
+    output_of = {bound.field: block for block, bound in binding.outputs.items()}
+    features: dict[str, list[FeatureFacts]] = {}
+    for f in quality.features:
+        found = FeatureFacts(f.name or str(f.index), f.mean, f.std, f.binary)
+        features.setdefault(block_of.get(f.block, f.block), []).append(found)
+    return DataFacts(
+        sizes=sizes,
+        batch_size=dataset.batch_size,
+        length=length,
+        features=features,
+        class_counts={output_of.get(c.output, c.output): c.counts for c in quality.classes},
+        class_names={output_of.get(c.output, c.output): c.names for c in quality.classes},
+        shared_rows=quality.repeated_share(),
+        unknown=_unknown(dataset),
+        sorted=any(c.in_order for c in quality.classes),
+        fitted_on=("full" if quality.foreign else "training") if binding.standardization else "",
+    )
+
+
+def _unknown(dataset: Dataset) -> dict[str, float]:
+    """Return for columns of words how many of the other rows have none of the training words."""
+    report: Any = getattr(dataset, "report", None)
+    others = dataset.size("full") - dataset.size("training")
+    if report is None or not others:
+        return {}
+    return {column.name: column.unknown / others for column in report.columns if column.unknown}

@@ -1,0 +1,369 @@
+"""Reviews of a model: gathers the facts, asks the rules, keeps what takes long to measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from webnnm.core.errors import DataError, WebNNMError
+from webnnm.core.keywords import keywords
+from webnnm.data.binding import DataBinding, bind
+from webnnm.data.dataset import Dataset
+from webnnm.data.intake import finite
+from webnnm.data.protocol import whole_subset
+from webnnm.expert.facts import DataFacts, Facts, OutputFacts, ScoutingFacts
+from webnnm.expert.gathering import data_facts, gather_facts
+from webnnm.expert.review import Review
+from webnnm.expert.review import review as apply_rules
+from webnnm.graph.elaborate import elaborate
+from webnnm.graph.lowering import lower_network
+from webnnm.graph.vertices import LayerVertex, Network
+from webnnm.notation import parse
+from webnnm.notation.syntax import Document
+from webnnm.runtime.objectives import Objective, objectives
+from webnnm.runtime.state import ModelState
+from webnnm.training.heads import head_of
+from webnnm.training.hyperparameters import given as written
+from webnnm.training.hyperparameters import resolve
+from webnnm.training.loss_choice import loss_name
+
+if TYPE_CHECKING:
+    from webnnm.backends.base import Backend
+    from webnnm.data.protocol import AnyDataset
+
+INDEXED = ("embedding", "gather", "gatherElements", "gatherND")
+"""Operators whose operands may be numbers of rows, which float16 cannot count."""
+
+IMPOSSIBLE = ("NNM604", "NNM706")
+"""Errors that a review reports as E103."""
+
+NON_FINITE = "NNM707"
+"""The error that a review reports as E605."""
+
+Aims = tuple[dict[str, Objective], dict[str, WebNNMError]]
+"""By output what it is trained for, or why it cannot be trained."""
+
+
+class Reviewed(Protocol):
+    """What a review looks at: the state of a model, or a text with a dataset (`Draft`)."""
+
+    @property
+    def network(self) -> Network:
+        """The elaborated document."""
+        ...
+
+    @property
+    def backend(self) -> Backend | None:
+        """What runs it, None where nothing does yet."""
+        ...
+
+    @property
+    def device_type(self) -> str:
+        """The device that was asked for, or ""."""
+        ...
+
+    @property
+    def optimize_for(self) -> str:
+        """What a training is for where a hyperparameter does not say."""
+        ...
+
+    @property
+    def trained(self) -> bool:
+        """Whether the parameters were trained or taken from elsewhere."""
+        ...
+
+    @property
+    def batch_size(self) -> int | None:
+        """The rows of a batch where a hyperparameter does not say, None for the dataset's."""
+        ...
+
+    @property
+    def sequence(self) -> Mapping[str, int]:
+        """Lengths by sequence name."""
+        ...
+
+    @property
+    def has_dataset(self) -> bool:
+        """Whether a dataset is bound."""
+        ...
+
+    def binding(self) -> DataBinding:
+        """Return how the dataset is bound."""
+        ...
+
+    def objectives(self) -> dict[str, Objective]:
+        """Return what every output is trained for."""
+        ...
+
+
+class Model(Protocol):
+    """What has a state: an `NNModel`."""
+
+    @property
+    def state(self) -> ModelState:
+        """What there is of it."""
+        ...
+
+
+class Reviewer:
+    """Reviews one model; `refused` are errors met before, by output, "" for those of the data."""
+
+    def __init__(self, model: Reviewed, refused: Mapping[str, WebNNMError] | None = None) -> None:
+        self._model = model
+        self._refused = refused or {}
+        self._data: DataFacts | None = None
+        self._told: list[str] = []
+
+    def forget(self) -> None:
+        """Forget what was measured of the dataset, as another one takes its place."""
+        self._data = None
+
+    def structure(self, log: Callable[[str], None]) -> None:
+        """Log what is wrong with the network alone, whatever data and hyperparameters (spec F).
+
+        Trainings do not repeat it. The warnings that E206 gathers are taken as logged before.
+        """
+        network, sequence = self._model.network, self._model.sequence
+        aims: Aims = ({}, {})
+        # What is said of an output at this point concerns written losses only.
+        if any(output.block.loss for output in network.outputs):
+            aims = _aims(network, sequence, None, lambda: objectives(network, sequence, None))
+        known = gather_facts(network, None, None, aims[0], given={}, settings={})
+        for finding in apply_rules(_with_refused(known, sequence, aims[1])).findings:
+            if finding.severity in ("error", "warning"):
+                self._told.append(str(finding))
+                if finding.id != "E206":
+                    log(str(finding))
+
+    def facts(
+        self,
+        given: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        scouting: ScoutingFacts | None = None,
+        network: Network | None = None,
+    ) -> Facts:
+        """Return all facts; the dataset is measured the first time only."""
+        model = self._model
+        binding = model.binding() if model.has_dataset else None
+        if self._data is None:
+            refused = self._refused.get("")
+            wrong = refused.message if refused else _non_finite(binding)
+            self._data = replace(data_facts(binding), non_finite=wrong)
+        possible, problems = _aims(model.network, model.sequence, binding, model.objectives)
+        problems |= {name: error for name, error in self._refused.items() if name}
+        known = gather_facts(
+            network or model.network,
+            model.backend,
+            binding,
+            {name: aim for name, aim in possible.items() if name not in problems},
+            given=given,
+            settings=settings,
+            data=self._data,
+            scouting=scouting,
+            device_type=model.device_type,
+            trained=model.trained,
+        )
+        return _with_refused(known, model.sequence, problems)
+
+    def review(
+        self,
+        given: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        scouting: ScoutingFacts | None = None,
+    ) -> Review:
+        """Return findings and settled settings of a training.
+
+        Where the inputs become float16, the model is looked at once more with such inputs.
+        """
+        off = settings.get("silence", ())
+        if settings["optimize_for"] == "edge":  # somebody asked for it, perhaps as it was created
+            given = {"optimize_for": "edge", **given}
+        found = apply_rules(self.facts(given, settings, scouting), off=off)
+        if found.settings.get("compute_type") == "float16":
+            half = half_network(self._model.network)
+            found = apply_rules(self.facts(given, settings, scouting, half), off=off)
+        return replace(found, told=self._told)
+
+
+class Draft:
+    """A network and perhaps a dataset that no backend runs: enough for a review.
+
+    `wrong` is the NNM707 for which there is no dataset. Outputs that the dataset cannot fit
+    (NNM706) are left out of the binding; `refused` has all of these errors.
+    """
+
+    backend = batch_size = None
+    device_type = ""
+    optimize_for = "size"
+    trained = False
+
+    def __init__(
+        self,
+        network: Network,
+        dataset: AnyDataset | None = None,
+        wrong: WebNNMError | None = None,
+    ) -> None:
+        self.network = network
+        self.refused: dict[str, WebNNMError] = {} if wrong is None else {"": wrong}
+        self._binding = None if dataset is None else self._bound(dataset)
+
+    def _bound(self, dataset: AnyDataset) -> DataBinding:
+        try:
+            return bind(self.network, dataset)
+        except DataError as error:
+            if error.code not in IMPOSSIBLE:
+                raise
+        fitting, self.refused = _parted(self.network, lambda one: bind(one, dataset))
+        return bind(fitting, dataset)
+
+    @property
+    def sequence(self) -> Mapping[str, int]:
+        """Lengths by sequence name: those of the data."""
+        return {} if self._binding is None else self._binding.sequence
+
+    @property
+    def has_dataset(self) -> bool:
+        """Whether a dataset is bound."""
+        return self._binding is not None
+
+    def binding(self) -> DataBinding:
+        """Return how the dataset is bound."""
+        assert self._binding is not None
+        return self._binding
+
+    def objectives(self) -> dict[str, Objective]:
+        """Return what every output is trained for."""
+        return self._objectives
+
+    @cached_property
+    def _objectives(self) -> dict[str, Objective]:
+        return objectives(self.network, self.sequence, self._binding)
+
+
+def review(
+    model: str | Document | Model | Draft,
+    dataset: AnyDataset | None = None,
+    hyperparameters: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Review:
+    """Return what the expert system finds before a training, without training (spec F).
+
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers dropout(0.8), matmul(w);"
+    >>> found = review(text, epochs=50, gradient_clipping="global")
+    >>> [str(finding).splitlines()[0] for finding in found.findings if finding.id == "E404"]
+    ['warning E404 line 1, column 49: dropout1 drops 80%']
+    >>> found.settings["gradient_clipping"], found.origins["gradient_clipping"]
+    ('global', 'given')
+
+    - `model`: a text, a syntax tree or an `NNModel`. For a text no backend is opened; what depends
+      on one (E207, E208, E803) is then not known.
+    - `dataset`: in place of the model's; without any, the rules about data stay silent.
+    - Hyperparameters as for `NNModel.train`; `silence` names rules that shall not report.
+
+    `print` shows the findings by area, then every setting with its origin; `to_dict` is for JSON.
+    Labels that cannot fit are the finding E103, numbers that are not finite E605, no errors.
+
+    Raises `ModelError` for what is wrong with a text, `DataError` NNM701, NNM702 where the dataset
+    does not fit, NNM703, NNM704 for hyperparameters.
+    """
+    hint = "name them, as in review(model, epochs=20)"
+    given = written(keywords(hyperparameters, more, "webnnm.review", hint))
+    if isinstance(model, str):
+        model = parse(model)
+    subject: Reviewed
+    if isinstance(model, Document):
+        subject = Draft(elaborate(model), dataset)
+    else:
+        subject = model if isinstance(model, Draft) else model.state
+        if dataset is not None:
+            subject = Draft(subject.network, dataset)
+    settings = resolve({"optimize_for": subject.optimize_for} | given)
+    settings["batch_size"] = settings["batch_size"] or subject.batch_size
+    refused = subject.refused if isinstance(subject, Draft) else {}
+    return Reviewer(subject, refused).review(given, settings)
+
+
+def _aims(
+    network: Network,
+    sequence: Mapping[str, int],
+    binding: DataBinding | None,
+    every: Callable[[], Mapping[str, Objective]],
+) -> Aims:
+    """Return what the outputs are trained for: `every`, or where that fails each one alone."""
+    try:
+        return dict(every()), {}
+    except WebNNMError as error:
+        if error.code not in IMPOSSIBLE:
+            raise
+    possible, problems = _parted(network, lambda one: objectives(one, sequence, binding))
+    return objectives(possible, sequence, binding), problems
+
+
+def _parted(
+    network: Network, attempt: Callable[[Network], object]
+) -> tuple[Network, dict[str, WebNNMError]]:
+    """Return the network with the outputs that allow an attempt, and why the others do not."""
+    problems: dict[str, WebNNMError] = {}
+    for output in network.outputs:
+        try:
+            attempt(replace(network, outputs=[output]))
+        except WebNNMError as error:
+            if error.code not in IMPOSSIBLE:
+                raise
+            problems[output.name] = error
+    return replace(
+        network, outputs=[o for o in network.outputs if o.name not in problems]
+    ), problems
+
+
+def _with_refused(
+    facts: Facts, sequence: Mapping[str, int], problems: Mapping[str, WebNNMError]
+) -> Facts:
+    """Return facts with the outputs that cannot be trained, and why."""
+    if not problems:
+        return facts
+    known = {output.name: output for output in facts.outputs}
+    lowered = lower_network(facts.network, sequence=sequence)
+    for output in facts.network.outputs:
+        error = problems.get(output.name)
+        if error is not None:
+            word = output.block.loss
+            known[output.name] = OutputFacts(
+                name=output.name,
+                head=head_of(lowered.outputs[output.name]).kind,
+                loss="" if word is None else loss_name(word.loss) or word.loss,
+                written=word is not None,
+                problem="; ".join(filter(None, (error.message, error.hint))),
+            )
+    return replace(facts, outputs=[known[o.name] for o in facts.network.outputs if o.name in known])
+
+
+def _non_finite(binding: DataBinding | None) -> str:
+    """Return what is not finite in a dataset of the user's own; `Dataset` refuses such rows."""
+    if binding is None or binding.streams or isinstance(binding.dataset, Dataset):
+        return ""
+    for subset in ("training", "validation", "testing"):
+        if binding.dataset.size(subset):
+            inputs, outputs, _ = whole_subset(binding.dataset, subset)
+            for role, fields in (("input", inputs), ("output", outputs)):
+                for name, values in fields.items():
+                    try:
+                        finite(f'{subset} {role} "{name}"', values)
+                    except DataError as error:
+                        return error.message
+    return ""
+
+
+def half_network(network: Network) -> Network:
+    """Return the network with float16 inputs, but for those of a written type and for indices."""
+    indices = {
+        source.vertex
+        for layer in network.layers
+        if layer.operator.name in INDEXED
+        for source in layer.sources()
+        if not isinstance(source.vertex, LayerVertex)
+    }
+    half = [vertex.block for vertex in network.inputs if vertex not in indices]
+    return elaborate(parse(network.outline.document.source), half)

@@ -1,0 +1,159 @@
+"""Reverse-mode differentiation: one walk from a result back to what it depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from webnnm.core.dtypes import is_float
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import broadcast_axes, show
+from webnnm.graph.node import Node, Nodes, Operand, OperatorNode, dependencies
+from webnnm.ops.declare.operator import Composite
+
+Arrived = dict[tuple[int, int], Operand]
+"""The gradient that has arrived so far at each result, by node number and index."""
+
+
+def gradients(y: Operand, xs: Sequence[Operand], seed: Operand | None = None) -> list[Operand]:
+    """Return the gradient of `y` with respect to each of `xs`, as further nodes of the graph.
+
+    >>> from webnnm import GraphBuilder, gradients
+    >>> b = GraphBuilder()
+    >>> x = b.input("x", "float32", [2, 3])
+    >>> (dx,) = gradients((x * x).reduce_sum(), [x])
+    >>> dx
+    float32[2, 3]
+
+    `y` is a scalar, or `seed` is the gradient that arrives at it, of its type and shape. An
+    operand that `y` does not depend on by a differentiable path has gradient zero. Gradients
+    accumulate over all uses of a value; the result may be differentiated again.
+
+    Raises `DataError` NNM702 if `y` is no scalar and there is no seed, or the seed does not fit.
+    """
+    zero = y.builder.constant
+    return [
+        y.builder.expand(zero(0, x.dtype), new_shape=x.shape) if gradient is None else gradient
+        for x, gradient in zip(xs, backward(y, xs, seed), strict=True)
+    ]
+
+
+def backward(
+    y: Operand, xs: Sequence[Operand], seed: Operand | None = None
+) -> list[Operand | None]:
+    """Return gradients as `gradients` does, with None where no differentiable path leads to `y`."""
+    builder = y.builder
+    if seed is None:
+        if y.shape:
+            raise DataError("NNM702", f"{show(y.shape)} is no scalar", hint="give a seed, or sum")
+        seed = cast("Operand", builder.constant(1, y.dtype))
+    elif seed.type != y.type:
+        raise DataError("NNM702", f"a seed {seed.type} for a result {y.type}")
+    if not is_float(y.dtype):
+        raise DataError("NNM501", f"{y.dtype} results have no gradient")
+    arrived: Arrived = {(y.number, y.index): seed}
+    nodes = dependencies([y])
+    _walk(builder, nodes, arrived, _leading_to(nodes, {x.number for x in xs}))
+    return [arrived.get((x.number, x.index)) for x in xs]
+
+
+def _leading_to(nodes: Sequence[Node], leaves: set[int]) -> set[int]:
+    """Return which of these nodes, operands before users, depend on the leaves, and the leaves."""
+    needed = set(leaves)
+    for node in nodes:
+        if isinstance(node, OperatorNode) and any(
+            operand is not None and operand.number in needed for operand in node.operands
+        ):
+            needed.add(node.number)
+    return needed
+
+
+def _walk(builder: Nodes, nodes: Sequence[Node], arrived: Arrived, needed: set[int]) -> None:
+    """Carry what has arrived at the nodes, operands before users, on to their operands."""
+    for node in reversed(nodes):
+        if not isinstance(node, OperatorNode) or node.number not in needed:
+            continue
+        results = [Operand(builder, node.number, index) for index in range(len(node.types))]
+        incoming = [arrived.get((node.number, index)) for index in range(len(results))]
+        if all(g is None for g in incoming):
+            continue
+        with builder.place(f"gradient of {node.label}" if node.label else "", node.span):
+            for operand, gradient in _apply(node, results, incoming, needed):
+                if operand.number in needed:
+                    _arrive(arrived, operand, gradient)
+
+
+def _arrive(arrived: Arrived, operand: Operand, gradient: Operand) -> None:
+    key = (operand.number, operand.index)
+    before = arrived.get(key)
+    arrived[key] = gradient if before is None else before + gradient
+
+
+def _apply(
+    node: OperatorNode,
+    results: list[Operand],
+    incoming: list[Operand | None],
+    needed: set[int],
+) -> list[tuple[Operand, Operand]]:
+    """Return (operand, gradient) for the operands of a node that receive one."""
+    builder = results[0].builder
+    if node.operator.gradient is None:
+        return _derived(builder, node, incoming, needed)
+    if len(results) == 1:
+        g, y = incoming[0], results[0]
+    else:  # a result that nobody used received nothing
+        g = tuple(
+            builder.expand(builder.constant(0, result.dtype), new_shape=result.shape)
+            if arrived is None
+            else arrived
+            for result, arrived in zip(results, incoming, strict=True)
+        )
+        y = tuple(results)
+    found = node.operator.gradient(builder, g, y, *node.operands, **node.options)
+    return [
+        (operand, _unbroadcast(gradient, operand))
+        for operand, gradient in zip(node.operands, found, strict=True)
+        if operand is not None and gradient is not None and _carries(operand)
+    ]
+
+
+def _carries(operand: Operand) -> bool:
+    """Tell whether gradients flow through a value: floats, and what is rounded straight through."""
+    node = operand.node
+    straight = isinstance(node, OperatorNode) and getattr(node.operator, "straight_through", False)
+    return is_float(operand.dtype) or straight
+
+
+def _derived(
+    builder: Nodes, node: OperatorNode, incoming: list[Operand | None], needed: set[int]
+) -> list[tuple[Operand, Operand]]:
+    """Return the gradients of a composite by way of its decomposition, up to its operands."""
+    assert isinstance(node.operator, Composite)
+    made: Operand | tuple[Operand, ...] = node.operator.decompose(
+        builder, *node.operands, **node.options
+    )
+    roots = made if isinstance(made, tuple) else (made,)
+    arrived: Arrived = {}
+    for root, gradient in zip(roots, incoming, strict=True):
+        if gradient is not None:
+            _arrive(arrived, root, gradient)
+    leaves = {operand.number for operand in node.operands if operand is not None}
+    nodes = dependencies(roots, leaves)
+    inner = [step for step in nodes if step.number not in leaves]
+    _walk(builder, inner, arrived, _leading_to(inner, leaves & needed))
+    return [
+        (Operand(builder, number, index), gradient)
+        for (number, index), gradient in arrived.items()
+        if number in leaves
+    ]
+
+
+def _unbroadcast(gradient: Operand, operand: Operand) -> Operand:
+    """Sum a gradient over the dimensions along which its operand was repeated."""
+    if gradient.shape == operand.shape:
+        return gradient
+    axes = broadcast_axes(operand.shape, gradient.shape)
+    total = gradient.builder.reduce_sum(gradient, axes=axes) if axes else gradient
+    if total.shape == operand.shape:
+        return total
+    return gradient.builder.reshape(total, new_shape=operand.shape)

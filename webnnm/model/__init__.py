@@ -1,0 +1,1 @@
+"""The facade: `nnmodel.NNModel`, and what is made of models."""

@@ -1,0 +1,63 @@
+"""What `NNModel.create` is given: its settings, and the text of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from webnnm.core.errors import DataError, suggestion
+from webnnm.ops.declare.naming import snake_case
+from webnnm.training.hyperparameters import given as written
+
+SETTINGS = (
+    "source",
+    "url",
+    "path",
+    "dataset",
+    "backend",
+    "device_type",
+    "optimize_for",
+    "power_preference",
+    "seed",
+    "batch_size",
+    "sequence_length",
+    "log",
+    "strict",
+)
+
+
+def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings in snake_case; what is made for the edge asks for the NPU (spec F.4).
+
+    >>> create_settings({"optimizeFor": "edge"})
+    {'optimize_for': 'edge', 'device_type': 'npu'}
+
+    Raises `DataError` NNM703 for unknown or doubled ones, NNM704 for another `optimize_for`.
+    """
+    found: dict[str, Any] = {}
+    for word, value in given.items():
+        name = snake_case(word)
+        if name not in SETTINGS:
+            hint = suggestion(word, SETTINGS)
+            raise DataError("NNM703", f'NNModel.create has no setting "{word}"', hint=hint)
+        if name in found:
+            raise DataError("NNM703", f'"{name}" is given in two spellings')
+        found[name] = value
+    if found.get("optimize_for") is not None:
+        found |= written({"optimize_for": found["optimize_for"]})
+        if found["optimize_for"] == "edge" and not found.get("device_type"):
+            found["device_type"] = "npu"
+    return found
+
+
+async def model_text(given: Mapping[str, Any]) -> str:
+    """Return the text from where it is. Raises `DataError` NNM715 unless it is in one place."""
+    places: Sequence[str] = [n for n in ("source", "url", "path") if given.get(n) is not None]
+    if len(places) != 1:
+        listed = " and ".join(places) or "none of them"
+        raise DataError("NNM715", f"give exactly one of source, url and path; {listed} given")
+    if places[0] == "source":
+        return given["source"]
+    from webnnm.data.source import read_text
+
+    return await read_text(given[places[0]])

@@ -1,0 +1,205 @@
+"""Models in parts: split into a trunk and a head, put together again, the head replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from webnnm.core.errors import DataError, ModelError
+from webnnm.graph.counterparts import counterparts
+from webnnm.graph.elaborate import elaborate
+from webnnm.graph.joining import clashes, joined_document, link, link_layers
+from webnnm.graph.splitting import split_document
+from webnnm.graph.vertices import Network
+from webnnm.model.nnmodel import NNModel
+from webnnm.notation.formatter import format_document
+from webnnm.notation.syntax import Document
+from webnnm.runtime.restored import Restored
+
+
+async def split(model: NNModel, at: str, **settings: Any) -> tuple[NNModel, NNModel]:
+    """Return two models with the parameters of one: what computes a value, and what goes on.
+
+    >>> import asyncio
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[8]), head();"
+    >>> async def parts():
+    ...     model = await NNModel.create(
+    ...         source=text + "head:layers relu(), matmul(w), softmax();", log=lambda line: None
+    ...     )
+    ...     trunk, head = await split(model, "head")
+    ...     features = await trunk.predict([[1, 2, 3, 4]])
+    ...     return (await head.predict(features) == await model.predict([[1, 2, 3, 4]])).all()
+    >>> bool(asyncio.run(parts()))
+    True
+
+    `at` is the first layer of the head: its `name=`, or the operator or block that it calls; or a
+    root block, whose value the head begins with. Both parts are models that can be saved, loaded
+    and trained; `concatenate` puts them together. `settings` are those of `NNModel.create`; the
+    parts run on the backend of the model unless they say otherwise.
+
+    Raises `DataError` NNM710 for a layer that is not there or stands twice, NNM704 where one value
+    alone is not all that the head needs of the trunk.
+    """
+    trunk, head = split_document(model.network.outline.document, at)
+    parts = elaborate(trunk), elaborate(head)
+    block = link(*parts)[0].name
+    kept = model.state.known_data()
+    made: list[NNModel] = []
+    try:
+        for document, part in zip((trunk, head), parts, strict=True):
+            offsets = {} if part is parts[0] else {block: _layers(parts[0], block)}
+            names = _counterparts(part, model.network, offsets, at)
+            made.append(await _created(document, model, settings))
+            _take(made[-1], model, {whole: own for own, whole in names.items()})
+    except BaseException:
+        for each in made:
+            each.close()
+        raise
+    first, second = made
+    # What flows from one to the other has the name of a block, too.
+    answered = set(second.outputs())
+    first.state.restored = _of_blocks(kept, first.inputs(), set(first.outputs()) - answered)
+    second.state.restored = _of_blocks(kept, set(second.inputs()) - {block}, answered)
+    return first, second
+
+
+async def concatenate(
+    trunk: NNModel,
+    head: NNModel,
+    *,
+    freeze: bool = False,
+    keep_output: bool = False,
+    **settings: Any,
+) -> NNModel:
+    """Return a model that computes a head of what a trunk gives, with the parameters of both.
+
+    An input of the head takes the output of the trunk that has its name, or the only one the only
+    one; parts that `split` made become what they were. With `freeze` the parameters of the trunk
+    stay as they are in trainings (`lrm=0`); with `keep_output` what the trunk gives stays an
+    output. `settings` are those of `NNModel.create`.
+
+    Raises `DataError` NNM710 where no output fits an input by name, NNM702 where they differ in
+    type or shape, NNM704 where the head standardises what it takes, `ModelError` NNM206 where a
+    name means different things in the two texts.
+    """
+    first, second = trunk.state.known_data(), head.state.known_data()
+    taken = link(trunk.network, head.network)[1].block
+    if taken in second.inputs:
+        raise DataError(
+            "NNM704",
+            f'the head standardises its input "{taken}", which a trunk computes',
+            hint="train the head without standardize=True",
+        )
+    documents = [part.network.outline.document for part in (trunk, head)]
+    try:
+        joined = joined_document(*documents, freeze=freeze, keep_output=keep_output)
+        whole = elaborate(joined)
+        of_trunk = counterparts(trunk.network, whole, {})
+        of_head = counterparts(head.network, whole, _offsets(trunk.network, head.network))
+    except ModelError as error:
+        names = clashes(*documents)
+        if not names:
+            raise
+        listed = ", ".join(f'"{name}"' for name in names)
+        raise ModelError(
+            "NNM206",
+            f"trunk and head use {listed} for different things: {error.message}",
+            hint="choose another name in one of them",
+        ) from error
+    model = await _created(joined, trunk, settings)
+    try:
+        _take(model, trunk, of_trunk)
+        _take(model, head, of_head)
+    except BaseException:
+        model.close()
+        raise
+    model.state.sequence = {**head.sequence, **trunk.sequence, **model.sequence}
+    model.state.restored = _of_blocks(
+        Restored(
+            {**second.inputs, **first.inputs},
+            {**first.targets, **second.targets},
+            {**second.columns, **first.columns},
+            {**first.answers, **second.answers},
+            first.label or second.label,
+            {**second.forms, **first.forms},
+        ),
+        model.inputs(),
+        model.outputs(),
+    )
+    model.state.trained = trunk.trained or head.trained
+    return model
+
+
+def replace_head(model: NNModel, head: NNModel) -> list[str]:
+    """Give a model the parameters of another head of the same text; return which were set.
+
+    The head is one that `split` made of such a model, or `concatenate` put into this one; the
+    parameters of the trunk are not touched. Raises `ModelError` NNM206 where the model does not
+    end as the head does, `DataError` NNM712 while either is being trained.
+    """
+    blocks = {layer.chain[0] for layer in head.network.layers}
+    offsets = {b: _layers(model.network, b) - _layers(head.network, b) for b in blocks}
+    names = counterparts(head.network, model.network, offsets)
+    head.state.occupancy.check()
+    taken = _take(model, head, names)
+    model.state.trained = True
+    return taken
+
+
+def _counterparts(
+    part: Network, whole: Network, offsets: Mapping[str, int], at: str
+) -> dict[str, str]:
+    try:
+        return counterparts(part, whole, offsets)
+    except ModelError as error:
+        raise DataError(
+            "NNM704",
+            f'the model cannot be split at "{at}": {error.message}',
+            hint="split it where one value flows from trunk to head",
+        ) from error
+
+
+def _offsets(trunk: Network, head: Network) -> dict[str, int]:
+    """Return by block of a head how many layers stand before its own in the whole."""
+    given, taken = link(trunk, head)
+    before = _layers(trunk, given.name) if given.name == taken.block else 0
+    return {taken.block: before + len(link_layers(head.outline.document, given, taken))}
+
+
+def _layers(network: Network, block: str) -> int:
+    return sum(layer.chain[0] == block for layer in network.layers)
+
+
+async def _created(document: Document, like: NNModel, settings: Mapping[str, Any]) -> NNModel:
+    own: dict[str, Any] = {
+        "source": format_document(document),
+        "backend": like.backend.name,
+        "device_type": like.state.device_type or None,
+        "optimize_for": like.state.optimize_for,
+        "log": like.log,
+        "sequence_length": dict(like.sequence),
+        "seed": like.seed,
+    }
+    model = await NNModel.create({**own, **settings})
+    model.state.trained, model.state.step = like.trained, like.step
+    return model
+
+
+def _take(model: NNModel, other: NNModel, names: Mapping[str, str]) -> list[str]:
+    """Set parameters of a model from another one's, name there → name here."""
+    if not names:
+        return []
+    return list(model.parameters.take(other.parameters.values(), mapping=names))
+
+
+def _of_blocks(kept: Restored, inputs: Iterable[str], outputs: Iterable[str]) -> Restored:
+    """Return what is known of some inputs and outputs."""
+    entering, leaving = set(inputs), set(outputs)
+    return Restored(
+        {b: one for b, one in kept.inputs.items() if b in entering},
+        {b: one for b, one in kept.targets.items() if b in leaving},
+        {b: one for b, one in kept.columns.items() if b in entering},
+        {b: one for b, one in kept.answers.items() if b in leaving},
+        kept.label,
+        {b: one for b, one in kept.forms.items() if b in entering},
+    )

@@ -1,0 +1,141 @@
+"""Scaled dot-product attention of projected queries, keys and values, in several heads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from webnnm.core.dtypes import is_float
+from webnnm.core.shapes import broadcast, show
+from webnnm.ops.declare.algebra import scalar_like
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
+from webnnm.ops.rotary import require_pairs, rotated
+
+MASKED = {"float32": -1e9, "float16": -65504.0}
+"""What is added to the score of a pair that shall not meet."""
+
+
+def attention(
+    b: Builder,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    *,
+    heads: int,
+    kv_heads: int | None,
+    causal: bool,
+    rope: float | None,
+    drop: Callable[[Tensor], Tensor] | None = None,
+    limit: Callable[[Tensor], Tensor] | None = None,
+) -> Any:
+    """Return softmax(Q·Kᵀ/√size + M)·V per head, for operands `[…, tokens, heads · size]`.
+
+    `drop` is applied to the weights, which are what the softmax gives, `limit` to the masked
+    scores `[…, heads, queries, keys]`, float32.
+    """
+    shared = kv_heads or heads
+    _check(q, k, v, heads, shared)
+    queries, keys, values = (_split(b, x, n) for x, n in ((q, heads), (k, shared), (v, shared)))
+    length, size = queries.shape[-2:]
+    tokens = keys.shape[-2]
+    if rope is not None:
+        require_pairs(size)
+        # Where later queries meet all keys, the last of both stand at the same position.
+        start = tokens - length if causal else 0
+        queries, keys = rotated(b, queries, rope, start), rotated(b, keys, rope)
+    queries = _grouped(b, queries * (1 / math.sqrt(size)), shared)
+    scores = _ungrouped(b, b.matmul(queries, _turned(b, keys)), heads, length)
+    weights = _weights(b, scores, mask, causal, limit)
+    if drop is not None:
+        weights = drop(weights)
+    mixed = b.matmul(_grouped(b, weights, shared), values)
+    return _joined(b, _ungrouped(b, mixed, heads, length))
+
+
+def _check(q: Tensor, k: Tensor, v: Tensor, heads: int, shared: int) -> None:
+    if heads % shared:
+        raise OperatorError("NNM406", f"{heads} heads do not share {shared} heads of keys evenly")
+    for name, x, n in (("q", q, heads), ("k", k, shared), ("v", v, shared)):
+        if x.shape[-1] % n:
+            raise OperatorError(
+                "NNM406", f"{name} {show(x.shape)}: {x.shape[-1]} features, {n} heads"
+            )
+    if q.shape[-1] // heads != k.shape[-1] // shared:
+        sizes = f"q {show(q.shape)} in {heads} heads, k {show(k.shape)} in {shared}"
+        raise OperatorError("NNM404", f"{sizes}: the heads differ in size")
+    if k.shape[-2] != v.shape[-2]:
+        message = f"k {show(k.shape)} and v {show(v.shape)} differ in the number of tokens"
+        raise OperatorError("NNM401", message)
+
+
+def _split(b: Builder, x: Tensor, heads: int) -> Any:
+    """Turn `[…, tokens, heads · size]` into `[…, heads, tokens, size]`."""
+    *lead, tokens, width = x.shape
+    if heads == 1:
+        return b.reshape(x, new_shape=(*lead, 1, tokens, width))
+    return _exchanged(b, b.reshape(x, new_shape=(*lead, tokens, heads, width // heads)))
+
+
+def _joined(b: Builder, x: Tensor) -> Any:
+    """Turn `[…, heads, tokens, size]` into `[…, tokens, heads · size]`."""
+    *lead, heads, tokens, size = x.shape
+    apart = x if heads == 1 else _exchanged(b, x)
+    return b.reshape(apart, new_shape=(*lead, tokens, heads * size))
+
+
+def _exchanged(b: Builder, x: Tensor) -> Any:
+    """Exchange heads and tokens, the last dimensions but two and one."""
+    rank = x.rank
+    return b.transpose(x, permutation=(*range(rank - 3), rank - 2, rank - 3, rank - 1))
+
+
+def _turned(b: Builder, x: Tensor) -> Any:
+    return b.transpose(x, permutation=(*range(x.rank - 2), x.rank - 1, x.rank - 2))
+
+
+def _grouped(b: Builder, x: Tensor, shared: int) -> Any:
+    """Put the tokens of all heads that share keys behind one another: one product serves them."""
+    *lead, heads, tokens, size = x.shape
+    if heads == shared:
+        return x
+    return b.reshape(x, new_shape=(*lead, shared, heads // shared * tokens, size))
+
+
+def _ungrouped(b: Builder, x: Tensor, heads: int, tokens: int) -> Any:
+    *lead, shared, _, size = x.shape
+    return x if heads == shared else b.reshape(x, new_shape=(*lead, heads, tokens, size))
+
+
+def _weights(
+    b: Builder,
+    scores: Tensor,
+    mask: Tensor | None,
+    causal: bool,
+    limit: Callable[[Tensor], Tensor] | None,
+) -> Any:
+    """Return the softmax of masked scores, computed in float32, in the type of the scores."""
+    masked = MASKED[scores.dtype]
+    wide = b.cast(scores, type="float32") if scores.dtype != "float32" else scores
+    length, tokens = scores.shape[-2:]
+    if causal and length > 1:
+        every = b.expand(scalar_like(b, masked, wide), new_shape=(length, tokens))
+        wide = wide + b.triangular(every, upper=True, diagonal=tokens - length + 1)
+    if mask is not None:
+        if broadcast(mask.shape, scores.shape) != scores.shape:
+            message = f"mask {show(mask.shape)}, scores […, heads, queries, keys] are "
+            raise OperatorError("NNM401", message + show(scores.shape))
+        wide = wide + _addend(b, mask, masked)
+    if limit is not None:
+        wide = limit(wide)
+    weights = b.softmax(wide, axis=wide.rank - 1)
+    return weights if scores.dtype == "float32" else b.cast(weights, type=scores.dtype)
+
+
+def _addend(b: Builder, mask: Tensor, masked: float) -> Any:
+    """Return what a mask adds to scores: itself if it is of floats, else `masked` where it is 0."""
+    wide = mask if mask.dtype == "float32" else b.cast(mask, type="float32")
+    if is_float(mask.dtype):
+        return wide
+    return b.cast(b.equal(wide, scalar_like(b, 0, wide)), type="float32") * masked

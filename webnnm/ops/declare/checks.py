@@ -1,0 +1,162 @@
+"""Checks of option values at the level of tensors: `check(value, *operand types) -> value`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from numbers import Real
+from typing import Any
+
+from webnnm.core.dtypes import DataType, is_data_type
+from webnnm.core.shapes import MAX_DIMENSION, is_integer
+from webnnm.ops.declare.tensors import OperatorError, TensorType
+
+
+def boolean(value: Any, *_: TensorType) -> bool:
+    """Accept True or False."""
+    if not isinstance(value, bool):
+        raise OperatorError("NNM303", f"{value!r} is neither true nor false")
+    return value
+
+
+def number(value: Any, *_: TensorType) -> float:
+    """Accept any real number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise OperatorError("NNM303", f"{value!r} is not a number")
+    return float(value)
+
+
+def positive(value: Any, *_: TensorType) -> float:
+    """Accept a number above 0."""
+    found = number(value)
+    if not found > 0:
+        raise OperatorError("NNM303", f"{found} is not above 0")
+    return found
+
+
+def integer(low: int | None = None) -> Callable[..., int]:
+    """Return a check that accepts one integer, from `low` if that is given."""
+
+    def check(value: Any, *_: TensorType) -> int:
+        if not is_integer(value) or (low is not None and value < low):
+            raise OperatorError("NNM303", f"{value!r} is no integer{_from(low)}")
+        return int(value)
+
+    return check
+
+
+def _from(low: int | None) -> str:
+    return "" if low is None else f" from {low}"
+
+
+MOST_NUMBERS = 2**22
+"""Numbers that a rule may make in Python for one constant: more take seconds and much memory."""
+
+
+def few_enough(amount: int, what: str) -> None:
+    """Raise NNM409 where a rule would make more numbers in Python than one constant may have.
+
+    Every rule asks before it makes numbers whose amount depends on sizes.
+    """
+    if amount > MOST_NUMBERS:
+        raise OperatorError(
+            "NNM409",
+            f"{what}: {amount} numbers, {8 * amount} bytes; at most {MOST_NUMBERS} are computed "
+            "in advance",
+            "choose smaller sizes, or let an input bring the numbers",
+        )
+
+
+MAX_NODES = 1_000_000
+"""Nodes of a graph: more take all the memory of a page, and no browser builds them."""
+
+
+def check_room(nodes: int) -> None:
+    """Raise NNM409 where a graph of so many nodes has no room for another one."""
+    if nodes >= MAX_NODES:
+        raise OperatorError(
+            "NNM409",
+            f"the graph has more than {MAX_NODES} nodes",
+            "take shorter sequences, smaller windows or fewer layers",
+        )
+
+
+def word(*words: str) -> Callable[..., str]:
+    """Return a check that accepts one of some words."""
+
+    def check(value: Any, *_: TensorType) -> str:
+        if value not in words:
+            raise OperatorError("NNM303", f"{value!r} is none of {', '.join(words)}")
+        return value
+
+    return check
+
+
+def data_type(value: Any, *_: TensorType) -> DataType:
+    """Accept the name of a data type."""
+    if not isinstance(value, str) or not is_data_type(value):
+        raise OperatorError("NNM113", f'unknown data type "{value}"')
+    return value
+
+
+def axis(value: Any, *types: TensorType) -> int:
+    """Accept an axis of the first operand; negative ones count from the end."""
+    rank = len(types[0].shape)
+    if not is_integer(value):
+        raise OperatorError("NNM303", f"{value!r} is not an axis")
+    if not -rank <= value < rank:
+        raise OperatorError("NNM308", f"axis {value}, rank {rank}")
+    return int(value) % rank
+
+
+def axes(value: Any, *types: TensorType) -> tuple[int, ...]:
+    """Accept distinct axes of the first operand in any order; None means all."""
+    if value is None:
+        return tuple(range(len(types[0].shape)))
+    found = tuple(axis(item, *types) for item in _items(value))
+    if len(set(found)) < len(found):
+        raise OperatorError("NNM309", f"an axis occurs twice in {list(found)}")
+    return found
+
+
+def permutation(value: Any, *types: TensorType) -> tuple[int, ...]:
+    """Accept a permutation of all axes; None reverses them."""
+    rank = len(types[0].shape)
+    if value is None:
+        return tuple(reversed(range(rank)))
+    found = axes(value, *types)
+    if len(found) != rank:
+        raise OperatorError("NNM309", f"the permutation {list(found)} needs all {rank} axes")
+    return found
+
+
+def integers(low: int, high: int = MAX_DIMENSION) -> Callable[..., tuple[int, ...]]:
+    """Return a check for lists of integers between two bounds."""
+
+    def check(value: Any, *_: TensorType) -> tuple[int, ...]:
+        found = tuple(_items(value))
+        for item in found:
+            if not is_integer(item) or not low <= item <= high:
+                raise OperatorError("NNM303", f"{item!r} is no integer {low} … {high}")
+        return tuple(map(int, found))
+
+    return check
+
+
+def per_axis(default: int, low: int) -> Callable[..., tuple[int, ...]]:
+    """Return a check for one integer per axis of the first operand; None gives the default."""
+    check_items = integers(low)
+
+    def check(value: Any, *types: TensorType) -> tuple[int, ...]:
+        rank = len(types[0].shape)
+        found = (default,) * rank if value is None else check_items(value)
+        if len(found) != rank:
+            raise OperatorError("NNM303", f"{len(found)} numbers for rank {rank}")
+        return found
+
+    return check
+
+
+def _items(value: Any) -> Iterable[Any]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise OperatorError("NNM303", f"{value!r} is not a list")
+    return value  # pyright: ignore[reportUnknownVariableType]

@@ -1,0 +1,194 @@
+"""The decorator that makes an operator of its decomposition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
+from typing import Any, TypedDict, Unpack
+
+from webnnm.core.dtypes import DataType
+from webnnm.ops import register
+from webnnm.ops.declare.derived import NewParameter, derived_rules
+from webnnm.ops.declare.layer import LayerRules
+from webnnm.ops.declare.naming import camel_case
+from webnnm.ops.declare.operator import (
+    Composite,
+    Decompose,
+    Earlier,
+    Gradient,
+    Infer,
+    Option,
+    Reference,
+    Sample,
+    Slot,
+    StableHLO,
+    covers_all,
+    decomposed,
+)
+from webnnm.ops.declare.signature import Ranks, Types, read_signature
+from webnnm.ops.declare.tensors import Builder, OperatorError
+
+
+class Declaration(TypedDict, total=False):
+    """What may be said of a composite besides its decomposition.
+
+    `types` are the data types of all operands, or of each by name, `ranks` the least and the most
+    dimensions; `checks` are further checks of options; `operands` and `options` replace what the
+    signature says. `parameters` are the
+    operands that a new parameter may stand for in the notation, with its role and its shape;
+    `result` is the type of the results where it is not the operands'; `results` their number, or
+    their names. `layer` replaces the derived rules of the notation, but for the options that it
+    leaves out; None keeps the operator out of the notation. The other fields are those of
+    `Composite`.
+    """
+
+    summary: str
+    types: Types | Mapping[str, Types]
+    ranks: Ranks | Mapping[str, Ranks]
+    checks: Mapping[str, Callable[[Any], Any]]
+    operands: Sequence[Slot]
+    options: Mapping[str, Option]
+    parameters: Mapping[str, NewParameter]
+    result: DataType
+    results: int | Sequence[str]
+    layer: LayerRules | None
+    samples: Sequence[Sample]
+    hazards: Collection[str]
+    native: str
+    covers: Callable[..., bool]
+    infer: Infer
+    gradient: Gradient
+    reference: Reference
+    stablehlo: StableHLO | None
+    earlier: Earlier
+
+
+def composite(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decompose], Composite]:
+    """Declare an operator by its decomposition, for the notation and for graph builders.
+
+    >>> from webnnm import GraphBuilder, composite, ops
+    >>> @composite("shrink", "softThreshold")
+    ... def shrink(b, x, *, by=0.5):
+    ...     return b.sign(x) * b.relu(b.abs(x) - by)
+    >>> b = GraphBuilder()
+    >>> b.soft_threshold(b.input("x", "float32", [2, 3]), by=0.1)
+    float32[2, 3]
+
+    >>> ops.unregister("shrink")
+
+    Parameters: the names, the main one first (by default that of the function); `types` of the
+    operands ("float", "integer", "any", one type, several, or by operand), `checks` of options,
+    `parameters` that a layer may own, `result` and `results`, `native` (the method of WebNN that
+    computes the same), `gradient` and `reference` in place of those that follow from the
+    decomposition; docs/composites.md tells of all of them.
+
+    Raises `WebNNMError` NNM101, NNM206 for names that cannot be had, NNM113, NNM303 for a
+    declaration that makes no sense.
+    """
+
+    def declare(function: Decompose) -> Composite:
+        operator = composed(*names, **declaration)(function)
+        register(operator)
+        return operator
+
+    return declare
+
+
+def composed(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decompose], Composite]:
+    """Make an operator of its decomposition, as `composite` does, without registering it."""
+
+    def declare(function: Decompose) -> Composite:
+        name, *aliases = names or [camel_case(function.__name__)]
+        signature = read_signature(
+            name,
+            function,
+            types=declaration.get("types", "float"),
+            ranks=declaration.get("ranks", (0, None)),
+            own_checks=declaration.get("checks", {}),
+        )
+        operands = tuple(declaration.get("operands", signature.operands))
+        options = {**signature.options, **declaration.get("options", {})}
+        results = declaration.get("results", 1)
+        count = results if isinstance(results, int) else len(results)
+        layer = declaration.get("layer")
+        if "layer" not in declaration:
+            parameters, result = declaration.get("parameters", {}), declaration.get("result")
+            layer = derived_rules(name, operands, options, parameters, results, result)
+        if layer is not None:
+            layer = replace(layer, options={**signature.readable(options), **layer.options})
+        rules = [declaration.get(rule) for rule in ("gradient", "reference", "stablehlo")]
+        native = declaration.get("native", "")
+        gradient = declaration.get("gradient")
+        return Composite(
+            name=name,
+            summary=declaration.get("summary", _first_line(function)),
+            operands=operands,
+            options=options,
+            decompose=_guarded(name, function, count),
+            layer=layer,
+            samples=tuple(declaration.get("samples", ())),
+            aliases=tuple(aliases),
+            hazards=frozenset(declaration.get("hazards", ())),
+            # With a rule of its own it has to stay one node of the graph, as if WebNN had a
+            # method of its name; backends find that there is none, and decompose it.
+            native=native or (name if any(rules) else ""),
+            covers=declaration.get("covers", covers_all),
+            infer=declaration.get("infer"),
+            gradient=None if gradient is None else _listing(name, gradient),
+            reference=declaration.get("reference"),
+            stablehlo=declaration.get("stablehlo", decomposed),
+            earlier=declaration.get("earlier"),
+        )
+
+    return declare
+
+
+def _first_line(function: Decompose) -> str:
+    documentation = (function.__doc__ or "").strip().splitlines()
+    return documentation[0].rstrip(".") if documentation else ""
+
+
+def _guarded(name: str, function: Decompose, results: int) -> Decompose:
+    """Return a decomposition that says what is wrong with what it is."""
+    this = f'the decomposition of "{name}"'
+
+    @wraps(function)
+    def decompose(b: Builder, *operands: Any, **options: Any) -> Any:
+        try:
+            made = _several(function(b, *operands, **options))
+        except AttributeError as error:
+            if error.obj is not b:
+                raise
+            raise OperatorError("NNM204", f"{this} uses what is not there: {error}") from error
+        except RecursionError as error:
+            raise OperatorError("NNM207", f"{this} does not end", "it uses itself") from error
+        if len(made) != results:
+            message = f"{this} gives {len(made)} results, not {results}"
+            raise OperatorError("NNM302", message, "say results=… in its declaration")
+        for result in made:
+            if getattr(result, "builder", None) is not b:
+                message = f"{this} gives {result!r}, not a tensor of its builder"
+                raise OperatorError("NNM303", message, "return the result")
+        return made if results > 1 else made[0]
+
+    return decompose
+
+
+def _listing(name: str, gradient: Gradient) -> Gradient:
+    """Return a gradient rule that gives one gradient per operand, if need be in a list."""
+
+    @wraps(gradient)
+    def rule(b: Builder, g: Any, y: Any, *operands: Any, **options: Any) -> Sequence[Any]:
+        found = _several(gradient(b, g, y, *operands, **options))
+        if len(found) != len(operands):
+            counts = f"{len(found)} gradients for {len(operands)} operands"
+            message = f'the gradient rule of "{name}" gives {counts}'
+            raise OperatorError("NNM302", message, "give None where none flows")
+        return found
+
+    return rule
+
+
+def _several(made: Any) -> tuple[Any, ...]:
+    return tuple(made) if isinstance(made, tuple | list) else (made,)  # pyright: ignore

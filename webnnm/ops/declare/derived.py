@@ -1,0 +1,274 @@
+"""Layer rules of operators that are declared without: they follow from the decomposition.
+
+A decomposition sees whole tensors, `[batch, sequence?, features…]`, and leaves the leading
+dimensions as they are. What it makes of feature shapes is found by trying it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from webnnm.core.dtypes import DataType, highest
+from webnnm.core.errors import WebNNMError, suggestion
+from webnnm.core.shapes import Shape, show
+from webnnm.ops.declare.features import Conflict, Features
+from webnnm.ops.declare.layer import (
+    BuildView,
+    LayerRules,
+    ParameterRole,
+    ShapeView,
+    TensorSlot,
+)
+from webnnm.ops.declare.layout import LEADING, Laid, Role
+from webnnm.ops.declare.naming import camel_case
+from webnnm.ops.declare.operator import REQUIRED, Option, Slot
+from webnnm.ops.declare.rules import tensor_options
+from webnnm.ops.declare.tensors import Builder, OperatorError, TensorType
+
+NewParameter = tuple[ParameterRole, Callable[[Shape, Mapping[str, Any]], Sequence[int]]]
+"""The role of a new parameter, which decides how it starts, and its shape as a function of the
+flow's feature shape and the layer's options."""
+
+BATCH = 2
+FIRST_LENGTH = 3
+"""Sizes of the leading dimensions in a trial; sequences of other names are longer by 2 each."""
+
+
+def derived_rules(
+    name: str,
+    operands: Sequence[Slot],
+    options: Mapping[str, Option],
+    parameters: Mapping[str, NewParameter],
+    results: int | Sequence[str],
+    result: DataType | None,
+) -> LayerRules:
+    """Return the layer rules of an operator that has a decomposition, but for its options.
+
+    Raises `WebNNMError` NNM303 where `parameters` names no operand behind the first.
+    """
+    known = [slot.name for slot in operands[1:]]
+    for word in parameters:
+        if word not in known:
+            hint = suggestion(word, known)
+            message = f'"{name}" has no operand "{word}" that may be a parameter'
+            raise WebNNMError("NNM303", message, hint=hint)
+    first, *others = operands
+    leader = operands[_leader(operands)]
+    rules = _Rules(name, operands, options, parameters, result)
+    count, words = (results, ()) if isinstance(results, int) else (len(results), results)
+
+    def dtype(
+        compute: DataType, _options: Mapping[str, Any], _types: Mapping[str, DataType]
+    ) -> DataType:
+        return result or compute
+
+    return LayerRules(
+        slots=tuple(
+            TensorSlot(
+                name=slot.name,
+                parameter=parameters[slot.name][0] if slot.name in parameters else None,
+                optional=slot.optional,
+                option=slot.optional,
+                promotes=bool(slot.dtypes & leader.dtypes),
+            )
+            for slot in others
+        ),
+        shape=rules.shape,
+        build=_build,
+        dtype=dtype,
+        results=lambda _options: count,
+        result_words={word: index for index, word in enumerate(words)},
+        many=first.variadic,
+        own_type=leader is not first,
+    )
+
+
+class _Trial(NamedTuple):
+    """What came of a trial: the results' types, the leading dimensions, the type of the layer."""
+
+    types: Sequence[TensorType]
+    lead: Shape
+    sequence: str | None
+    dtype: DataType
+
+
+class _Rules:
+    """The shape rule of one operator."""
+
+    def __init__(
+        self,
+        name: str,
+        operands: Sequence[Slot],
+        options: Mapping[str, Option],
+        parameters: Mapping[str, NewParameter],
+        result: DataType | None,
+    ) -> None:
+        self._name = name
+        self._operands = operands
+        self._options = options
+        self._required = [name for name, o in options.items() if o.default is REQUIRED]
+        self._parameters = parameters
+        self._result = result
+
+    def shape(self, layer: ShapeView) -> None:
+        """Find the shapes of the results by a trial, once those of all operands are known."""
+        for option in self._required:
+            if layer.options[option] is None:
+                layer.fail("NNM304", f'"{self._name}" needs {camel_case(option)}=')
+        given: list[Features | None] = _arguments(self._operands, layer)
+        if not layer.flow.known and not self._is_kept(layer, given):
+            return
+        self._learn_parameters(layer, given)
+        sizes = [x.sizes() if x is not None and x.known else None for x in given]
+        if any(x is not None and not x.known for x in given):
+            return
+        trial = self._trial(layer, given, sizes)
+        for found, features in zip(trial.types, layer.results, strict=True):
+            self._check(layer, found, trial)
+            dims = found.shape[len(trial.lead) :]
+            try:
+                features.learn(dims)
+            except Conflict:
+                layer.fail("NNM402", f"declared {features}, inferred {show(dims)}", at="shape")
+            features.learn_names(_names(dims, [x for x in given if x is not None]))
+            features.learn_sequence(trial.sequence)
+
+    def _is_kept(self, layer: ShapeView, given: Sequence[Features | None]) -> bool:
+        """Tell whether the result's shape stays as it is, and let the flow have it then."""
+        if not layer.result.known:
+            return False
+        flow = layer.result.sizes()
+        sizes: list[Shape | None] = [flow]
+        for slot, x in list(zip(_slots(self._operands, given), given, strict=True))[1:]:
+            if x is not None and x.undeclared and not x.known and slot.name in self._parameters:
+                sizes.append(self._wanted(layer, slot.name, flow))
+            elif x is not None and not x.known:
+                return False
+            else:
+                sizes.append(x and x.sizes())
+        try:
+            trial = self._trial(layer, given, sizes)
+            if trial.types[0].shape != (*trial.lead, *flow):
+                return False
+            layer.flow.learn(flow)
+        except (OperatorError, Conflict):
+            return False
+        return True
+
+    def _trial(
+        self, layer: ShapeView, given: Sequence[Features | None], sizes: Sequence[Shape | None]
+    ) -> _Trial:
+        """Apply the operator to operands of these feature shapes, parameters without any lead."""
+        present = [x for x in given if x is not None]
+        names = dict.fromkeys(x.sequence for x in present if x.sequence)
+        lengths = {name: FIRST_LENGTH + 2 * i for i, name in enumerate(names)}
+        sequence = layer.flow.sequence or next(iter(names), None)
+
+        def lead(name: str | None) -> Shape:
+            return (BATCH, lengths[name] if name else 1) if lengths else (BATCH,)
+
+        types: list[TensorType | None] = []
+        dtypes: list[DataType] = []
+        slots = _slots(self._operands, given)
+        for slot, x, shape in zip(slots, given, sizes, strict=True):
+            own = "float32" if "float32" in slot.dtypes else highest(slot.dtypes)
+            dtypes.append(own if slot.like is None else dtypes[slot.like])
+            if x is None or shape is None:
+                types.append(None)
+                continue
+            front = () if slot.name in layer.parameters else lead(x.sequence)
+            types.append(TensorType(dtypes[-1], (*front, *shape)))
+        found = layer.tried(types, {name: layer.options[name] for name in self._options})
+        return _Trial(found, lead(sequence), sequence, dtypes[_leader(self._operands)])
+
+    def _wanted(self, layer: ShapeView, name: str, flow: Shape) -> Shape:
+        """Return the shape of a new parameter."""
+        return tuple(self._parameters[name][1](flow, layer.options))
+
+    def _learn_parameters(self, layer: ShapeView, given: Sequence[Features | None]) -> None:
+        for slot, x in zip(_slots(self._operands, given), given, strict=True):
+            if x is not None and slot.name in self._parameters and slot.name in layer.parameters:
+                sizes = self._wanted(layer, slot.name, layer.flow.sizes())
+                try:
+                    x.learn(sizes)
+                except Conflict:
+                    layer.fail("NNM404", f"{slot.name} is {x}, not {show(sizes)}", at=slot.name)
+
+    def _check(self, layer: ShapeView, found: TensorType, trial: _Trial) -> None:
+        """Refuse a decomposition that touches the leading dimensions, or changes the type."""
+        lead = trial.lead
+        if found.shape[: len(lead)] != lead:
+            roles = "batch, sequence" if len(lead) > 1 else "batch"
+            layer.fail(
+                "NNM405",
+                f'"{self._name}" gives {show(found.shape)} for {roles} {show(lead)}',
+                hint="its decomposition has to keep them: count axes from the end",
+            )
+        wanted = self._result or trial.dtype
+        if found.dtype != wanted:
+            layer.fail(
+                "NNM501",
+                f'"{self._name}" gives {found.dtype}, not {wanted}',
+                hint=f'declare it with result="{found.dtype}"',
+            )
+
+
+def _slots(operands: Sequence[Slot], given: Sequence[Any]) -> Sequence[Slot]:
+    """Return a slot for each operand."""
+    return [operands[0]] * len(given) if operands[0].variadic else operands
+
+
+def _leader(operands: Sequence[Slot]) -> int:
+    """Return the operand whose type is the layer's: the first, unless it is of another kind.
+
+    A flow that shares no type with what follows, such as indices, has no say in the layer's type.
+    """
+    return int(len(operands) > 1 and operands[0].dtypes.isdisjoint(operands[1].dtypes))
+
+
+def _arguments(operands: Sequence[Slot], layer: Any) -> list[Any]:
+    """Return what a layer gives the tensor operator, None for optional operands without it."""
+    positional = iter(layer.operands)
+    if operands[0].variadic:
+        return list(positional)
+    return [layer.tensors.get(s.name) if s.optional else next(positional) for s in operands]
+
+
+def _names(dims: Sequence[int], operands: Sequence[Features]) -> Sequence[str | None]:
+    """Return the names of the first operand of the same sizes, else none."""
+    named = (x.names for x in operands if x.sizes() == tuple(dims) and any(x.names))
+    return next(named, ("features",) if len(dims) == 1 else (None,) * len(dims))
+
+
+def _build(b: Builder, layer: BuildView) -> Laid | tuple[Laid, ...]:
+    """Apply the operator to tensors of equal leading dimensions, parameters without any."""
+    slots = layer.operator.operands
+    given: list[Laid | None] = _arguments(slots, layer)
+    placed = [
+        (slot.name in layer.parameters, x and x.canonical())
+        for slot, x in zip(_slots(slots, given), given, strict=True)
+    ]
+    full = [x for bare, x in placed if x is not None and not bare]
+    lead: tuple[Role, ...] = tuple(r for r in LEADING if any(r in x.layout for x in full))
+    tensors = [x and (x.tensor if bare else _with_lead(b, x, lead)) for bare, x in placed]
+    sequence = next((x.sequence for x in full if x.sequence is not None), None)
+    made = b.apply(layer.operator, tensors, tensor_options(layer))
+    several = isinstance(made, tuple)
+    laid: list[Laid] = []
+    for tensor, features in zip(made if several else (made,), layer.results, strict=True):  # pyright: ignore
+        if tensor.shape[len(lead) :] != features.sizes():
+            layer.fail(
+                "NNM402",
+                f"{show(tensor.shape)} behind {', '.join(map(str, lead))}, inferred {features}",
+                hint="the decomposition has to treat all batches and sequences alike",
+            )
+        laid.append(Laid(tensor, (*lead, *range(len(features.sizes()))), sequence))
+    return tuple(laid) if several else laid[0]
+
+
+def _with_lead(b: Builder, x: Laid, lead: Sequence[Role]) -> Any:
+    if len(x.lead) == len(lead):
+        return x.tensor
+    ones = [x.size(role) if role in x.layout else 1 for role in lead]
+    return b.reshape(x.tensor, new_shape=(*ones, *x.features))

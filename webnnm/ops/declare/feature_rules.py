@@ -1,0 +1,74 @@
+"""Layer rules of operators that move data: numbers per feature, an axis, sizes of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.core.errors import suggestion
+from webnnm.core.shapes import show
+from webnnm.ops.declare import values
+from webnnm.ops.declare.features import Conflict, Dims
+from webnnm.ops.declare.layer import BuildView, ShapeView
+from webnnm.ops.declare.layout import Role
+
+
+def per_feature(
+    layer: ShapeView | BuildView,
+    option: str,
+    names: Sequence[str | None],
+    default: int | None,
+    low: int | None = None,
+) -> list[Any]:
+    """Return one number for each feature, from an option written as `[…]` or `{name:n, …}`.
+
+    What is not written is `default`, as is everything without the option. Raises NNM303 for a
+    list of another length and for numbers below `low`, NNM307 for a name that is none.
+    """
+    asked: values.Sizes | None = layer.options[option]
+    if asked is None:
+        return [default] * len(names)
+    if asked.names is None and len(asked.sizes) != len(names):
+        layer.fail("NNM303", f"{len(asked.sizes)} numbers for rank {len(names)}", at=option)
+    known = [name for name in names if name is not None]
+    for name in asked.names or ():
+        if name not in known:
+            hint = suggestion(name, known)
+            layer.fail("NNM307", f'no dimension "{name}"', at=option, hint=hint)
+    if asked.names is None:
+        numbers = list(asked.sizes)
+    else:
+        given = dict[str | None, Any](zip(asked.names, asked.sizes, strict=True))
+        numbers = [given.get(name) for name in names]
+    found: list[int | None] = []
+    for number in numbers:
+        if number is None:
+            found.append(default)
+        elif isinstance(number, int) and (low is None or number >= low):
+            found.append(number)
+        else:
+            rule = "" if low is None else f" from {low}"
+            layer.fail("NNM303", f"expected integers{rule}", at=option)
+    return found
+
+
+def axis_or_first(layer: ShapeView | BuildView) -> Role:
+    """Return what `axis=` names, by default the first feature."""
+    roles = layer.axes("axis")
+    return roles[0] if roles else 0
+
+
+def learn_result(
+    layer: ShapeView, dims: Dims, names: Sequence[str | None], sequence: str | None
+) -> None:
+    """Give the result sizes, names and a sequence.
+
+    Raises NNM402 where the sizes contradict the declared ones.
+    """
+    result = layer.result
+    try:
+        result.learn(dims)
+    except Conflict:
+        layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
+    result.learn_names(names)
+    result.learn_sequence(sequence)

@@ -1,0 +1,209 @@
+"""Shape rules of layers that gather and scatter: what indices say of shapes (spec C.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from webnnm.core.errors import suggestion
+from webnnm.core.shapes import count, show
+from webnnm.ops.declare import values
+from webnnm.ops.declare.feature_rules import axis_or_first, learn_result
+from webnnm.ops.declare.features import Dims, Features
+from webnnm.ops.declare.layer import BuildView, ShapeView
+from webnnm.ops.declare.rules import same_shape
+
+Names = Sequence[str | None]
+
+
+class IndexTensor(NamedTuple):
+    """The feature sizes and the names of a tensor of indices; no sizes while they are unknown."""
+
+    dims: Dims | None = None
+    names: Names = ()
+
+
+class Indexed(NamedTuple):
+    """The features that indices address, the shape of the indices, and what that is called."""
+
+    axes: list[int]
+    dims: list[int | None]
+    names: Names
+
+    def sizes(self) -> tuple[int, ...]:
+        """Return the shape of the indices once it is known."""
+        return tuple(size for size in self.dims if size is not None)
+
+
+def constant_index_shape(
+    layer: ShapeView | BuildView, flow: Features, coordinates: int = 1
+) -> list[int | None]:
+    """Return the shape of constant indices: `shape=`, or as many as there are in `data=`.
+
+    A bare name in it inherits the size of the flow. Raises NNM115 where the data do not fill it.
+    """
+    data: Sequence[int] = layer.options["data"]
+    asked: values.Sizes | None = layer.options["shape"]
+    if asked is None:
+        sizes: list[int | None] = [len(data) // coordinates]
+    else:
+        known = dict(zip(flow.names, flow.dims or (), strict=True))
+        sizes = []
+        for name, size in zip(asked.names or asked.sizes, asked.sizes, strict=True):
+            if size is not None and (not isinstance(size, int) or size < 1):
+                layer.fail("NNM303", "the sizes of indices are integers from 1", at="shape")
+            if size is None and name not in known:
+                hint = suggestion(str(name), [word for word in known if word is not None])
+                layer.fail("NNM307", f'no dimension "{name}"', at="shape", hint=hint)
+            sizes.append(known[str(name)] if size is None else size)
+    expected = coordinates * count(size or 0 for size in sizes)
+    if None not in sizes and expected != len(data):
+        layer.fail("NNM115", f"{expected} indices expected, {len(data)} found", at="data")
+    return sizes
+
+
+def elements(layer: ShapeView | BuildView, flow: Features, indices: IndexTensor) -> Indexed | None:
+    """Return what indices along an axis say, None while that is not known."""
+    if flow.dims is None:
+        return None
+    axis = axis_or_first(layer)
+    if not isinstance(axis, int):
+        layer.fail("NNM310", "elements are picked per sample and position", at="axis")
+    if not flow.dims:
+        layer.fail("NNM405", f"{flow} has no dimension to pick from")
+    asked: values.Sizes | None = layer.options["shape"]
+    dims = indices.dims
+    if layer.options["data"] is not None:
+        dims = constant_index_shape(layer, flow)
+    if dims is None:
+        return None
+    pairs = list(zip(flow.dims, dims, strict=False))
+    if len(dims) != len(flow.dims) or any(
+        k != axis and None not in pair and pair[0] != pair[1] for k, pair in enumerate(pairs)
+    ):
+        layer.fail("NNM410", f"{flow} and indices {show(dims)} differ off axis {axis}")
+    names = asked.names if asked is not None and asked.names else flow.names
+    return Indexed([axis], list(dims), names)
+
+
+def coordinates(
+    layer: ShapeView | BuildView, flow: Features, indices: IndexTensor
+) -> Indexed | None:
+    """Return what indices of coordinates say, None while that is not known.
+
+    The coordinates are those of the features in `coords=`, or of the first ones.
+    """
+    if flow.dims is None:
+        return None
+    written = layer.options["coords"] is not None
+    roles = (layer.axes("coords") or []) if written else range(len(flow.dims))
+    if not roles:
+        layer.fail("NNM405", f"{flow}: coordinates address at least one feature", at="coords")
+    axes = [role for role in roles if isinstance(role, int)]
+    if len(axes) < len(roles):
+        layer.fail("NNM310", "coordinates are those of features", at="coords")
+    dims, names = indices
+    if layer.options["data"] is not None:
+        asked: values.Sizes | None = layer.options["shape"]
+        k = len(axes) if written else _coordinates_each(layer, asked)
+        dims = constant_index_shape(layer, flow, k)
+        names = (asked and asked.names) or (None,) * len(dims)
+    else:
+        if dims is None or dims[-1:] == [None]:
+            return None
+        if not dims:
+            layer.fail("NNM405", "indices need a dimension of coordinates", at="indices")
+        k, dims, names = dims[-1] or 0, dims[:-1], names[:-1]
+    if k > len(axes) or (written and k != len(axes)):
+        named = f"the {len(axes)} of coords=" if written else f"the features {flow}"
+        layer.fail("NNM405", f"{k} coordinates for {named}")
+    return Indexed(axes[:k], list(dims), names)
+
+
+def _coordinates_each(layer: ShapeView | BuildView, asked: values.Sizes | None) -> int:
+    """Return how many coordinates an index has whose features are not named."""
+    if asked is None:
+        return 1
+    amount = count(size for size in asked.sizes if isinstance(size, int))
+    return max(1, len(layer.options["data"]) // max(1, amount))
+
+
+def gather_elements_shape(layer: ShapeView) -> None:
+    """The result has the shape of the indices."""
+    _require_indices(layer, "gatherElements")
+    found = elements(layer, layer.flow, _index_tensor(layer))
+    if found is not None:
+        _check_range(layer, found)
+        learn_result(layer, found.dims, found.names, _other_sequence(layer))
+
+
+def gather_nd_shape(layer: ShapeView) -> None:
+    """The result has the shape of the indices, then the features that they do not address."""
+    _require_indices(layer, "gatherND")
+    found = coordinates(layer, layer.flow, _index_tensor(layer))
+    if found is not None:
+        _check_range(layer, found)
+        learn_result(layer, *_picked(found, layer.flow), _other_sequence(layer))
+
+
+def scatter_elements_shape(layer: ShapeView) -> None:
+    """The result has the shape of the flow, the updates that of the indices."""
+    _require_indices(layer, "scatterElements")
+    same_shape(layer)
+    found = elements(layer, layer.flow, _index_tensor(layer))
+    if found is not None:
+        _check_range(layer, found)
+        _check_updates(layer, found.dims)
+
+
+def scatter_nd_shape(layer: ShapeView) -> None:
+    """The result has the shape of the flow, the updates that of what the indices address."""
+    _require_indices(layer, "scatterND")
+    same_shape(layer)
+    found = coordinates(layer, layer.flow, _index_tensor(layer))
+    if found is not None:
+        _check_range(layer, found)
+        _check_updates(layer, _picked(found, layer.flow)[0])
+
+
+def _require_indices(layer: ShapeView, word: str) -> None:
+    if layer.options["data"] is None and "indices" not in layer.tensors:
+        layer.fail("NNM304", f'"{word}" needs data= or indices=')
+
+
+def _index_tensor(layer: ShapeView) -> IndexTensor:
+    found = layer.tensors.get("indices")
+    return IndexTensor() if found is None else IndexTensor(found.dims, found.names)
+
+
+def _check_range(layer: ShapeView, found: Indexed) -> None:
+    """Refuse constant indices out of range."""
+    dims = layer.flow.dims or []
+    for place, index in enumerate(layer.options["data"] or ()):
+        size = dims[found.axes[place % len(found.axes)]]
+        if size is not None and not -size <= index < size:
+            layer.fail("NNM308", f"index {index} of {size} elements", at="data")
+
+
+def _picked(found: Indexed, flow: Features) -> tuple[list[int | None], list[str | None]]:
+    """Return sizes and names of what coordinates address."""
+    dims = flow.dims or []
+    rest = [k for k in range(len(dims)) if k not in found.axes]
+    names = [*found.names, *(flow.names[k] for k in rest)]
+    return [*found.dims, *(dims[k] for k in rest)], names
+
+
+def _check_updates(layer: ShapeView, dims: Dims) -> None:
+    updates = layer.operands[1]
+    if updates.dims is None:
+        return
+    pairs = zip(updates.dims, dims, strict=False)
+    if len(updates.dims) != len(dims) or any(n != m for n, m in pairs if n and m):
+        layer.fail("NNM401", f"updates {updates}, the indices need {show(dims)}")
+
+
+def _other_sequence(layer: ShapeView) -> str | None:
+    """Return the sequence of an index tensor, which the result has if the flow has none."""
+    if layer.flow.sequence is not None:
+        return layer.flow.sequence
+    return next((x.sequence for x in layer.tensors.values() if x.sequence), None)

@@ -1,0 +1,125 @@
+"""Indices: brought into range, made linear, told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.core.dtypes import SIGNED, DataType
+from webnnm.core.shapes import Shape, count, show, strides_of
+from webnnm.ops.declare.known import known_values
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
+
+INDEX_TYPES: frozenset[DataType] = frozenset({"int32", "uint32", "int64"})
+
+
+def wrapped(b: Builder, indices: Tensor, n: int) -> Tensor:
+    """Return indices with negative ones counted from the end and all clamped to 0 … n−1."""
+    last = b.constant(n - 1, indices.dtype)
+    if indices.dtype not in SIGNED:
+        return b.min(indices, last)
+    zero = b.constant(0, indices.dtype)
+    inside = b.where(b.lesser(indices, zero), indices + n, indices)
+    return b.min(b.max(inside, zero), last)
+
+
+def inside(b: Builder, indices: Tensor, n: int) -> Tensor:
+    """Return indices as `wrapped` does, as int32."""
+    # Clamped in their own type: a cast could bring a far index back into range.
+    return b.cast(wrapped(b, indices, n), type="int32")
+
+
+def in_range(np: Any, indices: Any, n: int) -> Any:
+    """Return an array of indices as `wrapped` does, for kernels."""
+    wide = np.astype(indices, np.int64)
+    return np.clip(np.where(wide < 0, wide + n, wide), 0, n - 1)
+
+
+def known_positions(indices: Tensor, sizes: Sequence[int]) -> list[int] | None:
+    """Return where constant coordinates point to in a box of these sizes, None if they vary.
+
+    The last dimension of the indices are the coordinates; one size is for indices without.
+    """
+    found = known_values(indices)
+    if found is None:
+        return None
+    steps = strides_of(sizes)
+    k = len(sizes)
+    return [
+        sum(
+            min(max(i + n if i < 0 else i, 0), n - 1) * step
+            for i, n, step in zip(found[first : first + k], sizes, steps, strict=True)
+        )
+        for first in range(0, len(found), k)
+    ]
+
+
+def positions(b: Builder, indices: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Return where coordinates point to in a box of these sizes, counted in row-major order.
+
+    `[…, k]` coordinates give an int32 tensor `[…]`.
+    """
+    box = indices.shape[:-1]
+    total: Tensor | None = None
+    for axis, (size, step) in enumerate(zip(sizes, strides_of(sizes), strict=True)):
+        starts = (*(0,) * len(box), axis)
+        column = b.slice(indices, starts=starts, sizes=(*box, 1))
+        part = inside(b, column, size)
+        part = part if step == 1 else part * step
+        total = part if total is None else total + part
+    return b.reshape(total, new_shape=box)
+
+
+def known_elements(indices: Tensor, shape: Shape, axis: int) -> list[int] | None:
+    """Return which elements of a tensor constant indices along an axis point to."""
+    found = known_values(indices)
+    if found is None:
+        return None
+    lengths = indices.shape[axis:]
+    behind, n = count(lengths[1:]), shape[axis]
+    # An index tensor is as long as the tensor in all axes but one, so that lines correspond.
+    lines = [place // count(lengths) * behind + place % behind for place in range(len(found))]
+    picked = [min(max(i + n if i < 0 else i, 0), n - 1) for i in found]
+    return [line * n + i for line, i in zip(lines, picked, strict=True)]
+
+
+def distinct(places: Sequence[int] | None) -> bool:
+    """Tell whether places are known, and none occurs twice."""
+    return places is not None and len(set(places)) == len(places)
+
+
+def check_coordinates(x: TensorType, indices: TensorType) -> tuple[int, Shape]:
+    """Return the number of coordinates and the shape of what they pick.
+
+    Raises NNM405 where there are more coordinates than axes.
+    """
+    k = indices.shape[-1]
+    if k > len(x.shape):
+        raise OperatorError(
+            "NNM405", f"indices {show(indices.shape)} have {k} coordinates, {x} has fewer axes"
+        )
+    return k, (*indices.shape[:-1], *x.shape[k:])
+
+
+def check_elements(x: TensorType, indices: TensorType, axis: int) -> None:
+    """Refuse indices whose shape is not that of `x` in all axes but one."""
+    same_rank = len(x.shape) == len(indices.shape)
+    if not same_rank or any(
+        k != axis and n != m for k, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True))
+    ):
+        raise OperatorError(
+            "NNM410", f"{show(x.shape)} and indices {show(indices.shape)} differ off axis {axis}"
+        )
+
+
+def three(b: Builder, x: Tensor, axis: int) -> Tensor:
+    """Return `x` as what stands before an axis, the axis, and what stands behind it."""
+    shape = (count(x.shape[:axis]), x.shape[axis], count(x.shape[axis + 1 :]))
+    return b.reshape(x, new_shape=shape)
+
+
+def one_hot(b: Builder, indices: Tensor, n: int) -> Tensor:
+    """Return for indices `[before, m, behind]` which of n each one is: `[before, n, m, behind]`."""
+    before, m, behind = indices.shape
+    column = b.reshape(inside(b, indices, n), new_shape=(before, 1, m, behind))
+    return b.equal(column, b.constant(range(n), "int32", (1, n, 1, 1)))

@@ -1,0 +1,102 @@
+"""Tensors in full layout: which dimension is the batch, the sequence, or which feature (B.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from webnnm.core.shapes import Shape
+
+Role = Literal["batch", "sequence"] | int
+"""What a dimension is; an integer is the index of a feature dimension."""
+
+LEADING: tuple[Role, ...] = ("batch", "sequence")
+"""The roles of dimensions in front of the features, in canonical order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A tensor with the role of each of its dimensions.
+
+    Parameters and constants have features alone. `sequence` names the sequence dimension; `mask`,
+    float32 `[batch, length]`, is 1 at its valid positions, None if all are, or if a layer leaves
+    the mask to be that of its operands.
+    """
+
+    tensor: Any
+    layout: tuple[Role, ...]
+    sequence: str | None = None
+    mask: Any = None
+
+    @property
+    def features(self) -> Shape:
+        """The sizes of the feature dimensions, in feature order."""
+        shape = self.tensor.shape
+        return tuple(shape[self.position(k)] for k in range(self.rank))
+
+    @property
+    def rank(self) -> int:
+        """The number of feature dimensions."""
+        return sum(isinstance(role, int) for role in self.layout)
+
+    @property
+    def lead(self) -> tuple[Role, ...]:
+        """The batch and sequence dimensions there are, in canonical order."""
+        return tuple(role for role in LEADING if role in self.layout)
+
+    def position(self, role: Role) -> int:
+        """Return the axis of the tensor that plays a role."""
+        return self.layout.index(role)
+
+    def size(self, role: Role) -> int:
+        """Return the size of the dimension that plays a role."""
+        return self.tensor.shape[self.position(role)]
+
+    def with_tensor(self, tensor: Any) -> Laid:
+        """Return another tensor of the same layout."""
+        return Laid(tensor, self.layout, self.sequence, self.mask)
+
+    def arranged(self, layout: tuple[Role, ...]) -> Laid:
+        """Return the same values in another order of dimensions."""
+        if layout == self.layout:
+            return self
+        order = [self.position(role) for role in layout]
+        return Laid(self.tensor.transpose(permutation=order), layout, self.sequence, self.mask)
+
+    def canonical(self) -> Laid:
+        """Return the values as batch, sequence, features in order."""
+        return self.arranged((*self.lead, *range(self.rank)))
+
+
+def feature_roles(rank: int) -> tuple[Role, ...]:
+    """Return the roles of all features in order."""
+    return tuple(range(rank))
+
+
+def aligned(
+    values: Sequence[Laid], match: Callable[[int, int], Sequence[int]]
+) -> tuple[list[Any], tuple[Role, ...]]:
+    """Return the tensors of several values ready to broadcast, and the layout they share.
+
+    `match(number, rank)` gives for each feature of a value its index among the `rank` features of
+    the result. A layout that all values with a batch share is kept, otherwise it is canonical.
+    """
+    rank = max(value.rank for value in values)
+    layouts: set[tuple[Role, ...]] = {value.layout for value in values if value.lead}
+    roles: tuple[Role, ...] = tuple(r for r in LEADING if any(r in v.layout for v in values))
+    target: tuple[Role, ...] = roles + feature_roles(rank)
+    if len(layouts) == 1 and len(next(iter(layouts))) == len(target):
+        target = next(iter(layouts))
+    tensors: list[Any] = []
+    for number, value in enumerate(values):
+        own: dict[Role, Role] = {role: role for role in value.lead}
+        own |= {place: k for k, place in enumerate(match(number, rank))}
+        laid = value.arranged(tuple(own[role] for role in target if role in own))
+        shape = [value.size(own[role]) if role in own else 1 for role in target]
+        missing = next((i for i, role in enumerate(target) if role in own), len(target))
+        tensor = laid.tensor
+        if tuple(shape[missing:]) != tensor.shape:
+            tensor = tensor.reshape(new_shape=shape[missing:])
+        tensors.append(tensor)
+    return tensors, target

@@ -1,0 +1,189 @@
+"""The record in which an operator is declared, and what its rules see of a graph.
+
+Everything the system knows about an operator stands in one `Operator`: fields without a default
+make a forgotten rule an error at import. Rules take values positionally and options by keyword;
+options are snake_case in Python and WebNN's camelCase in plans and in the notation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from webnnm.core.dtypes import ANY, DataType
+from webnnm.core.shapes import Shape
+from webnnm.ops.declare.layer import LayerRules
+from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    """One operand of an operator: its name in WebNN and the types and ranks it takes.
+
+    `keyword` operands travel in WebNN's options dictionary; a `variadic` operand is a list and
+    stands alone. `like` names the operand (by position) whose type this one shall have.
+    """
+
+    name: str
+    dtypes: frozenset[DataType] = ANY
+    ranks: tuple[int, int | None] = (0, None)
+    like: int | None = None
+    optional: bool = False
+    keyword: bool = False
+    variadic: bool = False
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of an operator: default, how values are checked, how it is emitted.
+
+    `check(value, *operand types)` returns the canonical value or raises `OperatorError`;
+    `positional` options are arguments of the WebNN method rather than members of its dictionary.
+    """
+
+    default: Any
+    check: Callable[..., Any]
+    positional: bool = False
+
+
+class Required:
+    """The default of an option that has none."""
+
+
+REQUIRED = Required()
+
+Infer = Callable[..., TensorType | tuple[TensorType, ...]]
+Gradient = Callable[..., Sequence[Any]]
+Decompose = Callable[..., Any]
+Reference = Callable[..., Any]
+StableHLO = Callable[..., Any]
+Earlier = Callable[..., tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A small case from which the generic tests of an operator are made.
+
+    `shapes` are the operand shapes (None: absent), `options` the options. Values are drawn from
+    `low … high` and kept away from `kinks`; `values` fixes operands instead (None: drawn).
+    """
+
+    shapes: tuple[Shape | None, ...]
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    low: float = -2.0
+    high: float = 2.0
+    kinks: tuple[float, ...] = ()
+    values: tuple[Any, ...] = ()
+    dtypes: tuple[DataType, ...] = ()
+
+
+def sample(*shapes: Shape | None, **keywords: Any) -> Sample:
+    """Return a sample; keywords that are no field of `Sample` are options of the operator."""
+    fields = {key: keywords.pop(key) for key in tuple(keywords) if key in _SAMPLE_FIELDS}
+    return Sample(shapes, keywords, **fields)
+
+
+_SAMPLE_FIELDS = ("low", "high", "kinks", "values", "dtypes")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Operator:
+    """An operator with rules of its own.
+
+    `infer(*types, **options)` gives the result type, or a tuple of them.
+    `gradient(b, g, y, *operands, **options)` gives one gradient per operand, None where the
+    gradient is cut; gradients of broadcast operands are summed by the caller.
+    `reference(np, *arrays, **options)` computes the result with a NumPy-like namespace.
+    `stablehlo(h, *values, **options)` writes the operator in StableHLO, with the methods of `h`
+    (webnnm/formats/stablehlo/dialect.py); `decomposed` does it by way of other operators, None
+    says that there is no mapping (NNM901).
+    `layer` says how the notation uses the operator, None if it does not.
+    `hazards` are read by the precision rules: "overflow" leaves the range of float16 easily,
+    "wide" operators compute in float32 when their operands are float16 (spec B.5, rule 7).
+    `decompose(b, *operands, **options)` writes the operator with others, for backends without it.
+    `earlier(b, operator, operands, options)` turns calls as earlier drafts had them into today's:
+    it returns operands and options, and what shall be done to the result, if anything.
+    `summary` is the one-line description for listings.
+    """
+
+    name: str
+    summary: str
+    operands: tuple[Slot, ...]
+    options: Mapping[str, Option]
+    infer: Infer
+    gradient: Gradient
+    reference: Reference
+    stablehlo: StableHLO | None
+    layer: LayerRules | None
+    samples: tuple[Sample, ...]
+    aliases: tuple[str, ...] = ()
+    hazards: frozenset[str] = frozenset()
+    decompose: Decompose | None = None
+    earlier: Earlier | None = None
+
+    @property
+    def native(self) -> str:
+        """The method of WebNN that computes this."""
+        return self.name
+
+
+def decomposed(h: Any, *values: Any, **options: Any) -> Any:
+    """The lowering to StableHLO by way of `decompose`: graphs are decomposed before."""
+    raise NotImplementedError(values, options)
+
+
+@dataclass(frozen=True)
+class Looped:
+    """The lowering to StableHLO as a loop, where that is asked for; else it is decomposed."""
+
+    lower: StableHLO
+
+    def __call__(self, h: Any, *values: Any, **options: Any) -> Any:
+        """Write the operator."""
+        return self.lower(h, *values, **options)
+
+
+def covers_all(**_options: Any) -> bool:
+    """The native method of a composite has every option."""
+    return True
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Composite:
+    """An operator written with others: `decompose(b, *operands, **options)` builds its result.
+
+    Types, gradient and result follow from the decomposition; `infer`, `gradient`, `reference` and
+    `stablehlo` replace what follows where it would be slow, imprecise or wrong at a kink.
+
+    `native` is the method of WebNN that computes the same: the composite stays one node then, so
+    that backends can use the method, wherever `covers(**options)` says that it has these options.
+    Without one the composite is inlined. A `straight_through` composite has an integer result that
+    carries a gradient all the same. The other fields are those of `Operator`.
+    """
+
+    name: str
+    summary: str
+    operands: tuple[Slot, ...]
+    options: Mapping[str, Option]
+    decompose: Decompose
+    layer: LayerRules | None
+    samples: tuple[Sample, ...]
+    aliases: tuple[str, ...] = ()
+    hazards: frozenset[str] = frozenset()
+    native: str = ""
+    covers: Callable[..., bool] = covers_all
+    infer: Infer | None = None
+    gradient: Gradient | None = None
+    reference: Reference | None = None
+    stablehlo: StableHLO | None = decomposed
+    earlier: Earlier | None = None
+    straight_through: bool = False
+
+
+AnyOperator = Operator | Composite
+
+
+def no_gradient(_builder: Builder, _g: Tensor, _y: Tensor, *operands: Any, **_: Any) -> Any:
+    """The gradient rule of operators through which no gradient flows (spec C.10)."""
+    return (None,) * len(operands)

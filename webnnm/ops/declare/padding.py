@@ -1,0 +1,104 @@
+"""Padded positions of sequences: what computes along a sequence leaves them out (spec G.6, E.9).
+
+A mask `[batch, length]`, float32, is 1 at the valid positions of each row, which stand before the
+padded ones. The result of a padded row is that of the row alone. Where something has to be valid,
+such as under a mean, a row that is padded altogether counts its first position: results stay
+finite, and the row mask leaves them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.core.dtypes import FLOAT16_MAX, DataType, integer_range, is_float
+from webnnm.core.shapes import count
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.tensors import Builder, Tensor
+
+FLOAT32_MAX = 3.4028234663852886e38
+
+
+def extremes(dtype: DataType) -> tuple[float, float]:
+    """Return the lowest and the highest finite number of a type.
+
+    >>> extremes("float16"), extremes("uint8")
+    ((-65504.0, 65504.0), (0, 255))
+    """
+    if is_float(dtype):
+        largest = FLOAT32_MAX if dtype == "float32" else FLOAT16_MAX
+        return -largest, largest
+    return integer_range(dtype)
+
+
+# Masks `[batch, length]`.
+
+
+def lengths(b: Builder, mask: Tensor, dtype: DataType = "float32") -> Any:
+    """Return how many positions of each row are valid, `[batch]`, at least one."""
+    found = b.max(b.reduce_sum(mask, axes=[1]), b.constant(1, "float32"))
+    return found if dtype == "float32" else b.cast(found, type=dtype)
+
+
+def valid(b: Builder, mask: Tensor) -> Any:
+    """Return which positions are valid as conditions `[batch, length]`, in no row none."""
+    return below(b, lengths(b, mask), mask.shape[1])
+
+
+def below(b: Builder, numbers: Tensor, length: int) -> Any:
+    """Return for each of `[batch]` numbers which of the positions from 0 on are below it."""
+    positions = b.constant(range(length), numbers.dtype, (1, length))
+    return b.lesser(positions, column(b, numbers))
+
+
+def column(b: Builder, numbers: Tensor) -> Any:
+    """Return `[batch]` numbers as `[batch, 1]`."""
+    return b.reshape(numbers, new_shape=(-1, 1))
+
+
+def every(b: Builder, batch: int, length: int) -> Any:
+    """Return a mask of valid positions alone."""
+    return b.expand(b.constant(1, "float32"), new_shape=(batch, length))
+
+
+def one_step(b: Builder, mask: Tensor) -> Any:
+    """Return the mask of a sequence of one step that is made of all valid ones."""
+    return b.reduce_max(mask, axes=[1], keep_dimensions=True)
+
+
+# Values that have a mask.
+
+
+def placed(b: Builder, numbers: Tensor, laid: Laid) -> Any:
+    """Return `[batch]` or `[batch, length]` numbers in a shape that broadcasts to a value's."""
+    roles = [laid.position("batch"), *([laid.position("sequence")] if numbers.rank > 1 else [])]
+    if roles != sorted(roles):
+        numbers = b.transpose(numbers, permutation=(1, 0))
+    shape = [1] * len(laid.layout)
+    for place, size in zip(sorted(roles), numbers.shape, strict=True):
+        shape[place] = size
+    return b.reshape(numbers, new_shape=shape)
+
+
+def filled(b: Builder, laid: Laid, value: float, tensor: Tensor | None = None) -> Any:
+    """Return a value, or a tensor laid out like it, with a number at all padded positions."""
+    x = laid.tensor if tensor is None else tensor
+    return b.where(placed(b, valid(b, laid.mask), laid), x, b.constant(value, x.dtype))
+
+
+def mean(b: Builder, laid: Laid, x: Tensor, axes: Sequence[int]) -> Any:
+    """Return the mean over axes, among them the sequence; these keep size 1."""
+    total = b.reduce_sum(filled(b, laid, 0, x), axes=axes, keep_dimensions=True)
+    sequence = laid.position("sequence")
+    others = count(x.shape[k] for k in axes if k != sequence)
+    size = placed(b, lengths(b, laid.mask), laid) * float(others)
+    return total / (size if x.dtype == "float32" else b.cast(size, type=x.dtype))
+
+
+def combined(b: Builder, sources: Sequence[Laid], sequence: str | None) -> Any:
+    """Return the mask of what is made position by position of values, None if all are valid."""
+    found: Any = None
+    masks = [x.mask for x in sources if x.mask is not None and x.sequence == sequence]
+    for mask in dict.fromkeys(masks):
+        found = mask if found is None else found * mask
+    return found

@@ -1,0 +1,98 @@
+"""Pooling in the notation: the channels stay, height and width shrink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from webnnm.ops.declare import values
+from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.spatial import Pair
+from webnnm.ops.declare.spatial_layer import (
+    LAYOUT,
+    STEPS,
+    build_image,
+    learn_image,
+    padding,
+    pair,
+    places,
+    sides,
+    sizes_of,
+)
+from webnnm.ops.declare.tensors import Builder, Tensor
+from webnnm.ops.declare.windows import Windows
+
+OPTIONS = {
+    "window_dimensions": ValueOption(read=pair(1), aliases=("window",)),
+    "padding": ValueOption(read=padding, default=(0, 0, 0, 0)),
+    "padding_beginning": ValueOption(read=pair(0)),
+    "padding_ending": ValueOption(read=pair(0)),
+    **STEPS,
+    "layout": LAYOUT,
+    "output_shape_rounding": ValueOption(
+        read=values.word("floor", "ceil"), default="floor", aliases=("roundingType",)
+    ),
+    "output_sizes": ValueOption(read=pair(1)),
+}
+
+
+def layer_rules(windows: Callable[..., tuple[Windows, Windows]]) -> LayerRules:
+    """Return the notation's side of a pool; `windows(shape, **options)` is the operator's rule."""
+
+    def shape(layer: ShapeView) -> None:
+        if layer.flow.dims is None:
+            return
+        at = places(layer, layer.flow, layer.options["layout"])
+        sizes = sizes_of(layer.flow, at.source)
+        height, width = sizes["h"], sizes["w"]
+        found = {"c": sizes["c"], "h": None, "w": None}
+        if height and width:
+            options = _options(layer, (height, width))
+            rows, columns = windows((1, 1, height, width), layout="nchw", **options)
+            found |= {"h": rows.count, "w": columns.count}
+        learn_image(layer, at, found)
+
+    def build(b: Builder, layer: BuildView) -> Laid:
+        flow, written = layer.operands[0], layer.options["layout"]
+        at = places(layer, layer.features[0], written)
+        options = _options(layer, (flow.features[at.source["h"]], flow.features[at.source["w"]]))
+
+        def apply(image: Tensor, layout: str) -> Tensor:
+            given = {**options, "layout": layout}
+            source = _before_relu(image) if layer.operator.name == "maxPool2d" else None
+            if source is None:
+                return b.apply(layer.operator, [image], given)
+            # The same numbers and gradients, and relu on a fraction of the cells.
+            return b.relu(b.apply(layer.operator, [source], given))
+
+        return build_image(b, flow, at, written, apply)
+
+    return LayerRules(options=OPTIONS, shape=shape, build=build)
+
+
+def _before_relu(image: Tensor) -> Tensor | None:
+    """Return what an image was before relu, None if it is no result of relu."""
+    node: Any = image.node
+    operator = getattr(node, "operator", None)
+    return node.operands[0] if operator is not None and operator.name == "relu" else None
+
+
+def _options(layer: ShapeView | BuildView, sizes: Pair) -> dict[str, Any]:
+    """Return the options as the operator takes them, but for the layout."""
+    options = layer.options
+    window: Pair = options["window_dimensions"] or sizes
+    steps = options["strides"], options["dilations"]
+    top, bottom, left, right = sides(options["padding"], sizes, window, *steps, grown=False)
+    if options["padding_beginning"] is not None:
+        top, left = options["padding_beginning"]
+    if options["padding_ending"] is not None:
+        bottom, right = options["padding_ending"]
+    return {
+        "window_dimensions": window,
+        "padding": (top, bottom, left, right),
+        "strides": steps[0],
+        "dilations": steps[1],
+        "output_shape_rounding": options["output_shape_rounding"],
+        "output_sizes": options["output_sizes"],
+    }

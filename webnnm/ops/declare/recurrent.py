@@ -1,0 +1,268 @@
+"""What the recurrent operators share: slots and options, checks of shapes, the run over steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from webnnm.core.dtypes import FLOAT
+from webnnm.core.shapes import Shape, is_integer, show
+from webnnm.ops.declare import checks
+from webnnm.ops.declare.activation import Activation, activation
+from webnnm.ops.declare.operator import Option, Slot
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
+from webnnm.ops.matmul import transposed
+
+NATIVE_ACTIVATIONS = frozenset({"relu", "sigmoid", "tanh"})
+"""What WebNN's own methods have."""
+
+DIRECTIONS = {"forward": 1, "backward": 1, "both": 2}
+"""How many sets of weights a direction takes."""
+
+Step = Callable[[Tensor, tuple[Any, ...]], tuple[Any, ...]]
+"""From the projected input and the states of one step to the states of the next."""
+
+
+# Slots and options of tensor operators.
+
+
+def slot(name: str, rank: int, *, optional: bool = False) -> Slot:
+    """Return an operand of the type of the first, the input; optional ones travel by name."""
+    return Slot(
+        name=name,
+        dtypes=FLOAT,
+        ranks=(rank, rank),
+        like=None if name == "input" else 0,
+        optional=optional,
+        keyword=optional,
+    )
+
+
+def _steps(value: Any, *types: TensorType) -> int:
+    """Accept the number of steps that the input has; None means that number."""
+    found = types[0].shape[0]
+    if value is not None and value != found:
+        raise OperatorError("NNM303", f"{value!r} steps, the input {types[0]} has {found}")
+    return found
+
+
+def _hidden_size(value: Any, *types: TensorType) -> int:
+    """Accept the hidden size of the recurrent weights; None means that size."""
+    found = types[2].shape[-1]
+    if value is not None and (not is_integer(value) or value != found):
+        raise OperatorError("NNM303", f"{value!r}, the recurrent weights {types[2]} have {found}")
+    return found
+
+
+STEPS = Option(None, _steps, positional=True)
+HIDDEN_SIZE = Option(None, _hidden_size, positional=True)
+RETURN_SEQUENCE = Option(False, checks.boolean)
+DIRECTION = Option("forward", checks.word(*DIRECTIONS))
+
+
+def activations(*default: str) -> Option:
+    """Return the option of activations: names or `Activation` objects, as many as the default."""
+
+    def check(value: Any, *_: TensorType) -> tuple[str | Activation, ...]:
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise OperatorError("NNM303", f"{value!r} is not a list")
+        found = tuple(_plain(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
+        if len(found) != len(default):
+            raise OperatorError("NNM303", f"{len(found)} activations, {len(default)} expected")
+        return found
+
+    return Option(default, check)
+
+
+def _plain(value: Any) -> str | Activation:
+    found = activation(value)
+    return found if found.options else found.name
+
+
+def covers(*, activations: Sequence[str | Activation], **_: Any) -> bool:
+    """The native methods have three activations."""
+    return all(isinstance(a, str) and a in NATIVE_ACTIVATIONS for a in activations)
+
+
+def require_shapes(
+    slots: Sequence[Slot],
+    operands: Sequence[TensorType | Tensor | None],
+    *,
+    gates: int,
+    lead: Shape,
+    state: Shape,
+) -> None:
+    """Raise NNM404 unless all operands fit together.
+
+    `lead` is the number of directions, if there are any, `state` the shape of states.
+    """
+    assert operands[0] is not None
+    hidden = state[-1]
+    wide = (*lead, gates * hidden)
+    expected: dict[str, Shape] = {
+        "weight": (*wide, operands[0].shape[-1]),
+        "recurrentWeight": (*wide, hidden),
+        "bias": wide,
+        "recurrentBias": wide,
+        "peepholeWeight": (*lead, 3 * hidden),
+        **dict.fromkeys(("hiddenState", "cellState"), state),
+        **dict.fromkeys(("initialHiddenState", "initialCellState"), state),
+    }
+    for slot, operand in zip(slots, operands, strict=True):
+        shape = expected.get(slot.name)
+        if operand is not None and shape not in (None, operand.shape):
+            rule = f"{show(shape)} for hidden size {hidden} and input {show(operands[0].shape)}"
+            raise OperatorError("NNM404", f"{slot.name} is {show(operand.shape)}, not {rule}")
+
+
+# Arithmetic.
+
+
+def functions(b: Builder, given: Sequence[str | Activation]) -> list[Callable[[Tensor], Any]]:
+    """Return activations as functions of a tensor."""
+    return [partial(activation(found), b) for found in given]
+
+
+def parts(b: Builder, x: Tensor, count: int, axis: int) -> list[Tensor]:
+    """Cut a tensor into equal parts along an axis."""
+    return [x] if count == 1 else list(b.split(x, splits=count, axis=axis))
+
+
+def projected(b: Builder, x: Tensor, weight: Tensor, *biases: Tensor | None) -> list[list[Tensor]]:
+    """Multiply the inputs of all steps by the input weights at once, and add biases.
+
+    Returns for each direction the projected inputs `[batch, gates · hidden]` of the steps in time.
+    """
+    steps, batch, features = x.shape
+    directions, rows, _ = weight.shape
+    flat = b.reshape(x, new_shape=(steps * batch, features))
+    product = b.matmul(flat, transposed(b, b.reshape(weight, new_shape=(-1, features))))
+    for bias in biases:
+        if bias is not None:
+            product = product + b.reshape(bias, new_shape=(directions * rows,))
+    return [parts(b, part, steps, 0) for part in parts(b, product, directions, 1)]
+
+
+def of_direction(b: Builder, x: Tensor | None, number: int) -> Any:
+    """Return what one direction takes of a tensor whose first dimension are the directions."""
+    if x is None:
+        return None
+    found = x
+    if x.shape[0] > 1:
+        rest = x.shape[1:]
+        found = b.slice(x, starts=(number, *(0 for _ in rest)), sizes=(1, *rest))
+    return b.reshape(found, new_shape=x.shape[1:])
+
+
+def zeros(b: Builder, x: Tensor, shape: Shape) -> Tensor:
+    """Return zeros of the type of `x`."""
+    return b.expand(b.constant(0, x.dtype), new_shape=shape)
+
+
+def run(
+    b: Builder,
+    inputs: Sequence[Tensor],
+    state: tuple[Any, ...],
+    step: Step,
+    *,
+    backward: bool,
+    lengths: Tensor | None = None,
+) -> list[tuple[Any, ...]]:
+    """Return the states after each step, in the order of time.
+
+    Where there are `lengths`, `[batch, 1]`, the states of a row stand still at the steps behind.
+    """
+    found: list[tuple[Any, ...]] = []
+    order = range(len(inputs))
+    for place in reversed(order) if backward else order:
+        after = step(inputs[place], state)
+        if lengths is not None and place:  # every row has a first step
+            inside = b.greater(lengths, b.constant(place, "float32"))
+            pairs = zip(after, state, strict=True)
+            after = tuple(b.where(inside, new, old) for new, old in pairs)
+        state = after
+        found.append(state)
+    return found[::-1] if backward else found
+
+
+def loops(
+    h: Any,
+    cell: Callable[..., Any],
+    x: Any,
+    weights: Sequence[Any],
+    states: Sequence[Any],
+    *,
+    hidden_size: int,
+    return_sequence: bool,
+    direction: str,
+) -> tuple[Any, ...]:
+    """Write the run over steps as a loop in StableHLO, one for each direction.
+
+    `cell(b, x, *weights, *states)` builds one step; absent operands are None.
+    """
+    steps, state = x.shape[0], (x.shape[1], hidden_size)
+    ends: list[list[Any]] = []
+    sequences: list[Any] = []
+    for number, backward in enumerate(backwards(direction)):
+        own = [w if w is None else h.reshape(h.cut(w, 0, number, 1), w.shape[1:]) for w in weights]
+        first = [
+            h.constant(0, x.dtype, state) if s is None else h.reshape(h.cut(s, 0, number, 1), state)
+            for s in states
+        ]
+        present = [w for w in own if w is not None]
+        outputs = [h.constant(0, x.dtype, (steps, *state))] if return_sequence else []
+
+        def going(place: Any, *_: Any) -> Any:
+            return h.compare("LT", place, steps)
+
+        def step(
+            place: Any,
+            x: Any,
+            *rest: Any,
+            own: Any = own,
+            k: int = len(present),
+            back: Any = backward,
+        ) -> list[Any]:
+            given, before, written = rest[:k], rest[k : k + len(states)], rest[k + len(states) :]
+            left = iter(given)
+            at = h.subtract(steps - 1, place) if back else place
+            around = [None if w is None else next(left) for w in own]
+            after = h.inline(cell, h.take(x, at, 0), *around, *before)
+            kept = [h.replaced(whole, after[0], at) for whole in written]
+            return [h.add(place, 1), x, *given, *after, *kept]
+
+        found = h.loop([h.constant(0, "int32"), x, *present, *first, *outputs], going, step)
+        found = found[2 + len(present) :]
+        ends.append([h.reshape(end, (1, *state)) for end in found[: len(states)]])
+        sequences += [h.reshape(y, (steps, 1, *state)) for y in found[len(states) :]]
+    last = [h.concatenate(kind, 0) for kind in zip(*ends, strict=True)]
+    return (*last, h.concatenate(sequences, 1)) if return_sequence else tuple(last)
+
+
+def stacked(b: Builder, tensors: Sequence[Tensor], *lead: int) -> Tensor:
+    """Lay tensors of one shape one after the other, in leading dimensions of these sizes."""
+    joined = tensors[0] if len(tensors) == 1 else b.concat(tensors, axis=0)
+    return b.reshape(joined, new_shape=(*lead, *tensors[0].shape))
+
+
+def last_states(
+    b: Builder, runs: Sequence[Sequence[tuple[Any, ...]]], direction: str
+) -> list[Tensor]:
+    """Return the states behind the last step, each `[directions, batch, hidden]`."""
+    ends = [
+        states[0] if backward else states[-1]
+        for states, backward in zip(runs, backwards(direction), strict=True)
+    ]
+    return [stacked(b, kind, len(ends)) for kind in zip(*ends, strict=True)]
+
+
+def sequence(b: Builder, runs: Sequence[Sequence[tuple[Any, ...]]]) -> Tensor:
+    """Return the first state of every step, `[steps, directions, batch, hidden]`."""
+    at_steps = [state[0] for states in zip(*runs, strict=True) for state in states]
+    return stacked(b, at_steps, len(runs[0]), len(runs))
+
+
+def backwards(direction: str) -> tuple[bool, ...]:
+    """Return for each direction whether it runs from the last step to the first."""
+    return {"forward": (False,), "backward": (True,), "both": (False, True)}[direction]

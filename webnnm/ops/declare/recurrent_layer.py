@@ -1,0 +1,252 @@
+"""The recurrent operators in the notation: options, parameters, shapes both ways, layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from webnnm.core.shapes import Shape, broadcast, show
+from webnnm.notation.syntax import Items, Value
+from webnnm.ops.declare import padding, values
+from webnnm.ops.declare.features import Conflict, Features
+from webnnm.ops.declare.layer import BuildView, ParameterRole, ShapeView, TensorSlot, ValueOption
+from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.padding import column
+from webnnm.ops.declare.recurrent import DIRECTIONS
+from webnnm.ops.declare.rules import broadcast_laid, tensor_options
+from webnnm.ops.declare.tensors import Builder
+
+WEIGHTS = (
+    TensorSlot(name="weight", parameter="recurrent"),
+    TensorSlot(name="recurrentWeight", parameter="recurrent"),
+)
+RUN_OPTIONS = {
+    "return_sequence": ValueOption(read=values.boolean, default=False),
+    "direction": ValueOption(read=values.word(*DIRECTIONS), default="forward"),
+}
+
+
+def biases(role: ParameterRole) -> tuple[TensorSlot, ...]:
+    """Return the slots of both biases; `role` is that of the first."""
+    return (
+        TensorSlot(name="bias", parameter=role, optional=True, option=True),
+        TensorSlot(name="recurrentBias", parameter="zeros", optional=True, option=True),
+    )
+
+
+def initial(name: str) -> TensorSlot:
+    """Return the slot of an initial state."""
+    return TensorSlot(name=name, optional=True, option=True)
+
+
+def cell_options(*layouts: str, activations: Sequence[str]) -> dict[str, ValueOption]:
+    """Return the options that cells have, too."""
+
+    def read(value: Value) -> tuple[str, ...]:
+        items = value.items if isinstance(value, Items) else ()
+        if len(items) != len(activations):
+            raise ValueError(f"expected a list of {len(activations)} activations")
+        return tuple(str(item) for item in items)
+
+    return {
+        "hidden_size": ValueOption(read=values.integer(1)),
+        "layout": ValueOption(read=values.word(*layouts), default=layouts[0]),
+        "activations": ValueOption(read=read, default=tuple(activations)),
+    }
+
+
+def gate_fans(gates: int) -> Callable[[Shape, Mapping[str, Any]], tuple[int, int]]:
+    """Return the rule for the fans of one gate: (input, hidden) and (hidden, hidden)."""
+
+    def fans(shape: Shape, _options: Mapping[str, Any]) -> tuple[int, int]:
+        return shape[-1], shape[-2] // gates
+
+    return fans
+
+
+# Shapes.
+
+
+def run_shape(name: str, gates: int) -> Callable[[ShapeView], None]:
+    """Return the shape rule of an operator over the steps of a sequence."""
+
+    def rule(layer: ShapeView) -> None:
+        flow = layer.flow
+        if flow.known and flow.sequence is None:
+            hint = "give the input sequence=true"
+            layer.fail("NNM411", f'"{name}" needs a sequence, the flow has none', hint=hint)
+        directions = DIRECTIONS[layer.options["direction"]]
+        _relate(layer, gates, directions, (directions,))
+        if layer.options["return_sequence"]:
+            for result in (layer.results[0], layer.results[-1]):
+                result.learn_sequence(flow.sequence)
+
+    return rule
+
+
+def cell_shape(gates: int) -> Callable[[ShapeView], None]:
+    """Return the shape rule of one step."""
+
+    def rule(layer: ShapeView) -> None:
+        _relate(layer, gates, 1, ())
+        for result in layer.results:
+            result.learn_sequence(layer.flow.sequence)
+
+    return rule
+
+
+def _relate(layer: ShapeView, gates: int, directions: int, lead: tuple[int, ...]) -> None:
+    """Exchange what is known of features and hidden size between operands and results."""
+    flow, weight, recurrent, *states = layer.operands
+    if flow.rank not in (None, 1):
+        layer.fail("NNM405", f"a recurrent layer needs 1 feature dimension, not {flow}")
+    tensors = layer.tensors
+    states += [tensors[n] for n in ("initialHiddenState", "initialCellState") if n in tensors]
+    # A written number as initial state counts for all.
+    states = [state for state in states if state.rank != 0]
+    hidden = _hidden(layer, gates, directions)
+    features = _size(flow, 0) or _size(weight, -1)
+    wide = None if hidden is None else gates * hidden
+    expected: list[tuple[str, Features | None, list[int | None]]] = [
+        ("flow", flow, [features]),
+        ("weight", weight, [*lead, wide, features]),
+        ("recurrentWeight", recurrent, [*lead, wide, hidden]),
+        ("bias", tensors.get("bias"), [*lead, wide]),
+        ("recurrentBias", tensors.get("recurrentBias"), [*lead, wide]),
+        ("peepholeWeight", tensors.get("peepholeWeight"), [*lead, hidden and 3 * hidden]),
+        *(("state", state, [hidden and directions * hidden]) for state in states),
+    ]
+    for name, operand, dims in expected:
+        try:
+            if operand is not None:
+                operand.learn(dims)
+        except Conflict:
+            layer.fail("NNM404", f"{name} {operand}, the other operands need {show(dims)}")
+    for result in layer.results:
+        result.learn([hidden and directions * hidden])
+        result.learn_names(["features"])
+
+
+def _hidden(layer: ShapeView, gates: int, directions: int) -> int | None:
+    """Return the hidden size: written, or from the result or any operand that tells it."""
+    _, weight, recurrent, *states = layer.operands
+    total = _size(layer.result, 0)
+    if layer.options["hidden_size"] is None and total is not None and total % directions:
+        layer.fail("NNM406", f"{total} features, {directions} directions", at="shape")
+    gated = [
+        _size(weight, -2),
+        *(_size(layer.tensors.get(n), -1) for n in ("bias", "recurrentBias")),
+    ]
+    found = [
+        layer.options["hidden_size"],
+        total and total // directions,
+        _size(recurrent, -1),
+        *(size and size // gates for size in gated),
+        *(_size(state, 0) for state in states),
+    ]
+    return next((size for size in found if size), None)
+
+
+def _size(features: Features | None, axis: int) -> int | None:
+    """Return a size, None where it is not known."""
+    if features is None or not features.dims or len(features.dims) < abs(axis):
+        return None
+    return features.dims[axis]
+
+
+# Tensors.
+
+
+def build_run(b: Builder, layer: BuildView) -> tuple[Laid, ...]:
+    """Run over the sequence; the results are what flows on, then every result by its word."""
+    flow = layer.operands[0].arranged(("sequence", "batch", 0))
+    steps, batch, _ = flow.tensor.shape
+    directions = DIRECTIONS[layer.options["direction"]]
+    operands = _weights(layer)
+    for place, slot in enumerate(layer.operator.operands[3:], start=2):
+        if slot.name.startswith("initial") and operands[place] is not None:
+            operands[place] = _initial(b, layer, slot.name, (directions, batch))
+    options = tensor_options(layer) | {"steps": steps, "hidden_size": operands[1].shape[-1]}
+    lengths = None if flow.mask is None else column(b, padding.lengths(b, flow.mask))
+    found = _applied(b, layer, [flow.tensor, *operands], options, lengths)
+    states = len(found) - layer.options["return_sequence"]
+    results = [_states(b, x, ("batch", 0), None) for x in found[:states]]
+    if layer.options["return_sequence"]:
+        sequence = _states(b, found[-1], flow.layout, flow.sequence)
+        results.append(sequence.arranged(layer.operands[0].layout))
+        return results[-1], *results
+    return results[0], *results
+
+
+def build_cell(b: Builder, layer: BuildView) -> tuple[Laid, ...]:
+    """Apply a cell to every sample, and to every step if there is a sequence."""
+    count = len(layer.operands) - 3
+    laid = [layer.operands[k].canonical() for k in (0, *range(3, 3 + count))]
+    tensors, layout, sequence = broadcast_laid(layer, laid, [(None,)] * len(laid))
+    lead = broadcast(*(tensor.shape[:-1] for tensor in tensors)) or ()
+    x, *states = (_rows(b, tensor, lead) for tensor in tensors)
+    weight, recurrent, *rest = _weights(layer, behind=3 + count)
+    options = tensor_options(layer) | {"hidden_size": recurrent.shape[-1]}
+    found = _applied(b, layer, [x, weight, recurrent, *states, *rest], options)
+    return tuple(
+        Laid(b.reshape(y, new_shape=(*lead, y.shape[-1])), layout, sequence) for y in found
+    )
+
+
+def _applied(
+    b: Builder,
+    layer: BuildView,
+    operands: Sequence[Any],
+    options: Mapping[str, Any],
+    lengths: Any = None,
+) -> tuple[Any, ...]:
+    """Return the results; in training by way of the steps, which gradients then share.
+
+    Rows of different lengths go this way, too: no method of WebNN has them.
+    """
+    operator = layer.operator
+    if lengths is not None:
+        options = {**options, "lengths": lengths}
+    if (layer.training or lengths is not None) and operator.decompose is not None:
+        found = operator.decompose(b, *operands, **options)
+    else:
+        found = b.apply(operator, operands, options)
+    return cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
+
+
+def _weights(layer: BuildView, behind: int = 3) -> list[Any]:
+    """Return both weights, and the tensors of the operator's slots from `behind` on, or None."""
+    found = [layer.tensors.get(slot.name) for slot in layer.operator.operands[behind:]]
+    return [
+        None if laid is None else laid.canonical().tensor for laid in (*layer.operands[1:3], *found)
+    ]
+
+
+def _initial(b: Builder, layer: BuildView, name: str, lead: tuple[int, int]) -> Any:
+    """Return an initial state `[directions, batch, hidden]` of features, for each sample or all."""
+    laid = layer.tensors[name]
+    if "sequence" in laid.layout:
+        layer.fail("NNM411", f"{name} has a sequence", at=name, hint="it takes one state")
+    directions, batch = lead
+    size = layer.results[0].sizes()[0]
+    tensor = laid.canonical().tensor
+    if tensor.shape != (batch, size):
+        tensor = b.expand(tensor, new_shape=(batch, size))
+    apart = b.reshape(tensor, new_shape=(batch, directions, size // directions))
+    return b.transpose(apart, permutation=(1, 0, 2))
+
+
+def _states(b: Builder, x: Any, layout: tuple[Role, ...], sequence: str | None) -> Laid:
+    """Join the directions, last but two of a result, with its features."""
+    *lead, directions, batch, hidden = x.shape
+    if directions > 1:
+        order = (*range(len(lead)), x.rank - 2, x.rank - 3, x.rank - 1)
+        x = b.transpose(x, permutation=order)
+    return Laid(b.reshape(x, new_shape=(*lead, batch, directions * hidden)), layout, sequence)
+
+
+def _rows(b: Builder, x: Any, lead: Shape) -> Any:
+    """Return the features of every sample and step as rows of a matrix."""
+    if x.shape[:-1] != lead:
+        x = b.expand(x, new_shape=(*lead, x.shape[-1]))
+    return x if x.rank == 2 else b.reshape(x, new_shape=(-1, x.shape[-1]))

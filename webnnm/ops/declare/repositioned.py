@@ -1,0 +1,110 @@
+"""Padded sequences whose positions change their places, or become more or fewer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from webnnm.core.dtypes import DataType, is_float
+from webnnm.core.shapes import count
+from webnnm.ops.declare.along import padded
+from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.padding import below, column, every, lengths, placed, valid
+from webnnm.ops.declare.tensors import Builder, Tensor
+
+
+def looked_up(
+    b: Builder, mask: Tensor, rule: Callable[[int], int], dtype: DataType = "float32"
+) -> Any:
+    """Return what a rule says of the number of valid positions of each row, `[batch]`."""
+    table = b.constant([rule(n) for n in range(mask.shape[1] + 1)], dtype)
+    return b.gather(table, b.cast(b.reduce_sum(mask, axes=[1]), type="int32"), axis=0)
+
+
+def remasked(b: Builder, mask: Tensor, rule: Callable[[int], int], length: int) -> Any:
+    """Return the mask of a sequence of another length, of which `rule(n)` positions are valid.
+
+    `n` is the number of valid positions from 1 on; of none none are made.
+    """
+    old = mask.shape[1]
+    if length == old and all(rule(n) == n for n in range(1, old + 1)):
+        return mask
+    numbers = looked_up(b, mask, lambda n: min(max(rule(n), 0), length) if n else 0)
+    return b.cast(below(b, numbers, length), type="float32")
+
+
+def picked(b: Builder, laid: Laid, indices: Tensor) -> Any:
+    """Return positions of each row, `[batch, k, features…]`, for int32 indices `[batch, k]`."""
+    x = laid.canonical().tensor
+    _, n, *features = x.shape
+    rows, k = indices.shape
+    if x.shape[0] != rows:
+        x = b.expand(x, new_shape=(rows, n, *features))
+    shape = (rows, k, *features)
+    if is_float(x.dtype):
+        # A product with one-hot rows: its gradient is a product, too, and not a scatter that adds.
+        cells = b.reshape(indices, new_shape=(rows, k, 1))
+        chosen = b.cast(b.equal(cells, b.constant(range(n), "int32", (1, 1, n))), type=x.dtype)
+        found = b.matmul(chosen, b.reshape(x, new_shape=(rows, n, count(features))))
+        return b.reshape(found, new_shape=shape)
+    starts = b.constant(range(0, rows * n, n), "int32", (rows, 1))
+    flat = b.reshape(x, new_shape=(rows * n, *features))
+    return b.gather(flat, indices + starts, axis=0)
+
+
+def reversed_rows(b: Builder, laid: Laid) -> Laid:
+    """Return a value with the valid positions of each row in reverse order."""
+    n = laid.size("sequence")
+    places = b.constant(range(n), "int32", (1, n))
+    last = column(b, lengths(b, laid.mask, "int32")) - 1
+    indices = b.where(valid(b, laid.mask), last - places, places)
+    return _turned(laid, picked(b, laid, indices))
+
+
+def joined(b: Builder, parts: Sequence[Laid], whole: Laid) -> Laid:
+    """Return parts that were joined along the sequence with all padding behind the last of them.
+
+    `whole` is canonical, and has the parts one after the other with their padding.
+    """
+    rows = whole.size("batch")
+    masks = [
+        every(b, rows, part.size("sequence")) if part.mask is None else part.mask for part in parts
+    ]
+    mask = b.concat(masks, axis=1)
+    if all(part.mask is None for part in parts[:-1]):
+        return Laid(whole.tensor, whole.layout, whole.sequence, mask)
+    n = mask.shape[1]
+    places = b.constant(range(n), "float32", (1, n))
+    end, indices = b.constant([0], "float32", (1, 1)), places
+    for part in masks[:-1]:
+        # What stands behind a part moves up by the padding of this part.
+        valid_ones = b.reduce_sum(part, axes=[1], keep_dimensions=True)
+        end = end + valid_ones
+        behind = b.cast(b.greater_or_equal(places, end), type="float32")
+        indices = indices + behind * (float(part.shape[1]) - valid_ones)
+    indices = b.cast(b.min(indices, b.constant(n - 1, "float32")), type="int32")
+    total = b.reduce_sum(mask, axes=[1])
+    mask = b.cast(below(b, total, n), type="float32")
+    return Laid(picked(b, whole, indices), whole.layout, whole.sequence, mask)
+
+
+def begun(b: Builder, laid: Laid, x: Tensor, axis: int, front: Callable[[int], int]) -> Any:
+    """Return `x` with zeros before it along an axis, for each row as many as a rule says.
+
+    The rule is one of the number of valid positions. All rows grow by the most that it says.
+    """
+    amounts = [front(n) for n in range(1, laid.size("sequence") + 1)]
+    most = max(amounts)
+    own = placed(b, looked_up(b, laid.mask, lambda n: front(n) if n else most), laid)
+    found: Any = None
+    for amount in sorted(set(amounts)):
+        shifted = padded(b, x, axis, amount, most - amount)
+        chosen = b.equal(own, b.constant(amount, "float32"))
+        found = shifted if found is None else b.where(chosen, shifted, found)
+    return found
+
+
+def _turned(laid: Laid, tensor: Tensor) -> Laid:
+    """Return what was computed on a canonical tensor in the layout of the value."""
+    found = laid.canonical()
+    return Laid(tensor, found.layout, laid.sequence, laid.mask).arranged(laid.layout)

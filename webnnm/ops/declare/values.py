@@ -1,0 +1,178 @@
+"""Readers of option values in the notation: syntax in, plain value out, ValueError if neither."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.core.dtypes import DataType, is_data_type
+from webnnm.notation.syntax import (
+    Call,
+    Items,
+    NamedShape,
+    Number,
+    Percent,
+    Reference,
+    Text,
+    Value,
+)
+
+
+def number(value: Value) -> float:
+    """Read a number."""
+    if isinstance(value, Number):
+        return value.value
+    raise ValueError("expected a number")
+
+
+def integer(low: int | None = None) -> Callable[[Value], int]:
+    """Return a reader of integers from `low`."""
+
+    def read(value: Value) -> int:
+        if isinstance(value, Number) and isinstance(value.value, int):
+            if low is not None and value.value < low:
+                raise ValueError(f"{value.value} is less than {low}")
+            return value.value
+        raise ValueError("expected an integer")
+
+    return read
+
+
+def between(low: float, high: float) -> Callable[[Value], float]:
+    """Return a reader of numbers between two bounds."""
+
+    def read(value: Value) -> float:
+        found = number(value)
+        if not low <= found <= high:
+            raise ValueError(f"{found} must be between {low} and {high}")
+        return found
+
+    return read
+
+
+def positive(value: Value) -> float:
+    """Read a number above 0."""
+    found = number(value)
+    if not found > 0:
+        raise ValueError(f"{found} must be above 0")
+    return found
+
+
+def boolean(value: Value) -> bool:
+    """Read `true` or `false`."""
+    word = _word(value)
+    if word not in ("true", "false"):
+        raise ValueError("expected true or false")
+    return word == "true"
+
+
+def word(*words: str) -> Callable[[Value], str]:
+    """Return a reader of one of some words."""
+
+    def read(value: Value) -> str:
+        found = _word(value)
+        if found not in words:
+            raise ValueError(f"expected {' or '.join(words)}")
+        return found
+
+    return read
+
+
+def text(value: Value) -> str:
+    """Read a word or a string."""
+    found = _word(value)
+    if found is None:
+        raise ValueError("expected a word")
+    return found
+
+
+def data_type(value: Value) -> DataType:
+    """Read the name of a data type."""
+    word = _word(value)
+    if word is None or not is_data_type(word):
+        raise ValueError("expected a data type")
+    return word
+
+
+def axis_names(value: Value) -> tuple[int | str, ...]:
+    """Read one axis or a list of them: indices and dimension names."""
+    items = value.items if isinstance(value, Items) else (value,)
+    return tuple(_axis(item) for item in items)
+
+
+def one_axis(value: Value) -> tuple[int | str, ...]:
+    """Read exactly one axis."""
+    if isinstance(value, Items) and len(value.items) != 1:
+        raise ValueError("expected one axis")
+    return axis_names(value)
+
+
+def _axis(value: Value) -> int | str:
+    if isinstance(value, Number) and isinstance(value.value, int):
+        return value.value
+    word = _word(value)
+    if word is None:
+        raise ValueError("expected a dimension name or an index")
+    return word
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes per dimension: positional (names None) or by name.
+
+    A size is an int, None (a bare name: inherit), a `Percent`, or the dimension of another tensor
+    as a `Call`.
+    """
+
+    names: tuple[str, ...] | None
+    sizes: tuple[int | Percent | Call | None, ...]
+
+
+def sizes(value: Value) -> Sizes:
+    """Read `[2, 3]` or `{height:2, width}`."""
+    if isinstance(value, NamedShape):
+        return Sizes(
+            tuple(d.name for d in value.dimensions), tuple(_size(d.size) for d in value.dimensions)
+        )
+    if isinstance(value, Items):
+        return Sizes(None, tuple(_size(item) for item in value.items))
+    raise ValueError("expected a list or a named shape")
+
+
+def _size(value: Value | None) -> int | Percent | Call | None:
+    if isinstance(value, Number) and isinstance(value.value, int):
+        return value.value
+    if value is None or isinstance(value, Percent | Call):
+        return value
+    raise ValueError("expected a size")
+
+
+def integers(value: Value) -> tuple[int, ...]:
+    """Read a flat or nested list of integers, or one, in row-major order."""
+    if isinstance(value, Items):
+        return tuple(number for item in value.items for number in integers(item))
+    return (integer()(value),)
+
+
+def nested(value: Value) -> Any:
+    """Read a number, or nested lists of numbers."""
+    if isinstance(value, Items):
+        return [nested(item) for item in value.items]
+    return number(value)
+
+
+def anything(value: Value) -> Any:
+    """Read a number, a word (`true` and `false` are what they say), or nested lists of these."""
+    if isinstance(value, Number):
+        return value.value
+    if isinstance(value, Items):
+        return tuple(anything(item) for item in value.items)
+    word = text(value)
+    return {"true": True, "false": False}.get(word, word)
+
+
+def _word(value: Value) -> str | None:
+    if isinstance(value, Text):
+        return value.value
+    return value.word if isinstance(value, Reference) else None

@@ -1,0 +1,225 @@
+"""What a network's outputs say: classes with probabilities, numbers in the units of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.shapes import Shape, count
+from webnnm.data.field import Field, Kind
+from webnnm.data.standardize import Standardization
+from webnnm.evaluation.probabilities import Scale, Scores, scale_of
+from webnnm.graph.loss_words import loss_name
+from webnnm.graph.lowering import lower_network
+from webnnm.graph.vertices import Network
+from webnnm.training.heads import HeadKind, head_of
+from webnnm.training.losses import DEFAULTS
+
+SHOWN = 10
+"""Rows of a prediction that are printed."""
+BEST = 3
+"""Classes of a row that are printed."""
+
+Rows = HostArray | list[HostArray]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What an output says: the kind of its labels, how many classes, their names, None without."""
+
+    shape: Shape
+    kind: Kind
+    classes: int
+    names: tuple[str, ...] | None = None
+
+    def decode(self, values: Any) -> Any:
+        """Return the class of every row, as `Dataset.decode` does.
+
+        >>> Answers((2,), "onehot", 2, ("no", "yes")).decode([[0.2, 0.8]])
+        ['yes']
+        """
+        from webnnm.data.decode import decode
+
+        shown = Field(self.shape, "float32", kind=self.kind, classes=self.classes)
+        return decode(values, shown, self.names)
+
+    def of(self, features: Shape) -> Answers | None:
+        """Return the same for an output of these sizes, None where they are not scores.
+
+        Scores behind the last class that the data have are classes without names.
+        """
+        width = features[-1] if features else 1
+        if width == 1:
+            if self.classes > 2:
+                return None  # a class number, as a measurement
+            return Answers(features, "multilabel", 1, self.names)
+        if self.kind == "multilabel":
+            return self
+        names = self.names
+        if names is not None and len(names) < width:
+            names = (*names, *map(str, range(len(names), width)))
+        return Answers((*self.shape[:-1], width), "onehot", width, names)
+
+
+class Prediction:
+    """The classes of rows, with the probability of each class.
+
+    >>> found = Prediction(HostArray.of([[0.25, 0.75]]), Answers((2,), "onehot", 2, ("no", "yes")))
+    >>> found.classes, found.labels, found[0].tolist()
+    (['yes'], ('no', 'yes'), [0.25, 0.75])
+    >>> found
+    yes 75.0% (no 25.0%)
+
+    It is an array of probabilities to NumPy and to programs: indices, `len`, `shape`, `tolist()`,
+    `np.asarray(found)` and the methods of arrays are those of `probabilities`.
+
+    Attributes: `classes`, one per row: its name, or its number without names; of several yes/no
+    answers the list of those that are yes; of sequences lists of them. `labels`, what the classes
+    are called. `probabilities`, an array `[rows, …, classes]`, of one yes/no answer `[rows, 1]`
+    with that of yes; of sequences of different lengths a list of arrays.
+    """
+
+    def __init__(self, found: Rows, answers: Answers) -> None:
+        self._found = found
+        self._answers = answers
+        names: Sequence[Any] = answers.names or range(max(2, answers.classes))
+        self.labels = tuple(names)
+        self.probabilities: Any = _public(found)
+
+    @property
+    def classes(self) -> list[Any]:
+        """The class of every row."""
+        if isinstance(self._found, list):
+            return [self._answers.decode(row) for row in self._found]
+        return self._answers.decode(self._found)
+
+    def tolist(self) -> list[Any]:
+        """Return the probabilities as nested lists."""
+        if isinstance(self._found, list):
+            return [row.tolist() for row in self._found]
+        return self._found.tolist()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[row] for row in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self._found, HostArray) and isinstance(index, int):
+            row = range(len(self))[index]
+            found = self._found.rows([row])
+            return HostArray(found.dtype, found.shape[1:], found.data).public()
+        return self.probabilities[index]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Return the probabilities as an array of NumPy."""
+        if isinstance(self._found, list):
+            raise TypeError("rows of different lengths are no array: take them one by one")
+        return self._found.__array__(dtype, copy)
+
+    def __eq__(self, other: object) -> Any:
+        own = other.probabilities if isinstance(other, Prediction) else other
+        return self.probabilities == own
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "probabilities":
+            raise AttributeError(name)
+        return getattr(self.probabilities, name)
+
+    def __repr__(self) -> str:
+        lines = [self._line(row) for row in range(min(len(self), SHOWN))]
+        more = len(self) - len(lines)
+        return "\n".join([*lines, *([f"… and {more} rows more"] if more else [])])
+
+    def _line(self, row: int) -> str:
+        """Return the class of a row, and what others are likely."""
+        one = self._found[row] if isinstance(self._found, list) else self._found.rows([row])
+        flat = [float(value) for value in one.values()]
+        positions = isinstance(self._found, list) or count(one.shape) > max(1, len(self.labels))
+        if positions:
+            found = self._answers.decode(one)
+            return str(found if isinstance(self._found, list) else found[0])
+        if len(flat) == 1:
+            yes, no = flat[0], 1 - flat[0]
+            pairs = sorted(zip((no, yes), self.labels, strict=True), key=_first, reverse=True)
+        else:
+            pairs = sorted(zip(flat, self.labels, strict=False), key=_first, reverse=True)
+        texts = [f"{label} {100 * share:.1f}%" for share, label in pairs]
+        if self._answers.kind == "multilabel" and len(flat) > 1:
+            return ", ".join(texts)
+        rest = ", ".join(texts[1:BEST]) + (", …" if len(texts) > BEST else "")
+        return f"{texts[0]} ({rest})"
+
+
+def _first(pair: tuple[float, Any]) -> float:
+    return pair[0]
+
+
+def _public(found: Rows) -> Any:
+    return [row.public() for row in found] if isinstance(found, list) else found.public()
+
+
+def predicted(
+    found: Rows,
+    features: Shape = (),
+    answers: Answers | None = None,
+    scale: Scale | None = None,
+    target: Standardization | None = None,
+) -> Any:
+    """Return what an output says: a `Prediction` of classes, else numbers in units of the data.
+
+    `features` are the sizes of the output without batch and sequence; `scale` is what its scores
+    are, None where they are probabilities as they stand; `target` standardised what it learnt.
+    """
+    rows = found if isinstance(found, list) else [found]
+    of_row = answers and answers.of(features)
+    if of_row is None:
+        if target is not None:
+            rows = [target.undo(row) for row in rows]
+        return _public(rows if isinstance(found, list) else rows[0])
+    if scale is not None:
+        columns = 1 if of_row.kind == "multilabel" else of_row.classes
+        rows = [_probabilities(row, columns, scale) for row in rows]
+    return Prediction(rows if isinstance(found, list) else rows[0], of_row)
+
+
+def _probabilities(scores: HostArray, columns: int, scale: Scale) -> HostArray:
+    flat = scores.values()
+    shares = Scores(range(len(flat) // columns), flat, columns, scale).probabilities
+    return HostArray.of(list(shares), "float32", scores.shape)
+
+
+def scales(
+    network: Network, answers: Mapping[str, Answers], sequence: Mapping[str, int]
+) -> dict[str, Scale | None]:
+    """Return by output what its scores are, None where they are probabilities as they stand.
+
+    `sequence` are lengths, of which any will do.
+    """
+    if not answers:
+        return {}
+    lowered = lower_network(network, sequence=sequence)
+    found: dict[str, Scale | None] = {}
+    for output in network.outputs:
+        if output.name in answers:
+            word = output.block.loss and output.block.loss.loss
+            head = head_of(lowered.outputs[output.name]).kind
+            sizes = output.source.features.sizes()
+            scores = sizes[-1] if sizes else 1
+            found[output.name] = _scale(head, word, answers[output.name], scores)
+    return found
+
+
+def _scale(head: HeadKind, word: str | None, answers: Answers, scores: int) -> Scale | None:
+    if head == "softmax" or (head == "sigmoid" and (answers.kind == "multilabel" or scores == 1)):
+        return None
+    if word is not None:
+        loss = loss_name(word) or word
+    else:  # as losses are chosen: class numbers for several scores are for SCE
+        loss = "SCE" if answers.kind == "classes" and scores > 1 else DEFAULTS[head]
+    return scale_of(head, loss)

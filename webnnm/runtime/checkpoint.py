@@ -1,0 +1,170 @@
+"""Where a training stands: what it takes to go on as if nothing had happened (spec I)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.evaluation.history import plain
+from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.ops.declare.tensors import TensorType
+from webnnm.training.hyperparameters import resolve
+from webnnm.training.schedules import Schedule
+
+RESUMABLE = (
+    *("epochs", "schedule_epochs", "patience", "silence", "progress", "on_epoch", "on_batch"),
+    *("micro_steps", "recompute"),
+)
+"""Hyperparameters that a resumed training may have otherwise, beside what changes none of it."""
+
+JUMP = 0.01
+"""A learning rate that differs by at most this share does not jump."""
+
+WRITTEN_WITH = "resume with the model and the settings that it was written with"
+
+LATEST = "loss"
+"""What a step tells of itself alone, if anybody wants to know."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """A training between two of its steps.
+
+    - `given`, `settings`: the hyperparameters as written and as resolved; `losses`: output → loss
+      and its numbers; `schedule`: kind, T, W and lr of spec E.3.
+    - `state`: what the step carries over, by its names there: parameters, moments, statistics.
+    - `best`: the parameters of the best epoch, by name, empty before there is one; `best_epoch`
+      and `best_loss` are that epoch. `restored`: the model has taken these.
+    - `epoch`: epochs that are finished; `batch`: steps of the next one that are done, whose sums
+      so far are `totals`; `step`: steps of the training in all, `applied` those of the model in all
+      its trainings.
+    """
+
+    given: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    schedule: Mapping[str, Any]
+    losses: Mapping[str, Mapping[str, Any]]
+    state: Mapping[str, HostArray]
+    best: Mapping[str, HostArray]
+    best_epoch: int
+    best_loss: float
+    restored: bool
+    epoch: int
+    batch: int
+    step: int
+    applied: int
+    totals: Mapping[str, float]
+
+    @property
+    def parameters(self) -> dict[str, HostArray]:
+        """The latest parameters of those that the training changes, by name."""
+        return {
+            name.removeprefix(PARAMETER_PREFIX): array
+            for name, array in self.state.items()
+            if name.startswith(PARAMETER_PREFIX)
+        }
+
+    def holding(self, changed: Mapping[str, HostArray]) -> Checkpoint:
+        """Return the checkpoint with other values of the parameters that the model has."""
+        if self.restored:
+            return replace(self, best={**self.best, **changed})
+        state = {PARAMETER_PREFIX + name: array for name, array in changed.items()}
+        return replace(self, state={**self.state, **state})
+
+    @property
+    def batches(self) -> int:
+        """The batches of an epoch."""
+        return self.schedule["T"] // (self.settings["schedule_epochs"] or self.settings["epochs"])
+
+    def check(self, types: Mapping[str, TensorType], steps: int, sums: Collection[str]) -> None:
+        """Refuse a state that is not just that of a step with states of these types (NNM808).
+
+        `steps` is the number of batches of an epoch, `sums` what is summed up over it.
+        """
+        if self.batches != steps:
+            raise DataError(
+                "NNM808",
+                f"an epoch had {self.batches} batches; with this dataset an epoch has {steps} "
+                "batches",
+                hint="resume with the training set that it was begun with",
+            )
+        found = {name: TensorType(array.dtype, array.shape) for name, array in self.state.items()}
+        for name in {**types, **found}:
+            if name.startswith(PARAMETER_PREFIX) and name not in types:
+                continue  # a parameter that the training leaves as it is
+            if types.get(name) != found.get(name):
+                raise DataError(
+                    "NNM808",
+                    f'the training holds "{name}" as {types.get(name, "nothing")}, '
+                    f"the checkpoint as {found.get(name, 'nothing')}",
+                    hint=WRITTEN_WITH,
+                )
+        learnt = {n.removeprefix(PARAMETER_PREFIX) for n in types if n.startswith(PARAMETER_PREFIX)}
+        if self.best and {*self.best} != learnt:
+            differing = ", ".join(sorted(learnt ^ {*self.best}))
+            raise DataError(
+                "NNM808",
+                f"the best parameters are not those that the training changes: {differing}",
+                hint=WRITTEN_WITH,
+            )
+        if self.batch and (missing := {*sums} - self.totals.keys() - {LATEST}):
+            raise DataError(
+                "NNM808",
+                f"the sums of the epoch that has begun lack {', '.join(sorted(missing))}",
+                hint=WRITTEN_WITH,
+            )
+
+    def jump(self, schedule: Schedule) -> str:
+        """Return how the learning rate jumps where a training goes on by a schedule, or "".
+
+        It does where more epochs, or fewer, give the curve another end.
+        """
+        step, before = (
+            self.step + 1,
+            replace(schedule, epochs=self.schedule["T"] // schedule.batches),
+        )
+        was, now = before.at(step), schedule.at(step)
+        if math.isclose(was, now, rel_tol=JUMP):
+            return ""
+        return (
+            f"the schedule now ends after {schedule.epochs} epochs, not {before.epochs}: the "
+            f"learning rate of step {step:,} is {now:.3g} where it would have been {was:.3g}; "
+            f"schedule_epochs={before.epochs} keeps the end that it had"
+        )
+
+    def continued(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the hyperparameters of a training that goes on from here, as resolved.
+
+        They are those of the training before, but for what `given` has otherwise: more or fewer
+        epochs, patience, callbacks. Raises `DataError` NNM808 for anything else, which would not
+        be the same training.
+        """
+        for name, value in given.items():
+            if name in RESUMABLE:
+                continue
+            before = self.settings.get(name)
+            if value != before:
+                raise DataError(
+                    "NNM808",
+                    f"the training was begun with {name} {before!r} and cannot go on with "
+                    f"{value!r}",
+                    hint=f"leave {name} out, or train without resume=True from these parameters",
+                )
+        return {**resolve({}), **self.settings, "seeds": 0, **given}
+
+
+def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return hyperparameters as a checkpoint keeps them: without what lives in a process alone.
+
+    >>> lasting({"epochs": 3, "progress": "off", "on_epoch": print})
+    {'epochs': 3, 'progress': 'off'}
+    >>> lasting({"epochs": 3, "progress": object()})
+    {'epochs': 3}
+    """
+    shown = settings.get("progress")
+    left = () if shown is None or isinstance(shown, str) else ("progress",)
+    return plain({name: value for name, value in settings.items() if name not in left})

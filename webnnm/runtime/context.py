@@ -1,0 +1,392 @@
+"""An inference context: inputs and outputs of one batch size (spec H)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import byte_length, is_float
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.random import Purpose, Stream
+from webnnm.core.shapes import count, is_integer
+from webnnm.data.standardize import Standardization
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.node import Graph, Operand
+from webnnm.graph.vertices import Network
+from webnnm.ops.declare.padding import below
+from webnnm.ops.declare.tensors import TensorType
+
+if TYPE_CHECKING:
+    from webnnm.runtime.compilation import Compilation
+    from webnnm.runtime.parameters import ParameterStore
+
+Standardizations = Callable[[], Mapping[str, Standardization]]
+
+LENGTH = "length/"
+"""Lengths of padded rows are graph inputs under this prefix, those of outputs are its results."""
+
+
+class InferenceContext:
+    """Holds the data of one inference; made by `NNModel.create_context`.
+
+    >>> import asyncio
+    >>> from webnnm import NNModel
+    >>> async def squares():
+    ...     source = "m:input shape=[3]; m:output shape=[3]; m:layers pow(2);"
+    ...     model = await NNModel.create(source=source, log=lambda line: None)
+    ...     context = await model.create_context()
+    ...     _ = context.set_data([1, 2, 3])
+    ...     await model.run(context)
+    ...     return (await context.output()).tolist()
+    >>> asyncio.run(squares())
+    [[1.0, 4.0, 9.0]]
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        backend: Backend,
+        parameters: ParameterStore,
+        standardizations: Standardizations,
+        *,
+        batch_size: int,
+        sequence: Mapping[str, int],
+        seed: int,
+    ) -> None:
+        self._network = network
+        self._backend = backend
+        self._parameters = parameters
+        self._standardizations = standardizations
+        self._batch = _positive("batch_size", batch_size)
+        self._sequence = dict(sequence)
+        self._seed = seed
+        self._data: dict[str, HostArray] = {}
+        self._lengths: dict[str, HostArray] = {}
+        self._executable: Executable | None = None
+        self._version: int | None = None
+        self._tensors: dict[str, DeviceTensor] = {}
+        self._results: dict[str, DeviceTensor] = {}
+        self._ran = False
+
+    @property
+    def batch_size(self) -> int:
+        """The number of samples."""
+        return self._batch
+
+    def set_batch_size(self, batch_size: int) -> None:
+        """Set the number of samples; takes effect at the next run, data must be set again."""
+        self._batch = _positive("batch_size", batch_size)
+        self._forget()
+
+    @property
+    def sequence(self) -> Mapping[str, int]:
+        """The lengths of sequences by name."""
+        return self._sequence
+
+    def set_sequence_length(self, length: int | Mapping[str, int]) -> None:
+        """Set the length of all sequences, or of sequences by name; data must be set again."""
+        if isinstance(length, Mapping):
+            self._sequence |= {n: _positive(n, size) for n, size in length.items()}
+        else:
+            names = {vertex.features[0].sequence for vertex in self._network.inputs}
+            length = _positive("sequence_length", length)
+            self._sequence |= {name: length for name in names if name is not None}
+        self._forget()
+
+    def set_lengths(self, lengths: Mapping[str, Sequence[int]] | None) -> None:
+        """Say how many positions of every row count: sequence name → one number per row.
+
+        >>> import asyncio
+        >>> from webnnm import NNModel
+        >>> async def means():
+        ...     source = '''m:input shape=[] sequence=words; m:output shape=[];
+        ...         m:layers reduceMean(axes=[words]);'''
+        ...     model = await NNModel.create(source=source, log=lambda line: None)
+        ...     context = await model.create_context(2, sequence_length=3)
+        ...     context.set_lengths({"words": [3, 1]})
+        ...     _ = context.set_data([[1, 2, 6], [5, 0, 0]])
+        ...     await model.run(context)
+        ...     return (await context.output()).tolist()
+        >>> asyncio.run(means())
+        [3.0, 5.0]
+
+        The positions behind are padding: the results of a row are those of the row without it. A
+        sequence that is not named, all of them for None, is full. The numbers hold until they are
+        set anew; the first ones, and taking them away, compile another graph.
+
+        Raises `DataError` NNM710 for an unknown sequence, NNM702 for another number of rows,
+        NNM711 for a length that is not from 1 to the length of the sequence.
+        """
+        known = {v.features[0].sequence: v for v in self._network.inputs if v.features[0].sequence}
+        found: dict[str, HostArray] = {}
+        for name, given in (lengths or {}).items():
+            if name not in known:
+                hint = suggestion(name, [n for n in known if n]) or "inputs name their sequence"
+                raise DataError("NNM710", f'there is no sequence "{name}"', hint=hint)
+            most = self._type(known[name].block).shape[1]
+            if len(given) != self._batch:
+                raise DataError(
+                    "NNM702", f'"{name}": {len(given)} lengths for a batch of {self._batch} rows'
+                )
+            for row, length in enumerate(given):
+                if not is_integer(length) or not 1 <= length <= most:
+                    raise DataError(
+                        "NNM711",
+                        f'"{name}": the length of row {row} is {length!r}',
+                        hint=f"whole, from 1 to {most}",
+                    )
+            found[name] = HostArray.of([float(length) for length in given])
+        if found.keys() != self._lengths.keys():
+            self._drop()
+        self._lengths = found
+
+    def set_data(self, *name_and_data: Any, raw: bool = False) -> Any:
+        """Set an input and return it as an array: `set_data(data)` or `set_data(name, data)`.
+
+        Data is an array, nested lists, or a number that fills the input. Its element count equals
+        the input's `[batch, sequence?, features…]`. `raw` data are in the units of the dataset and
+        are standardised as its training rows were, if those were.
+
+        Raises `DataError` NNM702 where it does not, NNM710 for an unknown name.
+        """
+        name, data = self._name_and_rest(name_and_data)
+        type = self._type(name)
+        if isinstance(data, int | float):
+            data = [data] * count(type.shape)
+        if raw:
+            data = self._standardized(name, HostArray.of(data))
+        found = HostArray.of(data, type.dtype)
+        if count(found.shape) != count(type.shape):
+            raise DataError(
+                "NNM702",
+                f'input "{name}" takes {count(type.shape)} values {type}, '
+                f"{count(found.shape)} given",
+                hint="see set_batch_size and set_sequence_length",
+            )
+        array = HostArray.of(found, shape=type.shape, copy=True)
+        self._data[name] = array
+        return array.public()
+
+    def randomize(
+        self, name: str | None = None, lower: float = -1, upper: float = 1, seed: int | None = None
+    ) -> Any:
+        """Fill an input with uniform numbers from `lower` to `upper` and return the array.
+
+        Integer inputs get whole numbers, both bounds included.
+        """
+        name, _ = self._name_and_rest((name, None) if name else (None,))
+        type = self._type(name)
+        n = count(type.shape)
+        stream = Stream(self._seed if seed is None else seed, Purpose.RANDOMIZE, name)
+        if is_float(type.dtype):
+            values: list[float] = [lower + (upper - lower) * u for u in stream.uniform(n)]
+        else:
+            low, high = int(lower), int(upper)
+            values = [low + stream.below(high - low + 1) for _ in range(n)]
+        return self.set_data(name, HostArray.of(values, type.dtype, type.shape))
+
+    async def input(self, name: str | None = None) -> Any:
+        """Return the data of an input, by default the only one."""
+        name = self._known(name, "input", [v.block for v in self._network.inputs])
+        if name not in self._data:
+            raise DataError("NNM702", f'input "{name}" has no data', hint="set_data or randomize")
+        return self._data[name].public()
+
+    async def output(self, name: str | None = None) -> Any:
+        """Return an output of the last run, by default the first one."""
+        names = [output.name for output in self._network.outputs]
+        name = names[0] if name is None else self._known(name, "output", names)
+        return (await self.read_outputs(name))[name].public()
+
+    async def outputs(self) -> dict[str, Any]:
+        """Return all outputs of the last run."""
+        found = await self.read_outputs(*(output.name for output in self._network.outputs))
+        return {name: array.public() for name, array in found.items()}
+
+    async def read_outputs(self, *names: str) -> dict[str, HostArray]:
+        """Return outputs of the last run as host arrays, all of them if none is named."""
+        if not self._ran:
+            raise DataError("NNM702", "there is no output before a run", hint="await model.run(…)")
+        names = names or tuple(output.name for output in self._network.outputs)
+        arrays = await self._backend.read(*(self._results[name] for name in names))
+        return dict(zip(names, arrays, strict=True))
+
+    async def read_lengths(self) -> dict[str, list[int]]:
+        """Return of every output with padded positions how many count in each row of the last run.
+
+        Only where `set_lengths` said which inputs have some.
+        """
+        names = [name for name in self._results if name.startswith(LENGTH)]
+        arrays = await self.read_outputs(*names) if names else {}
+        return {
+            name.removeprefix(LENGTH): [int(n) for n in array.values()]
+            for name, array in arrays.items()
+        }
+
+    def clear_data(self) -> None:
+        """Forget the data of all inputs."""
+        self._data = {}
+
+    async def run(self) -> None:
+        """Compute the outputs with the present parameters, compiled on first use."""
+        executable, data, inputs = await self._ready()
+        for name, array in data.items():
+            self._backend.write(inputs[name], array)
+        self._backend.dispatch(executable, inputs, self._results)
+        self._ran = True
+
+    async def computed(self) -> dict[str, HostArray]:
+        """Run, and return all outputs as host arrays."""
+        executable, data, inputs = await self._ready()
+        names = [output.name for output in self._network.outputs]
+        wanted = [self._results[name] for name in names]
+        arrays = await self._backend.run_once(executable, data, inputs, self._results, wanted)
+        self._ran = True
+        return dict(zip(names, arrays, strict=True))
+
+    async def _ready(self) -> tuple[Executable, dict[str, HostArray], dict[str, DeviceTensor]]:
+        """Return the graph, what is to be written for it, and the tensors that it takes."""
+        missing = [v.block for v in self._network.inputs if v.block not in self._data]
+        executable = await self._compiled()
+        used = [name for name in missing if name in executable.inputs]
+        if used:
+            raise DataError(
+                "NNM702", f'input "{used[0]}" has no data', hint="set_data or randomize"
+            )
+        bound = self._parameter_tensors()
+        given = self._data | {LENGTH + name: lengths for name, lengths in self._lengths.items()}
+        data = {name: array for name, array in given.items() if name in executable.inputs}
+        return executable, data, bound | {name: self._tensors[name] for name in data}
+
+    def close(self) -> None:
+        """Free the tensors of this context."""
+        self._forget()
+
+    async def compile(self) -> Compilation:
+        """Build the graph with the present parameters as constants, and tell its times.
+
+        That makes it about twice as fast. When parameters change, the next run goes back to the
+        graph that takes them as they are.
+        """
+        from webnnm.runtime.compilation import Compilation, run_times
+
+        began = time.perf_counter()
+        self._drop()
+        executable = await self._compiled(self._parameter_tensors())
+        self._version = self._parameters.version
+        build = time.perf_counter() - began
+        left = {n: t for n, t in self._parameter_tensors().items() if n in executable.inputs}
+        first, steady = await run_times(
+            self._backend, executable, self._tensors | left, self._results
+        )
+        sizes = [
+            byte_length(type.dtype, count(type.shape))
+            for name, type in self._parameters.types.items()
+            if PARAMETER_PREFIX + name not in left
+        ]
+        return Compilation(
+            batch_size=self._batch, constants=sum(sizes), build=build, first=first, steady=steady
+        )
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the present parameters are built into the graph."""
+        return self._version == self._parameters.version
+
+    def _parameter_tensors(self) -> dict[str, DeviceTensor]:
+        return {PARAMETER_PREFIX + name: t for name, t in self._parameters.readable().items()}
+
+    async def _compiled(self, constants: Binding | None = None) -> Executable:
+        if self._version is not None and not self.compiled:
+            self._drop()
+        if self._executable is None:
+            self._executable = await self._backend.compile(self._graph(), constants=constants)
+            for name, type in self._executable.inputs.items():
+                if not name.startswith(PARAMETER_PREFIX):
+                    self._tensors[name] = await self._backend.tensor(type)
+            for name, type in self._executable.outputs.items():
+                self._results[name] = await self._backend.tensor(type)
+            self._backend.claim("inference", *self._tensors.values(), *self._results.values())
+        return self._executable
+
+    def _graph(self) -> Graph:
+        b = GraphBuilder()
+        masks: dict[str, Operand] = {}
+        for vertex in self._network.inputs:
+            name = vertex.features[0].sequence
+            if name in self._lengths and name not in masks:
+                lengths = b.input(LENGTH + name, "float32", [self._batch])
+                valid = below(b, lengths, self._type(vertex.block).shape[1])
+                masks[name] = b.cast(valid, type="float32")
+        lowered = lower_network(
+            self._network, batch=self._batch, sequence=self._sequence, builder=b, masks=masks
+        )
+        counts = {LENGTH + n: b.reduce_sum(m, axes=[1]) for n, m in lowered.masks.items()}
+        return b.build(lowered.outputs | counts)
+
+    def _standardized(self, name: str, data: HostArray) -> HostArray:
+        standardization = self._standardizations().get(name)
+        return data if standardization is None else standardization.apply(data)
+
+    def _forget(self) -> None:
+        self._drop()
+        self._data, self._lengths = {}, {}
+
+    def _drop(self) -> None:
+        self._backend.release(*self._tensors.values(), *self._results.values())
+        if self._executable is not None:
+            self._backend.release(self._executable)
+        self._tensors, self._results = {}, {}
+        self._executable = None
+        self._version = None
+        self._ran = False
+
+    def _type(self, name: str) -> TensorType:
+        vertex = next(vertex for vertex in self._network.inputs if vertex.block == name)
+        features = vertex.features[0]
+        lead: tuple[int, ...] = (self._batch,)
+        if features.sequence is not None:
+            length = vertex.length or self._sequence.get(features.sequence)
+            if length is None:
+                raise DataError(
+                    "NNM711",
+                    f'the length of sequence "{features.sequence}" is not known',
+                    hint="set_sequence_length(n)",
+                )
+            lead += (length,)
+        return TensorType(vertex.dtype, (*lead, *features.sizes()))
+
+    def _name_and_rest(self, given: tuple[Any, ...]) -> tuple[str, Any]:
+        names = [vertex.block for vertex in self._network.inputs]
+        if len(given) == 1:
+            return self._known(None, "input", names), given[0]
+        if len(given) != 2:
+            raise DataError("NNM710", "give the data, or a name and the data")
+        return self._known(given[0], "input", names), given[1]
+
+    def _known(self, name: str | None, what: str, names: list[str]) -> str:
+        if name is None:
+            if len(names) > 1:
+                listed = ", ".join(names)
+                raise DataError("NNM710", f"which {what}? There are {listed}", hint="give a name")
+            return names[0]
+        word = name.removesuffix(f":{what}")
+        if word not in names:
+            hint = suggestion(word, names) or f"there are {', '.join(names)}"
+            raise DataError("NNM710", f'there is no {what} "{name}"', hint=hint)
+        return word
+
+    setBatchSize = set_batch_size
+    setData = set_data
+    setLengths = set_lengths
+    setSequenceLength = set_sequence_length
+
+
+def _positive(name: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:  # type: ignore[reportUnnecessaryIsInstance]
+        raise DataError("NNM704", f"{name} is {value!r}", hint="give an integer from 1")
+    return value

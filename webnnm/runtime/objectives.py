@@ -1,0 +1,216 @@
+"""What each output of a model is trained for: its loss, its labels, and how they are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, WebNNMError
+from webnnm.core.shapes import Shape, show
+from webnnm.data.binding import DataBinding
+from webnnm.data.field import Kind
+from webnnm.data.label_facts import label_facts
+from webnnm.data.protocol import whole_subset
+from webnnm.evaluation import evaluate, scale_of
+from webnnm.graph.loss_words import loss_numbers
+from webnnm.graph.lowering import lower_network
+from webnnm.graph.vertices import Network, Output
+from webnnm.training.forward import OutputLoss
+from webnnm.training.heads import HeadKind, head_of
+from webnnm.training.loss_choice import (
+    Choice,
+    LabelFacts,
+    check_alpha,
+    choose,
+    reference_loss,
+    settle,
+)
+from webnnm.training.losses import SMOOTHED, Alpha, LossSettings
+
+if TYPE_CHECKING:
+    from webnnm.evaluation.result import Report
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What an output is trained for.
+
+    `features` are the output's sizes without batch and sequence; `labels` what is known of the
+    training rows' labels, None without a dataset in memory; `smoothed` whether some output of the
+    model has a loss whose targets can be smoothed.
+    """
+
+    output: Output
+    head: HeadKind
+    features: Shape
+    sequence: bool
+    choice: Choice
+    labels: LabelFacts | None
+    smoothed: bool = True
+
+    @property
+    def written(self) -> bool:
+        """Whether the text of the model names the loss."""
+        return self.output.block.loss is not None
+
+    def loss(
+        self, *, name: str = "", spread: float | None = None, smoothing: float = 0.0
+    ) -> OutputLoss:
+        """Return the loss with its numbers settled; `name` takes another one than was chosen.
+
+        `spread` is the standard deviation of the error at the start, for δ of a Huber loss.
+        Targets of losses without `smoothing` stay as they are, as long as those of another output
+        are smoothed. Raises `DataError` NNM704 if there is none.
+        """
+        if smoothing and not self.smoothed:
+            raise DataError(
+                "NNM704",
+                f"label_smoothing is {smoothing:g}, and {self._where} is trained with "
+                f"{self.choice.loss.name}, whose targets are no classes",
+                hint=f"leave it out; it works with {', '.join(SMOOTHED)}",
+            )
+        choice = self.choice
+        if name and name != choice.loss.name:
+            choice = choose(self.head, self.features, name, self.labels, self._where)
+        settings: LossSettings = settle(
+            choice,
+            self.head,
+            self.features,
+            loss_numbers(self.output.block),
+            self.labels,
+            spread=spread,
+            smoothing=smoothing,
+            where=self._where,
+        )
+        return OutputLoss(
+            loss=choice.loss,
+            settings=settings,
+            labels=choice.labels,
+            sequence=self.sequence,
+            reference=reference_loss(choice.loss, self.head, self.features, self.labels),
+            reason=choice.reason,
+        )
+
+    def check_alpha(self, alpha: Alpha) -> None:
+        """Raise `DataError` NNM603 for weights of a focal loss that do not fit the output."""
+        check_alpha(alpha, self.head, self.features, self._where)
+
+    @property
+    def _where(self) -> str:
+        return f'output "{self.output.name}"'
+
+
+def objectives(
+    network: Network, sequence: Mapping[str, int], binding: DataBinding | None
+) -> dict[str, Objective]:
+    """Choose the loss of every output, by its head and its labels (spec D.4).
+
+    Raises `DataError` NNM604 or NNM706, with the place in the text where the loss is written,
+    where a loss is impossible; NNM604 also for a softmax along another dimension than the last
+    without a written loss.
+    """
+    lowered = lower_network(network, sequence=sequence)
+    measured = _labels(binding)
+    found: dict[str, Objective] = {}
+    for output in network.outputs:
+        tensor = lowered.outputs[output.name]
+        ending = head_of(tensor)
+        head = ending.kind
+        sequenced = output.source.features.sequence is not None
+        features = tensor.shape[1 + sequenced :]
+        word = output.block.loss
+        labels = measured.get(output.name)
+        if ending.elsewhere and word is None:
+            raise DataError(
+                "NNM604",
+                f'output "{output.name}" ends in a softmax along another dimension than the last '
+                f"of {show(features)}, over which losses compare classes",
+                hint="end it in transpose(…) that puts classes last, or write its loss",
+            )
+        try:
+            choice = choose(
+                head,
+                features,
+                word.loss if word is not None else None,
+                labels,
+                f'output "{output.name}"',
+            )
+        except DataError as error:
+            if word is None:
+                raise
+            place = network.outline.error(error.code, error.message, word.loss_span, error.hint)
+            raise cast(WebNNMError, place) from error
+        found[output.name] = Objective(output, head, features, sequenced, choice, labels)
+    smoothed = any(objective.choice.loss.name in SMOOTHED for objective in found.values())
+    return {name: replace(objective, smoothed=smoothed) for name, objective in found.items()}
+
+
+def _labels(binding: DataBinding | None) -> dict[str, LabelFacts]:
+    if binding is None or binding.streams or not binding.dataset.size("training"):
+        return {}
+    _, outputs, masks = whole_subset(binding.dataset, "training")
+    fields = binding.dataset.outputs
+
+    def facts(name: str) -> LabelFacts:
+        # The mask of a name may be that of the input of this name.
+        mask = masks.get(name) if fields[name].sequence else None
+        return label_facts(outputs[name], fields[name], mask)
+
+    return {block: facts(bound.field) for block, bound in binding.outputs.items()}
+
+
+def assess_all(
+    binding: DataBinding,
+    objectives: Mapping[str, Objective],
+    losses: Mapping[str, OutputLoss],
+    outputs: Mapping[str, HostArray],
+    targets: Mapping[str, HostArray],
+    masks: Mapping[str, HostArray],
+) -> dict[str, Report]:
+    """Compare what all outputs deliver with their targets; `masks` are by name of sequence."""
+    return {
+        name: assess(
+            binding,
+            objective,
+            losses[name],
+            outputs[name],
+            targets[name],
+            masks.get(binding.sequence_of[1].get(name, "")),
+        )
+        for name, objective in objectives.items()
+    }
+
+
+def assess(
+    binding: DataBinding,
+    objective: Objective,
+    chosen: OutputLoss,
+    outputs: HostArray,
+    targets: HostArray,
+    mask: HostArray | None = None,
+) -> Report:
+    """Compare what an output delivers with its targets, in the units of the data."""
+    field = binding.outputs[objective.output.name].field
+    about = binding.dataset.outputs[field]
+    if field in binding.target_standardization:
+        undo = binding.target_standardization[field].undo
+        outputs, targets = undo(outputs), undo(targets)
+    kind: Kind = about.kind
+    if chosen.labels == "classes":
+        kind = "classes"
+    elif chosen.labels == "signs" and kind in ("classes", "multilabel"):
+        kind = "multilabel"
+    elif kind == "classes" and outputs.shape[-1:] != (1,) and outputs.shape == targets.shape:
+        kind = "onehot"
+    labels = binding.dataset.labels(field) or list(about.features)
+    return evaluate(
+        outputs,
+        targets,
+        kind,
+        labels or None,
+        scale=scale_of(objective.head, chosen.loss.name),
+        mask=mask if objective.sequence else None,
+        sequence=objective.sequence,
+    )

@@ -1,0 +1,72 @@
+"""Who has a model at the moment: one training or test at a time, and nothing changes under it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from webnnm.core.errors import DataError
+
+
+class Occupancy:
+    """What occupies a model, such as "a training", and whether that changes its parameters.
+
+    >>> model = Occupancy()
+    >>> with model.by("a training", changes=True):
+    ...     model.check()
+    Traceback (most recent call last):
+    webnnm.core.errors.DataError: NNM712: a training of this model is under way
+    hint: await it first, as in `await model.train(…)`
+    """
+
+    def __init__(self) -> None:
+        self._holder: object = None
+        self._what = ""
+        self._changes = False
+
+    def take(self, holder: object, what: str, *, changes: bool = False) -> None:
+        """Let a holder have the model. Raises `DataError` NNM712 where another one has it."""
+        self.check()
+        self._holder, self._what, self._changes = holder, what, changes
+
+    def free(self, holder: object) -> None:
+        """Take the model from a holder, if it has it."""
+        if self._holder is holder:
+            self._holder, self._what, self._changes = None, "", False
+
+    def check(self) -> None:
+        """Refuse what nobody may do while the model is occupied (NNM712)."""
+        if self._what:
+            self._refuse()
+
+    def check_parameters(self) -> None:
+        """Refuse to compute with parameters that are being changed (NNM712)."""
+        if self._changes:
+            self._refuse()
+
+    @contextmanager
+    def by(self, what: str, *, changes: bool = False) -> Generator[None]:
+        """Occupy the model for a while."""
+        holder = object()
+        self.take(holder, what, changes=changes)
+        try:
+            yield
+        finally:
+            self.free(holder)
+
+    @contextmanager
+    def resting(self) -> Generator[None]:
+        """Let others compute with the parameters for a while, which do not change meanwhile."""
+        changes, self._changes = self._changes, False
+        try:
+            yield
+        finally:
+            self._changes = changes
+
+    def _refuse(self) -> None:
+        call = {"a training": "train", "a test": "test"}.get(self._what)
+        raise DataError(
+            "NNM712",
+            f"{self._what} of this model is under way",
+            hint=f"await it first, as in `await model.{call}(…)`" if call else "await it first",
+        )

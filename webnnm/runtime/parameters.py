@@ -1,0 +1,214 @@
+"""The parameters of a model: where they are on the device, and their values on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.backends.base import Backend, DeviceTensor
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import Shape, count, show
+from webnnm.core.waiting import to_the_end
+from webnnm.graph.initialise import initialisers
+from webnnm.graph.vertices import Network
+from webnnm.ops.declare.tensors import TensorType
+from webnnm.runtime.occupancy import Occupancy
+from webnnm.training.initialisation import initial_bytes, initial_graph
+
+KIND = "parameters"
+"""What the ledger calls their tensors."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter as users see it; `value` is an array of its shape, to be read only."""
+
+    name: str
+    shape: Shape
+    dtype: DataType
+    trainable: bool
+    lrm: float | None
+    init: str
+    value: Any
+
+
+class ParameterStore:
+    """Holds one device tensor per parameter, and the host values of the last read-back.
+
+    `version` changes whenever values do. Who has the model may be changing them on the device:
+    `occupancy` tells.
+    """
+
+    def __init__(self, network: Network, backend: Backend, occupancy: Occupancy) -> None:
+        self._network = network
+        self._backend = backend
+        self._occupancy = occupancy
+        self.initialisers = initialisers(network)
+        self.types = {
+            vertex.name: TensorType(vertex.dtype, vertex.features[0].sizes())
+            for vertex in network.parameters
+        }
+        self.tensors: dict[str, DeviceTensor] = {}
+        self._values: dict[str, HostArray] = {}
+        self.version = 0
+
+    @property
+    def count(self) -> int:
+        """The number of elements of all parameters."""
+        return sum(count(type.shape) for type in self.types.values())
+
+    async def initialise(self, seed: int, *purpose: object) -> None:
+        """Give every parameter its start value for a seed, computed on the device (spec B.6)."""
+        if not self.types:
+            return
+        for name, type in self.types.items():
+            if name not in self.tensors:
+                self.tensors[name] = await self._backend.tensor(type)
+        self._backend.claim(KIND, *self.tensors.values())
+        self.version += 1
+        await to_the_end(self._start(seed, *purpose))
+
+    async def _start(self, seed: int, *purpose: object) -> None:
+        await self._backend.fill(
+            initial_graph(self.types, self.initialisers),
+            initial_bytes(seed, self.types, self.initialisers, *purpose),
+            self.tensors,
+        )
+        await self.read_back()
+
+    async def begin(self, values: Iterable[tuple[str, HostArray]]) -> None:
+        """Give every parameter its first value, one after the other, in place of a start value."""
+        for name, array in values:
+            self.tensors[name] = await self._backend.tensor(self.types[name], array)
+            self._values[name] = array
+        self._backend.claim(KIND, *self.tensors.values())
+        self.version += 1
+
+    async def read_back(self) -> None:
+        """Copy the values from the device to the host."""
+        arrays = await self._backend.read(*self.tensors.values())
+        self._values = dict(zip(self.tensors, arrays, strict=True))
+
+    def replace(self, tensors: Mapping[str, DeviceTensor]) -> None:
+        """Take other device tensors for some parameters and free the ones they replace."""
+        old = [self.tensors[name] for name in tensors if self.tensors[name] is not tensors[name]]
+        self.version += 1
+        self.tensors |= tensors
+        self._backend.claim(KIND, *tensors.values())
+        self._backend.release(*old)
+
+    def set(self, name: str, value: Any) -> None:
+        """Set a parameter from a copy of anything that `HostArray.of` takes.
+
+        Raises `DataError` NNM710 for an unknown name, NNM702 for a wrong size, NNM712 while the
+        model is trained or tested.
+        """
+        self._occupancy.check()
+        self.put(name, value)
+
+    def put(self, name: str, value: Any) -> None:
+        """Set a parameter as `set` does, for whoever has the model."""
+        array = HostArray.of(value, *self.types[self._known(name)], copy=True)
+        self.version += 1
+        self._backend.write(self.tensors[name], array)
+        self._values[name] = array
+
+    def take(
+        self,
+        given: Mapping[str, Any],
+        names: Iterable[str] | None = None,
+        mapping: Mapping[str, str] | None = None,
+    ) -> dict[str, str]:
+        """Set parameters from others, name → value, and return which: name → name there.
+
+        Of `names` and `mapping` (name there → name here) all are set; without both whatever has
+        the name and the shape of a parameter. Either all of it is set or nothing.
+
+        Raises `DataError` NNM710 for a name that one side lacks, for two values of one parameter
+        and where nothing fits, NNM702 for another shape, NNM712 while the model is trained or
+        tested.
+        """
+        self._occupancy.check()
+        asked = names is not None or mapping is not None
+        wanted = {name: name for name in (names if asked else given) or ()} | dict(mapping or {})
+        found: dict[str, HostArray] = {}
+        origins: dict[str, str] = {}
+        for there, here in wanted.items():
+            if not asked and here not in self.types:
+                continue
+            if there not in given:
+                hint = suggestion(there, given)
+                raise DataError("NNM710", f'no parameter "{there}" is given', hint=hint)
+            type, array = self.types[self._known(here)], HostArray.of(given[there])
+            if array.shape != type.shape:
+                if not asked:
+                    continue
+                raise DataError(
+                    "NNM702",
+                    f'parameter "{here}" is {show(type.shape)}, "{there}" is {show(array.shape)}',
+                    hint="name only those that fit",
+                )
+            if here in found:
+                raise DataError("NNM710", f'"{origins[here]}" and "{there}" both go to "{here}"')
+            found[here], origins[here] = HostArray.of(array, type.dtype), there
+        if not found:
+            raise DataError(
+                "NNM710",
+                f"none of the {len(given)} parameters given has name and shape of one here",
+                hint="mapping={name there: name here}",
+            )
+        for name, array in found.items():
+            self.put(name, array)
+        return origins
+
+    def _known(self, name: str) -> str:
+        if name not in self.types:
+            hint = suggestion(name, self.types)
+            raise DataError("NNM710", f'there is no parameter "{name}"', hint=hint)
+        return name
+
+    def readable(self) -> Mapping[str, DeviceTensor]:
+        """Return the tensors to compute with. Raises `DataError` NNM712 while they are trained."""
+        self._occupancy.check_parameters()
+        return self.tensors
+
+    def show(self, tensors: Mapping[str, DeviceTensor]) -> None:
+        """Compute with these tensors from now on; those before are not freed."""
+        self.version += 1
+        self.tensors = dict(tensors)
+
+    def hold(self, values: Mapping[str, HostArray]) -> None:
+        """Take values that the device cannot have any more."""
+        self.version += 1
+        self._values |= values
+
+    def values(self) -> dict[str, HostArray]:
+        """Return the values of all parameters as of the last read-back."""
+        return dict(self._values)
+
+    def value(self, name: str) -> HostArray:
+        """Return the value of a parameter as of the last read-back."""
+        return self._values[name]
+
+    def listed(self) -> list[Parameter]:
+        """Return all parameters in elaboration order."""
+        return [
+            Parameter(
+                vertex.name,
+                self.types[vertex.name].shape,
+                vertex.dtype,
+                vertex.trainable,
+                vertex.lrm,
+                str(self.initialisers[vertex.name]),
+                self._values[vertex.name].frozen().public(),
+            )
+            for vertex in self._network.parameters
+        ]
+
+    def close(self) -> None:
+        """Free all device tensors."""
+        self._backend.release(*self.tensors.values())
+        self.tensors = {}

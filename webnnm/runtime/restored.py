@@ -1,0 +1,81 @@
+"""What is known of the data that a model was trained on: forms, scales, class names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from webnnm.data.binding import DataBinding
+from webnnm.data.field import Field
+from webnnm.data.form import Form
+from webnnm.data.standardize import Standardization
+from webnnm.runtime.answers import Answers
+
+if TYPE_CHECKING:
+    from webnnm.data.encoding import Encoder
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What is known of the data of a model without its dataset.
+
+    Attributes: `inputs` and `targets`, block → how raw numbers are standardised; `columns`, block →
+    encoders of the columns of a table; `answers`, output → what its numbers say; `label`, the
+    column of the table with the labels, "" where there was none; `forms`, block → what the dataset
+    took for an input.
+    """
+
+    inputs: Mapping[str, Standardization] = field(default_factory=dict[str, Standardization])
+    targets: Mapping[str, Standardization] = field(default_factory=dict[str, Standardization])
+    columns: Mapping[str, Sequence[Encoder]] = field(default_factory=dict[str, "Sequence[Encoder]"])
+    answers: Mapping[str, Answers] = field(default_factory=dict[str, Answers])
+    label: str = ""
+    forms: Mapping[str, Form] = field(default_factory=dict[str, Form])
+
+    def form(self, block: str) -> Form | None:
+        """Return what the dataset took for an input, None where nothing is known of that."""
+        encoders = self.columns.get(block, ())
+        if block in self.forms:
+            return replace(self.forms[block], encoders=encoders)
+        if not encoders:
+            return None
+        names = tuple(name for encoder in encoders for name in encoder.features)
+        return Form(Field((len(names),), "float32", features=names), encoders=encoders)
+
+
+def known(binding: DataBinding) -> Restored:
+    """Return what is known of a model's data by its dataset."""
+    dataset = binding.dataset
+    by_block = {block: bound.field for block, bound in binding.inputs.items()}
+    outputs = {block: bound.field for block, bound in binding.outputs.items()}
+    standardization, targets = binding.standardization, binding.target_standardization
+    encoders: Sequence[Encoder] = getattr(dataset, "encoders", ())
+    report: Any = getattr(dataset, "report", None)
+    answers: dict[str, Answers] = {}
+    for block, name in outputs.items():
+        shown = dataset.outputs[name]
+        if shown.kind != "continuous":
+            names = dataset.labels(name)
+            answers[block] = Answers(
+                shown.shape, shown.kind, shown.classes, None if names is None else tuple(names)
+            )
+    return Restored(
+        {
+            block: standardization[name]
+            for block, name in by_block.items()
+            if name in standardization
+        },
+        {block: targets[name] for block, name in outputs.items() if name in targets},
+        dict.fromkeys(by_block, encoders) if encoders else {},
+        answers,
+        report.columns[-1].name if encoders and report else "",
+        {
+            block: Form(
+                dataset.inputs[name],
+                getattr(dataset, "light", None),
+                getattr(dataset, "letters", ()),
+            )
+            for block, name in by_block.items()
+        },
+    )

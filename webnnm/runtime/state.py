@@ -1,0 +1,116 @@
+"""The state of a model: its network, its parameters on a backend, and how its data are bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from webnnm.backends.base import Backend
+from webnnm.core.errors import DataError
+from webnnm.data.binding import DataBinding, bind
+from webnnm.data.protocol import AnyDataset
+from webnnm.data.standardize import Standardization
+from webnnm.graph.vertices import Network
+from webnnm.runtime.checkpoint import Checkpoint
+from webnnm.runtime.objectives import Objective, objectives
+from webnnm.runtime.occupancy import Occupancy
+from webnnm.runtime.parameters import ParameterStore
+from webnnm.runtime.restored import Restored, known
+from webnnm.training.forward import OutputLoss
+
+SETTLED = frozenset({"backend", "batch_size", "network", "seed", "sequence"})
+"""What nobody sets while the model is trained or tested (NNM712)."""
+
+
+@dataclass(kw_only=True)
+class ModelState:
+    """What everything below `NNModel` takes of a model.
+
+    Attributes: `network`, the elaborated document; `backend` and the `parameters` on it; `seed`, of
+    initialisation and shuffling; `batch_size`, None for the dataset's; `device_type`, the device
+    that was asked for, or ""; `optimize_for`, what a training is for unless a hyperparameter says;
+    `sequence`, lengths by sequence name; `step`, training steps applied so far; `trained`, whether
+    the parameters were trained or taken from elsewhere; `restored`, what a snapshot knows of the
+    data; `occupancy`, who has the model at the moment.
+    """
+
+    network: Network
+    backend: Backend
+    log: Callable[[str], None]
+    parameters: ParameterStore
+    seed: int = 0
+    batch_size: int | None = None
+    device_type: str = ""
+    optimize_for: str = "size"
+    sequence: dict[str, int] = field(default_factory=dict[str, int])
+    step: int = 0
+    trained: bool = False
+    restored: Restored | None = None
+    _binding: DataBinding | None = None
+    _objectives: dict[str, Objective] | None = field(init=False, default=None)
+    _known: Restored | None = field(init=False, default=None)
+    _checkpoint: tuple[int, Checkpoint | None] = field(init=False, default=(0, None))
+    occupancy: Occupancy
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in SETTLED and hasattr(self, "occupancy"):
+            self.occupancy.check()
+        super().__setattr__(name, value)
+        if name in ("restored", "sequence", "_binding"):
+            self._known = self._objectives = None
+
+    def bind(self, dataset: AnyDataset, mapping: Mapping[str, str] | None = None) -> None:
+        """Bind a dataset to the inputs and outputs of the network, see `NNModel.set_dataset`."""
+        self.occupancy.check()
+        self._binding = bind(self.network, dataset, mapping)
+        self.sequence = {**self.sequence, **self._binding.sequence}
+
+    @property
+    def has_dataset(self) -> bool:
+        """Whether a dataset is bound."""
+        return self._binding is not None
+
+    def binding(self) -> DataBinding:
+        """Return how the dataset is bound. Raises `DataError` NNM714 if there is none."""
+        if self._binding is None:
+            raise DataError(
+                "NNM714",
+                "the model has no dataset",
+                hint="NNModel.create(dataset=…) or set_dataset",
+            )
+        return self._binding
+
+    def objectives(self) -> dict[str, Objective]:
+        """Return what every output is trained for.
+
+        Raises `DataError` or `ModelError` NNM604, NNM706 for a loss that is impossible.
+        """
+        if self._objectives is None:
+            self._objectives = objectives(self.network, self.sequence, self._binding)
+        return self._objectives
+
+    def losses(self) -> dict[str, OutputLoss]:
+        """Return the loss of every output: as written, else by head and labels (spec D.4)."""
+        return {name: objective.loss() for name, objective in self.objectives().items()}
+
+    def known_data(self) -> Restored:
+        """Return what is known of the data: by the dataset, or by the snapshot it is from."""
+        if self._known is None:
+            bound = self._binding
+            self._known = (self.restored or Restored()) if bound is None else known(bound)
+        return self._known
+
+    def standardizations(self) -> Mapping[str, Standardization]:
+        """Return how raw inputs are standardised, by block: as the dataset says, or a snapshot."""
+        return self.known_data().inputs
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """Where the last training stands, until parameters are changed otherwise; else None."""
+        version, found = self._checkpoint
+        return found if version == self.parameters.version else None
+
+    def keep(self, checkpoint: Checkpoint | None) -> None:
+        """Take the state of a training as that to go on with."""
+        self._checkpoint = (self.parameters.version, checkpoint)

@@ -1,0 +1,34 @@
+"""The test of a model: losses and scores over a subset of its dataset."""
+
+from __future__ import annotations
+
+from webnnm.evaluation import TestResult
+from webnnm.runtime.evaluator import Evaluator
+from webnnm.runtime.objectives import assess_all
+from webnnm.runtime.prediction import PREDICTION_BATCH
+from webnnm.runtime.state import ModelState
+from webnnm.training.forward import label_forms
+
+
+async def tested(state: ModelState, subset: str) -> TestResult:
+    """Evaluate a model on a subset. Raises `DataError` NNM705 for an empty or unknown one."""
+    binding, losses = state.binding(), state.losses()
+    inputs, targets, masks = await binding.whole(subset, label_forms(losses))
+    rows = len(next(iter(targets.values())))
+    batch = min(rows, state.batch_size or max(PREDICTION_BATCH, binding.dataset.batch_size))
+    evaluator = await Evaluator.open(
+        state.network,
+        state.backend,
+        losses,
+        batch=batch,
+        sequence=state.sequence,
+        masks=masks,
+    )
+    try:
+        evaluator.take(inputs, targets, masks)
+        found = await evaluator.run(state.parameters.tensors, outputs=True)
+    finally:
+        evaluator.close()
+    found_in = found.outputs, targets, masks
+    reports = assess_all(binding, state.objectives(), losses, *found_in)
+    return TestResult(sum(found.losses.values()), found.losses, rows, subset, reports)

@@ -1,0 +1,1 @@
+"""A model as one file, its checkpoints with it, and where files are kept: `snapshot`."""

@@ -1,0 +1,293 @@
+"""How a checkpoint lies in a snapshot: tensors by their names, the rest as metadata (spec I)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.evaluation.history import plain
+from webnnm.formats.safetensors import invalid
+from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.ops.declare.tensors import TensorType
+from webnnm.runtime.checkpoint import RESUMABLE, Checkpoint
+from webnnm.training.clipping import CLIP_STATE
+from webnnm.training.hyperparameters import HYPERPARAMETERS
+from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.scaling import SCALE_STATE
+from webnnm.training.schedules import Schedule
+from webnnm.training.step_settings import ROWS
+from webnnm.training.update import SLOT, SUM, TASK_WEIGHT
+
+BEST, TASKS = "best/", "task/s"
+SUMS = f"{SLOT}sum/"
+"""Tensors with the gradients that an accumulation has collected so far."""
+CLIP = dict(zip(("mean", "deviation", "count"), CLIP_STATE, strict=True))
+SETTLED = tuple(
+    name for name, h in HYPERPARAMETERS.items() if h.default == "auto" and name not in RESUMABLE
+)
+"""Hyperparameters that are not "auto" any more once a training runs."""
+COUNTS = ("overflows", "clipped", "streak")
+MOST = 3.4028234e38
+"""Larger numbers are infinite in float32."""
+
+
+def tensors_of(checkpoint: Checkpoint) -> dict[str, HostArray]:
+    """Return the tensors of a checkpoint but for parameters: optimizer states, task weights."""
+    found: dict[str, HostArray] = {}
+    weights: list[float] = []
+    for name, array in checkpoint.state.items():
+        if name.startswith(SLOT):
+            found[name] = array
+        elif name.startswith(SUM) and not _is_number(name, array):
+            found[SUMS + name.removeprefix(SUM)] = array
+        elif name.startswith(TASK_WEIGHT):
+            weights += array.values()
+    return found | ({TASKS: HostArray.of(weights, "float32")} if weights else {})
+
+
+def metadata_of(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return the rest of a checkpoint by the keys of the metadata, to be written as JSON."""
+    c = checkpoint
+    numbers = {n: a.values()[0] for n, a in c.state.items() if _is_number(n, a)}
+    scale = {name: numbers.pop(name) for name in SCALE_STATE if name in numbers}
+    clip = {word: numbers.pop(name) for word, name in CLIP.items() if name in numbers}
+    settings = c.settings
+    return {
+        "epoch": c.epoch,
+        "hyperparameters": {"given": c.given, "resolved": settings},
+        "schedule": {**c.schedule, "t": c.step, "numbers": plain(numbers)},
+        "loss": c.losses,
+        "rng": {"seed": settings["seed"], "shuffling": c.epoch, "dropout": c.step},
+        "cursor": {
+            "epoch": c.epoch,
+            "batch": c.batch,
+            "seed": settings["seed"],
+            "totals": plain(c.totals),
+        },
+        "best": {
+            "epoch": c.best_epoch,
+            "value": c.best_loss if c.best_epoch else None,
+            "patience": settings["patience"] - (c.epoch - c.best_epoch),
+            "restored": c.restored,
+        },
+        **({"scale": scale} if scale else {}),
+        **({"clip": plain(clip)} if clip else {}),
+    }
+
+
+def checkpoint_of(
+    content: Mapping[str, Any],
+    tensors: Mapping[str, HostArray],
+    parameters: Mapping[str, HostArray],
+    best: Mapping[str, HostArray],
+    types: Mapping[str, TensorType],
+    *,
+    outputs: Sequence[str],
+    applied: int,
+) -> Checkpoint:
+    """Return the checkpoint that a snapshot holds.
+
+    `content` are the metadata by key, `tensors` those of the optimizer and of the task weights;
+    `parameters` and `best` lie there by their names in the model, which has them of these `types`;
+    `outputs` are those of the model, `applied` is its number of steps.
+
+    Raises `DataError` NNM802 where the metadata make no sense, NNM805 and NNM806 for tensors that
+    do not belong to the parameters of the model.
+    """
+    try:
+        cursor, seen = content["cursor"], content["best"]
+        settings = _settings(content["hyperparameters"]["resolved"])
+        _check_settled(settings, outputs)
+        step, schedule = _count(content["schedule"]["t"]), _schedule(content["schedule"], settings)
+        losses = {name: _loss(entry) for name, entry in content["loss"].items()}
+        if losses.keys() != set(outputs):
+            raise ValueError(f"losses of {list(losses)}, not of {list(outputs)}")
+        state = _numbers(content)
+        found = Checkpoint(
+            given=_settings(content["hyperparameters"]["given"]),
+            settings=settings,
+            schedule=schedule,
+            losses=losses,
+            state=state,
+            best=best,
+            best_epoch=_count(seen["epoch"]),
+            best_loss=math.inf if seen["value"] is None else _number(seen["value"]),
+            restored=bool(seen["restored"]),
+            epoch=_count(cursor["epoch"]),
+            batch=_count(cursor["batch"]),
+            step=step,
+            applied=applied,
+            totals={name: _total(name, value) for name, value in cursor["totals"].items()},
+        )
+        _check_agreement(found, content)
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
+        raise invalid(f"its state of a training makes no sense: {error!r}") from error
+    state |= {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
+    for name, array in tensors.items():
+        if name == TASKS:
+            state |= _task_weights(array, outputs)
+            continue
+        # opt/v/w1; a weight of an output is a parameter, too: opt/v/task/s/out
+        parameter = name.split("/", 2)[-1]
+        if not parameter.startswith(TASK_WEIGHT):
+            _check(name, parameter, array, types)
+        mine = name.startswith(SUMS)
+        state[SUM + parameter if mine else name] = array
+    for name, array in best.items():
+        _check(BEST + PARAMETER_PREFIX + name, name, array, types)
+        if array.dtype != types[name].dtype:
+            raise DataError("NNM806", f'tensor "{BEST}…/{name}" is {array}, not {types[name]}')
+    return found
+
+
+def _is_number(name: str, array: HostArray) -> bool:
+    """Whether a state is a single number of the step, and belongs to no parameter."""
+    if array.shape or name.startswith((PARAMETER_PREFIX, SLOT, TASK_WEIGHT)):
+        return False
+    return not name.startswith(SUM) or name == f"{SUM}rows"
+
+
+def _task_weights(array: HostArray, outputs: Sequence[str]) -> dict[str, HostArray]:
+    values = array.values()
+    if len(values) != len(outputs):
+        raise DataError(
+            "NNM806", f'tensor "{TASKS}" has {len(values)} weights for {len(outputs)} outputs'
+        )
+    return {
+        TASK_WEIGHT + name: HostArray.of(value, "float32")
+        for name, value in zip(outputs, values, strict=True)
+    }
+
+
+def _check(where: str, parameter: str, array: HostArray, types: Mapping[str, TensorType]) -> None:
+    if parameter not in types:
+        raise DataError("NNM805", f'tensor "{where}": the model has no parameter "{parameter}"')
+    type = types[parameter]
+    if array.shape != type.shape:
+        raise DataError(
+            "NNM806", f'tensor "{where}" is {array.shape}, parameter "{parameter}" is {type}'
+        )
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return hyperparameters as they were written. Raises `ValueError` for those that are none."""
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        free = (name, value) == ("loss_weights", "uncertainty")
+        found[name] = value if free else HYPERPARAMETERS[name].read(value)
+    return found
+
+
+def _check_settled(settings: Mapping[str, Any], outputs: Sequence[str]) -> None:
+    """Raise `ValueError` where a training could not have run with these hyperparameters."""
+    optimizer = OPTIMIZERS[settings["optimizer"]]
+    needed = ("batch_size", "epochs", "seed", "lr", "weight_decay", *optimizer.defaults)
+    unknown = [name for name in needed if settings[name] is None]
+    unknown += [name for name in SETTLED if settings.get(name) == "auto"]
+    if unknown:
+        raise ValueError(f"{', '.join(unknown)} of a training that has begun are not settled")
+    weights: Any = settings.get("loss_weights")
+    if isinstance(weights, dict) and not {*cast("dict[str, Any]", weights)} <= {*outputs}:
+        raise ValueError(f"loss weights are {weights}, the outputs {list(outputs)}")
+
+
+def _schedule(written: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return kind, T, W and lr. Raises `ValueError` where hyperparameters say otherwise."""
+    total = _count(written["T"])
+    batches, rest = divmod(total, settings["schedule_epochs"] or settings["epochs"])
+    found = {name: written[name] for name in ("kind", "T", "W", "lr")}
+    if rest or not batches:
+        raise ValueError(f"{total} steps are not whole epochs")
+    if found != (due := Schedule.of(settings, batches).told):
+        raise ValueError(f"the schedule is {found}, by its hyperparameters {due}")
+    return found
+
+
+def _numbers(content: Mapping[str, Any]) -> dict[str, HostArray]:
+    """Return the single numbers of a step. Raises `ValueError`, `TypeError`, `KeyError`."""
+    found = {n: _written(value) for n, value in content["schedule"]["numbers"].items()}
+    for name, value in content.get("scale", {}).items():
+        found[SCALE_STATE[SCALE_STATE.index(name)]] = _finite(value, low=0)
+    found |= {CLIP[word]: _written(value) for word, value in content.get("clip", {}).items()}
+    state = {n: HostArray.of(value, "float32") for n, value in found.items()}
+    if others := [name for name, array in state.items() if not _is_number(name, array)]:
+        raise ValueError(f"{', '.join(others)} are not numbers of a step")
+    return state
+
+
+def _check_agreement(found: Checkpoint, content: Mapping[str, Any]) -> None:
+    """Raise `ValueError` where the parts of a checkpoint contradict each other."""
+    written = metadata_of(found)
+    for key in ("rng", "cursor", "best"):
+        given = content.get(key, {})
+        for name, value in written[key].items():
+            if name not in given:
+                raise ValueError(f"{key} does not say {name}, the rest {value!r}")
+            if given[name] != value:
+                raise ValueError(f"{key} says {name} is {given[name]!r}, the rest {value!r}")
+    batches = found.batches
+    if found.batch > batches or found.step != found.epoch * batches + found.batch:
+        raise ValueError(
+            f"step {found.step} in batch {found.batch} after {found.epoch} epochs of {batches}"
+        )
+    if found.applied < found.step:
+        raise ValueError(f"{found.step} steps of {found.applied} that its model has made")
+    if found.best_epoch > found.epoch or bool(found.best_epoch) != bool(found.best):
+        raise ValueError(
+            f"epoch {found.best_epoch} of {found.epoch} is the best, with {len(found.best)} tensors"
+        )
+    if found.restored and not found.best:
+        raise ValueError("its best parameters are restored, but there are none")
+
+
+def _loss(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the loss of an output. Raises `ValueError`, `TypeError`, `KeyError` for nonsense."""
+    from webnnm.training.losses import LOSSES
+
+    words = {"loss": entry["loss"], "reason": entry["reason"]}
+    if words["loss"] not in LOSSES or not isinstance(words["reason"], str):
+        raise ValueError(f"{words} is no loss")
+    found: dict[str, Any] = {}
+    for name in ("delta", "gamma", "alpha"):
+        value = entry[name]
+        if value is not None and name not in LOSSES[words["loss"]].parameters:
+            raise ValueError(f"{words['loss']} has no {name}")
+        if isinstance(value, list) and name == "alpha":
+            found[name] = [_finite(each, low=0) for each in cast("list[Any]", value)]
+        else:
+            found[name] = None if value is None else _finite(value, low=0)
+    found["smoothing"] = _finite(entry["smoothing"], low=0)
+    if found["delta"] == 0 or found["smoothing"] >= 1:
+        raise ValueError(f"the numbers of a loss are {found}")
+    return words | found | ({"s": _finite(entry["s"])} if "s" in entry else {})
+
+
+def _total(name: str, value: Any) -> float:
+    """Return a sum of an epoch, which may have overflowed; what counts something has not."""
+    return _finite(value, low=0) if name.startswith(ROWS) or name in COUNTS else _written(value)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is no number")
+    return float(value)
+
+
+def _written(value: Any) -> float:
+    """Return a number; JSON has null for one that was not finite, as sums of an epoch may be."""
+    return math.nan if value is None else _number(value)
+
+
+def _finite(value: Any, low: float = -math.inf) -> float:
+    if not low <= _number(value) <= MOST or value < -MOST:
+        raise ValueError(f"{value!r} is out of range")
+    return float(value)
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+        raise TypeError(f"{value!r} is no count")
+    return value

@@ -1,0 +1,167 @@
+"""How a snapshot keeps what is known of the data that its model was trained on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import count
+from webnnm.data.encoding import LabelEncoder, from_dict, to_dict
+from webnnm.data.field import KINDS, Field
+from webnnm.data.form import Form
+from webnnm.data.light import Light
+from webnnm.data.standardize import SCALES, Standardization
+from webnnm.formats.safetensors import StoredTensor, invalid
+from webnnm.runtime.answers import Answers
+from webnnm.runtime.entries import check_fits
+from webnnm.runtime.restored import Restored
+
+if TYPE_CHECKING:
+    from webnnm.data.encoding import Encoder
+    from webnnm.graph.vertices import Network
+
+NORM = "norm/"
+"""Tensors with the scales of inputs: norm/block/mean, norm/block/std."""
+
+
+def content_of(known: Restored) -> dict[str, Any]:
+    """Return what a snapshot tells as JSON; the numbers of `inputs` are tensors beside it."""
+    found: dict[str, Any] = {
+        "inputs": {
+            block: {"repeat": fitted.repeat, "scale": fitted.scale}
+            for block, fitted in known.inputs.items()
+        }
+    }
+    others = {
+        "targets": {
+            block: [list(one.mean), list(one.std), one.repeat, one.scale]
+            for block, one in known.targets.items()
+        },
+        "columns": {b: [to_dict(one) for one in all] for b, all in known.columns.items()},
+        "answers": {
+            block: [list(one.shape), one.kind, one.classes, one.names and list(one.names)]
+            for block, one in known.answers.items()
+        },
+        "label": known.label,
+        "forms": {block: _of_form(form) for block, form in known.forms.items()},
+    }
+    return found | {name: value for name, value in others.items() if value}
+
+
+def check(known: Restored, network: Network) -> None:
+    """Raise `DataError` NNM802 where it can be of no data of a network."""
+    try:
+        for vertex in network.inputs:
+            check_fits(vertex, known.form(vertex.block), known.inputs.get(vertex.block))
+    except DataError as error:
+        raise invalid(f"its normalisation does not fit the model: {error.message}") from error
+    for output in network.outputs:
+        sizes, name = output.source.features.sizes(), output.name
+        target, answers = known.targets.get(name), known.answers.get(name)
+        if target and count(sizes) % (len(target.mean) * target.repeat):
+            raise invalid(f'its normalisation does not fit the output "{name}"')
+        if answers and answers.kind == "multilabel" and count(sizes[-1:]) != answers.classes:
+            raise invalid(f'its {answers.classes} answers do not fit the output "{name}"')
+
+
+def restored(content: Mapping[str, Any], tensors: Mapping[str, StoredTensor]) -> Restored:
+    """Return what the metadata and the tensors of a snapshot tell.
+
+    Raises `DataError` NNM802 where they say it in a form that makes no sense.
+    """
+    try:
+        inputs: dict[str, Standardization] = {}
+        for block, entry in content["inputs"].items():
+            mean, std = (
+                tuple(tensors[f"{NORM}{block}/{word}"].array().values()) for word in ("mean", "std")
+            )
+            inputs[block] = _standardization(mean, std, entry["repeat"], entry["scale"])
+        targets = {b: _standardization(*one) for b, one in content.get("targets", {}).items()}
+        columns = {b: tuple(map(_encoder, all)) for b, all in content.get("columns", {}).items()}
+        answers = {block: _answers(*one) for block, one in content.get("answers", {}).items()}
+        forms = {block: _form(one) for block, one in content.get("forms", {}).items()}
+        return Restored(inputs, targets, columns, answers, _text(content.get("label", "")), forms)
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
+        raise invalid(f"its normalisation makes no sense: {error!r}") from error
+
+
+def _standardization(mean: Any, std: Any, repeat: Any, scale: Any) -> Standardization:
+    if scale not in SCALES or len(mean) != len(std) or not mean:
+        raise ValueError(f"scale {scale}, {len(mean)} means, {len(std)} deviations")
+    numbers = tuple(map(float, mean)), tuple(map(float, std))
+    if not all(map(math.isfinite, numbers[0])) or not all(0 < one < math.inf for one in numbers[1]):
+        raise ValueError("means or deviations that nothing can have")
+    if isinstance(repeat, bool) or not isinstance(repeat, int) or not 1 <= repeat < 2**53:
+        raise ValueError(f"{repeat!r} neighbours with the same mean")
+    return Standardization(*numbers, repeat, scale)
+
+
+def _encoder(entry: Any) -> Encoder:
+    found = from_dict(entry)
+    if isinstance(found, LabelEncoder):
+        raise ValueError(f"{found.name} is no feature")
+    _text(found.name)
+    return found
+
+
+def _of_form(form: Form) -> dict[str, Any]:
+    """Return what a dataset took as JSON, without what goes without saying."""
+    about, light = form.field, form.light
+    found: dict[str, Any] = {
+        "shape": list(about.shape),
+        "dtype": about.dtype,
+        "names": list(about.names),
+        "sequence": about.sequence,
+        "kind": about.kind,
+        "features": list(about.features),
+        "classes": about.classes,
+        "light": [light.white, light.of_bytes] if light else None,
+        "letters": list(form.letters),
+    }
+    return {name: value for name, value in found.items() if value or name == "shape"}
+
+
+def _form(entry: Any) -> Form:
+    kind, dtype = entry.get("kind", "continuous"), entry["dtype"]
+    if kind not in KINDS or dtype not in get_args(DataType):
+        raise ValueError(f"kind {kind}, type {dtype}")
+    white, of_bytes = entry.get("light") or (1.0, False)
+    if not 0 < float(white) < math.inf:
+        raise ValueError(f"white is {white}")
+    sequence = entry.get("sequence", False)
+    shape = tuple(map(int, entry["shape"]))
+    names = tuple(map(_text, entry.get("names", ())))
+    features = tuple(map(_text, entry.get("features", ())))
+    if min(shape, default=1) < 1 or (names and len(names) != len(shape)):
+        raise ValueError(f"rows of {shape} with the names {names}")
+    about = Field(
+        shape,
+        dtype,
+        names=names,
+        sequence=sequence and _text(sequence),
+        kind=kind,
+        features=features,
+        classes=int(entry.get("classes", 0)),
+    )
+    light = Light(float(white), bool(of_bytes)) if "light" in entry else None
+    if light and not {"height", "width"} <= {*names}:
+        raise ValueError(f"pictures with the dimensions {names}")
+    return Form(about, light, tuple(map(_text, entry.get("letters", ()))))
+
+
+def _answers(shape: Any, kind: Any, classes: Any, names: Any) -> Answers:
+    if kind not in KINDS:
+        raise ValueError(f"kind {kind}")
+    words = None if names is None else tuple(map(_text, cast("Sequence[Any]", names)))
+    if words is not None and len(words) != max(2, int(classes)) and kind != "multilabel":
+        raise ValueError(f"{len(words)} names of {classes} classes")
+    return Answers(tuple(map(int, shape)), kind, int(classes), words)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is no text")
+    return value

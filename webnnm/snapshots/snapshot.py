@@ -1,0 +1,269 @@
+"""Snapshots: a model with its parameters as one safetensors file (spec I)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, cast
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import DataError
+from webnnm.formats.name_map import Found, Names, assigned
+from webnnm.formats.safetensors import File, StoredTensor, chunks, header, invalid, parsed, read
+from webnnm.notation.formatter import format_document
+from webnnm.runtime.checkpoint import Checkpoint
+from webnnm.runtime.state import ModelState
+from webnnm.snapshots.checkpoint_file import BEST, TASKS, checkpoint_of, metadata_of, tensors_of
+from webnnm.snapshots.restored_file import NORM, check, content_of, restored
+from webnnm.snapshots.storage import fetch
+from webnnm.training.update import SLOT
+
+FORMAT = 1
+"""The version of the format."""
+NOTATION = "1.0"
+KEY = "webnnm."
+PARAMETER, STATE = "param/", "state/"
+MODEL, CHECKSUM = KEY + "model", KEY + "checksum"
+STRUCTURED = (*("hyperparameters", "schedule", "scale", "clip", "loss", "rng", "cursor", "best"),)
+"""Metadata of a training that are JSON."""
+STORED = (None, "float32", "float16")
+
+
+def snapshot(
+    state: ModelState,
+    dtype: DataType | None = None,
+    checkpoint: Checkpoint | None = None,
+    *,
+    training: bool = True,
+) -> Iterator[bytes | memoryview[int]]:
+    """Yield the snapshot of a model, part by part.
+
+    With a `checkpoint` the parameters are the latest ones, and all that a training needs to go on
+    is written with them; unless `training`, just its best parameters are. With `dtype` "float16"
+    float32 parameters are stored in half of the bytes, which ends a training. Raises `DataError`
+    NNM704 for another type.
+    """
+    if dtype not in STORED:
+        raise DataError("NNM704", f"dtype is {dtype!r}", hint='None, "float32" or "float16"')
+    tensors: dict[str, HostArray] = {}
+    packed: dict[str, Any] = {}
+    whole = checkpoint if training and dtype != "float16" else None
+    latest: Mapping[str, HostArray] = {}
+    if checkpoint is not None:
+        latest = whole.parameters if whole else checkpoint.best or checkpoint.parameters
+    prefixes = {p.name: PARAMETER if p.trainable else STATE for p in state.parameters.listed()}
+    for parameter, prefix in prefixes.items():
+        value = latest[parameter] if parameter in latest else state.parameters.value(parameter)
+        name = prefix + parameter
+        if dtype == "float16" and value.dtype == "float32":
+            value = HostArray.of(value, "float16")
+        if value.dtype in ("int4", "uint4"):
+            packed[name] = [value.dtype, list(value.shape)]
+        tensors[name] = value
+    if whole:
+        tensors |= tensors_of(whole)
+        tensors |= {BEST + prefixes[name] + name: array for name, array in whole.best.items()}
+    kept = state.known_data()
+    for block, fitted in kept.inputs.items():
+        for word, numbers in (("mean", fitted.mean), ("std", fitted.std)):
+            tensors[f"{NORM}{block}/{word}"] = HostArray.of(array("f", numbers))
+    metadata = {
+        KEY + "format": str(FORMAT),
+        MODEL: format_document(state.network.outline.document),
+        KEY + "name": state.network.name,
+        KEY + "notation": NOTATION,
+        KEY + "package": _version(),
+        KEY + "step": str(checkpoint.applied if checkpoint else state.step),
+        KEY + "normalisation": _json(content_of(kept)),
+    }
+    if whole:
+        metadata |= {KEY + key: _json(value) for key, value in metadata_of(whole).items()}
+    if packed:
+        metadata[KEY + "packed"] = _json(packed)
+    body = (tensor.data for tensor in tensors.values())
+    metadata[CHECKSUM] = checksum_of(body, header(tensors, metadata))
+    return chunks(tensors, metadata)
+
+
+def is_snapshot(file: File) -> bool:
+    """Tell whether a file is a snapshot, perhaps a damaged one."""
+    return any(name.startswith(KEY) for name in file.metadata)
+
+
+def verified(file: File) -> File:
+    """Return a file that is a snapshot and is as it was written.
+
+    Raises `DataError` NNM804 for another file or a newer format, NNM803 where bytes changed.
+    """
+    given = file.metadata
+    if KEY + "format" not in given or MODEL not in given:
+        raise DataError(
+            "NNM804",
+            "the file holds no snapshot of a model",
+            hint="parameters alone are loaded into a model that exists: model.load_params",
+        )
+    found = given[KEY + "format"]
+    if found != str(FORMAT):
+        raise DataError(
+            "NNM804",
+            f"the snapshot has format {found[:20]!r}, this package knows {FORMAT}",
+            hint="use a newer webnnm",
+        )
+    signed = {name: text for name, text in given.items() if name != CHECKSUM}
+    if checksum_of([file.body], {**file.header, "__metadata__": signed}) != given.get(CHECKSUM):
+        raise DataError(
+            "NNM803",
+            "the checksum of the snapshot does not fit its contents",
+            hint="it was damaged or changed: get it again",
+        )
+    return file
+
+
+def parameters(file: File) -> dict[str, StoredTensor | HostArray]:
+    """Return the parameters of a snapshot by their names in the model."""
+    packed = _metadata(file, "packed")
+    found: dict[str, StoredTensor | HostArray] = {}
+    for name, tensor in file.tensors.items():
+        prefix, _, rest = name.partition("/")
+        if f"{prefix}/" in (PARAMETER, STATE):
+            found[rest] = _unpacked(name, tensor, packed)
+    return found
+
+
+async def load_parameters(
+    state: ModelState, source: Any, *, strict: bool, names: Names | None = None
+) -> list[str]:
+    """Set the parameters of a model from a file or bytes; return the names of those it took.
+
+    All of it is checked before anything changes, then one tensor after the other is read.
+    """
+    file = await opened(source)
+    given = parameters(verified(file)) if is_snapshot(file) else file.tensors
+    found = assigned(given, state.parameters.types, names, strict=strict)
+    if not found:
+        raise DataError("NNM710", f"none of the {len(given)} tensors there fits a parameter here")
+    return _take(state, found)
+
+
+async def opened(source: Any) -> File:
+    """Return a safetensors file from bytes or from where `storage.fetch` finds it.
+
+    Raises `DataError` NNM715 where there is no such file, NNM801, NNM802 for a broken one.
+    """
+    name = ""
+    if isinstance(source, str | os.PathLike):
+        name = os.fspath(cast("str", source))
+        source = await fetch(name)
+    try:
+        return read(source)
+    except DataError as error:
+        from webnnm.formats.kinds import BEGINNING, SNAPSHOT, recognised
+
+        kind = recognised(bytes(memoryview(source)[:BEGINNING]), name)
+        if kind is None or kind == SNAPSHOT:
+            raise
+        words = f"this is not a safetensors file: it is {kind.name}"
+        raise DataError("NNM802", words, hint=kind.remedy) from error
+
+
+async def restore(state: ModelState, file: File) -> None:
+    """Give a model without parameters what its snapshot holds.
+
+    All of it is checked before memory is taken: it is the file that says how large the model is.
+    """
+    found = assigned(parameters(file), state.parameters.types)
+    content = _metadata(file, "normalisation") or {"inputs": {}}
+    kept, step = restored(content, file.tensors), _step(file)
+    check(kept, state.network)
+    standing = _checkpoint(state, file) if KEY + "cursor" in file.metadata else None
+    best: Mapping[str, HostArray] = {}
+    if standing is not None and standing.restored:
+        best = standing.best
+    await state.parameters.begin(
+        (name, best[name].copy() if name in best else tensor.array())
+        for name, tensor in found.items()
+    )
+    state.step = step
+    state.restored = kept
+    state.trained = True
+    state.keep(standing)
+
+
+def _checkpoint(state: ModelState, file: File) -> Checkpoint:
+    keys = [key.removeprefix(KEY) for key in file.metadata if key.startswith(KEY)]
+    content = {key: _metadata(file, key) for key in keys if key in STRUCTURED}
+    best: dict[str, HostArray] = {}
+    others: dict[str, HostArray] = {}
+    for name, tensor in file.tensors.items():
+        if name.startswith(BEST):
+            best[name.split("/", 2)[-1]] = tensor.array()
+        elif name.startswith(SLOT) or name == TASKS:
+            others[name] = tensor.array()
+    latest = {
+        name: tensor.array() if isinstance(tensor, StoredTensor) else tensor
+        for name, tensor in parameters(file).items()
+    }
+    types = state.parameters.types
+    outputs = [output.name for output in state.network.outputs]
+    return checkpoint_of(content, others, latest, best, types, outputs=outputs, applied=_step(file))
+
+
+def _take(state: ModelState, found: Mapping[str, Found]) -> list[str]:
+    for name, tensor in found.items():
+        state.parameters.put(name, tensor.array())
+    return list(found)
+
+
+def _unpacked(
+    name: str, tensor: StoredTensor, packed: Mapping[str, Any]
+) -> StoredTensor | HostArray:
+    if name not in packed:
+        return tensor
+    try:
+        dtype, shape = packed[name]
+        return HostArray(dtype, shape, tensor.data)
+    except (KeyError, TypeError, ValueError, DataError) as error:
+        raise invalid(f'tensor "{name}" is no packed one: {error}') from error
+
+
+def _step(file: File) -> int:
+    text = file.metadata.get(KEY + "step", "0")
+    if not text.isdecimal() or len(text) > 18:
+        raise invalid(f"its step is {text[:20]!r}")
+    return int(text)
+
+
+def _metadata(file: File, key: str) -> dict[str, Any]:
+    """Return structured metadata; empty where there are none."""
+    try:
+        found = parsed(file.metadata.get(KEY + key, "{}"))
+    except ValueError as error:
+        raise invalid(f"its metadata {key} are no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise invalid(f"its metadata {key} are no JSON object")
+    return cast("dict[str, Any]", found)
+
+
+def checksum_of(body: Iterable[memoryview[int]], content: Mapping[str, Any]) -> str:
+    """Return the checksum of the body and the header of a snapshot."""
+    found = hashlib.sha256()
+    for part in body:
+        found.update(part)
+    found.update(_json(content).encode())
+    return f"sha256:{found.hexdigest()}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _version() -> str:
+    try:
+        return version("webnnm")
+    except PackageNotFoundError:  # run from a checkout
+        return "unknown"

@@ -1,0 +1,113 @@
+"""Where snapshots are kept: files, memory, and the storage of a browser (spec I)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from webnnm.core.errors import DataError
+
+BROWSER, DOWNLOAD = "browser:", "download:"
+"""Names with these prefixes lie in the storage of the browser, for this site alone, and among the
+user's downloads."""
+
+
+async def store(
+    place: str | os.PathLike[str] | None, parts: Iterable[bytes | memoryview[int]]
+) -> Any:
+    """Write a file as a whole and return its place; without a place return its bytes.
+
+    >>> import asyncio, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     asyncio.run(store(f"{folder}/a.bin", [b"one ", b"two"])).name
+    'a.bin'
+
+    What was there before stays until all of it is written. Raises `DataError` NNM807 where that
+    fails.
+    """
+    if place is None:
+        return b"".join(parts)
+    if (name := _named(place, BROWSER, "NNM807")) is not None:
+        from webnnm.backends.browser_files import keep_file
+
+        await keep_file(name, parts)
+    elif (name := _named(place, DOWNLOAD, "NNM807")) is not None:
+        from webnnm.backends.browser_files import download_file
+
+        await download_file(name, parts)
+    else:
+        from webnnm.formats.atomic import write_atomically
+
+        return write_atomically(place, parts)
+    return place
+
+
+async def fetch(place: str | os.PathLike[str]) -> Any:
+    """Return the bytes of a file. Raises `DataError` NNM715 where there is none."""
+    if (name := _named(place, BROWSER, "NNM715")) is not None:
+        from webnnm.backends.browser_files import kept_file
+
+        found = await kept_file(name)
+        if found is None:
+            raise DataError("NNM715", f'the browser keeps no "{name}" for this site')
+        return found
+    try:
+        return Path(place).read_bytes()
+    except (OSError, ValueError) as error:
+        raise DataError("NNM715", _failed(place, "read", error), hint="check the path") from error
+
+
+async def discard(place: str | os.PathLike[str]) -> None:
+    """Remove a file; one that is not there is removed already.
+
+    Raises `DataError` NNM807 where it cannot be removed, and is there as before.
+    """
+    if (name := _named(place, BROWSER, "NNM807")) is None:
+        try:
+            Path(place).unlink(missing_ok=True)
+        except (OSError, ValueError) as error:
+            hint = "check that it is a file, and that you may write to its folder"
+            raise DataError("NNM807", _failed(place, "removed", error), hint=hint) from error
+        return
+    from webnnm.backends.browser_files import drop_file
+
+    await drop_file(name)
+
+
+async def claim(place: str | os.PathLike[str]) -> None:
+    """Keep other pages of a site from writing and removing what a browser keeps, until `release`.
+
+    A path is claimed by everybody. Raises `DataError` NNM807 where another page has it.
+    """
+    if (name := _named(place, BROWSER, "NNM807")) is not None:
+        from webnnm.backends.browser_files import claim_file
+
+        await claim_file(name)
+
+
+async def release(place: str | os.PathLike[str]) -> None:
+    """Let other pages have what was claimed."""
+    if (name := _named(place, BROWSER, "NNM807")) is not None:
+        from webnnm.backends.browser_files import release_file
+
+        await release_file(name)
+
+
+def _failed(place: Any, what: str, error: OSError | ValueError) -> str:
+    """Return what the system says of a path, or Python of one with a zero in it."""
+    return f"{os.fspath(place)} cannot be {what}: {getattr(error, 'strerror', None) or error}"
+
+
+def _named(place: Any, prefix: str, code: str) -> str | None:
+    """Return the name that follows a prefix, None for a path."""
+    if not isinstance(place, str) or not place.startswith(prefix):
+        return None
+    name = place.removeprefix(prefix)
+    if sys.platform != "emscripten":
+        raise DataError(code, f'"{place}" is in a browser, and this is none', hint="give a path")
+    if not name or "/" in name:
+        raise DataError(code, f'"{name}" is no name in a browser', hint="one without slashes")
+    return name

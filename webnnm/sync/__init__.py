@@ -1,0 +1,127 @@
+"""The public names without `await`, for scripts and notebooks.
+
+>>> from webnnm import sync
+>>> iris = sync.IrisDataset.create(standardize=True)
+>>> source = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
+>>> model = sync.NNModel.create(source=source, dataset=iris, log=lambda line: None)
+>>> model.train(epochs=3).stopped
+'epochs'
+>>> model.test().samples
+45
+
+Every name is that of `webnnm`, and every call returns what awaiting it would. On desktops an event
+loop in a thread of its own does the work, so that it also goes where a loop is running, as in
+notebooks; Ctrl-C cancels the call, and a training then stands at a step that is known. In pages it
+takes a browser that can hold up Python (JSPI), else calls raise `BackendError` NNM709.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import Future, wait
+from functools import cache
+from importlib import import_module
+from typing import Any, cast
+
+from webnnm.backends import pyodide_host
+from webnnm.core.errors import BackendError, DataError
+
+
+class Synchronous:
+    """Something of the package whose calls return results instead of promises of them.
+
+    Attributes are those of `__wrapped__`, the thing itself; used with `with` it is closed.
+    """
+
+    def __init__(self, thing: Any) -> None:
+        object.__setattr__(self, "__wrapped__", thing)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.__wrapped__, name)
+        return Synchronous(found) if callable(found) else _shown(found)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.__wrapped__, name, _bare(value))
+
+    def __call__(self, *words: Any, **more: Any) -> Any:
+        """Call it and wait for the result."""
+
+        async def called() -> Any:
+            given = {name: _bare(value) for name, value in more.items()}
+            found = self.__wrapped__(*map(_bare, words), **given)
+            return await found if inspect.isawaitable(found) else found
+
+        return _shown(_result(called()))
+
+    def __enter__(self) -> Synchronous:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+
+def __getattr__(name: str) -> Synchronous:
+    return Synchronous(getattr(import_module("webnnm"), name))
+
+
+def _shown(found: Any) -> Any:
+    """Return what has asynchronous methods as something synchronous."""
+    if type(found) is tuple:
+        return tuple(map(_shown, cast("Sequence[Any]", found)))
+    kind = cast("type[Any]", type(found))
+    ours = kind.__module__.partition(".")[0] == "webnnm" and kind is not Synchronous
+    methods = (each for base in kind.__mro__ for each in vars(base).values()) if ours else ()
+    return Synchronous(found) if any(map(inspect.iscoroutinefunction, methods)) else found
+
+
+def _bare(value: Any) -> Any:
+    return value.__wrapped__ if isinstance(value, Synchronous) else value
+
+
+@cache
+def _loop() -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="webnnm", daemon=True)
+    thread.start()
+    return loop, thread
+
+
+def _result(work: Coroutine[Any, Any, Any]) -> Any:
+    """Return the result of work once it is there."""
+    if pyodide_host.in_browser():
+        if pyodide_host.can_wait():
+            return pyodide_host.wait(work)
+        work.close()
+        raise BackendError(
+            "NNM709", "this browser cannot hold up Python", hint="use webnnm and await its calls"
+        )
+    loop, thread = _loop()
+    if threading.current_thread() is thread:
+        work.close()
+        raise DataError(
+            "NNM712",
+            "a callback of webnnm.sync is called by what would have to wait for it",
+            hint="make the callback a coroutine function, which may await the model's methods",
+        )
+    done: Future[Any] = Future()
+    tasks: list[asyncio.Task[None]] = []
+
+    async def run() -> None:
+        try:
+            done.set_result(await work)
+        except BaseException as error:
+            done.set_exception(error)
+
+    loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(run())))
+    try:
+        return done.result()
+    except KeyboardInterrupt:
+        loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+        wait([done])
+        raise

@@ -1,0 +1,1 @@
+"""The host's side of a training, from its review to its last epoch: `training.Training`."""

@@ -1,0 +1,103 @@
+"""Saving a training again and again, so that it can go on after whatever ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+
+from webnnm.core.errors import DataError
+from webnnm.core.waiting import to_the_end
+from webnnm.snapshots.storage import claim, release
+
+Place = str | os.PathLike[str]
+FIRST_SECONDS = 2.0
+"""When the first saving comes: a page may be left soon."""
+
+
+class Autosave:
+    """Saves a model that is being trained: soon, every so many seconds, when its page is left.
+
+    A saving that fails, for whatever reason, is told to `warn`, and the next one comes at its time.
+    Where another page keeps a training in the same place, nothing is saved. `told` hears of every
+    saving: what it failed with, or None. Nothing is saved once the training is not `going` on.
+    """
+
+    def __init__(
+        self,
+        save: Callable[[Place], Awaitable[object]],
+        place: Place,
+        seconds: float,
+        told: Callable[[Exception | None], object] | None,
+        warn: Callable[[str], None],
+        going: Callable[[], bool],
+    ) -> None:
+        self._save = save
+        self._going = going
+        self._place = place
+        self._seconds = seconds
+        self._told = told
+        self._warn = warn
+        self._refused = False
+        self._task = asyncio.ensure_future(self._run())
+
+    async def stop(self) -> None:
+        """End the savings; one under way is finished."""
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def save(self) -> None:
+        """Save the model unless another page has the place; a failure costs a warning alone."""
+        if self._refused:
+            return
+        try:
+            await self._save(self._place)
+        except Exception as error:
+            if not (isinstance(error, DataError) and error.code == "NNM808"):  # it has just ended
+                self._tell(error)
+        else:
+            self._tell(None)
+
+    async def _run(self) -> None:
+        # A claim is waited for, whatever happens to this task meanwhile: else nobody gives it back.
+        claiming = asyncio.ensure_future(claim(self._place))
+        try:
+            await asyncio.shield(claiming)
+            await self._save_again()
+        finally:
+            (refusal,) = await asyncio.gather(claiming, return_exceptions=True)
+            if isinstance(refusal, Exception):
+                self._refused = True
+                self._tell(refusal)
+            else:
+                await release(self._place)
+
+    async def _save_again(self) -> None:
+        seconds = min(FIRST_SECONDS, self._seconds)
+        while True:
+            await next_turn(seconds)
+            seconds = self._seconds
+            if self._going():
+                # A file is written to its end, whatever happens to this task meanwhile.
+                await to_the_end(self.save())
+
+    def _tell(self, failure: Exception | None) -> None:
+        if failure is not None:
+            self._warn(f"autosave: {type(failure).__name__}: {failure}")
+        if self._told is not None:
+            self._told(failure)
+
+
+async def next_turn(seconds: float) -> None:
+    """Wait so long, or until the page is hidden."""
+    waiting = [asyncio.ensure_future(asyncio.sleep(seconds))]
+    if sys.platform == "emscripten":
+        from webnnm.backends.browser_files import hidden
+
+        waiting.append(asyncio.ensure_future(hidden()))
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()

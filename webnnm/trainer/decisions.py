@@ -1,0 +1,240 @@
+"""What is decided before a training: its settings, its losses, where it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, cast
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import DataError, WebNNMError, suggestion
+from webnnm.core.finding import Finding
+from webnnm.evaluation.history import plain
+from webnnm.expert.review import Review
+from webnnm.expert.reviewer import Reviewer, half_network
+from webnnm.graph.vertices import Network
+from webnnm.runtime.checkpoint import Checkpoint
+from webnnm.runtime.objectives import Objective
+from webnnm.runtime.state import ModelState
+from webnnm.trainer.feed import Rows, training_rows
+from webnnm.trainer.resident import ResidentTraining
+from webnnm.trainer.scout import BUDGET, Scouting, scout
+from webnnm.training.forward import OutputLoss, label_forms
+from webnnm.training.freezing import multipliers
+from webnnm.training.losses import LossSettings
+from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.step_settings import StepSettings
+from webnnm.training.units import clipped_units
+from webnnm.training.update import UpdateSettings
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What a training was decided to be, by the user, the expert system and seed search.
+
+    Attributes: `settings`, hyperparameters of which none is "auto"; `review`, and `findings` of it
+    and of what came later; `network`, whose inputs may be float16; `losses` by output; `scouting`,
+    None where the parameters stayed as they were.
+    """
+
+    settings: Mapping[str, Any]
+    review: Review
+    findings: Sequence[Finding]
+    network: Network
+    losses: Mapping[str, OutputLoss]
+    scouting: Scouting | None = None
+
+    @property
+    def loss_settings(self) -> dict[str, dict[str, Any]]:
+        """The loss of every output with its numbers, as plain values."""
+        return {
+            name: plain({"loss": o.loss.name, "reason": o.reason, **asdict(o.settings)})
+            for name, o in self.losses.items()
+        }
+
+
+def decide(
+    state: ModelState, reviewer: Reviewer, given: Mapping[str, Any], settings: Mapping[str, Any]
+) -> Decided:
+    """Review a training and settle its settings; `given` are those that the user wrote."""
+    settings = dict(settings)
+    _check_weights(state, settings["loss_weights"])
+    if "seeds" not in given and (
+        state.trained or settings["freeze"] > 0 or state.binding().streams
+    ):
+        settings["seeds"] = 0
+    review = reviewer.review(given, settings)
+    settings |= {name: value for name, value in review.settings.items() if name in settings}
+    half = settings["compute_type"] == "float16"
+    return Decided(
+        settings=settings,
+        review=review,
+        findings=review.findings,
+        network=half_network(state.network) if half else state.network,
+        losses=chosen_losses(state.objectives(), settings, None),
+    )
+
+
+async def scouted(
+    state: ModelState, reviewer: Reviewer, given: Mapping[str, Any], decided: Decided
+) -> Decided:
+    """Try other starts, leave the parameters at the best, and review what was measured of it."""
+    count = state.parameters.count
+    settings = dict(decided.settings)
+    settings["seeds"] = min(settings["seeds"], max(1, BUDGET // count))
+    found = await scout(state, decided.losses, settings["seeds"], settings["seed"])
+    again = reviewer.review(given, settings, scouting=found.facts)
+    changed = {k: v for k, v in again.settings.items() if k.endswith(":loss")}
+    return replace(
+        decided,
+        settings=settings,
+        findings=[*decided.findings, *again.news(decided.review)],
+        losses=chosen_losses(state.objectives(), changed | settings, found.errors),
+        scouting=found,
+    )
+
+
+async def feed(state: ModelState, decided: Decided) -> Rows:
+    """Return the training rows as the steps take them."""
+    settings = decided.settings
+    dtypes: dict[str, DataType] = {v.block: v.dtype for v in decided.network.inputs}
+    # Callbacks and validation want to be asked after every epoch.
+    asked = settings["on_epoch"] or settings["on_batch"]
+    alone = not asked and not state.binding().dataset.size("validation")
+    return await training_rows(
+        state.binding(),
+        label_forms(decided.losses),
+        settings["batch_size"],
+        dtypes,
+        settings["epochs"] if alone else 1,
+    )
+
+
+def chosen_losses(
+    objectives: Mapping[str, Objective],
+    settings: Mapping[str, Any],
+    spreads: Mapping[str, float] | None,
+) -> dict[str, OutputLoss]:
+    """Return the loss of every output as the settings choose it, `spreads` measured by scouting."""
+    return {
+        name: objective.loss(
+            name=settings.get(f"{name}:loss", ""),
+            spread=(spreads or {}).get(name),
+            smoothing=settings["label_smoothing"],
+        )
+        for name, objective in objectives.items()
+    }
+
+
+def losses_again(state: ModelState, checkpoint: Checkpoint) -> dict[str, OutputLoss]:
+    """Return the losses with the numbers that they had at a checkpoint (NNM808 if impossible)."""
+    found: dict[str, OutputLoss] = {}
+    for name, objective in state.objectives().items():
+        saved = checkpoint.losses.get(name)
+        if saved is None:
+            raise DataError(
+                "NNM808",
+                f'the checkpoint tells no loss of output "{name}"',
+                hint="resume with the model that it was written with",
+            )
+        numbers = {field.name: saved[field.name] for field in fields(LossSettings)}
+        if isinstance(numbers["alpha"], list):
+            numbers["alpha"] = tuple(cast("list[float]", numbers["alpha"]))
+        try:
+            chosen = objective.loss(name=saved["loss"])
+            if numbers["alpha"] is not None:
+                objective.check_alpha(numbers["alpha"])
+        except WebNNMError as error:
+            raise DataError("NNM808", f'output "{name}" cannot go on: {error}') from error
+        found[name] = replace(chosen, settings=LossSettings(**numbers), reason=saved["reason"])
+    return found
+
+
+def _check_weights(state: ModelState, weights: Any) -> None:
+    """Refuse weights of outputs that are not there (NNM710)."""
+    if isinstance(weights, Mapping):
+        names = [output.name for output in state.network.outputs]
+        for name in weights:  # type: ignore[reportUnknownVariableType]
+            if name not in names:
+                hint = suggestion(str(name), names)  # type: ignore[reportUnknownArgumentType]
+                raise DataError("NNM710", f'loss_weights: no output "{name}"', hint=hint)
+
+
+def step_settings(state: ModelState, decided: Decided, rows: Rows) -> StepSettings:
+    """Return what the step graph of a training is made for."""
+    settings = decided.settings
+    return StepSettings(
+        batch=rows.batch,
+        rows=rows.held,
+        steps=rows.table,
+        epochs=rows.epochs,
+        sequence=state.sequence,
+        losses=decided.losses,
+        optimizer=OPTIMIZERS[settings["optimizer"]],
+        masks=rows.masks,
+        weights=loss_weights(settings),
+        short=rows.short or rows.streams,
+        tell=settings["on_batch"] is not None,
+        update=update_settings(decided.network, settings),
+    )
+
+
+def loss_weights(settings: Mapping[str, Any]) -> Mapping[str, float] | None:
+    """Return the weight of every output's loss; None weighs them by uncertainty."""
+    weights = settings["loss_weights"]
+    return None if weights == "uncertainty" else weights if weights != "off" else {}
+
+
+def update_settings(network: Network, settings: Mapping[str, Any]) -> UpdateSettings:
+    """Return how gradients become updates, from hyperparameters of which none is "auto"."""
+    optimizer = OPTIMIZERS[settings["optimizer"]]
+    parameters = [vertex for vertex in network.parameters if vertex.trainable]
+    pace = multipliers(network, settings["freeze"])
+    kinds = settings["regularization"]
+    return UpdateSettings(
+        multipliers=pace,
+        decays={
+            v.name: (v.features[0].rank or 0) >= 2 if v.decay is None else v.decay
+            for v in parameters
+        },
+        numbers={name: settings[name] for name in optimizer.defaults},
+        weight_decay=settings["weight_decay"],
+        accumulate=settings["accumulate"],
+        scaling=settings["gradient_scaling"] == "on",
+        scale=settings["scale"],
+        growth_interval=settings["growth_interval"],
+        clipping=settings["gradient_clipping"],
+        clip_alpha=settings["clip_alpha"],
+        clip_epsilon=settings["clip_epsilon"],
+        agc_lambda=settings["agc_lambda"],
+        units={name: axes for name, axes in clipped_units(network).items() if pace[name] > 0},
+        lambda1=settings["lambda1"] if "L1" in kinds else 0.0,
+        lambda2=settings["lambda2"] if "L2" in kinds else 0.0,
+    )
+
+
+def finished_weights(
+    state: ModelState, settings: Mapping[str, Any], run: ResidentTraining, note: Note
+) -> dict[str, HostArray]:
+    """Set weights that L1 left within one step of zero to zero (spec E.7), and tell their share.
+
+    Returns the parameters that were changed.
+    """
+    changed: dict[str, HostArray] = {}
+    if settings["optimize_for"] != "size" or "L1" not in settings["regularization"]:
+        return changed
+    reach = run.schedule.at(max(1, run.steps_done)) * settings["lambda1"]
+    zero = total = 0
+    for name in run.decaying:
+        array: HostArray = state.parameters.value(name)
+        values = [value if abs(value) > reach else 0.0 for value in array.values()]
+        zero += values.count(0.0)
+        total += len(values)
+        changed[name] = HostArray.of(values, array.dtype, array.shape)
+        state.parameters.put(name, changed[name])
+    if total:
+        note(f"{zero / total:.1%} of {total:,} regularised weights are 0")
+    return changed

@@ -1,0 +1,81 @@
+"""Where a training went wrong: the first step, and the layer, whose numbers are not finite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from webnnm.core.errors import DataError
+from webnnm.core.finding import Finding
+from webnnm.trainer.resident import ResidentTraining
+from webnnm.training.scaling import MOST_OVERFLOWS
+from webnnm.training.told import Totals
+
+REMEDY = "a smaller lr, standardised data, or clamp what goes into log, exp and pow"
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """What went wrong in which epoch and batch, at what learning rate, `where` ("" if unknown).
+
+    `largest` is the largest value before that one.
+    """
+
+    what: str
+    epoch: int
+    batch: int
+    rate: float
+    where: str
+    largest: float
+
+    @property
+    def finding(self) -> Finding:
+        """The finding of the expert system."""
+        return Finding(
+            id="E311",
+            severity="error",
+            message=f"{self.what} in epoch {self.epoch}, batch {self.batch}",
+            remedy=REMEDY,
+            evidence={"layer": self.where, "largest": self.largest, "lr": self.rate},
+        )
+
+    @property
+    def error(self) -> DataError:
+        """The error that ends the training."""
+        found = "no layer shows it when the step is repeated"
+        if self.where:
+            found = (
+                f"the first value that is not finite is in {self.where}; "
+                f"the largest value before it is {self.largest:.3g}"
+            )
+        return DataError(
+            "NNM708",
+            f"{self.what} in epoch {self.epoch}, batch {self.batch}, "
+            f"at learning rate {self.rate:.3g}: {found}",
+            hint=REMEDY,
+        )
+
+
+async def divergence(
+    run: ResidentTraining, totals: Sequence[Totals], accumulate: int
+) -> Divergence | None:
+    """Return what went wrong in the last crossing, None if nothing did.
+
+    `totals` are those of its epochs; a batch may overflow where gradients are scaled.
+    """
+    streak = totals[-1].values.get("streak")
+    if streak is None:
+        if all(t.finite for t in totals):
+            return None
+        what = "loss or gradient are not finite"
+        step, where, largest = await run.first_bad(replay=True)
+    else:
+        if streak < MOST_OVERFLOWS:
+            return None
+        what = f"{MOST_OVERFLOWS} batches one after the other overflowed"
+        step, where, largest = await run.first_bad(replay=False)
+        # The streak has gone on since, to the end of the crossing.
+        step = max(0, step - 1 - int(streak - MOST_OVERFLOWS) * accumulate)
+    epoch, batch = divmod(step, run.data.steps)
+    rate = run.schedule.at(step + 1)
+    return Divergence(what, epoch + 1, batch + 1, rate, where, largest)

@@ -1,0 +1,213 @@
+"""The training rows as a step graph takes them: all on the device, or block by block."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.data.batch import take
+from webnnm.data.binding import DataBinding
+from webnnm.data.dataset import Dataset
+from webnnm.ops.declare.tensors import TensorType
+from webnnm.training.losses import Labels
+from webnnm.training.schedules import Schedule
+from webnnm.training.step_settings import (
+    COUNT,
+    DUE,
+    EPOCH,
+    INPUT,
+    MASK,
+    ORDER,
+    RATE,
+    TABLE,
+    TARGET,
+    StepSettings,
+)
+
+STREAM_STEPS = 32
+"""Steps of one block where rows come block by block: so many batches are uploaded at a time."""
+RESIDENT_BYTES = 2**29
+"""Training rows of more bytes stay on the host, and go to the device block by block."""
+TABLE_STEPS = 4096
+"""Steps of the tables at most, where they have several epochs."""
+MOST_EPOCHS = 128
+"""Epochs at most whose tables are uploaded at a time."""
+
+Arrays = Mapping[str, HostArray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """What is known of the training rows before the first epoch.
+
+    `count` rows in all; `held` on the device at a time; `steps` of an epoch; `epochs` at most that
+    are trained between two looks of the host; `table` the steps of one block; `data` the arrays
+    that are uploaded once, by the names of the step's inputs, `aside` those that are too large for
+    that; `targets` and `masks` the types of all rows on the device.
+    """
+
+    binding: DataBinding
+    labels: Mapping[str, Labels]
+    dtypes: Mapping[str, DataType]
+    batch: int
+    count: int
+    held: int
+    steps: int
+    epochs: int
+    table: int
+    data: Arrays
+    aside: Arrays
+    targets: Mapping[str, TensorType]
+    masks: Mapping[str, TensorType]
+
+    @property
+    def streams(self) -> bool:
+        """Whether rows come block by block."""
+        return self.binding.streams or bool(self.aside)
+
+    @property
+    def short(self) -> bool:
+        """Whether some batch is not full."""
+        return self.count % self.batch > 0
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows to train on: `data` to be uploaded, `orders` of the rows on the device, by epoch."""
+
+    data: Arrays
+    orders: list[array[int]]
+
+
+async def training_rows(
+    binding: DataBinding,
+    labels: Mapping[str, Labels],
+    batch: int,
+    dtypes: Mapping[str, DataType],
+    epochs: int = 1,
+) -> Rows:
+    """Return the training rows for batches of this size, inputs in these types.
+
+    `epochs`: how many of them may pass before the host wants to look at one.
+
+    Raises `DataError` NNM705 where there are none.
+    """
+    count = binding.dataset.size("training")
+    steps = -(-count // batch)
+    held, table = STREAM_STEPS * batch, STREAM_STEPS
+    large = False
+    if binding.streams:
+        epochs = 1
+        async with aclosing(binding.blocks("training", 0, min(count, batch), labels)) as source:
+            first = await anext(source)
+        data = _named(*first, dtypes)
+    else:
+        inputs, targets = binding.arrays("training", labels)
+        data = _named(inputs, targets, binding.masks("training"), dtypes)
+        large = sum(array.data.nbytes for array in data.values()) > RESIDENT_BYTES
+        changing = isinstance(binding.dataset, Dataset) and binding.dataset.augmentation
+        most = 1 if changing or large else min(epochs, MOST_EPOCHS, TABLE_STEPS // steps)
+        epochs = max(1, most)
+        if not large:
+            held, table = count, epochs * steps
+
+    def types(prefix: str) -> dict[str, TensorType]:
+        return {
+            name.removeprefix(prefix): TensorType(array.dtype, (held, *array.shape[1:]))
+            for name, array in data.items()
+            if name.startswith(prefix)
+        }
+
+    return Rows(
+        binding=binding,
+        labels=labels,
+        dtypes=dtypes,
+        batch=batch,
+        count=count,
+        held=held,
+        steps=steps,
+        epochs=epochs,
+        table=table,
+        data={} if binding.streams or large else data,
+        aside=data if large else {},
+        targets=types(TARGET),
+        masks=types(MASK),
+    )
+
+
+async def epoch_rows(
+    rows: Rows, epoch: int, settings: Mapping[str, Any], together: int = 1
+) -> AsyncGenerator[Block]:
+    """Yield the blocks of an epoch, or the one block of several `together`."""
+    binding, seed = rows.binding, settings["seed"]
+    if not binding.streams:
+        dataset = binding.dataset
+        data: Arrays = {}
+        if isinstance(dataset, Dataset) and dataset.augmentation is not None:
+            from webnnm.data.epoch_arrays import epoch_arrays
+
+            changed = epoch_arrays(dataset, epoch, settings["shuffle"], seed)
+            data = _named(*binding.bound(*changed, rows.labels), {}, rows.dtypes)
+        epochs = range(epoch, epoch + together)
+        orders = binding.orders("training", epochs, settings["shuffle"], seed)
+        if not rows.aside:
+            yield Block(data, orders)
+            return
+        data = {**rows.aside, **data}
+        for start in range(0, rows.count, rows.held):
+            chosen = orders[0][start : start + rows.held]
+            filled = {name: take(array, chosen, rows.held) for name, array in data.items()}
+            yield Block(filled, [array("i", range(len(chosen)))])
+        return
+    async with aclosing(binding.blocks("training", epoch, rows.held, rows.labels)) as blocks:
+        async for inputs, targets, masks in blocks:
+            data = _named(inputs, targets, masks, rows.dtypes)
+            count = len(next(iter(targets.values())))
+            filled = {name: take(array, range(count), rows.held) for name, array in data.items()}
+            yield Block(filled, [array("i", range(count))])
+
+
+def step_tables(
+    made: StepSettings, schedule: Schedule, orders: Sequence[array[int]], first: int
+) -> dict[str, HostArray]:
+    """Return the tables of a block whose first step is step `first` of the training, from 1."""
+    batch, size, every = made.batch, made.steps, made.update.accumulate
+    rows = array("i")
+    counts: list[float] = []
+    due: list[float] = []
+    epochs: list[float] = []
+    for epoch, order in enumerate(orders):
+        steps = -(-len(order) // batch)
+        rows += order
+        rows.frombytes(bytes(4 * (steps * batch - len(order))))
+        counts += [float(batch)] * (steps - 1)
+        counts.append(float(len(order) - (steps - 1) * batch))
+        due += [float(k % every == 0 or k == steps) for k in range(1, steps + 1)]
+        epochs += [float(epoch)] * steps
+    columns = {RATE: schedule.rates(first, len(counts)), COUNT: counts, DUE: due, EPOCH: epochs}
+    width = len(made.columns)
+    cells = array("f", bytes(4 * size * width))
+    for place, name in enumerate(made.columns):
+        cells[place : len(counts) * width : width] = array("f", columns[name])
+    rows.frombytes(bytes(4 * (size * batch - len(rows))))
+    return {
+        ORDER: HostArray.of(rows, "int32", (size, batch)),
+        TABLE: HostArray.of(cells, "float32", (size, width)),
+    }
+
+
+def _named(
+    inputs: Arrays, targets: Arrays, masks: Arrays, dtypes: Mapping[str, DataType]
+) -> dict[str, HostArray]:
+    """Return arrays by the names of the step's inputs."""
+    found = {
+        INPUT + name: HostArray.of(array, dtypes[name], array.shape)
+        for name, array in inputs.items()
+    }
+    found |= {TARGET + name: array for name, array in targets.items()}
+    return found | {MASK + name: array for name, array in masks.items()}

@@ -1,0 +1,258 @@
+"""The progress of a training on the screen: in a terminal, a notebook, or wherever one likes."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+from webnnm.core.errors import DataError, suggestion
+from webnnm.evaluation.history import plain
+from webnnm.trainer.screen import Screen, state
+
+if TYPE_CHECKING:
+    from webnnm.evaluation.epoch import EpochRecord
+    from webnnm.evaluation.history import History
+
+Log = Callable[[str], object]
+PAUSE = 0.1
+"""Seconds between two updates at least."""
+WINDOW = 32
+"""Groups of epochs that the expected time is taken from."""
+GROUP = 0.05
+"""Seconds within which epochs that arrive are of one group: they were trained in one crossing."""
+OUTLIER = 3
+"""A group counts for at most so many times the median: a pause is not expected again."""
+ALL_EPOCHS, LOGGED = 100, 50
+"""Shorter trainings log every epoch; others the first, the last and each 50th (spec E.10)."""
+
+
+class Progress(Protocol):
+    """What shows the progress of a training; write your own and give it as `progress`.
+
+    >>> class Dots:
+    ...     def begin(self, total, text): print(text, end=" ")
+    ...     def update(self, record, eta_seconds): print(".", end="")
+    ...     def note(self, text): print(f"({text})", end="")
+    ...     def end(self, history): print("", history.stopped)
+    """
+
+    def begin(self, total: int, text: str) -> None:
+        """Show that a training of so many epochs begins."""
+        ...
+
+    def update(self, record: EpochRecord, eta_seconds: float | None) -> None:
+        """Show an epoch, and how many seconds are left if all epochs are trained."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Show a line that stays."""
+        ...
+
+    def end(self, history: History) -> None:
+        """Leave the screen; also after an error."""
+        ...
+
+
+class Events:
+    """Tells a callable what happens, as plain dicts that JSON can hold.
+
+    >>> told = []
+    >>> Events(told.append).note("scouting 100 starts")
+    >>> told
+    [{'event': 'note', 'text': 'scouting 100 starts'}]
+
+    `event` is "begin" (with `epochs` and `text`), "epoch" (with the fields of an `EpochRecord`,
+    `eta_seconds` and `text`), "note" (with `text`) or "end" (with `stopped`, `best_epoch`,
+    `best_loss`, `seconds` and `text`).
+    """
+
+    def __init__(self, tell: Callable[[dict[str, Any]], object]) -> None:
+        self._tell = tell
+
+    def begin(self, total: int, text: str) -> None:
+        """Tell that a training begins."""
+        self._tell({"event": "begin", "epochs": total, "text": text})
+
+    def update(self, record: EpochRecord, eta_seconds: float | None) -> None:
+        """Tell of an epoch."""
+        text = state(record, eta_seconds)
+        told = {"event": "epoch", **plain(record), "eta_seconds": eta_seconds, "text": text}
+        self._tell(told)
+
+    def note(self, text: str) -> None:
+        """Tell a line."""
+        self._tell({"event": "note", "text": text})
+
+    def end(self, history: History) -> None:
+        """Tell how the training ended."""
+        names = ("stopped", "best_epoch", "best_loss", "seconds")
+        ending = {name: plain(getattr(history, name)) for name in names}
+        self._tell({"event": "end", **ending, "text": str(history)})
+
+
+DISPLAYS = {"rich": "Rich", "tqdm": "Tqdm", "line": "Line", "notebook": "Notebook"}
+"""Words for screens, and the classes of `webnnm.trainer.progress_screens` that they stand for."""
+CHOICES = (
+    f"auto, off, {', '.join(DISPLAYS)}, a callable or an object as webnnm.trainer.progress.Progress"
+)
+
+
+def display(setting: Any = "auto", stream: TextIO | None = None) -> Progress | None:
+    """Return what shows the progress, or None where log lines do.
+
+    - `setting`: "auto" takes the notebook if one runs the program, else on a terminal rich, tqdm or
+      a plain line, the first that is there, else None; "off" and None are None; "rich", "tqdm",
+      "line" and "notebook" ask for one of these; a callable is told everything as dicts
+      (`Events`), and an object with the methods of `Progress` is taken as it is.
+    - `stream`: the terminal, `sys.stdout` unless given.
+
+    Raises `DataError` NNM704 for other settings, NNM709 where what was asked for is not installed.
+    """
+    if setting is None or _shows(setting):
+        return setting
+    if callable(setting):
+        return Events(setting)
+    screen: Any = stream or sys.stdout
+    word = setting.lower() if isinstance(setting, str) else ""
+    if word == "off":
+        return None
+    if word == "auto":
+        return _automatic(screen)
+    if word not in DISPLAYS:
+        hint = suggestion(word, ("auto", "off", *DISPLAYS)) or f"give {CHOICES}"
+        raise DataError("NNM704", f"progress is {setting!r}", hint=hint)
+    try:
+        return _screen(word, screen)
+    except ImportError as error:
+        raise DataError(
+            "NNM709",
+            f'progress="{word}" needs the package {error.name}, which is not installed',
+            hint=f'pip install {error.name}, or progress="auto"',
+        ) from error
+
+
+def _screen(word: str, stream: TextIO) -> Progress:
+    # Most pages show the progress by events, and need none of the screens.
+    from webnnm.trainer import progress_screens
+
+    return getattr(progress_screens, DISPLAYS[word])(stream)
+
+
+def _shows(thing: Any) -> bool:
+    names = ("begin", "update", "note", "end")
+    return not isinstance(thing, type) and all(callable(getattr(thing, n, None)) for n in names)
+
+
+def _automatic(stream: TextIO | None) -> Progress | None:
+    # sys.stdout is None where a program has no console.
+    if stream is None:
+        return None
+    if _in_notebook():
+        return _screen("notebook", stream)
+    if not stream.isatty() or os.environ.get("TERM") == "dumb":
+        return None
+    for word in ("rich", "tqdm"):
+        try:
+            return _screen(word, stream)
+        except ImportError:
+            continue
+    return _screen("line", stream)
+
+
+def _in_notebook() -> bool:
+    """Tell whether a kernel of IPython runs the program; IPython is not imported for that."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = get_shell() if get_shell else None
+    return getattr(shell, "kernel", None) is not None
+
+
+class Reporter:
+    """Takes a training's news to the log and to what shows its progress.
+
+    >>> from webnnm.evaluation.epoch import EpochRecord
+    >>> reporter = Reporter(None, print)
+    >>> reporter.begin(2, "training")
+    >>> reporter.update(EpochRecord(1, 2, 0.5, {"model": 0.5}, 1e-3, 0.25))
+    epoch 1/2: loss 0.5000, lr 1.00e-03
+
+    - `shown`: what `display` returned. Where it is a terminal or a notebook and the log is `print`,
+      both would be the same screen: the lines of epochs are left out, others go above the bar.
+    - `log`: takes lines.
+    - `clock`: gives seconds.
+
+    What shows the progress is called every 0.1 seconds at most, and always for the last epoch.
+    """
+
+    def __init__(
+        self, shown: Progress | None, log: Log, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._shown, self._log, self._clock = shown, log, clock
+        self._shares = log is print and isinstance(shown, Screen)
+        self._groups: deque[tuple[float, int]] = deque(maxlen=WINDOW)
+        self._open = False
+        self._hidden: EpochRecord | None = None
+        self._drawn = -math.inf
+        self._last: tuple[float, int] | None = None
+
+    def begin(self, total: int, text: str) -> None:
+        """Begin a training of so many epochs; before anything slow, so that it is seen to run."""
+        if self._shown is not None:
+            self._shown.begin(total, text)
+            self._open = True
+
+    def update(self, record: EpochRecord) -> None:
+        """Take the news of an epoch."""
+        now = self._clock()
+        self._hidden = record
+        since, before = self._last or (now - record.seconds, record.epoch - 1)
+        if self._last is None or now - since >= GROUP:
+            self._groups.append((now - since, record.epoch - before))
+            self._last = now, record.epoch
+        epochs = record.epochs
+        last = record.epoch == epochs
+        due = epochs < ALL_EPOCHS or record.epoch == 1 or last or record.epoch % LOGGED == 0
+        if due and not (self._shares and self._open):
+            self._log(str(record))
+        if last or now - self._drawn >= PAUSE:
+            self._draw(record)
+            self._drawn = now
+
+    def note(self, text: str) -> None:
+        """Take a line that stays."""
+        if self._shown is not None and self._open:
+            self._shown.note(text)
+            if self._shares:
+                return
+        self._log(text)
+
+    def end(self, history: History) -> None:
+        """End the training, by an error too; what is noted later goes to the log."""
+        if self._shown is None or not self._open:
+            return
+        if self._hidden is not None:
+            self._draw(self._hidden)
+        self._open = False
+        self._shown.end(history)
+
+    def eta(self, record: EpochRecord) -> float | None:
+        """Return the seconds that the epochs after this one will take; None before the first.
+
+        What the last 32 groups of epochs took per epoch, none more than three times the median.
+        """
+        if not self._groups:
+            return None
+        paces = sorted(seconds / epochs for seconds, epochs in self._groups)
+        most = OUTLIER * paces[len(paces) // 2]
+        seconds = sum(min(seconds, most * epochs) for seconds, epochs in self._groups)
+        mean = seconds / sum(epochs for _, epochs in self._groups)
+        return mean * (record.epochs - record.epoch)
+
+    def _draw(self, record: EpochRecord) -> None:
+        self._hidden = None
+        if self._shown is not None and self._open:
+            self._shown.update(record, self.eta(record))

@@ -1,0 +1,133 @@
+"""What a running training writes down: of its epochs, and of where it stands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, cast
+
+from webnnm.core.arrays import HostArray
+from webnnm.evaluation.epoch import EpochRecord
+from webnnm.evaluation.history import History
+from webnnm.runtime.checkpoint import Checkpoint, lasting
+from webnnm.trainer.resident import ResidentTraining
+from webnnm.training.forward import OutputLoss
+from webnnm.training.told import Totals
+
+Settings = Mapping[str, Any]
+Losses = Mapping[str, OutputLoss]
+Numbers = dict[str, float]
+
+
+def epoch_record(
+    run: ResidentTraining,
+    settings: Settings,
+    totals: Totals,
+    outputs: Losses,
+    *,
+    epoch: int,
+    seconds: float,
+    val_losses: Numbers,
+    val_metrics: Numbers,
+    phases: Numbers,
+) -> EpochRecord:
+    """Return the record of an epoch whose sums are these."""
+    losses = totals.losses(outputs)
+    v, steps = totals.values, run.data.steps
+    updates = -(-steps // settings["accumulate"])
+    overflows = int(v.get("overflows", 0))
+    clipped = v.get("clipped")
+    if overflows >= updates:  # no batch counted
+        losses = dict.fromkeys(losses, math.nan)
+    return EpochRecord(
+        epoch,
+        settings["epochs"],
+        math.fsum(losses.values()),
+        losses,
+        run.schedule.at(epoch * steps),
+        seconds,
+        math.fsum(val_losses.values()) if val_losses else None,
+        val_losses=val_losses,
+        val_metrics=val_metrics,
+        scale=v.get("scale"),
+        clip_rate=None if clipped is None else clipped / max(1, updates - overflows),
+        clip_threshold=v.get("threshold"),
+        grad_norm=v["norm"] / max(1, steps - overflows),
+        overflows=overflows,
+        penalty=v.get("penalty"),
+        phases=phases,
+    )
+
+
+def decisive(
+    record: EpochRecord, settings: Settings, outputs: Losses, *, validates: bool
+) -> float | None:
+    """Return what decides on the best epoch: validation loss if there is one, else training.
+
+    Several outputs count by their weights, or by the losses of knowing nothing (spec E.8).
+    """
+    losses = record.val_losses if validates else record.losses
+    if not losses:
+        return None
+    weights = settings["loss_weights"]
+    if isinstance(weights, Mapping):
+        weights = cast("Mapping[str, float]", weights)
+        return math.fsum(weights.get(name, 1.0) * loss for name, loss in losses.items())
+    if weights == "uncertainty":
+        return math.fsum(loss / outputs[name].reference for name, loss in losses.items())
+    return math.fsum(losses.values())
+
+
+async def standing(
+    run: ResidentTraining,
+    history: History,
+    given: Settings,
+    applied: int,
+    *,
+    restored: bool = False,
+) -> Checkpoint:
+    """Return the checkpoint of a training that has come as far as its history says.
+
+    `applied` is the number of steps of its model.
+    """
+    state, best, totals = await run.stand(history.finished)
+    return _checkpoint(
+        run, history, given, state, best, totals, run.steps_done, applied, restored=restored
+    )
+
+
+def beginning(run: ResidentTraining, history: History, given: Settings, applied: int) -> Checkpoint:
+    """Return the checkpoint before the first step, from what the host knows."""
+    course = History(history.settings, history.backend, loss_settings=history.loss_settings)
+    return _checkpoint(run, course, given, run.beginning(), {}, {}, 0, applied - run.steps_done)
+
+
+def _checkpoint(
+    run: ResidentTraining,
+    history: History,
+    given: Settings,
+    state: Mapping[str, HostArray],
+    best: Mapping[str, HostArray],
+    totals: Mapping[str, float],
+    step: int,
+    applied: int,
+    *,
+    restored: bool = False,
+) -> Checkpoint:
+    batch = step - history.finished * run.data.steps
+    return Checkpoint(
+        given=lasting(given),
+        settings=lasting(history.settings),
+        schedule=run.schedule.told,
+        losses=history.loss_settings,
+        state=state,
+        best=best,
+        best_epoch=history.best_epoch,
+        best_loss=history.best_loss,
+        restored=restored and bool(best),
+        epoch=history.finished,
+        batch=batch,
+        step=step,
+        applied=applied,
+        totals=totals if batch else {},
+    )

@@ -1,0 +1,292 @@
+"""Scouting: tries many starts on the device and keeps the most promising one (spec E.4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from webnnm.backends.base import DeviceTensor, Executable
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.random import Purpose, Stream
+from webnnm.data.binding import DataBinding
+from webnnm.data.classes import class_of_rows
+from webnnm.data.dataset import Dataset
+from webnnm.data.split import split_rows
+from webnnm.expert.facts import ScoutingFacts
+from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.ops.declare.tensors import TensorType
+from webnnm.runtime.state import ModelState
+from webnnm.training.forward import OutputLoss, label_forms
+from webnnm.training.initialisation import initial_bytes, initial_graph
+from webnnm.training.probe_step import FIGURES, ProbeStep, probe_step
+from webnnm.training.step_settings import MASK, TARGET
+
+PILOT_ROWS = 64
+TRIAL_STEPS = 3
+BUDGET = 2 * 10**7
+"""Seeds times parameters at most."""
+TRIAL_PARAMETERS = 10**6
+"""Larger models are judged without trial steps."""
+TOGETHER, TOGETHER_PARAMETERS = 16, 10**5
+"""So many candidates at most are read in one crossing, and so many parameters of theirs."""
+
+Arrays = Mapping[str, HostArray]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A start and what was measured of it.
+
+    `number` 0 is the ordinary start or the present parameters. `loss` before and `delta` after the
+    trial steps are sums over outputs, each divided by the loss of knowing nothing; `spread` is the
+    standard deviation of log10 of the weights' gradients, `ratio` their largest by their smallest;
+    `dead` the largest share of units, or rows, that are out of reach.
+    """
+
+    number: int
+    loss: float
+    delta: float
+    spread: float
+    ratio: float
+    dead: float
+    norm: float
+    outputs: int
+
+    @property
+    def score(self) -> float:
+        """−10·delta − 2·spread − 10·dead − |loss − number of outputs|, the higher the better."""
+        value = -10 * self.delta - 2 * self.spread - 10 * self.dead
+        return value - abs(self.loss - self.outputs)
+
+
+@dataclass(frozen=True)
+class Scouting:
+    """The table of a scouting: all candidates, the best of them, and what it was measured at.
+
+    `errors` are the standard deviations of y − ŷ by output at the chosen start.
+    """
+
+    candidates: Sequence[Candidate]
+    best: Candidate
+    initial_losses: Mapping[str, float]
+    errors: Mapping[str, float]
+
+    @property
+    def facts(self) -> ScoutingFacts:
+        """What the rules of the expert system look at."""
+        norms = [c.norm for c in self.candidates if math.isfinite(c.norm)]
+        mean = math.fsum(norms) / len(norms) if norms else 0.0
+        spread = math.fsum((norm - mean) ** 2 for norm in norms) / max(1, len(norms))
+        return ScoutingFacts(
+            dead_ratio=self.best.dead,
+            gradient_variation=math.sqrt(spread) / mean if mean else 0.0,
+            initial_losses=self.initial_losses,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as plain values."""
+        rows = [{**asdict(c), "score": c.score} for c in self.candidates]
+        return {"best": self.best.number, "errors": dict(self.errors), "candidates": rows}
+
+    def __str__(self) -> str:
+        best = self.best
+        return (
+            f"scouting {len(self.candidates)} starts: number {best.number}, loss {best.loss:.3f} → "
+            f"{best.delta:.3f}, gradient ratio {best.ratio:.1f}, dead {best.dead:.0%}"
+        )
+
+
+async def scout(
+    state: ModelState, losses: Mapping[str, OutputLoss], seeds: int, seed: int
+) -> Scouting:
+    """Measure so many starts, and leave the model's parameters at the best one.
+
+    Candidate 0 are the present parameters; others are drawn from stream (seed, 4, i, name). The
+    result depends on `seed` alone. Raises `DataError` NNM708 if no candidate has a finite loss.
+    """
+    binding = state.binding()
+    pilots = pilot_rows(binding, seed)
+    inputs, targets = binding.arrays("training", label_forms(losses))
+    rows = {name: array.rows(pilots) for name, array in inputs.items()}
+    rows |= {TARGET + name: array.rows(pilots) for name, array in targets.items()}
+    masks = {MASK + n: array.rows(pilots) for n, array in binding.masks("training").items()}
+    trial = await _Trial.open(state, losses, rows | masks, len(pilots))
+    try:
+        numbers = range(max(1, seeds))
+        found: list[tuple[Candidate, dict[str, float]]] = []
+        for first in range(0, len(numbers), trial.together):
+            found += await trial.measure(numbers[first : first + trial.together], seed)
+        finite = [candidate for candidate, _ in found if math.isfinite(candidate.score)]
+        if not finite:
+            raise DataError(
+                "NNM708",
+                f"none of {len(found)} starts has a finite loss",
+                hint="standardise the data; look for log, exp or pow of what may be out of range",
+            )
+        best = max(finite, key=lambda candidate: candidate.score)
+        if best.number:
+            await trial.take(best.number, seed)
+    finally:
+        trial.close()
+    figures = found[best.number][1]
+    return Scouting(
+        [candidate for candidate, _ in found],
+        best,
+        {name: figures[f"loss/{name}"] for name in losses},
+        {n: math.sqrt(max(0.0, figures[f"error/{n}"])) for n in losses if f"error/{n}" in figures},
+    )
+
+
+def pilot_rows(binding: DataBinding, seed: int) -> list[int]:
+    """Return up to 64 training rows, stratified by class where there are classes."""
+    size = binding.dataset.size("training")
+    if size <= PILOT_ROWS:
+        return list(range(size))
+    dataset = binding.dataset
+    classes = None
+    if isinstance(dataset, Dataset):
+        classes = class_of_rows(dataset.outputs, dataset.arrays("training")[1])
+    drawn = Stream(seed, Purpose.SCOUTING).below(2**31)
+    return split_rows(size, (PILOT_ROWS, 0, 0), classes=classes, seed=drawn)[0]
+
+
+class _Trial:
+    """The device side of scouting; `close` frees it."""
+
+    def __init__(
+        self, state: ModelState, step: ProbeStep, outputs: int, probe: Executable, start: Executable
+    ) -> None:
+        self._state = state
+        self._step = step
+        self._outputs = outputs
+        self._probe, self._start = probe, start
+        self._made: list[DeviceTensor | Executable] = [probe, start]
+        self._drawn: dict[str, DeviceTensor] = {}
+        self._data: dict[str, DeviceTensor] = {}
+        self._bytes: dict[str, DeviceTensor] = {}
+        self._ends: dict[str, DeviceTensor] = {}
+        self._fixed: dict[str, DeviceTensor] = {}
+        self._figures: list[DeviceTensor] = []
+
+    @property
+    def together(self) -> int:
+        """How many candidates to measure at a time; one where dispatches do not queue."""
+        if not self._state.backend.dispatch_seconds:
+            return 1
+        fitting = TOGETHER_PARAMETERS // max(1, self._state.parameters.count)
+        return max(1, min(TOGETHER, fitting))
+
+    @classmethod
+    async def open(
+        cls, state: ModelState, losses: Mapping[str, OutputLoss], rows: Arrays, pilots: int
+    ) -> _Trial:
+        """Compile the trial step and the initialisation, and upload the pilot rows."""
+        types = {name: TensorType(array.dtype, array.shape) for name, array in rows.items()}
+
+        def of(prefix: str) -> dict[str, TensorType]:
+            return {n.removeprefix(prefix): t for n, t in types.items() if n.startswith(prefix)}
+
+        parameters = state.parameters
+        step = probe_step(
+            state.network,
+            losses,
+            rows=pilots,
+            sequence=state.sequence,
+            masks=of(MASK),
+            targets=of(TARGET),
+        )
+        backend = state.backend
+        trials = TRIAL_STEPS if parameters.count <= TRIAL_PARAMETERS else 0
+        probe = await backend.compile(step.several(trials + 1))
+        draw = initial_graph(parameters.types, parameters.initialisers)
+        try:
+            start = await backend.compile(draw)
+        except BaseException:
+            backend.release(probe)
+            raise
+        self = cls(state, step, len(losses), probe, start)
+
+        async def tensors(types: Mapping[str, TensorType]) -> dict[str, DeviceTensor]:
+            made = await backend.tensors(types)
+            self._made.extend(made.values())
+            return made
+
+        try:
+            inputs, outputs = self._probe.inputs, dict(self._probe.outputs)
+            figures = outputs.pop(FIGURES)
+            self._data = await tensors({n: t for n, t in inputs.items() if n in rows})
+            for name, tensor in self._data.items():
+                backend.write(tensor, rows[name])
+            self._bytes = await tensors(self._start.inputs)
+            own = {PARAMETER_PREFIX + name: t for name, t in parameters.tensors.items()}
+            self._ends = await tensors(outputs)
+            tables = await tensors({str(k): figures for k in range(self.together)})
+            self._figures = list(tables.values())
+            self._fixed = {n: t for n, t in own.items() if n not in self._ends}
+            self._drawn = await tensors(parameters.types)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    async def measure(
+        self, numbers: Sequence[int], seed: int
+    ) -> list[tuple[Candidate, dict[str, float]]]:
+        """Return what is measured of up to `together` candidates, and their figures."""
+        tables = self._figures[: len(numbers)]
+        for number, table in zip(numbers, tables, strict=True):
+            start = self._state.parameters.tensors
+            if number:
+                self._draw(number, seed)
+                start = self._drawn
+            given = {PARAMETER_PREFIX + name: tensor for name, tensor in start.items()}
+            inputs = {**self._data, **self._fixed, **given}
+            self._state.backend.dispatch(self._probe, inputs, {**self._ends, FIGURES: table})
+        found = await self._state.backend.read(*tables)
+        return [
+            self._judged(number, table.tolist())
+            for number, table in zip(numbers, found, strict=True)
+        ]
+
+    def _judged(
+        self, number: int, table: Sequence[Sequence[float]]
+    ) -> tuple[Candidate, dict[str, float]]:
+        """Return a candidate by its figures, a row for each trial step."""
+        figures, last = (dict(zip(self._step.names, table[k], strict=True)) for k in (0, -1))
+        delta = last["loss"]
+        norms = [value for name, value in figures.items() if name.startswith("norm/")]
+        dead = [value for name, value in figures.items() if name.startswith("dead/")]
+        logs = [math.log10(norm + 1e-12) for norm in norms if math.isfinite(norm)]
+        mean = math.fsum(logs) / len(logs) if logs else 0.0
+        found = Candidate(
+            number=number,
+            loss=figures["loss"],
+            delta=delta,
+            spread=math.sqrt(math.fsum((x - mean) ** 2 for x in logs) / max(1, len(logs))),
+            ratio=max(norms) / min(norms) if norms and min(norms) > 0 else math.inf,
+            dead=max(dead, default=0.0),
+            norm=math.sqrt(math.fsum(n * n for n in norms)) if logs else math.nan,
+            outputs=self._outputs,
+        )
+        return found, figures
+
+    async def take(self, number: int, seed: int) -> None:
+        """Make a candidate the model's parameters."""
+        parameters = self._state.parameters
+        await parameters.initialise(seed, Purpose.SCOUTING, number)
+
+    def _draw(self, number: int, seed: int) -> None:
+        parameters, backend = self._state.parameters, self._state.backend
+        data = initial_bytes(
+            seed, parameters.types, parameters.initialisers, Purpose.SCOUTING, number
+        )
+        for name, tensor in self._bytes.items():
+            backend.write(tensor, data[name])
+        backend.dispatch(self._start, self._bytes, self._drawn)
+
+    def close(self) -> None:
+        """Free what scouting holds on the device."""
+        self._state.backend.release(*self._made)

@@ -1,0 +1,63 @@
+"""What all screens that show the progress of a training have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from webnnm.evaluation.epoch import EpochRecord
+    from webnnm.evaluation.history import History
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> duration(0.2), duration(12.4), duration(125), duration(3725)
+    ('under 1 s', '12 s', '2 min 05 s', '1 h 02 min')
+    """
+    if seconds < 1:
+        return "under 1 s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def state(record: EpochRecord, eta_seconds: float | None) -> str:
+    """Return the losses of an epoch and the time that is left."""
+    left = f", {duration(eta_seconds)} left" if eta_seconds else ""
+    return record.shown + left
+
+
+class Screen:
+    """What screens have in common: each opens, shows how far it is with a text, and closes."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def begin(self, total: int, text: str) -> None:
+        """Show an empty bar for so many epochs."""
+        self._open(total, text)
+
+    def update(self, record: EpochRecord, eta_seconds: float | None) -> None:
+        """Move the bar on."""
+        self._show(record.epoch, record.epochs, state(record, eta_seconds))
+
+    def note(self, text: str) -> None:
+        """Write a line that stays."""
+        print(text, file=self._stream)
+
+    def end(self, history: History) -> None:
+        """Leave the bar as it stands."""
+        self._close(history)
+
+    def _open(self, total: int, text: str) -> None:
+        raise NotImplementedError
+
+    def _show(self, epoch: int, epochs: int, text: str) -> None:
+        raise NotImplementedError
+
+    def _close(self, history: History) -> None:
+        raise NotImplementedError

@@ -1,0 +1,445 @@
+"""The running of a training: review, scouting, epochs in chunks of steps (spec E.10)."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from webnnm.core.errors import ContextLost, DataError
+from webnnm.core.waiting import check_event_loop, meanwhile, to_the_end
+from webnnm.evaluation.epoch import BatchRecord, EpochRecord
+from webnnm.evaluation.history import History, plain
+from webnnm.expert.reviewer import Reviewer
+from webnnm.runtime.checkpoint import Checkpoint
+from webnnm.runtime.state import ModelState
+from webnnm.trainer.autosave import Autosave
+from webnnm.trainer.decisions import (
+    Decided,
+    decide,
+    feed,
+    finished_weights,
+    losses_again,
+    scouted,
+    step_settings,
+)
+from webnnm.trainer.divergence import divergence
+from webnnm.trainer.progress import Reporter, display
+from webnnm.trainer.records import beginning, decisive, epoch_record, standing
+from webnnm.trainer.resident import ResidentTraining
+from webnnm.training.told import Totals
+
+StartAutosave = Callable[[Callable[[str], None], Callable[[], bool]], Autosave]
+"""Begins to save a training: given where warnings go, and what tells whether it is going on."""
+
+IMPROVEMENT = 1e-9
+"""A new best loss is smaller by more than this share (spec E.10)."""
+
+
+class Training:
+    """A training under way; awaiting it gives the `History`.
+
+    Made by `NNModel.train`. `pause`, `resume` and `stop` take effect after the present chunk of
+    steps. A stopped training keeps its best parameters. `async for record in training` yields the
+    record of every epoch as it ends.
+
+    One that is cancelled, or fails, leaves the parameters of a step that is known: the last one, or
+    the one before the steps that were interrupted, which `NNModel.step` counts; where the device
+    was lost, those of the last checkpoint. `train(resume=True)` goes on there.
+
+    `going` tells whether it can still be asked for a checkpoint.
+    """
+
+    def __init__(
+        self,
+        state: ModelState,
+        reviewer: Reviewer,
+        given: Mapping[str, Any],
+        settings: dict[str, Any],
+        checkpoint: Checkpoint | None = None,
+        autosave: StartAutosave | None = None,
+    ) -> None:
+        check_event_loop("a training")
+        self._state = state
+        self._reviewer = reviewer
+        self._autosave = autosave
+        self.going = True
+        self._given = given
+        self._settings = settings
+        self._begun = checkpoint
+        self._held = False
+        self._asked: list[asyncio.Future[Checkpoint]] = []
+        self._wake = asyncio.Event()
+        self._stop = ""
+        self._awaited = False
+        self._known: Checkpoint | None = checkpoint
+        self._answering: asyncio.Future[Any] | None = None
+        self._news = asyncio.Event()
+        self._reporter = Reporter(display(settings["progress"]), state.log)
+        self.history = History(settings, state.backend.name)
+        if checkpoint is not None:
+            self.history.resumed_after = checkpoint.epoch
+            self.history.best_epoch = checkpoint.best_epoch
+            self.history.best_loss = checkpoint.best_loss
+        # From now on, not from when the task gets its turn: what is not awaited is not overtaken.
+        state.occupancy.take(self, "a training", changes=True)
+        self._task = asyncio.ensure_future(self._run())
+        self._task.add_done_callback(lambda _: self._leave())
+
+    def __await__(self) -> Generator[Any, None, History]:
+        self._awaited = True
+        return self._task.__await__()
+
+    async def __aiter__(self) -> AsyncIterator[EpochRecord]:
+        self._awaited = True
+        seen = 0
+        while True:
+            while seen < len(self.history.epochs):
+                seen += 1
+                yield self.history.epochs[seen - 1]
+            if self._task.done():
+                break
+            self._news.clear()
+            waiting = asyncio.ensure_future(self._news.wait())
+            await asyncio.wait({self._task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+        await self
+
+    def pause(self) -> None:
+        """Hold the training after the present chunk."""
+        self._held = True
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        self._held = False
+        self._wake.set()
+
+    async def stop(self) -> History:
+        """End the training after the present chunk and return its history."""
+        self._stop = self._stop or "stop"
+        self.resume()
+        if asyncio.current_task() in (self._task, self._answering):
+            return self.history  # a callback asks, for which the training waits
+        return await self
+
+    async def checkpoint(self) -> Checkpoint:
+        """Return where the training stands after the present chunk; it goes on meanwhile.
+
+        Raises `DataError` NNM808 if it ends with an error before.
+        """
+        asked: asyncio.Future[Checkpoint] = asyncio.get_running_loop().create_future()
+        self._asked.append(asked)
+        self._wake.set()
+        if self._task.done():
+            self._refuse()
+        return await asked
+
+    def _refuse(self) -> None:
+        """Tell those who asked for a checkpoint that there is none."""
+        for asked in self._asked:
+            if not asked.done():
+                asked.set_exception(DataError("NNM808", "the training has ended"))
+        self._asked.clear()
+
+    async def _rest(self, run: ResidentTraining) -> None:
+        """Between two crossings: tell where the training stands, and wait while it is paused."""
+        while True:
+            await self._tell_standing(run)
+            if not self._held or self._stop:
+                return
+            self._wake.clear()
+            await self._wake.wait()
+
+    async def _tell_standing(self, run: ResidentTraining) -> None:
+        while self._asked:
+            standing = await to_the_end(self._standing(run))
+            asked = self._asked.pop(0)
+            if not asked.done():  # who asked may have gone
+                asked.set_result(standing)
+
+    async def _answered(self, run: ResidentTraining, answer: Any) -> None:
+        """Take what a callback returned, or what its coroutine returns; False stops the training.
+
+        While an asynchronous one is at work it may save the model and predict with it.
+        """
+        if inspect.isawaitable(answer):
+            self._answering = asyncio.ensure_future(answer)
+            try:
+                with run.shown():
+                    serve = partial(self._tell_standing, run)
+                    answer = await meanwhile(self._answering, self._wake, serve)
+            finally:
+                self._answering = None
+        if answer is False:
+            self._stop = "callback"
+
+    async def _standing(self, run: ResidentTraining, *, restored: bool = False) -> Checkpoint:
+        told = run, self.history, self._given, self._state.step
+        self._known = await standing(*told, restored=restored)
+        return self._known
+
+    @contextmanager
+    def _timed(self, phases: dict[str, float], name: str) -> Generator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            phases[name] = phases.get(name, 0.0) + time.perf_counter() - began
+
+    async def _run(self) -> History:
+        state, history = self._state, self.history
+        began = time.perf_counter()
+        saving: Autosave | None = None
+        state.keep(None)
+        try:
+            if self._autosave is not None:
+                saving = self._autosave(self._warn, lambda: self.going)
+            self._reporter.begin(
+                self._settings["epochs"], f"training on {state.backend.description}"
+            )
+            await self._train()
+        except BaseException as error:
+            history.stopped = "error"
+            if not self._awaited:
+                state.log(f"the training, which nobody awaits, ended early: {error!r}")
+            raise
+        finally:
+            self.going = False
+            self._refuse()
+            if saving is not None:
+                await saving.stop()
+            history.seconds = time.perf_counter() - began
+            self._reporter.end(history)
+            self._leave()
+        state.log(f"training ended: {history}")
+        if saving is not None:
+            await saving.save()
+        return history
+
+    def _leave(self) -> None:
+        """Let others have the model; a training may be cancelled before its first turn."""
+        self.going = False
+        self._state.occupancy.free(self)
+
+    def _warn(self, text: str) -> None:
+        """Tell what goes wrong beside the training: once in the history, each time in the log."""
+        if text not in self.history.warnings:
+            self.history.warnings.append(text)
+        self._reporter.note(f"warning: {text}")
+
+    async def _decide(self) -> Decided:
+        """Settle what the training is, and tell it."""
+        state, history, note = self._state, self.history, self._reporter.note
+        with self._timed(history.phases, "review"):
+            decided = decide(state, self._reviewer, self._given, self._settings)
+        self._take(decided)
+        for line in decided.review.brief():
+            note(line)
+        if self._settings["seeds"] > 0 and state.parameters.count:
+            with self._timed(history.phases, "scouting"):
+                decided = await scouted(state, self._reviewer, self._given, decided)
+            assert decided.scouting is not None
+            history.scouting = plain(decided.scouting.to_dict())
+            note(str(decided.scouting))
+            for finding in decided.findings[len(history.findings) :]:
+                if finding.severity != "info":
+                    note(str(finding))
+        if self._begun is not None:
+            # What was settled before a checkpoint stays as it is.
+            decided = replace(decided, losses=losses_again(state, self._begun))
+        self._take(decided)
+        return decided
+
+    def _take(self, decided: Decided) -> None:
+        self._settings = self.history.settings = dict(decided.settings)
+        self._losses = decided.losses
+        self.history.findings = list(decided.findings)
+        self.history.chosen = dict(decided.review.origins)
+        self.history.loss_settings = decided.loss_settings
+
+    async def _train(self) -> None:
+        state, history = self._state, self.history
+        decided = await self._decide()
+        rows = await feed(state, decided)
+        made = step_settings(state, decided, rows)
+        with self._timed(history.phases, "build"):
+            run = await ResidentTraining.open(
+                state, decided.network, self._settings, made, rows, self._begun
+            )
+        state.trained = True
+        if self._begun and (jump := self._begun.jump(run.schedule)):
+            self._warn(jump)
+        self._reporter.note(
+            f"training {rows.count} rows in {rows.steps} batches of {rows.batch} with "
+            f"{self._settings['optimizer']}, lr {self._settings['lr']:g}, "
+            f"on {state.backend.description}"
+        )
+        try:
+            with self._timed(history.phases, "training"):
+                await self._epochs(run)
+                self._held = False
+                await self._rest(run)  # for those who asked in the last moment
+                self.going = False
+            task = await run.task_weights()
+        except ContextLost as lost:
+            await self._lost(run, lost)
+            raise
+        except BaseException as error:
+            # The parameters are those of the last step (spec E.10).
+            await to_the_end(self._hand_back(run, restore=False))
+            if isinstance(error, DataError) and error.code == "NNM708":
+                state.keep(None)  # it would diverge again
+            raise
+        for name, value in task.items():
+            history.loss_settings[name]["s"] = value
+        with self._timed(history.phases, "restore"):
+            await to_the_end(self._hand_back(run, restore=self._settings["restore_best"]))
+
+    async def _hand_back(self, run: ResidentTraining, *, restore: bool) -> None:
+        """Give the model parameters of a step that is known, and what it takes to go on there."""
+        state, history = self._state, self.history
+        try:
+            await run.settle(history.finished)
+            standing = await self._standing(run, restored=restore)
+            await run.finish(restore=restore)
+        except ContextLost as lost:
+            await self._lost(run, lost)
+            raise
+        except BaseException:
+            await run.abandon()
+            raise
+        if history.stopped in ("epochs", "patience"):
+            changed = finished_weights(state, self._settings, run, self._reporter.note)
+            standing = standing.holding(changed)
+        state.keep(standing)
+
+    async def _lost(self, run: ResidentTraining, lost: ContextLost) -> None:
+        """Stand where the host knows the state: at the last checkpoint, or before all steps."""
+        state = self._state
+        known = self._known or beginning(run, self.history, self._given, state.step)
+        known = replace(known, restored=False)
+        await run.abandon()
+        state.parameters.hold(known.parameters)
+        state.step = known.applied
+        state.keep(known)
+        lost.hint = (
+            f"the model holds the parameters of step {known.step}, where `await model.reopen()`, "
+            "or what `model.save` writes now, can be resumed"
+        )
+
+    async def _epochs(self, run: ResidentTraining) -> None:
+        total = self._settings["epochs"]
+        while (done := self.history.finished) < total and not self._stop:
+            await self._rest(run)
+            records = await self._train_epochs(run, done + 1, run.together(total - done))
+            for place, record in enumerate(records, 1):
+                await self._ended(run, record, place, len(records))
+                if self._stop and place < len(records):
+                    await to_the_end(run.rewind(place))
+                    break
+        self.history.stopped = self._stop or "epochs"
+
+    async def _ended(
+        self, run: ResidentTraining, record: EpochRecord, place: int, together: int
+    ) -> None:
+        """Take in the record of an epoch, one of those that were trained together."""
+        history, settings, epoch = self.history, self._settings, record.epoch
+        history.epochs.append(record)
+        validates = self._state.binding().dataset.size("validation") > 0
+        criterion = decisive(record, settings, self._losses, validates=validates)
+        # Without a number, as where every batch overflowed, an epoch cannot be the best one.
+        if criterion is not None and math.isfinite(criterion) and self._improves(criterion):
+            history.best_loss, history.best_epoch = criterion, epoch
+            run.keep_best(place, together)
+        self._reporter.update(record)
+        self._news.set()
+        if settings["on_epoch"] is not None:
+            await self._answered(run, settings["on_epoch"](record))
+        if epoch - history.best_epoch >= settings["patience"]:
+            self._stop = self._stop or "patience"
+
+    def _improves(self, criterion: float) -> bool:
+        best = self.history.best_loss
+        return not self.history.best_epoch or criterion < best - IMPROVEMENT * abs(best)
+
+    async def _train_epochs(
+        self, run: ResidentTraining, epoch: int, together: int
+    ) -> list[EpochRecord]:
+        """Train epochs between two looks of the host; none if stopped before their end."""
+        settings = self._settings
+        began = time.perf_counter()
+        phases: dict[str, float] = {}
+        totals = run.begun_totals()
+        val_losses: dict[str, float] = {}
+        metrics: dict[str, float] = {}
+
+        def record(k: int) -> EpochRecord:
+            seconds = (time.perf_counter() - began) / together
+            shares = {name: seconds / together for name, seconds in phases.items()}
+            return epoch_record(
+                run,
+                settings,
+                totals[k],
+                self._losses,
+                epoch=epoch + k,
+                seconds=seconds,
+                val_losses=val_losses,
+                val_metrics=metrics,
+                phases=shares,
+            )
+
+        blocks = run.blocks(epoch, together)
+        try:
+            while True:
+                with self._timed(phases, "data"):
+                    steps = await anext(blocks, 0)
+                left = steps
+                while left:
+                    await self._rest(run)
+                    if self._stop:
+                        return []
+                    count = run.ahead(left, together)
+                    with self._timed(phases, "steps"):
+                        totals = await run.chunk(count)
+                    left -= count
+                    await self._check(run, totals[:together], record)
+                    await self._tell_batch(run, totals[0])
+                if not steps:
+                    break
+        finally:
+            await blocks.aclose()
+        due = epoch % settings["validate_every"] == 0
+        if due and self._state.binding().dataset.size("validation"):
+            with self._timed(phases, "validation"):
+                val_losses, metrics = await run.validate()
+        return [record(k) for k in range(together)]
+
+    async def _tell_batch(self, run: ResidentTraining, totals: Totals) -> None:
+        on_batch = self._settings["on_batch"]
+        if on_batch is None:
+            return
+        epochs, batch = divmod(run.steps_done - 1, run.data.steps)
+        rate = run.schedule.at(run.steps_done)
+        record = BatchRecord(epochs + 1, batch + 1, totals.values["loss"], rate)
+        await self._answered(run, on_batch(record))
+
+    async def _check(
+        self,
+        run: ResidentTraining,
+        totals: Sequence[Totals],
+        record: Callable[[int], EpochRecord],
+    ) -> None:
+        """Stop a training that diverged, naming the first value that is not finite (NNM708)."""
+        found = await divergence(run, totals, self._settings["accumulate"])
+        if found is None:
+            return
+        for k in range(found.epoch - 1 - self.history.finished):  # these went well
+            await self._ended(run, record(k), k + 1, len(totals))
+        self.history.findings.append(found.finding)
+        raise found.error

@@ -1,0 +1,36 @@
+"""Steps that are run one by one and watched, to find the first value that is not finite."""
+
+from __future__ import annotations
+
+import math
+
+from webnnm.trainer.double_buffer import Device
+from webnnm.trainer.stepper import Stepper
+from webnnm.training.step import StepGraph
+from webnnm.training.step_settings import WATCH
+
+
+async def first_bad(
+    device: Device, stepper: Stepper, step: StepGraph, last: int
+) -> tuple[int, str, float]:
+    """Run a step that is watched from where the training stands up to step `last`, at least once.
+
+    The training then stands before the bad step. Returns how many steps came before it, what was
+    not finite in it ("" if nothing was, now), and the largest value that was.
+    """
+    backend = device.backend
+    executable = await backend.compile(step.graph, constants=device.frozen)
+    device.others.append(executable)
+    report = await backend.tensor(executable.outputs[WATCH])
+    device.others.append(report)
+    while True:
+        stepper.watch(executable, {WATCH: report})
+        (found,) = await backend.read(report)
+        seen = found.values()
+        bad = next((k for k, value in enumerate(seen) if not math.isfinite(value)), None)
+        if bad is not None:
+            largest = max((seen[k] for k in range(bad)), default=0.0)
+            return stepper.step, step.watch[bad], largest
+        if stepper.step >= last:
+            return stepper.step, "", 0.0
+        stepper.count()
