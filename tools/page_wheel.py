@@ -28,7 +28,6 @@ PACKAGE = "webnnm/"
 INIT = f"{PACKAGE}__init__.py"
 OPERATORS = f"{PACKAGE}ops/__init__.py"
 LOADER = f"{PACKAGE}page_modules.py"
-BRIDGE = f"{PACKAGE}_bridge/"
 DESKTOP = tuple(
     PACKAGE + name for name in ("__main__.py", "cli/", "backends/jax.py", "backends/batches.py")
 )
@@ -38,10 +37,11 @@ EARLY = (f"{PACKAGE}backends/", f"{PACKAGE}compiler/", f"{PACKAGE}ops/where.py")
 of several epochs in one crossing choose with `where`."""
 LATE = (
     *(f"{PACKAGE}backends/{name}.py" for name in ("drawing", "kernels", "reference")),
-    *(f"{PACKAGE}compiler/{name}.py" for name in ("four_bits", "integers")),
+    f"{PACKAGE}backends/_bridge/files.js",
+    *(f"{PACKAGE}compiler/{name}.py" for name in ("four_bits", "integers", "rematerialisation")),
 )
-"""What only pages need that predict pictures, whose models have unusual integers, or that have no
-WebNN: those wait for NumPy, which takes much longer to come."""
+"""What only pages need that predict pictures, keep files, compute values again to save memory, whose
+models have unusual integers, or that have no WebNN: those wait for NumPy, which takes longer."""
 INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]
@@ -81,8 +81,6 @@ def write(source: Path, folder: Path) -> PageWheels:
         early = first_texts(texts)
         late = {name: text for name, text in texts.items() if name not in early}
         kept = {INIT: texts[INIT] + INSTALL, LOADER: texts[LOADER]}
-        scripts = [name for name in whole.namelist() if BRIDGE in name]
-        kept |= {name: slim_script(whole.read(name).decode()) for name in scripts}
         files = {name[len(PACKAGE) :]: text for name, text in early.items() if name not in kept}
         # Under no name stand the names of the second wheel.
         index = {"": "\n".join(name[len(PACKAGE) :] for name in sorted(late))}
@@ -96,8 +94,9 @@ def write(source: Path, folder: Path) -> PageWheels:
 
 def slim_texts(whole: ZipFile) -> dict[str, str]:
     """Return the modules without what readers need, and the package's data, by file."""
-    own = [name for name in whole.namelist() if name.startswith(PACKAGE) and BRIDGE not in name]
+    own = [name for name in whole.namelist() if name.startswith(PACKAGE)]
     texts = {name: whole.read(name).decode() for name in own if not name.startswith(DESKTOP)}
+    texts |= {name: slim_script(text) for name, text in texts.items() if name.endswith(".js")}
     texts[LOADER] = Path(page_modules.__file__).read_text()
     texts |= slimmed({name: text for name, text in texts.items() if name.endswith(".py")})
     texts[OPERATORS] += f"\n{_filled_places()}"

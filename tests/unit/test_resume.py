@@ -13,7 +13,7 @@ import pytest
 
 from webnnm import DataError, Dataset, History, NNModel, StreamDataset
 from webnnm.core.arrays import zeros
-from webnnm.evaluation.history import BatchRecord
+from webnnm.evaluation.epoch import BatchRecord
 from webnnm.formats.safetensors import chunks, read
 from webnnm.snapshots.snapshot import CHECKSUM, KEY
 from webnnm.training.optimizers import OPTIMIZERS

@@ -285,11 +285,13 @@ def _registered(module: str) -> Any:
 
 
 async def _own_module(file: str) -> Any:
-    package = Path(__file__).resolve().parents[1]
-    packed = package / "_bridge" / file
     # In a checkout the file lies beside the package; only wheels carry it inside.
-    checkout = package.parent / "js_bridge" / file
-    text = (packed if packed.is_file() else checkout).read_text(encoding="utf-8")
+    checkout = Path(__file__).resolve().parents[2] / "js_bridge" / file
+    if checkout.is_file():
+        text = checkout.read_text(encoding="utf-8")
+    else:
+        loader: Any = globals()["__loader__"]
+        text = loader.get_data(str(Path(__file__).with_name("_bridge") / file)).decode()
     js: Any = import_module("js")
     address = js.URL.createObjectURL(
         js.Blob.new(import_module("pyodide.ffi").to_js([text]), type="text/javascript")

@@ -21,11 +21,9 @@ from webnnm.backends.base import (
 from webnnm.backends.faults import find_faults, sentences
 from webnnm.backends.pyodide_host import Bridge
 from webnnm.backends.verdicts import Verdicts
-from webnnm.compiler.legalise import legalise
 from webnnm.compiler.limits import Limits
-from webnnm.compiler.passes import optimised
-from webnnm.compiler.plan import Plan, lower
-from webnnm.compiler.scanned import scanned
+from webnnm.compiler.pipeline import Target, compile_plan
+from webnnm.compiler.plan import Plan
 from webnnm.compiler.traps import EVERY
 from webnnm.compiler.traps.constants import MAX_CONSTANT_BYTES, MAX_GRAPH_CONSTANT_BYTES
 from webnnm.core.arrays import HostArray
@@ -185,22 +183,14 @@ class WebNNBackend(Backend):
 
         Raises `BackendError` NNM505 or NNM409 with the operator and the label of the layer.
         """
-        rewrites: list[str] = []
-        parts = (graph.before, graph.body, graph.after) if isinstance(graph, Scan) else ()
-        ends = (o for part in parts for of in (part.inputs, part.outputs) for o in of.values())
-        if isinstance(graph, Scan) and any(operand.dtype not in FORMATS for operand in ends):
-            graph = graph.unrolled()  # numbers that share bytes cannot be cut apart
-        if isinstance(graph, Scan):
-            plan = scanned(graph, *(self._plan(part, recompute, rewrites) for part in parts))
-            inputs, outputs = plan.inputs, plan.outputs
-        else:
-            plan = self._plan(graph, recompute, rewrites, constants or ())
-            fixed = _embeddable(plan, constants or {})
-            if any(self._held(t) != t for name, t in plan.inputs.items() if name not in fixed):
-                rewrites.clear()  # too large to be constants, they are taken as tensors hold them
-                plan = self._plan(graph, recompute, rewrites)
-            inputs = {name: graph.inputs[name].type for name in plan.inputs}
-            outputs = {name: operand.type for name, operand in graph.outputs.items()}
+        compiled = compile_plan(graph, self._target(constants or (), recompute=recompute))
+        plan = compiled.plan
+        fixed = _embeddable(plan, constants or {})
+        if any(self._held(t) != t for name, t in plan.inputs.items() if name not in fixed):
+            # Too large to be constants, they are taken as tensors hold them.
+            compiled = compile_plan(graph, self._target(recompute=recompute))
+            plan = compiled.plan
+        inputs, rewrites = compiled.inputs, compiled.rewrites
         self.rewrites += [text for text in rewrites if text not in self.rewrites]
         key = plan.hash
         if constants:
@@ -219,20 +209,10 @@ class WebNNBackend(Backend):
             seconds = time.perf_counter() - began
         lease = _Lease(self._built[key], key)
         lease.built.users.add(lease)
-        return Executable(self, inputs, outputs, lease, tuple(rewrites), seconds)
+        return Executable(self, inputs, compiled.outputs, lease, tuple(rewrites), seconds)
 
-    def _plan(
-        self, graph: Graph, recompute: bool, rewrites: list[str], fixed: Container[str] = ()
-    ) -> Plan:
-        """Return the plan of a graph that this browser can run; tell what was rewritten."""
-        fitting, done = legalise(optimised(graph, self.limits), self.limits, self._traps, fixed)
-        rewrites += done
-        plan = lower(fitting)
-        if not recompute:
-            return plan
-        from webnnm.compiler.rematerialisation import rematerialised
-
-        return rematerialised(plan)
+    def _target(self, fixed: Container[str] = (), *, recompute: bool = False) -> Target:
+        return Target(self.limits, self._traps, fixed, recompute)
 
     def _held(self, type: TensorType) -> TensorType:
         """Return the type of the tensor that holds a type: bytes where nothing computes it."""

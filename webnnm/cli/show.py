@@ -20,8 +20,7 @@ from webnnm.cli.common import (
     problem,
     read_bytes,
 )
-from webnnm.compiler.legalise import legalise
-from webnnm.compiler.passes import optimised
+from webnnm.compiler.pipeline import PASSES, Target, transformed
 from webnnm.compiler.plan import lower
 from webnnm.core.errors import DataError
 from webnnm.graph.elaborate import elaborate
@@ -31,8 +30,8 @@ from webnnm.graph.vertices import Network
 from webnnm.model.report import graph_text, summary
 from webnnm.notation import parse
 
-STAGES = ("lowering", "passes", "legalise")
-"""What a graph goes through on its way to WebNN, in this order."""
+STAGES = ("lowering", *(each.name for each in PASSES))
+"""What a graph goes through on its way to a plan, in this order."""
 
 
 def add(commands: Parsers) -> None:
@@ -46,7 +45,8 @@ def add(commands: Parsers) -> None:
         "--after",
         choices=STAGES,
         default="lowering",
-        help="show graph or plan after the passes, or as it fits a browser; default: as written",
+        metavar="PASS",
+        help=f"show graph or plan behind a pass: {', '.join(STAGES)}; default: as written",
     )
     one.add_argument("--limits", metavar="JSON", help="opSupportLimits() of a browser, as a file")
     one.add_argument("--batch", type=int, default=1, metavar="N", help="rows; default: 1")
@@ -80,10 +80,9 @@ def _show(given: argparse.Namespace) -> int:
 
 def _after(graph: Graph, stage: str, limits: Mapping[str, Any] | None) -> tuple[Graph, list[str]]:
     """Return the graph after a stage, and what was rewritten to fit."""
-    known = _unlimited(graph) if limits is None else limits
-    if stage != STAGES[0]:
-        graph = optimised(graph, known)
-    return legalise(graph, known) if stage == STAGES[2] else (graph, [])
+    target = Target(_unlimited(graph) if limits is None else limits)
+    graph = transformed(graph, target, PASSES[: STAGES.index(stage)])
+    return graph, target.legaliser.rewrites()
 
 
 def _unlimited(graph: Graph) -> dict[str, Any]:

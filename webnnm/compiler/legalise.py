@@ -57,25 +57,23 @@ def legalise(
     Raises `BackendError` NNM409 for tensors that are too large, NNM405 for ranks and NNM505 for
     data types and operators that the backend lacks and that nothing can stand in for.
     """
-    legaliser = _Legaliser(Limits(limits), traps)
-    graph = legaliser.in_bytes(graph, fixed)
-    legaliser.check_borders(graph)
-    graph = legaliser.fitted(legaliser.distinct_outputs(graph))
-    guarded = rewrite(graph, legaliser.guard)
-    if guarded is not graph:
-        graph = legaliser.fitted(guarded)
-    # What stands in for an operator may be its operand; an identity may have to be written anew.
-    while (distinct := legaliser.distinct_outputs(graph)) is not graph:
-        graph = legaliser.fitted(distinct)
-    legaliser.check_constants(graph)
+    legaliser = Legaliser(limits, traps, fixed)
+    graph = legaliser.distinct_outputs(legaliser.in_bytes(graph))
+    graph = legaliser.finished(legaliser.guarded(legaliser.fitted(graph)))
     return graph, legaliser.rewrites()
 
 
-class _Legaliser:
+class Legaliser:
     """The rule that makes one node fit, with a record of what it did."""
 
-    def __init__(self, limits: Limits, traps: Collection[Trap]) -> None:
-        self._limits = limits
+    def __init__(
+        self,
+        limits: Mapping[str, Any],
+        traps: Collection[Trap] = EVERY,
+        fixed: Container[str] = (),
+    ) -> None:
+        self._limits = Limits(limits)
+        self._fixed = fixed
         self._traps = _by_operator(trap for trap in TRAPS if trap in traps)
         self._guards = _by_operator(trap for trap in GUARDS if trap in traps)
         self._done: Counter[str] = Counter()
@@ -86,13 +84,14 @@ class _Legaliser:
             text if times == 1 else f"{text} ({times} times)" for text, times in self._done.items()
         ]
 
-    def in_bytes(self, graph: Graph, fixed: Container[str]) -> Graph:
+    def in_bytes(self, graph: Graph) -> Graph:
         """Carry integers of four bits in bytes where nothing computes them."""
-        if all(type.dtype in FORMATS for node in graph.nodes() for type in node.types):
-            return graph
-        from webnnm.compiler.four_bits import in_bytes
+        if any(type.dtype not in FORMATS for node in graph.nodes() for type in node.types):
+            from webnnm.compiler.four_bits import in_bytes
 
-        return in_bytes(graph, self._limits, fixed, self._note)
+            graph = in_bytes(graph, self._limits, self._fixed, self._note)
+        self._check_borders(graph)
+        return graph
 
     def distinct_outputs(self, graph: Graph) -> Graph:
         """Give every output an operator of its own: WebNN refuses anything else."""
@@ -119,6 +118,19 @@ class _Legaliser:
                 return graph
             graph = found
         raise AssertionError(f"a rewrite undoes another: {self.rewrites()[-2:]}")
+
+    def guarded(self, graph: Graph) -> Graph:
+        """Return a graph that fits with what would lose NaN or range computed around."""
+        found = rewrite(graph, self.guard)
+        return graph if found is graph else self.fitted(found)
+
+    def finished(self, graph: Graph) -> Graph:
+        """Return a graph that fits with outputs of their own, and check its constants."""
+        # What stands in for an operator may be its operand; an identity may be written anew.
+        while (distinct := self.distinct_outputs(graph)) is not graph:
+            graph = self.fitted(distinct)
+        self._check_constants(graph)
+        return graph
 
     def guard(self, b: GraphBuilder, node: Node) -> Replacement | None:
         """Return what stands in for a node that would lose NaN or range."""
@@ -240,7 +252,7 @@ class _Legaliser:
                     hint="use a smaller batch, sequence or layer, or float16",
                 )
 
-    def check_borders(self, graph: Graph) -> None:
+    def _check_borders(self, graph: Graph) -> None:
         """Refuse inputs, constants and outputs of types that the backend does not hold."""
         borders = [(_kind(n), n.types[0], n.label) for n in graph.nodes() if _kind(n)]
         borders += [("output", o.type, name) for name, o in graph.outputs.items()]
@@ -263,7 +275,7 @@ class _Legaliser:
                     hint="join some of its dimensions",
                 )
 
-    def check_constants(self, graph: Graph) -> None:
+    def _check_constants(self, graph: Graph) -> None:
         """Refuse more constants in a graph than a browser survives."""
         if "constant" not in self._traps:
             return

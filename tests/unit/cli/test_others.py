@@ -118,18 +118,18 @@ def test_graphs_after_passes_and_for_a_browser(tmp_path: Path, capsys: Printed) 
         "m:input int8 shape=[2, 6, 6]; m:output shape=[4, 4, 4];"
         "m:layers cast(float32), conv2d(f, filters=4, kernel=[3, 3]), add(b), hardSwish();"
     )
-    whole = printed(capsys, "show", str(path), "--after", "legalise")
+    whole = printed(capsys, "show", str(path), "--after", "finish")
     limits = tmp_path / "limits.json"
     some = {o.native: {} for o in ops.registry().values() if o.native not in ("", "hardSwish")}
     limits.write_text(json.dumps({**some, "preferredInputLayout": "nhwc"}))
     before = printed(capsys, "show", str(path), "--graph")
-    passed = printed(capsys, "show", str(path), "--after", "passes", "--limits", str(limits))
+    passed = printed(capsys, "show", str(path), "--after", "choices", "--limits", str(limits))
     assert "transpose" not in before and "transpose" in passed
-    fitted = printed(capsys, "show", str(path), "--after", "legalise", "--limits", str(limits))
+    fitted = printed(capsys, "show", str(path), "--after", "finish", "--limits", str(limits))
     assert fitted != whole
     assert "- hardSwish" in fitted and "the browser has none of this name" in fitted
     found = strict(
-        printed(capsys, "show", str(path), "--after", "legalise", "--limits", str(limits), "--json")
+        printed(capsys, "show", str(path), "--after", "finish", "--limits", str(limits), "--json")
     )
     assert found["rewrites"] and "hardSwish" not in {o["op"] for o in found["graph"]["operators"]}
     limits.write_text("[")
@@ -141,7 +141,7 @@ def test_the_limits_of_a_real_browser(model: str, tmp_path: Path, capsys: Printe
     known = json.loads((SPEC / "limits_chromium147.json").read_text())["limits"]
     limits = tmp_path / "limits.json"
     limits.write_text(json.dumps(known))
-    given = ("--after", "legalise", "--limits", str(limits))
+    given = ("--after", "finish", "--limits", str(limits))
     assert "softmax" in printed(capsys, "show", model, *given)
 
 

@@ -12,11 +12,11 @@ from tests.unit.ops.cases import CASES, Case, build, np
 from tests.unit.passes.graphs import names, random_graph, same
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
-from webnnm.compiler.passes import optimised
 from webnnm.compiler.passes.bias import with_biases
 from webnnm.compiler.passes.choices import stretched_choices
 from webnnm.compiler.passes.folding import folded
 from webnnm.compiler.passes.simplify import simplified
+from webnnm.compiler.pipeline import OPTIMISATIONS, Target, transformed
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Graph, InputNode, Operand
 
@@ -25,7 +25,7 @@ Make = Callable[[GraphBuilder, Operand], Any]
 
 
 def everything(graph: Graph) -> Graph:
-    return optimised(graph, LIMITS)
+    return transformed(graph, Target(LIMITS), OPTIMISATIONS)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -47,7 +47,8 @@ def test_random_graphs_compute_the_same(seed: int) -> None:
 def test_a_backend_that_prefers_channels_first_keeps_them() -> None:
     b = GraphBuilder()
     y = b.max_pool2d(b.input("x", "float32", [1, 2, 4, 4]), window_dimensions=(2, 2))
-    found = optimised(b.build({"y": y}), {"preferredInputLayout": "nchw"})
+    limits = {"preferredInputLayout": "nchw"}
+    found = transformed(b.build({"y": y}), Target(limits), OPTIMISATIONS)
     assert names(found) == ["maxPool2d"]
 
 

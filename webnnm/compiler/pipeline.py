@@ -1,0 +1,179 @@
+"""From a graph to the plan that a browser builds: named passes in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from webnnm.compiler.legalise import Legaliser
+from webnnm.compiler.passes.bias import with_biases
+from webnnm.compiler.passes.choices import stretched_choices
+from webnnm.compiler.passes.folding import folded
+from webnnm.compiler.passes.layout import channels_last
+from webnnm.compiler.passes.simplify import simplified
+from webnnm.compiler.passes.stretched import unstretched
+from webnnm.compiler.plan import Plan, lower
+from webnnm.compiler.scanned import scanned
+from webnnm.compiler.traps import EVERY, Trap
+from webnnm.core.dtypes import FORMATS
+from webnnm.graph.node import Graph
+from webnnm.graph.scan import Scan
+from webnnm.ops.declare.tensors import TensorType
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a plan is made for.
+
+    Attributes: `limits`, WebNN's `opSupportLimits()`; `traps`, the faults to be avoided, by default
+    all that are known; `fixed`, names of inputs that will be constants; `recompute`, whether values
+    are computed again where that saves memory.
+    """
+
+    limits: Mapping[str, Any]
+    traps: Collection[Trap] = EVERY
+    fixed: Container[str] = ()
+    recompute: bool = False
+    legaliser: Legaliser = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "legaliser", Legaliser(self.limits, self.traps, self.fixed))
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A function from graph to graph, and what it is for."""
+
+    name: str
+    summary: str
+    run: Callable[[Graph, Target], Graph]
+
+
+def _layout(graph: Graph, target: Target) -> Graph:
+    nhwc = target.limits.get("preferredInputLayout") == "nhwc"
+    return channels_last(graph) if nhwc else graph
+
+
+OPTIMISATIONS = (
+    Pass(
+        "broadcast",
+        "operands that an operator broadcasts by itself need no expand before it",
+        lambda graph, _: unstretched(graph),
+    ),
+    Pass(
+        "bias",
+        "a bias that is added to a convolution becomes part of it",
+        lambda graph, _: with_biases(graph),
+    ),
+    Pass("layout", "images have their channels last where the device prefers that", _layout),
+    Pass(
+        "fold",
+        "arithmetic on a few constants is done beforehand",
+        lambda graph, _: folded(graph),
+    ),
+    Pass(
+        "simplify",
+        "operators without effect go, chains of the same operator become one",
+        lambda graph, _: simplified(graph),
+    ),
+    Pass(
+        "choices",
+        "numbers that `where` chooses are expanded beforehand",
+        lambda graph, _: stretched_choices(graph),
+    ),
+)
+"""What makes a graph faster without changing what it computes."""
+
+LEGALISATIONS = (
+    Pass(
+        "four-bits",
+        "integers of four bits are carried in bytes where nothing computes them",
+        lambda graph, target: target.legaliser.in_bytes(graph),
+    ),
+    Pass(
+        "outputs",
+        "every output is the result of an operator of its own",
+        lambda graph, target: target.legaliser.distinct_outputs(graph),
+    ),
+    Pass(
+        "legalise",
+        "operators, data types, ranks and traps are rewritten until every node fits",
+        lambda graph, target: target.legaliser.fitted(graph),
+    ),
+    Pass(
+        "guards",
+        "what would lose NaN or range in a node that fits is computed around it",
+        lambda graph, target: target.legaliser.guarded(graph),
+    ),
+    Pass(
+        "finish",
+        "what became an output by a rewrite gets an operator of its own, constants are checked",
+        lambda graph, target: target.legaliser.finished(graph),
+    ),
+)
+"""What makes a graph one that the device computes correctly."""
+
+PASSES = (*OPTIMISATIONS, *LEGALISATIONS)
+"""What a graph goes through before it is lowered to a plan, in this order."""
+
+
+class Compiled(NamedTuple):
+    """A plan, what was rewritten for the device, and the types of inputs and outputs."""
+
+    plan: Plan
+    rewrites: Sequence[str]
+    inputs: Mapping[str, TensorType]
+    outputs: Mapping[str, TensorType]
+
+
+def transformed(graph: Graph, target: Target, passes: Sequence[Pass] = PASSES) -> Graph:
+    """Return a graph after some passes; the target's legaliser knows what was rewritten.
+
+    >>> from webnnm import GraphBuilder
+    >>> b = GraphBuilder()
+    >>> graph = b.build({"y": b.exp(b.input("x", "float32", [2]) * 1)})
+    >>> len(transformed(graph, Target({"exp": {}}), OPTIMISATIONS).nodes())
+    2
+
+    Raises `BackendError` NNM405, NNM409, NNM505 for what the target lacks.
+    """
+    for each in passes:
+        graph = each.run(graph, target)
+    return graph
+
+
+def compile_plan(graph: Graph | Scan, target: Target) -> Compiled:
+    """Return the plan of a graph that a device of these limits and faults computes.
+
+    >>> from webnnm import GraphBuilder
+    >>> b = GraphBuilder()
+    >>> graph = b.build({"y": b.exp(b.input("x", "float32", [2]))})
+    >>> compile_plan(graph, Target({"exp": {}})).plan.content["operators"][0]["method"]
+    'exp'
+
+    Raises `BackendError` NNM405, NNM409, NNM505 for what the target lacks.
+    """
+    if isinstance(graph, Scan):
+        parts = (graph.before, graph.body, graph.after)
+        ends = (o for part in parts for of in (part.inputs, part.outputs) for o in of.values())
+        if all(operand.dtype in FORMATS for operand in ends):
+            plan = scanned(graph, *(_plan(part, target) for part in parts))
+            return Compiled(plan, target.legaliser.rewrites(), plan.inputs, plan.outputs)
+        graph = graph.unrolled()  # numbers that share bytes cannot be cut apart
+    plan = _plan(graph, target)
+    return Compiled(
+        plan,
+        target.legaliser.rewrites(),
+        {name: graph.inputs[name].type for name in plan.inputs},
+        {name: operand.type for name, operand in graph.outputs.items()},
+    )
+
+
+def _plan(graph: Graph, target: Target) -> Plan:
+    plan = lower(transformed(graph, target))
+    if not target.recompute:
+        return plan
+    from webnnm.compiler.rematerialisation import rematerialised
+
+    return rematerialised(plan)
