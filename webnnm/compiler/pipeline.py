@@ -148,9 +148,9 @@ def compile_plan(graph: Graph | Scan, target: Target) -> Compiled:
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
-    >>> graph = b.build({"y": b.exp(b.input("x", "float32", [2]))})
-    >>> compile_plan(graph, Target({"exp": {}})).plan.content["operators"][0]["method"]
-    'exp'
+    >>> graph = b.build({"y": b.relu(b.input("x", "float32", [2]))})
+    >>> compile_plan(graph, Target({"relu": {}})).plan.content["operators"][0]["op"]
+    'relu'
 
     Raises `BackendError` NNM405, NNM409, NNM505 for what the target lacks.
     """
