@@ -37,10 +37,9 @@ EARLY = (f"{PACKAGE}backends/", f"{PACKAGE}compiler/", f"{PACKAGE}ops/where.py")
 of several epochs in one crossing choose with `where`."""
 LATE = (
     *(f"{PACKAGE}backends/{name}.py" for name in ("drawing", "kernels", "reference")),
-    f"{PACKAGE}backends/_bridge/files.js",
     *(f"{PACKAGE}compiler/{name}.py" for name in ("four_bits", "integers", "rematerialisation")),
 )
-"""What only pages need that predict pictures, keep files, recompute values to save memory, whose
+"""What only pages need that predict pictures, recompute values to save memory, whose
 models have unusual integers, or that have no WebNN: those wait for NumPy, which takes longer."""
 INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
