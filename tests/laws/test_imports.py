@@ -7,13 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.laws.imports import MODULES, PACKAGE, Import, arrows, imports, name_of, own, package_of
+from tools.imports import MODULES, PACKAGE, PACKAGES, Import, arrows, imports, name_of, own, package_of
 
-PACKAGES = (
-    *("core", "notation", "ops", "graph", "compiler", "backends", "formats", "training", "data"),
-    *("evaluation", "runtime", "expert", "snapshots", "trainer", "model", "sync", "cli"),
-)
-"""Each imports only those before it; docs/architecture.md says what they are for."""
 RANK = {name: place for place, name in enumerate((*PACKAGES, "__main__"))}
 
 BROWSER = {"js", "pyodide", "pyodide_js", "_pyodide", "_pyodide_core", "micropip", "pyscript"}

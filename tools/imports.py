@@ -8,7 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-PACKAGE = Path(__file__).resolve().parent.parent.parent / "webnnm"
+from tools.common import ROOT
+
+PACKAGE = ROOT / "webnnm"
+PACKAGES = (
+    *("core", "notation", "ops", "graph", "compiler", "backends", "formats", "training", "data"),
+    *("evaluation", "runtime", "expert", "snapshots", "trainer", "model", "sync", "cli"),
+)
+"""Each imports only those before it."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -1,0 +1,62 @@
+"""Writes the table and the diagram of packages in docs/architecture.md from the sources."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tools.common import ROOT, say
+from tools.imports import PACKAGE, PACKAGES, arrows, package_of
+from tools.operators import table
+
+PAGE = ROOT / "docs" / "architecture.md"
+BEGIN, END = "<!-- packages: python -m tools.architecture -->", "<!-- end of packages -->"
+
+
+def main() -> None:
+    """Write the generated part of the page anew."""
+    PAGE.write_text(page())
+    say(f"wrote {PAGE.relative_to(ROOT)}: {len(PACKAGES)} packages")
+
+
+def page() -> str:
+    """Return the text of the page with the table and the diagram as the sources are."""
+    generated = f"{BEGIN}\n\n{jobs()}\n\n{diagram()}\n\n{END}"
+    return re.sub(f"{BEGIN}.*{END}", lambda _: generated, PAGE.read_text(), flags=re.DOTALL)
+
+
+def jobs() -> str:
+    """Return the table of packages: the first line of each says its job."""
+    rows: list[list[str]] = []
+    for name in PACKAGES:
+        init = PACKAGE / name / "__init__.py"
+        job = (ast.get_docstring(ast.parse(init.read_text())) or "").splitlines()[0]
+        rows.append([f"[`{name}`](../webnnm/{name})", job.replace("|", "\\|")])
+    return table(["Package", "Job"], rows)
+
+
+def diagram() -> str:
+    """Return the packages as Mermaid: an arrow points to what is imported.
+
+    What is imported by way of another package as well has no arrow of its own.
+    """
+    imported = {name: set[str]() for name in PACKAGES}
+    for module, others in arrows().items():
+        if module and package_of(module) in imported:
+            imported[package_of(module)] |= {package_of(o) for o in others if o}
+    lines = ["```mermaid", "flowchart BT"]
+    for name in PACKAGES:
+        above = imported[name] - {name}
+        through = {far for near in above for far in _reached(near, imported)}
+        lines += [f"    {name} --> {each}" for each in PACKAGES if each in above - through]
+    return "\n".join([*lines, "```"])
+
+
+def _reached(name: str, imported: dict[str, set[str]]) -> set[str]:
+    """Return what a package imports, and what that imports, and so on."""
+    near = imported[name] - {name}
+    return near.union(*(_reached(each, imported) for each in near))
+
+
+if __name__ == "__main__":
+    main()
