@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tools.imports import MODULES, PACKAGE, PACKAGES, Import, arrows, imports, name_of, own, package_of
+from tools.imports import (
+    MODULES,
+    PACKAGE,
+    PACKAGES,
+    Import,
+    arrows,
+    imports,
+    name_of,
+    own,
+    package_of,
+)
 
 RANK = {name: place for place, name in enumerate((*PACKAGES, "__main__"))}
 

@@ -15,8 +15,9 @@ from webnnm.backends.batches import batched
 from webnnm.backends.kernels import KernelBackend, array_of, computable, computed, taken
 from webnnm.backends.reference import Namespace
 from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
 from webnnm.core.errors import BackendError, ContextLost
-from webnnm.graph.node import Graph, Node
+from webnnm.graph.node import Graph, Node, OperatorNode
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
@@ -178,8 +179,11 @@ class JaxBackend(KernelBackend):
         outputs = {name: o.type for name, o in graph.outputs.items()}
         state = frozenset(name for name in outputs if inputs.get(name) == outputs[name])
         shared = batched(graph)
+        apart = _divided_again(graph)
 
         def placed(node: Node, value: Any) -> Any:
+            if node.number in apart:
+                value = jax.lax.optimization_barrier(value)
             if node.number in shared and value.shape[0] % self._devices == 0:
                 return jax.lax.with_sharding_constraint(value, self._shared)
             return value
@@ -321,6 +325,23 @@ def _swap(
 
 def _is_type(value: Any) -> bool:
     return isinstance(value, TensorType)
+
+
+def _divided_again(graph: Graph) -> set[int]:
+    """Return the quotients that are divided, or divided by, once more.
+
+    XLA makes (a / b) / c a / (b · c), and a / (b / c) (a · c) / b, whose products may overflow.
+    """
+    return {
+        operand.number
+        for node in graph.nodes()
+        if isinstance(node, OperatorNode) and node.operator.name == "div"
+        for operand in node.operands
+        if operand is not None
+        and isinstance(operand.node, OperatorNode)
+        and operand.node.operator.name == "div"
+        and is_float(operand.dtype)
+    }
 
 
 def _words(devices: Sequence[Any], processes: int) -> str:

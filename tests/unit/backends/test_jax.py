@@ -19,7 +19,7 @@ from webnnm.core.arrays import HostArray  # noqa: E402
 from webnnm.core.dtypes import is_float  # noqa: E402
 from webnnm.core.errors import ContextLost  # noqa: E402
 from webnnm.graph.node import Graph  # noqa: E402
-from webnnm.ops.declare.operator import TensorType  # noqa: E402
+from webnnm.ops.declare.tensors import TensorType  # noqa: E402
 
 np = pytest.importorskip("numpy")
 
@@ -257,3 +257,14 @@ def test_failures_of_xla_are_told_apart(message: str, kind: type[Any], words: st
         raise jax.errors.JaxRuntimeError(message)
     assert type(caught.value) is kind
     assert str(caught.value) == str(_failure(message))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_quotients_of_quotients_do_not_overflow(dtype: Any) -> None:
+    large = {"float16": 482.0, "float32": 1e30}[dtype]
+    b = GraphBuilder()
+    x = b.input("x", dtype, [2])
+    graph = b.build({"y": (x / x) / x, "z": x / (x / x)})
+    found = JaxBackend().compute(graph, {"x": HostArray.of([large, -large], dtype)})
+    assert np.allclose(np.asarray(found["y"], "float64"), [1 / large, -1 / large], rtol=1e-3)
+    assert np.allclose(np.asarray(found["z"], "float64"), [large, -large], rtol=1e-3)
