@@ -6,6 +6,12 @@
  * @typedef {typeof import("./bridge.d.ts")} Bridge
  */
 
+import { borrow, BridgeError, text } from "./common.js";
+import { assemble } from "./plans.js";
+
+export { BridgeError };
+export { permutations } from "./permutations.js";
+
 /** Milliseconds for which steps are queued before the page gets its turn. */
 const TURN = 8;
 /** Milliseconds of device work that may wait in the queue; the steps in flight follow from it. */
@@ -21,16 +27,6 @@ const things = new Map();
 /** The tickets of steps that go on: those that are halted lose theirs. @type {Set<number>} */
 const running = new Set();
 let lastHandle = 0;
-
-/** An error that Python can tell apart by its name. */
-export class BridgeError extends Error {
-  /** @param {string} name @param {string} message @param {object} details */
-  constructor(name, message, details = {}) {
-    super(message);
-    this.name = name;
-    Object.assign(this, details);
-  }
-}
 
 /** @type {Bridge["browser"]} */
 export async function browser() {
@@ -245,29 +241,6 @@ export function halt(ticket) {
   running.delete(ticket);
 }
 
-/** @type {Bridge["permutations"]} */
-export function permutations(data, size) {
-  return borrow(data, (bytes) => {
-    const words = new Uint32Array(bytes.slice().buffer);
-    const orders = new Int32Array((words.length / (size - 1)) * size);
-    let drawn = 0;
-    for (let first = 0; first < orders.length; first += size) {
-      for (let place = 0; place < size; place += 1) orders[first + place] = place;
-      for (let left = size; left > 1; left -= 1) {
-        const word = /** @type {number} */ (words[drawn]);
-        if (word >= 2 ** 32 - (2 ** 32 % left)) return new Uint8Array();
-        const last = first + left - 1;
-        const other = first + (word % left);
-        const taken = /** @type {number} */ (orders[last]);
-        orders[last] = /** @type {number} */ (orders[other]);
-        orders[other] = taken;
-        drawn += 1;
-      }
-    }
-    return new Uint8Array(orders.buffer);
-  });
-}
-
 /** @type {Bridge["release"]} */
 export function release(...handles) {
   for (const handle of handles) {
@@ -299,85 +272,6 @@ export function close(handle) {
   release(...context.members);
   things.delete(handle);
   context.ml.destroy();
-}
-
-/**
- * Call the builder for every part of a plan; a failure names the operator.
- *
- * @param {MLGraphBuilder} builder @param {Map<number, MLOperand>} operands
- * @param {Plan | ScanPlan} plan @param {Uint8Array<ArrayBuffer>} bytes
- */
-function assemble(builder, operands, plan, bytes) {
-  const operand = (/** @type {number} */ id) => /** @type {MLOperand} */ (operands.get(id));
-  const part = (/** @type {object} */ place, /** @type {() => void} */ call) => {
-    try {
-      call();
-    } catch (error) {
-      throw new BridgeError("BuildError", text(error), place);
-    }
-  };
-  for (const { name, dtype: dataType, shape, id } of plan.inputs) {
-    part({ operator: "input", label: name }, () => {
-      operands.set(id, builder.input(name, { dataType, shape }));
-    });
-  }
-  for (const { dtype: dataType, shape, id, offset, length, tensor: held } of plan.constants) {
-    if (held !== undefined) continue;
-    part({ operator: "constant", label: `${dataType}[${shape}]` }, () => {
-      const data = bytes.subarray(offset, offset + length);
-      operands.set(id, builder.constant({ dataType, shape }, data));
-    });
-  }
-  if ("times" in plan) scan(plan);
-  else plan.operators.forEach(add);
-  return builder.build(Object.fromEntries(plan.outputs.map(({ name, id }) => [name, operand(id)])));
-
-  /** @param {ScanPlan} planned */
-  function scan({ times, before, slices, begun, carried, joined, after, operators }) {
-    const made = joined.map(() => /** @type {MLOperand[]} */ ([]));
-    before.forEach(add);
-    begun.forEach(([first, input]) => operands.set(input, operand(first)));
-    for (let run = 0; run < times; run += 1) {
-      for (const [whole, part, shape] of slices) {
-        const starts = shape.map((size, axis) => (axis === 0 ? run * size : 0));
-        call("slice", "", [part], operand(whole), starts, shape);
-      }
-      operators.forEach(add);
-      joined.forEach(([part], index) => made[index]?.push(operand(part)));
-      carried.map(([, output]) => operand(output)).forEach((value, index) => {
-        operands.set(carried[index]?.[0] ?? -1, value);
-      });
-    }
-    joined.forEach(([, whole], index) => call("concat", "", [whole], made[index], 0));
-    after.forEach(add);
-  }
-
-  /** @param {PlanOperator} planned */
-  function add({ op, label, results, ...planned }) {
-    const references = Object.entries(planned.references).map(([key, id]) => [key, operand(id)]);
-    call(
-      op,
-      label,
-      results,
-      ...planned.operands.map((id) => (Array.isArray(id) ? id.map(operand) : operand(id))),
-      ...planned.arguments,
-      { ...planned.options, ...Object.fromEntries(references), label },
-    );
-  }
-
-  /**
-   * Call a method of the builder.
-   *
-   * @param {string} op @param {string} label @param {number[]} results @param {unknown[]} words
-   */
-  function call(op, label, results, ...words) {
-    part({ operator: op, label }, () => {
-      const method = /** @type {any} */ (builder)[op];
-      if (!method) throw new Error("this browser's WebNN has no such operator");
-      const made = method.apply(builder, words);
-      [made].flat().forEach((result, index) => operands.set(results[index] ?? -1, result));
-    });
-  }
 }
 
 /** @param {[Names, Names]} binding @returns {Bank} */
@@ -471,27 +365,4 @@ async function failure(context, name, error, details = {}) {
   if (meansLoss(error)) return new BridgeError("ContextLost", text(error), details);
   if (!(error instanceof BridgeError)) return new BridgeError(name, text(error), details);
   return Object.assign(error, details);
-}
-
-/**
- * Use a buffer as bytes; Python's is handed back at once.
- *
- * @template T
- * @param {import("./bridge.d.ts").Bytes} data @param {(bytes: Uint8Array<ArrayBuffer>) => T} use
- * @returns {T}
- */
-function borrow(data, use) {
-  if (data instanceof ArrayBuffer) return use(new Uint8Array(data));
-  if (data instanceof Uint8Array) return use(data);
-  const view = data.getBuffer("u8");
-  try {
-    return use(view.data);
-  } finally {
-    view.release();
-  }
-}
-
-/** @param {unknown} error */
-function text(error) {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }

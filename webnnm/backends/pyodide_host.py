@@ -7,6 +7,7 @@ desktop Python `load_bridge` raises `BackendError` NNM709.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from array import array
 from collections.abc import Awaitable, Generator, Mapping, Sequence
@@ -284,18 +285,29 @@ def _registered(module: str) -> Any:
         return None
 
 
-async def _own_module(file: str) -> Any:
+def _script(file: str) -> str:
     # In a checkout the file lies beside the package; only wheels carry it inside.
     checkout = Path(__file__).resolve().parents[2] / "js_bridge" / file
     if checkout.is_file():
-        text = checkout.read_text(encoding="utf-8")
-    else:
-        loader: Any = globals()["__loader__"]
-        text = loader.get_data(str(Path(__file__).with_name("_bridge") / file)).decode()
-    js: Any = import_module("js")
-    address = js.URL.createObjectURL(
-        js.Blob.new(import_module("pyodide.ffi").to_js([text]), type="text/javascript")
-    )
+        return checkout.read_text(encoding="utf-8")
+    loader: Any = __loader__
+    return loader.get_data(str(Path(__file__).with_name("_bridge") / file)).decode()
+
+
+def _address(file: str, made: dict[str, str]) -> str:
+    """Return the address of a script, made of its text, as are those that it imports."""
+    if file not in made:
+        own = r'(?<= from ")\./([a-z]+\.js)(?=";)'
+        text = re.sub(own, lambda found: _address(found[1], made), _script(file))
+        js: Any = import_module("js")
+        texts = import_module("pyodide.ffi").to_js([text])
+        made[file] = js.URL.createObjectURL(js.Blob.new(texts, type="text/javascript"))
+    return made[file]
+
+
+async def _own_module(file: str) -> Any:
+    made: dict[str, str] = {}
+    address = _address(file, made)
     lacking = "'unsafe-eval'"
     try:
         # Python has no way to import a module that is not made of a text.
@@ -313,7 +325,8 @@ async def _own_module(file: str) -> Any:
             "js_modules in PyScript; docs/deploying.md has an example",
         ) from error
     finally:
-        js.URL.revokeObjectURL(address)
+        for address in made.values():
+            page().URL.revokeObjectURL(address)
 
 
 def page() -> Any:

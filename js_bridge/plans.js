@@ -1,0 +1,86 @@
+/**
+ * From a plan to the calls of a builder; types.d.ts says what plans are made of.
+ *
+ * @module
+ */
+
+import { BridgeError, text } from "./common.js";
+
+/**
+ * Call the builder for every part of a plan; a failure names the operator.
+ *
+ * @param {MLGraphBuilder} builder @param {Map<number, MLOperand>} operands
+ * @param {Plan | ScanPlan} plan @param {Uint8Array<ArrayBuffer>} bytes
+ */
+export function assemble(builder, operands, plan, bytes) {
+  const operand = (/** @type {number} */ id) => /** @type {MLOperand} */ (operands.get(id));
+  const part = (/** @type {object} */ place, /** @type {() => void} */ call) => {
+    try {
+      call();
+    } catch (error) {
+      throw new BridgeError("BuildError", text(error), place);
+    }
+  };
+  for (const { name, dtype: dataType, shape, id } of plan.inputs) {
+    part({ operator: "input", label: name }, () => {
+      operands.set(id, builder.input(name, { dataType, shape }));
+    });
+  }
+  for (const { dtype: dataType, shape, id, offset, length, tensor: held } of plan.constants) {
+    if (held !== undefined) continue;
+    part({ operator: "constant", label: `${dataType}[${shape}]` }, () => {
+      const data = bytes.subarray(offset, offset + length);
+      operands.set(id, builder.constant({ dataType, shape }, data));
+    });
+  }
+  if ("times" in plan) scan(plan);
+  else plan.operators.forEach(add);
+  return builder.build(Object.fromEntries(plan.outputs.map(({ name, id }) => [name, operand(id)])));
+
+  /** @param {ScanPlan} planned */
+  function scan({ times, before, slices, begun, carried, joined, after, operators }) {
+    const made = joined.map(() => /** @type {MLOperand[]} */ ([]));
+    before.forEach(add);
+    begun.forEach(([first, input]) => operands.set(input, operand(first)));
+    for (let run = 0; run < times; run += 1) {
+      for (const [whole, part, shape] of slices) {
+        const starts = shape.map((size, axis) => (axis === 0 ? run * size : 0));
+        call("slice", "", [part], operand(whole), starts, shape);
+      }
+      operators.forEach(add);
+      joined.forEach(([part], index) => made[index]?.push(operand(part)));
+      carried.map(([, output]) => operand(output)).forEach((value, index) => {
+        operands.set(carried[index]?.[0] ?? -1, value);
+      });
+    }
+    joined.forEach(([, whole], index) => call("concat", "", [whole], made[index], 0));
+    after.forEach(add);
+  }
+
+  /** @param {PlanOperator} planned */
+  function add({ op, label, results, ...planned }) {
+    const references = Object.entries(planned.references).map(([key, id]) => [key, operand(id)]);
+    call(
+      op,
+      label,
+      results,
+      ...planned.operands.map((id) => (Array.isArray(id) ? id.map(operand) : operand(id))),
+      ...planned.arguments,
+      { ...planned.options, ...Object.fromEntries(references), label },
+    );
+  }
+
+  /**
+   * Call a method of the builder.
+   *
+   * @param {string} op @param {string} label @param {number[]} results @param {unknown[]} words
+   */
+  function call(op, label, results, ...words) {
+    part({ operator: op, label }, () => {
+      const method = /** @type {any} */ (builder)[op];
+      if (!method) throw new Error("this browser's WebNN has no such operator");
+      const made = method.apply(builder, words);
+      [made].flat().forEach((result, index) => operands.set(results[index] ?? -1, result));
+    });
+  }
+}
