@@ -138,7 +138,7 @@ answer = [
 ]
 stood = values(model)
 model.close()
-again = await NNModel.load(file, dataset=(await create()).binding().dataset, backend="webnn",
+again = await NNModel.load(file, dataset=(await create()).state.binding().dataset, backend="webnn",
     log=lambda _: None)
 answer.append(values(again) == stood)
 end = await again.train(resume=True, on_epoch=None, on_batch=None)

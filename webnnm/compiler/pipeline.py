@@ -41,12 +41,10 @@ class Target:
         object.__setattr__(self, "legaliser", Legaliser(self.limits, self.traps, self.fixed))
 
 
-@dataclass(frozen=True)
-class Pass:
-    """A function from graph to graph, and what it is for."""
+class Pass(NamedTuple):
+    """A function from graph to graph, and what it is called."""
 
     name: str
-    summary: str
     run: Callable[[Graph, Target], Graph]
 
 
@@ -55,62 +53,44 @@ def _layout(graph: Graph, target: Target) -> Graph:
     return channels_last(graph) if nhwc else graph
 
 
+def _plain(run: Callable[[Graph], Graph]) -> Callable[[Graph, Target], Graph]:
+    """Return a pass that makes the same of a graph for every target."""
+    return lambda graph, _: run(graph)
+
+
+def _step(run: Callable[[Legaliser, Graph], Graph]) -> Callable[[Graph, Target], Graph]:
+    """Return a pass that is a step of the target's legaliser."""
+    return lambda graph, target: run(target.legaliser, graph)
+
+
 OPTIMISATIONS = (
-    Pass(
-        "broadcast",
-        "operands that an operator broadcasts by itself need no expand before it",
-        lambda graph, _: unstretched(graph),
-    ),
-    Pass(
-        "bias",
-        "a bias that is added to a convolution becomes part of it",
-        lambda graph, _: with_biases(graph),
-    ),
-    Pass("layout", "images have their channels last where the device prefers that", _layout),
-    Pass(
-        "fold",
-        "arithmetic on a few constants is done beforehand",
-        lambda graph, _: folded(graph),
-    ),
-    Pass(
-        "simplify",
-        "operators without effect go, chains of the same operator become one",
-        lambda graph, _: simplified(graph),
-    ),
-    Pass(
-        "choices",
-        "numbers that `where` chooses are expanded beforehand",
-        lambda graph, _: stretched_choices(graph),
-    ),
+    # Operands that an operator broadcasts by itself need no expand before it.
+    Pass("broadcast", _plain(unstretched)),
+    # A bias that is added to a convolution becomes part of it.
+    Pass("bias", _plain(with_biases)),
+    # Images have their channels last where the device prefers that.
+    Pass("layout", _layout),
+    # Arithmetic on a few constants is done beforehand.
+    Pass("fold", _plain(folded)),
+    # Operators without effect go, chains of the same operator become one.
+    Pass("simplify", _plain(simplified)),
+    # Numbers that `where` chooses are expanded beforehand.
+    Pass("choices", _plain(stretched_choices)),
 )
 """What makes a graph faster without changing what it computes."""
 
 LEGALISATIONS = (
-    Pass(
-        "four-bits",
-        "integers of four bits are carried in bytes where nothing computes them",
-        lambda graph, target: target.legaliser.in_bytes(graph),
-    ),
-    Pass(
-        "outputs",
-        "every output is the result of an operator of its own",
-        lambda graph, target: target.legaliser.distinct_outputs(graph),
-    ),
-    Pass(
-        "legalise",
-        "operators, data types, ranks and traps are rewritten until every node fits",
-        lambda graph, target: target.legaliser.fitted(graph),
-    ),
-    Pass(
-        "guards",
-        "what would lose NaN or range in a node that fits is computed around it",
-        lambda graph, target: target.legaliser.guarded(graph),
-    ),
-    Pass(
-        "finish",
-        "what became an output by a rewrite gets an operator of its own, constants are checked",
-        lambda graph, target: target.legaliser.finished(graph),
-    ),
+    # Integers of four bits are carried in bytes where nothing computes them.
+    Pass("four-bits", _step(Legaliser.in_bytes)),
+    # Every output is the result of an operator of its own.
+    Pass("outputs", _step(Legaliser.distinct_outputs)),
+    # Operators, data types, ranks and traps are rewritten until every node fits: a rewrite for one
+    # of them may need one for another.
+    Pass("legalise", _step(Legaliser.fitted)),
+    # What would lose NaN or range in a node that fits is computed around it.
+    Pass("guards", _step(Legaliser.guarded)),
+    # What became an output by a rewrite gets an operator of its own, constants are checked.
+    Pass("finish", _step(Legaliser.finished)),
 )
 """What makes a graph one that the device computes correctly."""
 

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from webnnm.core.errors import DataError
 from webnnm.core.finding import Finding
-from webnnm.core.markup import html_table
 from webnnm.evaluation.epoch import EpochRecord, Numbers
 
 SINGLE: Mapping[str, Callable[[EpochRecord], Any]] = {
@@ -160,6 +159,8 @@ class History:
         return {prefix + k: lambda record, k=k: getattr(record, name).get(k) for k in keys}
 
     def _repr_html_(self) -> str:
+        from webnnm.core.markup import html_table
+
         best = self.best
         rows = [
             ("epochs", f"{len(self.epochs)}, ended by {self.stopped or 'nothing yet'}"),

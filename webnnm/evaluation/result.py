@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from webnnm.core.markup import html_table
 from webnnm.evaluation.history import plain
 
 if TYPE_CHECKING:
@@ -67,6 +66,8 @@ class TestResult:
         return {**plain(own), "outputs": {b: r.to_dict() for b, r in self.outputs.items()}}
 
     def _repr_html_(self) -> str:
+        from webnnm.core.markup import html_table
+
         rows = [("samples", f"{self.samples:,}"), ("loss", f"{self.loss:.6g}")]
         tables: list[str] = []
         for block, report in self.outputs.items():

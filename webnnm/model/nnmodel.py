@@ -13,7 +13,6 @@ from webnnm.backends.selection import backend as open_backend
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, ModelError
 from webnnm.core.keywords import keywords
-from webnnm.core.markup import html_table
 from webnnm.expert.reviewer import Reviewer
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
@@ -273,6 +272,8 @@ class NNModel:
         return summary(self.network, self.backend.description)
 
     def _repr_html_(self) -> str:
+        from webnnm.core.markup import html_table
+
         told = f"{parameter_count(self.network)}, running on {self.backend.description}"
         return html_table(layer_rows(self.network), f"{self.name or 'model'}: {told}")
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequenc
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.core.errors import ContextLost, DataError
 from webnnm.core.waiting import check_event_loop, meanwhile, to_the_end
@@ -19,7 +19,6 @@ from webnnm.evaluation.history import History, plain
 from webnnm.expert.reviewer import Reviewer
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.state import ModelState
-from webnnm.trainer.autosave import Autosave
 from webnnm.trainer.decisions import (
     Decided,
     decide,
@@ -35,8 +34,11 @@ from webnnm.trainer.records import beginning, decisive, epoch_record, standing
 from webnnm.trainer.resident import ResidentTraining
 from webnnm.training.told import Totals
 
-StartAutosave = Callable[[Callable[[str], None], Callable[[], bool]], Autosave]
-"""Begins to save a training: given where warnings go, and what tells whether it is going on."""
+if TYPE_CHECKING:
+    from webnnm.trainer.autosave import Autosave
+
+    StartAutosave = Callable[[Callable[[str], None], Callable[[], bool]], Autosave]
+    """Begins to save a training: given where warnings go, and what tells whether it goes on."""
 
 IMPROVEMENT = 1e-9
 """A new best loss is smaller by more than this share (spec E.10)."""
