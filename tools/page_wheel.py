@@ -37,7 +37,10 @@ EARLY = (f"{PACKAGE}backends/", f"{PACKAGE}compiler/", f"{PACKAGE}ops/where.py")
 of several epochs in one crossing choose with `where`."""
 LATE = (
     *(f"{PACKAGE}backends/{name}.py" for name in ("drawing", "kernels", "reference")),
-    *(f"{PACKAGE}compiler/{name}.py" for name in ("four_bits", "integers", "rematerialisation")),
+    *(
+        f"{PACKAGE}compiler/{name}.py"
+        for name in ("four_bits", "infinite", "integers", "pooling", "rematerialisation")
+    ),
 )
 """What only pages need that predict pictures, recompute values to save memory, whose
 models have unusual integers, or that have no WebNN: those wait for NumPy, which takes longer."""

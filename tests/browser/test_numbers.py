@@ -45,6 +45,14 @@ JOBS = {
         for type in INTEGERS
         for dtype in ("float32", "float16")
     },
+    **{f"{name} of NaN alone": job(name, [NAN]) for name in ("exp", "sign", "sqrt")},
+    **{
+        f"{name} of NaN and several": job(name, *values)
+        for name in ("max", "min")
+        for values in (([NAN], [1.0]), ([1.0], [NAN]), ([1.0], FRONT), (FRONT, [1.0]))
+    },
+    "roots of infinity": job("sqrt", [INF, 4.0, -1.0, NAN, 0.0, 8e37]),
+    "norm of infinity": job("reduceL2", [INF, 4.0]),
     "exponentials that overflow": job("reduceLogSumExp", [100.0, 101.0]),
     "exponentials that vanish": job("reduceLogSumExp", [-1000.0, -1001.0]),
     "log of a sum with infinity": job("reduceLogSumExp", [INF, 1.0]),

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.backends.rewriting import names, out_of_traps
 from tests.unit.ops.cases import np
 from webnnm.backends.reference import evaluate
-from webnnm.compiler.traps import logic, numbers, quantisation, ranks
+from webnnm.compiler.traps import division, logic, numbers, quantisation, ranks
 from webnnm.compiler.traps.trap import is_operator
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand
@@ -105,17 +105,130 @@ def test_logical_results_are_reshaped_before_they_move() -> None:
     assert out_of_traps(fitted, logic.TRAPS) is fitted
 
 
-def test_logical_results_are_dequantised_by_their_parts() -> None:
+def dequantised(scale: Any, make: Any = None, dtype: Any = "float32") -> Graph:
     b = GraphBuilder()
-    x = b.input("x", "float32", [4])
-    scale, zero = b.constant([0.5, 2.0]), b.constant([1, 3], "uint8")
-    y = b.dequantize_linear(b.reshape(b.is_na_n(x), new_shape=[2, 2]), scale, zero)
-    graph = b.build({"y": y, "z": b.dequantize_linear(b.cast(x, type="uint8"), scale, zero)})
-    fitted = out_of_traps(graph, logic.TRAPS)
-    assert names(fitted).count("dequantizeLinear") == 1
-    feeds = {"x": [1, float("nan"), 2, 3]}
-    for name, value in evaluate(graph, feeds).items():
-        np.testing.assert_array_equal(evaluate(fitted, feeds)[name], value)
+    x = make(b) if make else b.input("x", "uint8", [4])
+    zero = b.constant([1] * len(scale), "uint8")
+    return b.build({"y": b.dequantize_linear(x, b.constant(scale, dtype), zero)})
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        dequantised([0.5, 2.0]),
+        dequantised([0.5, 2.0], lambda b: b.is_na_n(b.input("x", "float32", [4]))),
+        dequantised([0.5], dtype="float16"),
+        dequantised([0.5, 2.0], lambda b: b.constant([7, 3, 2, 5], "uint8"), "float16"),
+    ],
+)
+def test_scales_are_copied_so_that_results_are_plain_tensors(graph: Graph) -> None:
+    fitted = out_of_traps(graph, quantisation.TRAPS)
+    assert names(fitted)[-2:] == ["concat", "dequantizeLinear"]
+    feeds = {name: np.asarray([3, 1, 0, 9]) for name in graph.inputs}
+    expected, found = (evaluate(g, feeds)["y"] for g in (graph, fitted))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        dequantised([0.5]),
+        dequantised([0.5, 2.0], lambda b: b.constant([7, 3, 2, 5], "uint8")),
+    ],
+)
+def test_other_scales_stay(graph: Graph) -> None:
+    assert out_of_traps(graph, quantisation.TRAPS) is graph
+
+
+@pytest.mark.parametrize("name", ["reduce_sum", "reduce_l1", "reduce_sum_square"])
+def test_sums_that_divide_a_number_are_reshaped(name: str) -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [3, 2])
+    total = getattr(b, name)(x, axes=[1])
+    graph = b.build({"y": b.div(2.0, total), "z": b.reciprocal(total)})
+    fitted = out_of_traps(graph, division.TRAPS)
+    assert names(fitted).count("reshape") == 1
+    users = [n for n in fitted.nodes() if is_operator(n, "div") or is_operator(n, "reciprocal")]
+    assert all(n.operands[-1] is not None for n in users)
+    assert all(is_operator(n.operands[-1].node, "reshape") for n in users if n.operands[-1])
+    feeds = {"x": np.asarray([[0.5, 0.25], [1, 2], [3, 5]], np.float32)}
+    for output, value in evaluate(graph, feeds).items():
+        np.testing.assert_array_equal(evaluate(fitted, feeds)[output], value)
+
+
+def test_other_quotients_stay() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [3, 2])
+    total = b.reduce_sum(x, axes=[1], keep_dimensions=True)
+    graph = b.build({"y": b.div(x, total), "z": b.div(total, 2.0), "m": b.div(2.0, b.exp(x))})
+    assert out_of_traps(graph, division.TRAPS) is graph
+
+
+INFINITE = np.asarray([[np.inf, 2, np.nan, -1], [-np.inf, 0, 4, np.nan], [3, np.inf, 5, 6]])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_roots_and_norms_of_infinity_are_infinite(dtype: Any) -> None:
+    b = GraphBuilder()
+    x = b.input("x", dtype, [1, 1, 3, 4])
+    pool = b.l2_pool2d(x, window_dimensions=(2, 2), strides=(1, 2))
+    outputs = {"sqrt": b.sqrt(x), "reduceL2": b.reduce_l2(x, axes=[3]), "l2Pool2d": pool}
+    for name, operand in outputs.items():
+        graph = b.build({"y": operand})
+        fitted = guarded(graph, name)
+        # What is left of the root is one of finite numbers.
+        (root,) = (node for node in fitted.nodes() if is_operator(node, "sqrt"))
+        assert root.operands[0] is not None
+        assert is_operator(root.operands[0].node, "min")
+        assert fitted.outputs["y"].type == graph.outputs["y"].type
+        feeds = {"x": INFINITE.astype(dtype).reshape(1, 1, 3, 4)}
+        with np.errstate(invalid="ignore"):
+            expected, found = (evaluate(g, feeds)["y"] for g in (graph, fitted))
+        np.testing.assert_allclose(found, expected, rtol=2e-3 if dtype == "float16" else 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "lost"),
+    [(([3], [3]), 0), (([1], [1]), 1), (([1], [3]), 1), (([3], []), 0), (([3, 1], [3, 4]), 1)],
+)
+def test_of_two_unknowns_the_one_that_loses_its_nan_is_tested(shapes: Any, lost: int) -> None:
+    b = GraphBuilder()
+    given = [b.input(name, "float32", shape) for name, shape in zip("xz", shapes, strict=True)]
+    fitted = guarded(b.build({"y": b.max(*given)}), "max")
+    assert names(fitted) == ["equal", "max", "where"]
+    (test,) = (node for node in fitted.nodes() if is_operator(node, "equal"))
+    assert [o.node.label for o in test.operands if o is not None] == ["xz"[lost]] * 2
+    feeds = {"x": np.full(shapes[0], 2), "z": np.full(shapes[1], 1)}
+    assert np.all(evaluate(fitted, feeds)["y"] == 2)
+
+
+def test_nan_of_a_number_alone_stays_on_the_left() -> None:
+    for shape, kept in (([], 0), ([1, 1], 0), ([2], 1)):
+        b = GraphBuilder()
+        x = b.input("x", "float32", shape)
+        fitted = guarded(b.build({"y": b.exp(x)}), "exp")
+        (larger,) = (node for node in fitted.nodes() if is_operator(node, "max"))
+        assert larger.operands[kept] == fitted.inputs["x"]
+
+
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("diagonal", [-7, -1, 0, 2, 9])
+def test_triangles_are_chosen(upper: bool, diagonal: int) -> None:
+    b = GraphBuilder()
+    triangle = b.triangular(b.input("x", "float32", [3, 4]), upper=upper, diagonal=diagonal)
+    graph = b.build({"y": triangle})
+    fitted = guarded(graph, "triangular")
+    assert names(fitted) == ["where"]
+    expected, found = (evaluate(g, {"x": INFINITE})["y"] for g in (graph, fitted))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_triangles_of_finite_numbers_stay() -> None:
+    b = GraphBuilder()
+    masked = b.expand(b.constant(-1e30), new_shape=[2, 2])
+    whole = b.input("x", "int32", [2, 2])
+    graph = b.build({"y": b.triangular(masked), "z": b.triangular(whole)})
+    assert guarded(graph, "triangular") is graph
 
 
 def clamped(dtype: Any = "float32", **bounds: Any) -> Graph:
@@ -199,5 +312,5 @@ def test_filters_of_groups_are_copied_and_others_unpacked_once(groups: int, copi
 
 
 def test_other_dequantised_tensors_are_turned_as_they_are() -> None:
-    for graph, _ in (turned([[0.5]]), turned([[0.5], [2]], constant=False)):
-        assert out_of_traps(graph, quantisation.TRAPS) is graph
+    graph, _ = turned([[0.5]])
+    assert out_of_traps(graph, quantisation.TRAPS) is graph

@@ -1,12 +1,16 @@
-"""The trap of integer division: it fails without an error at run time."""
+"""Traps of division: of integers it ends the run, of numbers by a sum it may give the mean."""
 
 from __future__ import annotations
 
-from webnnm.compiler.traps.evidence import Untried
+from webnnm.compiler.traps.evidence import Probe, Untried, Values
 from webnnm.compiler.traps.trap import Trap, is_operator
 from webnnm.core.dtypes import SIGNED, is_float
+from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, again
+
+SUMS = frozenset({"reduceL1", "reduceSum", "reduceSumSquare"})
 
 
 def _guarded_division(b: GraphBuilder, node: Node) -> Operand | None:
@@ -60,6 +64,18 @@ def _bare(operand: Operand) -> Operand:
     return operand
 
 
+def _over_sum(b: GraphBuilder, node: Node) -> Replacement | None:
+    """n / Σ x → n / (Σ x, reshaped): XNNPACK would take it for Σ x / n, the mean of n elements."""
+    if not isinstance(node, OperatorNode):
+        return None
+    *dividend, total = node.operands
+    assert total is not None
+    sums = isinstance(total.node, OperatorNode) and total.node.operator.name in SUMS
+    if not sums or any(o is not None and count(o.shape) > 1 for o in dividend):
+        return None
+    return again(b, node, *dividend, b.reshape(total, new_shape=total.shape))
+
+
 TRAPS = (
     Trap(
         operators=frozenset({"div"}),
@@ -70,5 +86,20 @@ TRAPS = (
             "division by zero is left to the processor, which may end the browser's WebNN process"
         ),
         rule=_guarded_division,
+    ),
+    Trap(
+        operators=frozenset({"div", "reciprocal"}),
+        reason="a number divided by the sum of as many elements would be their mean; the sum is "
+        "reshaped first",
+        evidence=(
+            Probe(
+                lambda g: [
+                    g.div(g.constant(2.0), g.reduceSum(g.tensor([0.5, 0.75]))),
+                    g.reciprocal(g.reduceSum(g.tensor([0.5]))),
+                ],
+                [Values(1.6), Values(2.0)],
+            ),
+        ),
+        rule=_over_sum,
     ),
 )

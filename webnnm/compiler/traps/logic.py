@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from webnnm.compiler.traps.evidence import Probe, Values
-from webnnm.compiler.traps.trap import Trap, is_operator
+from webnnm.compiler.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, again, decomposed
+from webnnm.graph.rewrite import Replacement, again
 
 LOGICAL = frozenset(
     {
@@ -63,16 +63,6 @@ def _moved(b: GraphBuilder, node: Node) -> Replacement | None:
     return again(b, node, *operands)
 
 
-def _dequantised(b: GraphBuilder, node: Node) -> Replacement | None:
-    """The dequantisation of a logical result → its parts."""
-    if not isinstance(node, OperatorNode):
-        return None
-    x = node.operands[0]
-    while x is not None and is_operator(x.node, "reshape"):
-        (x,) = x.node.operands
-    return decomposed(b, node) if _is_logical(x) else None
-
-
 def _is_logical(operand: Operand | None) -> bool:
     node = operand and operand.node
     return isinstance(node, OperatorNode) and node.operator.name in LOGICAL
@@ -90,25 +80,5 @@ TRAPS = (
             ),
         ),
         rule=_moved,
-    ),
-    Trap(
-        operators=frozenset({"dequantizeLinear"}),
-        reason="results of comparisons and of logic cannot be dequantised in blocks; computed by "
-        "other operators",
-        evidence=(
-            Probe(
-                lambda g: g.reshape(
-                    g.dequantizeLinear(
-                        g.logicalNot(g.tensor([0, 1, 0, 1], "uint8")),
-                        g.constant([1.0, 1.0]),
-                        g.constant([1, 1], "uint8"),
-                    ),
-                    [2, 1, 2],
-                ),
-                Values([[[0.0, -1.0]], [[0.0, -1.0]]]),
-                alone=True,
-            ),
-        ),
-        rule=_dequantised,
     ),
 )

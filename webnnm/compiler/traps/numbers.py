@@ -8,6 +8,7 @@ from typing import Any
 from webnnm.compiler.traps.evidence import Probe, Values
 from webnnm.compiler.traps.trap import Trap
 from webnnm.core.dtypes import FLOAT16_MAX, DataType, is_float
+from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed
@@ -16,7 +17,9 @@ from webnnm.ops.cast import float_range
 STRAIGHT = {"float32": 20.0, "float16": 10.0}
 """From where softplus(x) is x, up to less than the last digit."""
 FLOAT32_MAX = (2 - 2.0**-23) * 2.0**127
-NAN, E = math.nan, math.e
+NAN, INF, E = math.nan, math.inf, math.e
+ROOTS = {"float32": 2.0**64, "float16": 256.0}
+"""The square root of what overflows."""
 EPSILONS = {"float32": (2.0**-23, FLOAT32_MAX), "float16": (2.0**-10, FLOAT16_MAX)}
 
 
@@ -30,26 +33,48 @@ def _again(b: GraphBuilder, node: Node, *operands: Operand) -> Operand:
     return b.apply(node.operator, operands, node.options)
 
 
+def _larger(b: GraphBuilder, x: Operand, kept: Operand) -> Operand:
+    """Return the maximum of two tensors of one shape, NaN where the second one is that."""
+    return b.max(kept, x) if _is_turned(kept, kept.shape) else b.max(x, kept)
+
+
+def _is_turned(x: Operand, shape: Shape) -> bool:
+    """Tell whether an extremum of x and another, of this shape, keeps NaN of x, not of the other.
+
+    So it is where x does not vary along the last axis of several elements.
+    """
+    sizes = (1,) * (len(shape) - x.rank) + x.shape
+    last = [size for size, length in zip(sizes, shape, strict=True) if length > 1][-1:]
+    return last in ([], [1])
+
+
 def _exponential(b: GraphBuilder, node: Node) -> Operand:
     """exp(x) → max(exp(x), x): eˣ is always the larger one, and a NaN on the right stays."""
     (x,) = _operands(node)
-    return b.max(_again(b, node, x), x)
+    return _larger(b, _again(b, node, x), x)
 
 
 def _sign(b: GraphBuilder, node: Node) -> Operand | None:
     """sign(x) → max(sign(x), min(−1, x)): the sign is the larger, and a NaN on the right stays."""
     (x,) = _operands(node)
-    return b.max(_again(b, node, x), b.min(-1.0, x)) if is_float(x.dtype) else None
+    return _larger(b, _again(b, node, x), b.min(-1.0, x)) if is_float(x.dtype) else None
 
 
 def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
-    """max(x, c) → max(c, x), since a NaN on the right stays; of two unknowns the left is tested."""
+    """max(x, c) → max(c, x), where NaN of x stays; of two unknowns one is tested for it."""
     x, z = _operands(node)
-    if not is_float(x.dtype) or isinstance(x.node, ConstantNode):
+    shape = node.types[0].shape
+    if not is_float(x.dtype) or _is_harmless(x, shape):
         return None
-    if isinstance(z.node, ConstantNode):
+    if _is_harmless(z, shape):
         return _again(b, node, z, x)
-    return b.where(b.equal(x, x), _again(b, node, x, z), x)
+    tested = z if _is_turned(x, shape) else x
+    return b.where(b.equal(tested, tested), _again(b, node, x, z), tested)
+
+
+def _is_harmless(x: Operand, shape: Shape) -> bool:
+    """Tell whether x is a constant that, as the first operand, leaves NaN of the other one."""
+    return isinstance(x.node, ConstantNode) and (count(x.shape) == 1 or not _is_turned(x, shape))
 
 
 def _reduced_extremum(b: GraphBuilder, node: Node) -> Operand | None:
@@ -95,6 +120,26 @@ def _softplus(b: GraphBuilder, node: Node) -> Operand:
     (x,) = _operands(node)
     bound = STRAIGHT[x.dtype]
     return _again(b, node, b.min(x, bound)) + b.max(x - bound, 0.0)
+
+
+def _root(b: GraphBuilder, node: Node) -> Operand:
+    """√x → max(x / √largest, √(x kept finite)), which is the second but of infinity; also √Σ x²."""
+    (x,) = _operands(node)
+    if isinstance(node, OperatorNode) and node.operator.name != "sqrt":
+        from webnnm.compiler.infinite import squares
+
+        x = squares(b, node)
+    _, largest = EPSILONS[x.dtype]
+    found, type = _larger(b, x / ROOTS[x.dtype], b.sqrt(b.min(largest, x))), node.types[0].dtype
+    return found if found.dtype == type else b.cast(found, type=type)
+
+
+def _triangle(b: GraphBuilder, node: Node) -> Operand | None:
+    from webnnm.compiler.infinite import triangle
+
+    if not isinstance(node, OperatorNode) or not is_float(node.types[0].dtype):
+        return None
+    return triangle(b, node)
 
 
 def _decomposed(b: GraphBuilder, node: Node) -> Any:
@@ -252,5 +297,25 @@ GUARDS = (
             ),
         ),
         rule=_integer_power,
+    ),
+    Trap(
+        operators=frozenset({"l2Pool2d", "reduceL2", "sqrt"}),
+        reason="the root of infinity would be NaN; it is infinite now",
+        evidence=(
+            Probe(lambda g: g.sqrt(g.tensor([INF, 4.0, 0.0])), Values([INF, 2.0, 0.0])),
+            Probe(lambda g: g.sqrt(g.tensor([INF, 4.0], "float16")), Values([INF, 2.0], "float16")),
+        ),
+        rule=_root,
+    ),
+    Trap(
+        operators=frozenset({"triangular"}),
+        reason="infinity and NaN outside of the triangle would become NaN; they become 0",
+        evidence=(
+            Probe(
+                lambda g: g.triangular(g.tensor([[1.0, 2.0], [INF, NAN]])),
+                Values([[1.0, 2.0], [0.0, NAN]]),
+            ),
+        ),
+        rule=_triangle,
     ),
 )

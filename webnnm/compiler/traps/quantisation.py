@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webnnm.compiler.traps.evidence import Probe, Values
+from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Values
 from webnnm.compiler.traps.trap import Trap, is_operator
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
@@ -24,6 +24,24 @@ def _long(b: GraphBuilder, node: Node) -> Replacement | None:
     zero_point = node.operands[-1]
     assert zero_point is not None
     return decomposed(b, node) if zero_point.dtype in LONG else None
+
+
+def _marked(b: GraphBuilder, node: Node) -> Replacement | None:
+    """A dequantisation by constants → one by a copied scale, whose result is a plain tensor.
+
+    The browser keeps constant scales beside the tensors, and gives them to what reshapes these.
+    """
+    if not isinstance(node, OperatorNode):
+        return None
+    x, scale, zero_point = node.operands
+    assert x is not None
+    assert scale is not None
+    assert zero_point is not None
+    constant, *known = (isinstance(o.node, ConstantNode) for o in (x, scale, zero_point))
+    plain = scale.dtype == "float32" and (constant or count(scale.shape) == 1)
+    if plain or not all(known):
+        return None
+    return again(b, node, x, b.concat([scale], axis=0), zero_point)
 
 
 def _unpacked(b: GraphBuilder, node: Node) -> Replacement | None:
@@ -48,6 +66,13 @@ def _is_packed(operand: Operand | None) -> bool:
     return constant and count(scale.shape) > 1
 
 
+def _read_output(g: Sketch) -> list[Drawn]:
+    """Return two numbers dequantised to float16, and again after a relu."""
+    x = g.tensor([2, 4], "int8")
+    y = g.dequantizeLinear(x, g.constant([2.0], "float16"), g.constant([1], "int8"))
+    return [y, g.relu(y)]
+
+
 TRAPS = (
     Trap(
         operators=frozenset({"quantizeLinear", "dequantizeLinear"}),
@@ -63,6 +88,27 @@ TRAPS = (
             ),
         ),
         rule=_long,
+    ),
+    Trap(
+        operators=frozenset({"dequantizeLinear"}),
+        reason="what is computed and dequantised in blocks could be neither reshaped nor clamped, "
+        "and an output of float16 could not be read besides; the scale is copied first",
+        evidence=(
+            Probe(
+                lambda g: g.reshape(
+                    g.dequantizeLinear(
+                        g.logicalNot(g.tensor([0, 1, 0, 1], "uint8")),
+                        g.constant([1.0, 1.0]),
+                        g.constant([1, 1], "uint8"),
+                    ),
+                    [2, 1, 2],
+                ),
+                Values([[[0.0, -1.0]], [[0.0, -1.0]]]),
+                alone=True,
+            ),
+            Probe(_read_output, [Values([2.0, 6.0], "float16")] * 2, alone=True),
+        ),
+        rule=_marked,
     ),
     Trap(
         operators=TURNING,
