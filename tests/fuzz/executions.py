@@ -17,8 +17,11 @@ import numpy as np
 
 from webnnm.backends.kernels import array_of, computable, computed, wrapped
 from webnnm.backends.reference import Namespace, evaluate
+from webnnm.compiler.traps.trap import is_operator
 from webnnm.core.dtypes import DataType, is_float
-from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
+from webnnm.graph.rewrite import Replacement, again, rewrite
 
 UNIT = {"float32": 2.0**-24, "float16": 2.0**-11}
 """Half the distance of 1 to the next number."""
@@ -38,6 +41,10 @@ INNER = frozenset(
 )
 """Operators that round even where the result need not be: in their inner steps, or as they are
 approximated, so that tanh of 20 may be the number next to 1."""
+SQUARES = frozenset({"l2Pool2d", "reduceL2", "reduceSumSquare"})
+"""Operators of squares, which are subnormal where their operands are far from that."""
+NEAR_LEAST = frozenset({"sigmoid"})
+"""Operators of quotients of exponentials, where one may be subnormal and the result not yet."""
 ROUNDINGS = 4
 """How many units an operator of a backend may be off."""
 SPREAD = 4
@@ -73,10 +80,11 @@ class Interval:
 
 def intervals(graph: Graph, feeds: Arrays, runs: int = RUNS) -> dict[str, Interval]:
     """Return what the outputs of a graph may be."""
+    far = computable(_far_apart(graph))
     graph = computable(graph)
     with np.errstate(all="ignore"):
         found = [computed(graph, feeds, Namespace(wide=wide)) for wide in (False, True)]
-        found += [_Lossy().outputs(graph, feeds), _Overflowing().outputs(graph, feeds)]
+        found += [_Lossy().outputs(graph, feeds), _Overflowing().outputs(far, feeds)]
         found += [_Disturbed(seed).outputs(graph, feeds) for seed in range(runs)]
     return {
         name: _interval(o.dtype, [one[name] for one in found]) for name, o in graph.outputs.items()
@@ -132,6 +140,22 @@ def _interval(dtype: DataType, results: list[Any]) -> Interval:
         clear = alike.all(axis=0) | (finite.all(axis=0) & (largest < MOST[dtype]))
         margin = SPREAD * (high - low) + ROUNDINGS * 2 * UNIT[dtype] * largest + LEAST[dtype]
     return Interval(dtype, low, high, clear, margin)
+
+
+def _far_apart(graph: Graph) -> Graph:
+    """Return the graph with NaN for numbers whose difference a linear resampling may lose."""
+
+    def rule(b: GraphBuilder, node: Node) -> Replacement | None:
+        if not is_operator(node, "resample2d") or not is_float(node.types[0].dtype):
+            return None
+        (x,) = node.operands
+        assert x is not None
+        if node.options["mode"] != "linear":
+            return None
+        far = b.greater(b.abs(x), b.constant(MOST[x.dtype] / 2, x.dtype))
+        return again(b, node, b.where(far, b.constant(np.nan, x.dtype), x))
+
+    return rewrite(graph, rule)
 
 
 class _Execution:
@@ -204,6 +228,9 @@ class _Disturbed(_Execution):
             # The largest element is subtracted from itself, which may have been rounded in between.
             size = np.abs(operands[0]).max(initial=0) * UNIT[node.types[0].dtype]
             found = [y + self._rng.uniform(-size, size, y.shape) * ROUNDINGS for y in found]
+        if node.operator.name in NEAR_LEAST:
+            size = LEAST[node.types[0].dtype]
+            found = [np.maximum(y + self._rng.uniform(-size, size, y.shape), 0) for y in found]
         return found
 
     def _moved(self, value: Any, dtype: DataType) -> Any:
@@ -213,10 +240,12 @@ class _Disturbed(_Execution):
 
 
 class _Lossy(_Execution):
-    """An execution that loses subnormal numbers, and the sign of zero."""
+    """An execution that loses subnormal numbers, squares among them, and the sign of zero."""
 
     def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
-        found = super()._results(node, self._each(self._flushed, node, operands))
+        squares = node.operator.name in SQUARES
+        flushed = self._flushed_squares if squares else self._flushed
+        found = super()._results(node, self._each(flushed, node, operands))
         return [
             self._flushed(one, type.dtype) if is_float(type.dtype) else one
             for one, type in zip(found, node.types, strict=True)
@@ -224,6 +253,9 @@ class _Lossy(_Execution):
 
     def _flushed(self, value: Any, dtype: DataType) -> Any:
         return np.where(np.abs(value) < LEAST[dtype], 0.0, value)
+
+    def _flushed_squares(self, value: Any, dtype: DataType) -> Any:
+        return np.where(value * value < LEAST[dtype], 0.0, value)
 
 
 class _Overflowing(_Execution):
