@@ -11,7 +11,7 @@ from typing import Any, Literal
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FORMATS, DataType, byte_length, highest
 from webnnm.core.errors import DataError
-from webnnm.core.shapes import Shape, count, is_integer, show
+from webnnm.core.shapes import MAX_DIMENSION, Shape, count, is_integer, show
 from webnnm.data.field import Field
 
 Length = int | Literal["max", "bucket"]
@@ -129,9 +129,11 @@ def padded_size(where: str, length: Length, lengths: Sequence[int], *, first: in
         return longest
     if length == "bucket":
         return 1 << max(0, longest - 1).bit_length()
-    if not is_integer(length) or length < 1:
+    if not is_integer(length) or not 1 <= length <= MAX_DIMENSION:
         raise DataError(
-            "NNM704", f"{where}: length is {length!r}", hint='"max", "bucket" or a number from 1 on'
+            "NNM704",
+            f"{where}: length is {length!r:.60}",
+            hint='"max", "bucket" or a number from 1 on, below 2**31',
         )
     if longest > length:
         row = first + list(lengths).index(longest)

@@ -153,6 +153,7 @@ def fails(code: str, text: str, rows: Any, length: Any = "max", outputs: Any = N
 
 def test_what_makes_no_sequences() -> None:
     fails("NNM711", 'input "x": row 0 has 3 positions, length is 2', WORDS, 2)
+    fails("NNM704", 'input "x": length is 1000', WORDS, 10**30)
     fails("NNM711", "row 1 has no positions", [[1], [], [1, 2]])
     fails("NNM704", "length is 'longest'", WORDS, "longest")
     fails("NNM704", "length is 0", WORDS, 0)
