@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand, OperatorNode
 from webnnm.ops.declare.known import known_values
 
 
-def squares(b: GraphBuilder, node: OperatorNode) -> Operand:
-    """Return Σ x² of a norm, in float32: the squares of halves leave the range of float16."""
+def pooled_squares(b: GraphBuilder, wide: Operand, options: Mapping[str, Any]) -> Operand:
+    """Return Σ x² of the cells of each window."""
     from webnnm.ops.pool2d import pool_windows, real_cells
 
-    (x,) = node.operands
-    assert x is not None
-    wide = x if x.dtype == "float32" else b.cast(x, type="float32")
-    options = node.options
-    if node.operator.name == "reduceL2":
-        return b.reduce_sum_square(wide, **options)
     cells = real_cells(b, wide, options["layout"], *pool_windows(wide.shape, **options))
     return b.average_pool2d(wide * wide, **options) * cells
 

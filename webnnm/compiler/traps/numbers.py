@@ -126,9 +126,14 @@ def _root(b: GraphBuilder, node: Node) -> Operand:
     """√x → max(x / √largest, √(x kept finite)), which is the second but of infinity; also √Σ x²."""
     (x,) = _operands(node)
     if isinstance(node, OperatorNode) and node.operator.name != "sqrt":
-        from webnnm.compiler.infinite import squares
+        # The squares of halves leave the range of float16.
+        wide = x if x.dtype == "float32" else b.cast(x, type="float32")
+        if node.operator.name == "reduceL2":
+            x = b.reduce_sum_square(wide, **node.options)
+        else:
+            from webnnm.compiler.infinite import pooled_squares
 
-        x = squares(b, node)
+            x = pooled_squares(b, wide, node.options)
     _, largest = EPSILONS[x.dtype]
     found, type = _larger(b, x / ROOTS[x.dtype], b.sqrt(b.min(largest, x))), node.types[0].dtype
     return found if found.dtype == type else b.cast(found, type=type)
