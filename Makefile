@@ -31,6 +31,14 @@ operators: ## record the conformance of both backends, write docs/operators.md a
 	@$(SETUP) site
 	@$(VENV)/python -m tools.operators --record
 
+.PHONY: documents
+documents: ## write the generated documents anew: operators, expert, errors, api
+	@$(SETUP) tools
+	@$(VENV)/python -m tools.operators
+	@$(VENV)/python -m tools.expert
+	@$(VENV)/python -m tools.errors
+	@$(VENV)/python -m tools.api
+
 parity: ## compare operators, gradients and training with PyTorch, StableHLO modules with XLA
 	@$(PYTHON) -m tools.parity live $(ARGS)
 	@$(PYTHON) -m tools.parity xla.live

@@ -1,0 +1,21 @@
+"""docs/api.md says what the docstrings of the public names say."""
+
+from __future__ import annotations
+
+import doctest
+
+import webnnm
+from tools import api
+
+
+def test_page_is_current() -> None:
+    assert api.PAGE.read_text() == api.page(), "`make documents` writes it anew"
+
+
+def test_every_public_name_stands_on_the_page_once() -> None:
+    listed = [name for names in api.GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(webnnm.__all__)
+
+
+def test_examples_of_the_tool_run() -> None:
+    assert doctest.testmod(api).failed == 0

@@ -1,0 +1,66 @@
+"""The grammar of docs/notation.md gives the same verdict on examples as the parser."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import webnnm
+from tests.laws.headings import DOCS
+from tests.places import INVALID, VALID
+from webnnm.core.errors import NotationError
+
+ABNF = {"[": "[", "]": "]", "(": "(", ")": ")", "{": "*(", "}": ")", "|": "/", "=": "="}
+"""What our EBNF and ABNF write differently, mark by mark."""
+
+
+BEYOND_GRAMMAR = ("NNM107", "NNM109", "NNM112", "NNM114", "NNM115", "NNM116", "NNM117")
+"""What the parser refuses in texts that the grammar allows: repetitions, sizes, counts."""
+
+EXAMPLES = [*sorted(VALID.glob("*.nnm")), *sorted(INVALID.glob("*.nnm"))]
+
+
+@pytest.fixture(scope="module")
+def grammar() -> Any:
+    """The grammar of docs/notation.md."""
+    abnf = pytest.importorskip("abnf")
+    (text,) = re.findall(r"^```ebnf\n(.*?)^```", (DOCS / "notation.md").read_text(), re.M | re.S)
+    text = re.sub(r"\(\*(?!\s*\").*?\*\)", "", text)
+    rules: list[str] = []
+    for line in text.splitlines():
+        words = [_abnf(word) for word in re.findall(r'"[^"]+"|#x\S+|[\w-]+|\S', line)]
+        rules.append((" " if line.startswith(" ") else "") + " ".join(words))
+
+    class Notation(abnf.Rule):
+        """The rules of the document."""
+
+    Notation.load_grammar("\r\n".join([*(rule for rule in rules if rule.strip()), ""]))
+    return abnf, Notation("our-document")
+
+
+def _abnf(word: str) -> str:
+    if word.startswith('"'):
+        return f"%s{word}"
+    if word.startswith("#x"):
+        return "%" + word[1:].replace("…#x", "-")
+    # The names of ABNF's own rules, such as DIGIT, cannot be had.
+    return ABNF.get(word) or f"our-{word}"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_the_grammar_is_that_of_the_parser(grammar: Any, path: Path) -> None:
+    abnf, document = grammar
+    text = path.read_text("utf-8")
+    try:
+        webnnm.parse(text)
+        outside = False
+    except NotationError as error:
+        outside = error.code not in BEYOND_GRAMMAR
+    try:
+        document.parse_all(text)
+        assert not outside
+    except abnf.ParseError:
+        assert outside

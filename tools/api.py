@@ -1,0 +1,258 @@
+"""Writes docs/api.md from the public names: their signatures, docstrings and members."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import webnnm
+from tools.common import ROOT, say
+from tools.errors import anchor
+
+PAGE = ROOT / "docs" / "api.md"
+NOTATION = ROOT / "docs" / "notation.md"
+CITATION = re.compile(r"spec ([A-J])(\.\d+)?")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+WIDTH = 88
+"""Longer signatures have one parameter a line."""
+
+GROUPS = {
+    "Models": ["NNModel", "check", "format_model", "parse", "review"],
+    "Training": ["Training", "History", "EpochRecord", "Review", "Finding"],
+    "Answers": ["Prediction", "TestResult"],
+    "Data": [
+        "Dataset",
+        "TableDataset",
+        "CSVDataset",
+        "ImageDataset",
+        "TextDataset",
+        "StreamDataset",
+        "IrisDataset",
+    ],
+    "Parts of models": ["split", "concatenate", "replace_head"],
+    "Graphs and devices": ["GraphBuilder", "gradients", "composite", "backend", "probe"],
+    "Errors": [
+        "WebNNMError",
+        "ModelError",
+        "NotationError",
+        "DataError",
+        "BackendError",
+        "ContextLost",
+    ],
+}
+"""Every public name, in the order of the page."""
+
+INTRODUCTION = """\
+# Python API
+
+<!-- Written by `make documents`: change the docstrings in webnnm, not this file. -->
+
+What `import webnnm` offers, and nothing else is promised: names of modules may change. Functions
+and methods that are `async` are awaited; in plain scripts `webnnm.sync` has the same names without
+`await`. Spellings in camelCase are accepted where a method says so. Errors are listed by code in
+[Errors and findings](errors.md).
+
+**Contents:** {contents}
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page())
+    say(f"wrote {PAGE.relative_to(ROOT)}: {len(webnnm.__all__)} names")
+
+
+def page() -> str:
+    """Return the text of docs/api.md."""
+    contents = "\n".join(
+        f"- {group}: {', '.join(f'[{name}](#{name.lower()})' for name in names)}"
+        for group, names in GROUPS.items()
+    )
+    parts = [INTRODUCTION.replace("{contents}", "\n\n" + contents)]
+    for group, names in GROUPS.items():
+        parts.append(f"## {group}\n")
+        parts += [section(name) for name in names]
+    return "\n".join(parts).replace("**Contents:** \n", "**Contents:**\n")
+
+
+def section(name: str) -> str:
+    """Return what is said of one public name, its members included."""
+    found = getattr(webnnm, name)
+    path = Path(inspect.getsourcefile(found) or "")
+    home = path.relative_to(ROOT).as_posix()
+    node = _definition(path, found.__name__)
+    lines = [f"### {name}", ""]
+    if isinstance(node, ast.ClassDef):
+        bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+        known = [f"[{base}](#{base.lower()})" for base in bases if base in webnnm.__all__]
+        of = f" A kind of {', '.join(known)}." if known else ""
+        lines += [f"*Class in [{home}](../{home}).*{of}", ""]
+        lines += [_signature(_constructor(node), name), ""]
+    else:
+        lines += [f"*Function in [{home}](../{home}).*", "", _signature(node, name), ""]
+    lines += [prose(ast.get_docstring(node) or "")]
+    if isinstance(node, ast.ClassDef):
+        for member in _all_members(found):
+            lines += [f"#### {name}.{member.name}", "", _signature(member, member.name), ""]
+            lines += [prose(ast.get_docstring(member) or "")]
+    return "\n".join(lines)
+
+
+def prose(docstring: str) -> str:
+    """Return a docstring as Markdown: what stands behind >>> becomes a block of code.
+
+    >>> prose("Adds (spec C.1).").strip()
+    'Adds ([spec C.1](specification/c-operators.md#c1-element-by-element)).'
+    """
+    lines: list[str] = []
+    inside = False
+    for line in docstring.splitlines():
+        begins = line.lstrip().startswith(">>>")
+        if begins and not inside:
+            lines.append("```python")
+            inside = True
+        elif inside and not line.strip():
+            lines.append("```")
+            inside = False
+        lines.append(line.rstrip() if inside else CITATION.sub(_link, line.rstrip()))
+    if inside:
+        lines.append("```")
+    return "\n".join(lines) + "\n"
+
+
+def _link(citation: re.Match[str]) -> str:
+    """Return a link to the section of the specification that a docstring cites."""
+    part, section = citation[1], citation[1] + (citation[2] or "")
+    page = next((ROOT / "docs" / "specification").glob(f"{part.lower()}-*.md"), NOTATION)
+    titles = re.findall(rf"^#+ ({re.escape(section)} .*)$", page.read_text(), re.MULTILINE)
+    place = f"#{anchor(titles[0])}" if titles else ""
+    return f"[{citation[0]}]({page.relative_to(PAGE.parent).as_posix()}{place})"
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def _definition(path: Path, name: str) -> ast.ClassDef | Function:
+    """Return where a name is defined in a module."""
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.ClassDef | Function) and node.name == name:
+            return node
+    raise LookupError(f"{path} does not define {name}")
+
+
+def _all_members(found: type) -> list[Function]:
+    """Return the public members of a class, and those of bases that are not public themselves."""
+    members: dict[str, Function] = {}
+    for kind in found.__mro__:
+        if not kind.__module__.startswith("webnnm."):
+            continue
+        if kind is not found and kind.__name__ in webnnm.__all__:
+            break
+        node = _definition(Path(inspect.getsourcefile(kind) or ""), kind.__name__)
+        if isinstance(node, ast.ClassDef):
+            for member in _members(node):
+                members.setdefault(member.name, member)
+    return list(members.values())
+
+
+def _members(node: ast.ClassDef) -> Iterator[Function]:
+    """Yield the public methods and properties of a class that say what they do, in order."""
+    for member in node.body:
+        if (
+            isinstance(member, Function)
+            and not member.name.startswith("_")
+            and ast.get_docstring(member)
+            and not any("setter" in ast.unparse(mark) for mark in member.decorator_list)
+        ):
+            yield member
+
+
+def _constructor(node: ast.ClassDef) -> Function | ast.ClassDef:
+    """Return the method that makes an instance, or the class where its fields do."""
+    for member in node.body:
+        if isinstance(member, Function) and member.name == "__init__":
+            return member
+    return node
+
+
+def _signature(node: Any, name: str) -> str:
+    """Return how something is called, as a block of code."""
+    marks = [ast.unparse(mark) for mark in getattr(node, "decorator_list", [])]
+    if isinstance(node, ast.ClassDef):
+        text = _fields(node, name)
+    elif "property" in marks or "cached_property" in marks:
+        text = f"{name}: {ast.unparse(node.returns)}" if node.returns else name
+    else:
+        text = _call(node, name, bound="staticmethod" not in marks)
+    marks = [f"@{mark}\n" for mark in marks if mark in ("classmethod", "staticmethod", "property")]
+    return f"```python\n{''.join(marks)}{text}\n```"
+
+
+def _fields(node: ast.ClassDef, name: str) -> str:
+    """Return the public fields of a class that is made by them."""
+    fields = [
+        f"    {ast.unparse(field.target)}: {ast.unparse(field.annotation)}"
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and not ast.unparse(field.target).startswith("_")
+    ]
+    return "\n".join([f"class {name}:", *fields]) if fields else f"class {name}"
+
+
+def _call(node: Function, name: str, *, bound: bool) -> str:
+    """Return a call with its parameters and result, over several lines if it is long."""
+    arguments = node.args
+    is_method = arguments.args and arguments.args[0].arg in ("self", "cls") and bound
+    copy = ast.arguments(
+        posonlyargs=arguments.posonlyargs,
+        args=arguments.args[1:] if is_method else arguments.args,
+        vararg=arguments.vararg,
+        kwonlyargs=arguments.kwonlyargs,
+        kw_defaults=arguments.kw_defaults,
+        kwarg=arguments.kwarg,
+        defaults=arguments.defaults,
+    )
+    returns = node.returns and ast.unparse(node.returns)
+    result = f" -> {returns}" if returns and node.name != "__init__" else ""
+    before = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
+    given = _split(ast.unparse(copy))
+    line = f"{before}{name}({', '.join(given)}){result}"
+    if len(line) <= WIDTH:
+        return line
+    parts = textwrap.indent(",\n".join(given) + ",", "    ")
+    return f"{before}{name}(\n{parts}\n){result}"
+
+
+def _split(parameters: str) -> list[str]:
+    """Return parameters one by one; commas inside brackets and strings divide nothing.
+
+    >>> _split("a: dict[str, int]={}, b=1")
+    ['a: dict[str, int] = {}', 'b=1']
+    """
+    found, depth, quote = [""], 0, ""
+    for letter in parameters:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        else:
+            depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth and not quote:
+            found.append("")
+        elif letter == "=" and not depth and not quote and ": " in found[-1]:
+            found[-1] += " = "
+        else:
+            found[-1] += letter
+    return [part.lstrip() for part in found]
+
+
+if __name__ == "__main__":
+    main()

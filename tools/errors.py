@@ -1,0 +1,210 @@
+"""Writes docs/errors.md from the places where the package raises errors, and their meanings."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from tools.common import ROOT, say
+from tools.error_meanings import GROUPS, MEANINGS
+from tools.expert import condition
+from tools.operators import table
+from webnnm.core.finding import AREAS
+from webnnm.expert.rules import RULES
+
+PAGE = ROOT / "docs" / "errors.md"
+PACKAGE = ROOT / "webnnm"
+
+CODE = re.compile(r"NNM\d{3}")
+SHOWN = 8
+"""So many messages of a code are listed at most; a code of many rules has dozens."""
+
+INTRODUCTION = """\
+# Errors and findings
+
+<!-- Written by `make documents`: change the meanings in tools/error_meanings.py and the messages
+where they are raised, not this file. -->
+
+Every error that webnnm raises on purpose is a `WebNNMError` with a `code` that stays the same from
+version to version, a `message` with the numbers at hand, a `hint` where there is a remedy, and the
+`line` and `column` where the cause stands in a model text. `others` holds further errors that were
+found together with it. The classes are those of [core/errors.py](../webnnm/core/errors.py).
+
+```python
+try:
+    model = await NNModel.create(source=text)
+except webnnm.ModelError as error:
+    print(error.code, error.line, error.column, error.message, error.hint)
+```
+
+**Contents:** {contents} · [findings of the expert system](#findings-of-the-expert-system)
+
+Below each code stand its meaning, what to do, and what its messages look like, with … where a
+message says the case. Beside a message stands the module that raises it.
+"""
+
+FINDINGS = """\
+## Findings of the expert system
+
+The rules that judge a model, its data and its settings before a training have ids of their own.
+[The expert system](expert.md) says what each decides by itself.
+"""
+
+
+@dataclass(frozen=True)
+class Raised:
+    """One place where a code is raised: the module below webnnm/, and what the message says."""
+
+    code: str
+    module: str
+    messages: tuple[str, ...]
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page())
+    say(f"wrote {PAGE.relative_to(ROOT)}: {len(MEANINGS)} codes")
+
+
+def page() -> str:
+    """Return the text of docs/errors.md."""
+    contents = " · ".join(f"[{title}](#{anchor(title)})" for title, _ in GROUPS.values())
+    parts = [INTRODUCTION.format(contents=contents)]
+    for digit, (title, about) in GROUPS.items():
+        parts.append(f"## {title}\n\n{about}\n")
+        parts += [section(code) for code in MEANINGS if code[3] == digit]
+    parts.append(FINDINGS)
+    for area in AREAS:
+        rows = [
+            [rule.id, rule.severity, condition(rule), rule.remedy or "–"]
+            for rule in RULES.values()
+            if rule.area == area
+        ]
+        parts.append(f"### {area}\n\n{table(['Id', 'Severity', 'Meaning', 'Remedy'], rows)}\n")
+    return "\n".join(parts)
+
+
+def section(code: str) -> str:
+    """Return what is said of one code."""
+    meaning, remedy = MEANINGS[code]
+    lines = [f"### {code}", "", f"{meaning}", "", f"*Remedy:* {remedy}", ""]
+    by_message: dict[str, list[str]] = {}
+    places = [place for place in raised() if place.code == code]
+    for place in places:
+        for message in place.messages:
+            modules = by_message.setdefault(message, [])
+            if place.module not in modules:
+                modules.append(place.module)
+    shown = list(by_message.items())[:SHOWN]
+    lines += [f"- {quoted(message)} ({links(modules)})" for message, modules in shown]
+    named = {module for _, modules in shown for module in modules}
+    others = [module for module in dict.fromkeys(p.module for p in places) if module not in named]
+    if others:
+        lines.append(f"- {'further messages' if shown else 'raised'} in {links(others)}")
+    return "\n".join(lines) + "\n"
+
+
+def links(modules: Iterable[str]) -> str:
+    """Return links to modules of the package.
+
+    >>> links(["ops/pad.py"])
+    '[ops/pad.py](../webnnm/ops/pad.py)'
+    """
+    return ", ".join(f"[{module}](../webnnm/{module})" for module in modules)
+
+
+def quoted(text: str) -> str:
+    """Return a message as code, in Markdown.
+
+    >>> quoted("write `x`")
+    '`` write `x` ``'
+    """
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
+def anchor(title: str) -> str:
+    """Return the anchor of a heading.
+
+    >>> anchor("Data, settings and calls")
+    'data-settings-and-calls'
+    """
+    return re.sub(r"[^\w -]", "", title).lower().replace(" ", "-")
+
+
+@cache
+def raised() -> tuple[Raised, ...]:
+    """Return where each code is raised, module by module."""
+    found: list[Raised] = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = path.relative_to(PACKAGE).as_posix()
+        found += places(path.read_text(), module)
+    return tuple(found)
+
+
+def places(source: str, module: str) -> Iterator[Raised]:
+    """Yield where a module hands a code to a call, or keeps one under a name of its own.
+
+    >>> [place.messages for place in places("raise DataError('NNM702', f'{n} rows')", "a.py")]
+    [('… rows',)]
+    """
+    tree = ast.parse(source)
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            for index, argument in enumerate(node.args):
+                if (code := _code(argument)) is not None:
+                    said = node.args[index + 1] if index + 1 < len(node.args) else None
+                    yield Raised(code, module, _messages(said, _around(functions, node)))
+        elif isinstance(node, ast.Assign) and (code := _code(node.value)) is not None:
+            yield Raised(code, module, ())
+        elif isinstance(node, ast.arguments):
+            for default in node.defaults:
+                if (code := _code(default)) is not None:
+                    yield Raised(code, module, ())
+
+
+def _code(node: ast.expr) -> str | None:
+    """Return the code that an expression is, if it is one."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value if CODE.fullmatch(node.value) else None
+    return None
+
+
+def _around(functions: Iterable[ast.AST], node: ast.Call) -> ast.AST | None:
+    """Return the innermost function that a call stands in."""
+    holding = [f for f in functions if any(inner is node for inner in ast.walk(f))]
+    return holding[-1] if holding else None
+
+
+def _messages(said: ast.expr | None, function: ast.AST | None) -> tuple[str, ...]:
+    """Return what a message may say: itself, or what is assigned to its name around the call."""
+    if isinstance(said, ast.Name) and function is not None:
+        texts = [
+            _template(node.value)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign)
+            and any(isinstance(t, ast.Name) and t.id == said.id for t in node.targets)
+        ]
+    elif isinstance(said, ast.IfExp):
+        texts = [_template(said.body), _template(said.orelse)]
+    else:
+        texts = [] if said is None else [_template(said)]
+    return tuple(text for text in texts if re.search(r"\w{2}", text))
+
+
+def _template(node: ast.expr) -> str:
+    """Return a text with … where it says the case; "" for what is no literal text."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_template(part) or "…" for part in node.values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _template(node.left) + _template(node.right)
+    return ""
+
+
+if __name__ == "__main__":
+    main()
