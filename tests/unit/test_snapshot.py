@@ -278,3 +278,33 @@ async def test_knowledge_without_sense_is_refused(entry: str) -> None:
     with pytest.raises(DataError, match="normalisation makes no sense") as caught:
         await load(data)
     assert caught.value.code == "NNM802"
+
+
+async def test_metadata_of_a_later_version_are_left_aside() -> None:
+    model = await trained()
+    again = await load(signed(await model.save(), later="anything", package="9.9"))
+    assert values(again) == values(model)
+    assert "webnnm.later" not in read(await again.save()).metadata
+
+
+async def test_a_text_of_a_later_notation_is_refused_with_its_error() -> None:
+    data = await (await create()).save()
+    texts = {"NNM116": f"webnnm 2.0; {SOURCE}", "NNM204": SOURCE.replace("relu()", "warp()")}
+    for code, text in texts.items():
+        with pytest.raises(DataError, match=code) as caught:
+            await load(signed(data, model=text))
+        assert caught.value.code == "NNM802"
+
+
+async def test_a_training_of_a_later_version_is_refused_and_its_parameters_are_not() -> None:
+    model = await trained()
+    data = await model.save()
+    settings = json.loads(read(data).metadata["webnnm.hyperparameters"])
+    settings["resolved"]["warp"] = 9
+    later = signed(data, hyperparameters=json.dumps(settings))
+    with pytest.raises(DataError) as caught:
+        await load(later)
+    assert caught.value.code == "NNM802"
+    other = await create(seed=5)
+    await other.load_params(later)
+    assert values(other) == values(model)
