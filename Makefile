@@ -32,12 +32,13 @@ operators: ## record the conformance of both backends, write docs/operators.md a
 	@$(VENV)/python -m tools.operators --record
 
 .PHONY: documents
-documents: ## write the generated documents anew: operators, expert, errors, api
+documents: ## write the generated documents anew, from the source
 	@$(SETUP) tools
 	@$(VENV)/python -m tools.operators
 	@$(VENV)/python -m tools.expert
 	@$(VENV)/python -m tools.errors
 	@$(VENV)/python -m tools.api
+	@$(VENV)/python -m tools.architecture
 
 parity: ## compare operators, gradients and training with PyTorch, StableHLO modules with XLA
 	@$(PYTHON) -m tools.parity live $(ARGS)

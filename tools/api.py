@@ -222,7 +222,8 @@ def _call(node: Function, name: str, *, bound: bool) -> str:
     )
     returns = node.returns and ast.unparse(node.returns)
     result = f" -> {returns}" if returns and node.name != "__init__" else ""
-    before = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
+    is_async = isinstance(node, ast.AsyncFunctionDef)
+    before = "" if node.name == "__init__" else "async def " if is_async else "def "
     given = _split(ast.unparse(copy))
     line = f"{before}{name}({', '.join(given)}){result}"
     if len(line) <= WIDTH:
