@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from webnnm.backends.base import Backend as Backend
     from webnnm.backends.probe import probe as probe
     from webnnm.backends.selection import backend as backend
     from webnnm.core.errors import BackendError as BackendError
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Backend": "backends.base",
     "BackendError": "core.errors",
     "CSVDataset": "data.csv_dataset",
     "ContextLost": "core.errors",

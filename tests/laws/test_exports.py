@@ -13,6 +13,7 @@ import webnnm
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 PUBLIC = [
+    "Backend",
     "BackendError",
     "CSVDataset",
     "ContextLost",

@@ -8,6 +8,7 @@ import pytest
 
 from webnnm import BackendError, backend
 from webnnm.backends import pyodide_host
+from webnnm.backends.reference import ReferenceBackend
 from webnnm.backends.webnn import WebNNBackend
 
 np = pytest.importorskip("numpy")
@@ -68,3 +69,11 @@ async def test_every_backend_is_a_fresh_one() -> None:
     assert first is not second
     first.close()
     assert second.ledger().tensors == 0
+
+
+@pytest.mark.parametrize("given", [3, object(), ReferenceBackend])
+async def test_what_is_neither_a_name_nor_a_backend(given: Any) -> None:
+    with pytest.raises(BackendError, match="there is no backend") as caught:
+        await backend(given)
+    assert caught.value.code == "NNM709"
+    assert "auto, webnn, numpy, jax" in caught.value.hint

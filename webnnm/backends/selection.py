@@ -44,7 +44,7 @@ async def backend(
         return await _numpy()
     if name == "jax":
         return _jax(device)
-    hint = suggestion(name, BACKENDS) or f"one of auto, {', '.join(BACKENDS)}"
+    hint = suggestion(str(name), BACKENDS) or f"one of auto, {', '.join(BACKENDS)}"
     raise BackendError("NNM709", f'there is no backend "{name}"', hint=hint)
 
 

@@ -5,8 +5,18 @@ What each takes and means is said by `creation.SETTINGS` and `training.hyperpara
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from webnnm.backends.base import Backend
+    from webnnm.data.protocol import AnyDataset
+    from webnnm.evaluation.epoch import BatchRecord, EpochRecord
+    from webnnm.trainer.progress import Progress
+
+Flag = Literal["on", "off"] | bool
+"""What is on or off; a bool stands for the word."""
 
 
 class CreateSettings(TypedDict, total=False):
@@ -14,16 +24,16 @@ class CreateSettings(TypedDict, total=False):
 
     source: str
     url: str
-    path: Any
-    dataset: Any
-    backend: Literal["auto", "webnn", "numpy", "jax"]
+    path: str | os.PathLike[str]
+    dataset: AnyDataset | None
+    backend: Literal["auto", "webnn", "numpy", "jax"] | Backend
     device_type: Literal["npu", "gpu", "cpu", "tpu"] | None
     optimize_for: Literal["size", "edge"]
     power_preference: Literal["default", "high-performance", "low-power"] | None
     seed: int
     batch_size: int | None
     sequence_length: int | Mapping[str, int] | None
-    log: Callable[[str], None]
+    log: Callable[[str], Any]
     strict: bool
 
 
@@ -35,7 +45,7 @@ class Hyperparameters(TypedDict, total=False):
     accumulate: int
     micro_steps: int | Literal["auto"]
     recompute: bool
-    optimizer: str
+    optimizer: Literal["rlion", "lion", "nesterov", "nag", "sgdm", "adam", "adamw"]
     lr: float | None
     weight_decay: float | None
     momentum_factor: float | None
@@ -43,7 +53,7 @@ class Hyperparameters(TypedDict, total=False):
     beta2: float | None
     alpha: float | None
     epsilon: float | None
-    schedule: str
+    schedule: Literal["cosine", "constant", "linear", "step", "onecycle"]
     schedule_epochs: int | None
     warmup_epochs: int
     step_epochs: int | None
@@ -53,24 +63,29 @@ class Hyperparameters(TypedDict, total=False):
     patience: int
     validate_every: int
     restore_best: bool
-    loss_weights: str | Mapping[str, float]
+    loss_weights: Literal["auto", "off"] | Mapping[str, float]
     label_smoothing: float
     freeze: float
-    regularization: str
+    regularization: Literal["auto", "L1", "L2", "L1+L2", "off"]
     lambda1: float
     lambda2: float
-    optimize_for: str
-    gradient_scaling: str | bool
+    optimize_for: Literal["size", "edge"]
+    gradient_scaling: Literal["auto"] | Flag
     scale: float
     growth_interval: int
-    gradient_clipping: str | bool
+    gradient_clipping: Literal["auto", "global", "agc"] | Flag
     clip_alpha: float
     clip_epsilon: float
     agc_lambda: float
-    compute_type: str
+    compute_type: Literal["auto", "float32", "float16"]
     shuffle: bool
     seed: int | None
     silence: str | Sequence[str]
-    progress: Any
-    on_epoch: Callable[[Any], Any] | None
-    on_batch: Callable[[Any], Any] | None
+    progress: (
+        Literal["auto", "off", "notebook", "rich", "tqdm", "line"]
+        | Progress
+        | Callable[[dict[str, Any]], Any]
+        | None
+    )
+    on_epoch: Callable[[EpochRecord], Any] | None
+    on_batch: Callable[[BatchRecord], Any] | None

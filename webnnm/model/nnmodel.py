@@ -95,7 +95,8 @@ class NNModel:
 
         - `source`, `url` or `path`: exactly one of them, the text or where it is.
         - `dataset`: a `Dataset`, needed for `train` and `test`.
-        - `backend`: "auto" (WebNN where the browser has it, else NumPy), "webnn", "numpy", "jax".
+        - `backend`: "auto" (WebNN where the browser has it, else NumPy), "webnn", "numpy", "jax";
+          or a `Backend`, which several models may share, and which its caller closes.
         - `device_type`, `power_preference`: as of `backend()`; `optimize_for="edge"`: for the NPU.
         - `seed`: of initialisation and shuffling.
         - `batch_size`: in place of the dataset's.
@@ -129,12 +130,7 @@ class NNModel:
             if given.get("strict"):
                 raise network.outline.error(warning.code, warning.message, warning.span)
             log(f"warning {warning}")
-        chosen = await open_backend(
-            given.get("backend") or "auto",
-            device=given.get("device_type"),
-            power_preference=given.get("power_preference"),
-            log=log,
-        )
+        chosen = await _backend(given, log)
         try:
             model = cls(network, chosen, seed=given.get("seed") or 0, log=log)
             model.state.batch_size = given.get("batch_size")
@@ -165,8 +161,13 @@ class NNModel:
 
     @property
     def backend(self) -> Backend:
-        """What runs the model."""
-        return self.state.backend
+        """What runs the model: opened by it, or the one that was given to it."""
+        return self.given_backend or self.state.backend
+
+    @property
+    def given_backend(self) -> Backend | None:
+        """The backend that was given to `create`, None if the model opened its own."""
+        return getattr(self.state.backend, "given", None)
 
     @property
     def parameters(self) -> ParameterStore:
@@ -301,8 +302,8 @@ class NNModel:
         return view(data, limit)
 
     def memory(self) -> Ledger:
-        """Return what the model's backend holds: graphs, tensors, bytes, and for what."""
-        return self.backend.ledger()
+        """Return what the model holds on its backend: graphs, tensors, bytes, and for what."""
+        return self.state.backend.ledger()
 
     # Kept and taken.
 
@@ -350,7 +351,7 @@ class NNModel:
             return await store(path, snapshot(self.state, dtype, standing, training=optimizer))
 
     @classmethod
-    async def load(cls, snapshot: Any = None, /, **settings: Any) -> Self:
+    async def load(cls, snapshot: Any = None, /, **settings: Unpack[CreateSettings]) -> Self:
         """Create a model from a snapshot: bytes, a path, or "browser:" and a name.
 
         `settings` are those of `create`. A snapshot of a training can be resumed.
@@ -402,24 +403,13 @@ class NNModel:
         Those are the ones of the last training or checkpoint: `step` tells which, and
         `train(resume=True)` goes on there. Contexts for inference have to be made again.
 
-        Raises `DataError` NNM712 while the model is trained or tested, `BackendError` NNM709.
+        Raises `DataError` NNM712 while the model is trained or tested, NNM704 for a model that was
+        given its backend, `BackendError` NNM709.
         """
-        state = self.state
-        state.occupancy.check()
-        backend = await open_backend(
-            self.backend.name, device=state.device_type or None, log=self.log
-        )
-        try:
-            parameters = ParameterStore(self.network, backend, state.occupancy)
-            await parameters.begin(self.parameters.values().items())
-        except BaseException:
-            backend.close()
-            raise
-        self.backend.close()
-        standing = self.checkpoint
-        state.backend, state.parameters = backend, parameters
+        from webnnm.model.reopening import reopen
+
+        await reopen(self.state)
         self._predictor = self._predictions()
-        state.keep(standing)
 
     def _took(self, taken: Collection[str]) -> list[str]:
         self.state.trained = True
@@ -434,9 +424,12 @@ class NNModel:
         self.close()
 
     def close(self) -> None:
-        """Free everything that the model holds on the device."""
+        """Free everything that the model holds on the device.
+
+        A backend that was given to `create` stays open: who opened it closes it.
+        """
         self.parameters.tensors = {}
-        self.backend.close()
+        self.state.backend.close()
 
     # Inference.
 
@@ -448,7 +441,7 @@ class NNModel:
 
         context = InferenceContext(
             self.network,
-            self.backend,
+            self.state.backend,
             self.parameters,
             self.state.standardizations,
             batch_size=batch_size,
@@ -637,3 +630,18 @@ class NNModel:
 
     createContext = create_context
     setDatasetToModel = set_dataset
+
+
+async def _backend(given: Mapping[str, Any], log: Log) -> Backend:
+    """Return what a model runs on: a backend of its own, or a share of the one that is given."""
+    chosen = given.get("backend") or "auto"
+    if isinstance(chosen, Backend):
+        from webnnm.backends.shared import shared
+
+        return shared(chosen, given)
+    return await open_backend(
+        chosen,
+        device=given.get("device_type"),
+        power_preference=given.get("power_preference"),
+        log=log,
+    )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from webnnm.backends.base import Backend
 from webnnm.core.errors import DataError, ModelError
 from webnnm.graph.counterparts import counterparts
 from webnnm.graph.elaborate import elaborate
@@ -16,8 +17,13 @@ from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import Document
 from webnnm.runtime.restored import Restored
 
+if TYPE_CHECKING:
+    from webnnm.model.keywords import CreateSettings
 
-async def split(model: NNModel, at: str, **settings: Any) -> tuple[NNModel, NNModel]:
+
+async def split(
+    model: NNModel, at: str, **settings: Unpack[CreateSettings]
+) -> tuple[NNModel, NNModel]:
     """Return two models with the parameters of one: what computes a value, and what goes on.
 
     >>> import asyncio
@@ -35,7 +41,8 @@ async def split(model: NNModel, at: str, **settings: Any) -> tuple[NNModel, NNMo
     `at` is the first layer of the head: its `name=`, or the operator or block that it calls; or a
     root block, whose value the head begins with. Both parts are models that can be saved, loaded
     and trained; `concatenate` puts them together. `settings` are those of `NNModel.create`; the
-    parts run on the backend of the model unless they say otherwise.
+    parts run on a backend like the model's unless they say otherwise; on the very same one if the
+    model was given it.
 
     Raises `DataError` NNM710 for a layer that is not there or stands twice, NNM704 where one value
     alone is not all that the head needs of the trunk.
@@ -69,7 +76,7 @@ async def concatenate(
     *,
     freeze: bool = False,
     keep_output: bool = False,
-    **settings: Any,
+    **settings: Unpack[CreateSettings],
 ) -> NNModel:
     """Return a model that computes a head of what a trunk gives, with the parameters of both.
 
@@ -171,10 +178,12 @@ def _layers(network: Network, block: str) -> int:
 
 
 async def _created(document: Document, like: NNModel, settings: Mapping[str, Any]) -> NNModel:
+    backend = settings.get("backend", like.given_backend or like.backend.name)
+    opened = isinstance(backend, Backend)
     own: dict[str, Any] = {
         "source": format_document(document),
-        "backend": like.backend.name,
-        "device_type": like.state.device_type or None,
+        "backend": backend,
+        "device_type": None if opened else like.state.device_type or None,
         "optimize_for": like.state.optimize_for,
         "log": like.log,
         "sequence_length": dict(like.sequence),

@@ -1,0 +1,166 @@
+"""What a model uses of a backend that it did not open: closing it frees what the model holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Ledger
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import byte_length
+from webnnm.core.errors import BackendError, DataError
+from webnnm.core.shapes import count
+from webnnm.graph.node import Graph
+from webnnm.graph.scan import Scan
+from webnnm.ops.declare.tensors import TensorType
+
+
+def shared(backend: Backend, settings: Mapping[str, Any]) -> SharedBackend:
+    """Return what a model with these settings uses of a backend.
+
+    Raises `DataError` NNM703 for settings that say how to open one.
+    """
+    # What is made for the edge asks for a device without a word of the caller.
+    implied = ("device_type",) if settings.get("optimize_for") == "edge" else ()
+    for name in ("device_type", "power_preference"):
+        if settings.get(name) is not None and name not in implied:
+            raise DataError(
+                "NNM703",
+                f'"{name}" says how to open a backend, but "backend" is one that is open',
+                hint=f'leave "{name}" out, or give the name of a backend',
+            )
+    return SharedBackend(backend)
+
+
+class SharedBackend(Backend):
+    """Passes everything on to a backend, and knows what was made here.
+
+    >>> import asyncio
+    >>> from webnnm import backend
+    >>> async def tensors():
+    ...     numpy = await backend("numpy")
+    ...     first, second = SharedBackend(numpy), SharedBackend(numpy)
+    ...     for user in (first, second):
+    ...         _ = await user.tensor(TensorType("float32", (2,)))
+    ...     first.close()
+    ...     return first.ledger().tensors, second.ledger().tensors, numpy.ledger().tensors
+    >>> asyncio.run(tensors())
+    (0, 1, 1)
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        super().__init__()
+        self.given = backend
+        self.name, self.device = backend.name, backend.device
+        self.rewrites, self.faults = backend.rewrites, backend.faults
+        self.dispatch_seconds = backend.dispatch_seconds
+        self.max_tensor_bytes = backend.max_tensor_bytes
+        self._tensors: dict[Any, DeviceTensor] = {}
+        self._graphs: dict[Any, Executable] = {}
+        self._closed = False
+
+    @property
+    def description(self) -> str:
+        """What runs graphs, in words, for logs and tables."""
+        return self.given.description
+
+    def claim(self, kind: str, *tensors: DeviceTensor) -> None:
+        """Say what tensors are for, in both ledgers."""
+        super().claim(kind, *tensors)
+        self.given.claim(kind, *tensors)
+
+    async def compile(
+        self,
+        graph: Graph | Scan,
+        *,
+        constants: Binding | None = None,
+        recompute: bool = False,
+    ) -> Executable:
+        """Compile a graph on the backend."""
+        self._check_open()
+        made = await self.given.compile(graph, constants=constants, recompute=recompute)
+        self._graphs[made.handle] = made
+        self._check_kept()
+        return made
+
+    async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
+        """Return a new tensor of the backend."""
+        self._check_open()
+        made = await self.given.tensor(type, data)
+        self._tensors[made.handle] = made
+        self._check_kept()
+        return made
+
+    def write(self, tensor: DeviceTensor, data: HostArray) -> None:
+        """Queue a copy of host data into a tensor."""
+        self._check_open()
+        self.given.write(tensor, data)
+
+    async def read(self, *tensors: DeviceTensor) -> list[HostArray]:
+        """Return copies of tensors."""
+        self._check_open()
+        return await self.given.read(*tensors)
+
+    def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
+        """Queue one run."""
+        self._check_open()
+        self.given.dispatch(executable, inputs, outputs)
+
+    async def run_once(
+        self,
+        executable: Executable,
+        data: Mapping[str, HostArray],
+        inputs: Binding,
+        outputs: Binding,
+        read: Sequence[DeviceTensor],
+    ) -> list[HostArray]:
+        """Write, run and read, in as few host round trips as the backend can."""
+        self._check_open()
+        return await self.given.run_once(executable, data, inputs, outputs, read)
+
+    async def run_steps(
+        self,
+        executable: Executable,
+        banks: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
+        first: int,
+        count: int,
+        read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
+    ) -> list[HostArray]:
+        """Run steps, then read."""
+        self._check_open()
+        return await self.given.run_steps(executable, banks, first, count, read)
+
+    def agreed(self, seconds: float) -> float:
+        """Return a measured time on which all processes agree."""
+        return self.given.agreed(seconds)
+
+    def release(self, *things: DeviceTensor | Executable) -> None:
+        """Free tensors and graphs at once."""
+        for thing in things:
+            if isinstance(thing, Executable):
+                self._graphs.pop(thing.handle, None)
+            else:
+                self._tensors.pop(thing.handle, None)
+                self._owners.pop(thing.handle, None)
+        self.given.release(*things)
+
+    def ledger(self) -> Ledger:
+        """Return what was made here and is held; constants in graphs are not counted."""
+        types = [tensor.type for tensor in self._tensors.values()]
+        size = sum(byte_length(type.dtype, count(type.shape)) for type in types)
+        return Ledger(len(self._graphs), len(self._tensors), size, self._kinds())
+
+    def close(self) -> None:
+        """Free what was made here and refuse further work; the backend itself stays open."""
+        self.release(*self._tensors.values(), *self._graphs.values())
+        self._closed = True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise BackendError("NNM709", "the model was closed")
+
+    def _check_kept(self) -> None:
+        """Free what came only after this was closed."""
+        if self._closed:
+            self.close()
+            self._check_open()

@@ -1,0 +1,37 @@
+"""Opens the backend of a model anew, after its device was lost."""
+
+from __future__ import annotations
+
+from webnnm.backends.selection import backend as open_backend
+from webnnm.backends.shared import SharedBackend
+from webnnm.core.errors import DataError
+from webnnm.runtime.parameters import ParameterStore
+from webnnm.runtime.state import ModelState
+
+
+async def reopen(state: ModelState) -> None:
+    """Give a model another backend of the same name, with the parameters that the host knows.
+
+    Raises `DataError` NNM712 while the model is trained or tested, NNM704 where it did not open its
+    backend, `BackendError` NNM709.
+    """
+    state.occupancy.check()
+    if isinstance(state.backend, SharedBackend):
+        raise DataError(
+            "NNM704",
+            "reopen opens only backends that the model opened itself; this one was given to it",
+            hint="open a new one, then NNModel.load(await model.save(), backend=new)",
+        )
+    backend = await open_backend(
+        state.backend.name, device=state.device_type or None, log=state.log
+    )
+    try:
+        parameters = ParameterStore(state.network, backend, state.occupancy)
+        await parameters.begin(state.parameters.values().items())
+    except BaseException:
+        backend.close()
+        raise
+    state.backend.close()
+    checkpoint = state.checkpoint
+    state.backend, state.parameters = backend, parameters
+    state.keep(checkpoint)
