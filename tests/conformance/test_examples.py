@@ -38,7 +38,7 @@ def missing_operators(document: Document) -> list[str]:
     """Return the specified operators that a document uses and that the package does not have."""
     blocks = set(document.blocks())
     used = set(_words(document, blocks)) - blocks
-    return sorted((used & SPECIFIED) - set(ops.words()))
+    return sorted((used & SPECIFIED) - set(ops.operator_names()))
 
 
 def _words(document: Document, blocks: set[str]) -> Iterator[str]:

@@ -29,7 +29,7 @@ def _ops(given: argparse.Namespace) -> int:
         return FINE
     operator = ops.lookup(given.operator) or ops.method(given.operator)
     if operator is None:
-        hint = suggestion(given.operator, ops.words()) or "webnnm ops lists them"
+        hint = suggestion(given.operator, ops.operator_names()) or "webnnm ops lists them"
         raise CommandError("NNM710", f'there is no operator "{given.operator}"', hint=hint)
     if given.json:
         print_json(_details(operator))

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from webnnm.compiler.legalise import Legaliser
 from webnnm.compiler.passes.bias import with_biases
-from webnnm.compiler.passes.choices import stretched_choices
+from webnnm.compiler.passes.broadcasts import without_broadcasts
+from webnnm.compiler.passes.choices import expanded_choices
 from webnnm.compiler.passes.folding import folded
 from webnnm.compiler.passes.layout import channels_last
 from webnnm.compiler.passes.simplify import simplified
-from webnnm.compiler.passes.stretched import unstretched
 from webnnm.compiler.plan import Plan, lower
 from webnnm.compiler.scanned import scanned
 from webnnm.compiler.traps import EVERY, Trap
@@ -65,7 +65,7 @@ def _step(run: Callable[[Legaliser, Graph], Graph]) -> Callable[[Graph, Target],
 
 OPTIMISATIONS = (
     # Operands that an operator broadcasts by itself need no expand before it.
-    Pass("broadcast", _plain(unstretched)),
+    Pass("broadcast", _plain(without_broadcasts)),
     # A bias that is added to a convolution becomes part of it.
     Pass("bias", _plain(with_biases)),
     # Images have their channels last where the device prefers that.
@@ -75,7 +75,7 @@ OPTIMISATIONS = (
     # Operators without effect go, chains of the same operator become one.
     Pass("simplify", _plain(simplified)),
     # Numbers that `where` chooses are expanded beforehand.
-    Pass("choices", _plain(stretched_choices)),
+    Pass("choices", _plain(expanded_choices)),
 )
 """What makes a graph faster without changing what it computes."""
 

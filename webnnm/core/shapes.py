@@ -48,10 +48,10 @@ def broadcast(*shapes: Sequence[int]) -> Shape | None:
     rank = max(map(len, shapes), default=0)
     result: list[int] = []
     for sizes in zip(*((1,) * (rank - len(shape)) + tuple(shape) for shape in shapes), strict=True):
-        stretched = {size for size in sizes if size != 1}
-        if len(stretched) > 1:
+        larger = {size for size in sizes if size != 1}
+        if len(larger) > 1:
             return None
-        result.append(stretched.pop() if stretched else 1)
+        result.append(larger.pop() if larger else 1)
     return tuple(result)
 
 
@@ -62,10 +62,10 @@ def broadcast_axes(shape: Sequence[int], target: Sequence[int]) -> tuple[int, ..
     (0, 2)
     """
     extra = len(target) - len(shape)
-    stretched = (
+    larger = (
         extra + axis for axis, size in enumerate(shape) if size == 1 and target[extra + axis] != 1
     )
-    return (*range(extra), *stretched)
+    return (*range(extra), *larger)
 
 
 def strides_of(shape: Sequence[int]) -> Shape:

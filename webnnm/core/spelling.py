@@ -1,4 +1,8 @@
-"""Words that are spelled nearly alike, found without comparing each with each."""
+"""Words that are spelled nearly alike, found without comparing each with each.
+
+`difflib.get_close_matches` finds as many slips, but takes "pencil" for "ceil", finds nothing alike
+in words of other case, and has no distance, which the notation's warnings need.
+"""
 
 from __future__ import annotations
 

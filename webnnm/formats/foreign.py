@@ -1,4 +1,4 @@
-"""How a parameter lies in a file of another program: turned, cut out of a larger one, reshaped."""
+"""How another program's file holds a parameter: transposed, cut out of a larger one, reshaped."""
 
 from __future__ import annotations
 

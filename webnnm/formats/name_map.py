@@ -306,13 +306,13 @@ def _refuse(
     place = source.name if isinstance(source, Form) else source
     what = tensor.dtype or (tensor.code if isinstance(tensor, StoredTensor) else "")
     there = "" if place == name else f' as "{place}"'
-    turned = tensor.shape == type.shape[::-1] and len(type.shape) == 2
+    transposed = tensor.shape == type.shape[::-1] and len(type.shape) == 2
     raise DataError(
         "NNM806",
         f'parameter "{name}" is {type} in the model, {what}{show(tensor.shape)} in the file{there}:'
         f" {reason}",
         hint=f"names={{{json.dumps(name)}: {Transposed(place)}}}"
-        if turned and not isinstance(source, Form)
+        if transposed and not isinstance(source, Form)
         else "",
     )
 

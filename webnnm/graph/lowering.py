@@ -23,7 +23,7 @@ from webnnm.graph.vertices import (
 )
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.generator import MODULI, advance
-from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.operator import AnyOperator
 from webnnm.ops.declare.padding import combined
 from webnnm.ops.declare.tensors import TensorType
@@ -112,7 +112,7 @@ class _Lowering:
         self.masks = masks
         self.training = False
         self.rows: Operand | None = None
-        self.done: dict[int, tuple[Laid, ...]] = {}
+        self.done: dict[int, tuple[LayoutTensor, ...]] = {}
 
     def sources(self, inputs: Mapping[str, Operand], parameters: Mapping[str, Operand]) -> None:
         """Lower inputs and parameters, as graph inputs or as the operands given for them."""
@@ -137,8 +137,8 @@ class _Lowering:
         if mask is not None and mask.type != ("float32", tuple(shape)):
             message = f'the mask of sequence "{features.sequence}" is {mask.type}'
             raise DataError("NNM702", message, hint=f"its type is float32{show(shape)}")
-        laid = Laid(operand, (*layout, *range(len(sizes))), features.sequence, mask)
-        self.done[id(vertex)] = (laid,)
+        value = LayoutTensor(operand, (*layout, *range(len(sizes))), features.sequence, mask)
+        self.done[id(vertex)] = (value,)
 
     def _length(self, vertex: InputVertex, name: str) -> int:
         given = self.lengths.get(name)
@@ -160,7 +160,7 @@ class _Lowering:
         self._check_size(type, f'the parameter "{vertex.name}"', vertex.span)
         operand = given or self.builder.input(name, vertex.dtype, sizes)
         self.lowered.parameters[vertex.name] = operand
-        self.done[id(vertex)] = (Laid(operand, tuple(range(len(sizes)))),)
+        self.done[id(vertex)] = (LayoutTensor(operand, tuple(range(len(sizes)))),)
 
     def _check_size(self, type: TensorType, what: str, span: Span) -> None:
         """Raise NNM409 for a tensor of more elements than any backend counts."""
@@ -196,35 +196,35 @@ class _Lowering:
                 if error.line:
                     raise
                 view.fail(error.code, error.message, hint=error.hint)
-            results = (result,) if isinstance(result, Laid) else result
-            for laid in results:
-                self._check_size(laid.tensor.type, f'the result of "{layer.label}"', layer.span)
+            results = (result,) if isinstance(result, LayoutTensor) else result
+            for value in results:
+                self._check_size(value.tensor.type, f'the result of "{layer.label}"', layer.span)
             self.done[id(layer)] = tuple(
-                self._cast(self._masked(view, laid), dtype)
-                for laid, dtype in zip(results, layer.result_types, strict=True)
+                self._cast(self._masked(view, value), dtype)
+                for value, dtype in zip(results, layer.result_types, strict=True)
             )
-            delivered = tuple(laid.tensor for laid in self.done[id(layer)])
+            delivered = tuple(value.tensor for value in self.done[id(layer)])
             self.lowered.layers.append((layer, delivered))
 
-    def _masked(self, view: _View, laid: Laid) -> Laid:
+    def _masked(self, view: _View, value: LayoutTensor) -> LayoutTensor:
         """Give a result the mask of the values that it was made of, unless its layer did."""
-        mask = laid.mask
-        if "sequence" not in laid.layout:
-            return laid
+        mask = value.mask
+        if "sequence" not in value.layout:
+            return value
         if mask is None:
             sources = (*view.operands, *view.tensors.values())
-            mask = combined(self.builder, sources, laid.sequence)
+            mask = combined(self.builder, sources, value.sequence)
         if mask is None:
-            return laid
-        if mask.shape[1] != laid.size("sequence"):
-            message = f"{laid.size('sequence')} positions of {mask.shape[1]}, some of them padding"
-            view.fail("NNM411", message, hint=f'give "{laid.sequence}" rows of equal length')
-        tensor = laid.tensor
-        if laid.size("batch") != self.batch:  # a constant along a sequence: now its rows differ
-            place = laid.position("batch")
+            return value
+        if mask.shape[1] != value.size("sequence"):
+            message = f"{value.size('sequence')} positions of {mask.shape[1]}, some of them padding"
+            view.fail("NNM411", message, hint=f'give "{value.sequence}" rows of equal length')
+        tensor = value.tensor
+        if value.size("batch") != self.batch:  # a constant along a sequence: now its rows differ
+            place = value.position("batch")
             shape = (*tensor.shape[:place], self.batch, *tensor.shape[place + 1 :])
             tensor = self.builder.expand(tensor, new_shape=shape)
-        return Laid(tensor, laid.layout, laid.sequence, mask)
+        return LayoutTensor(tensor, value.layout, value.sequence, mask)
 
     def _takes_type(self, layer: LayerVertex, position: int) -> bool:
         apart = layer.rules.condition or layer.rules.own_type
@@ -235,22 +235,22 @@ class _Lowering:
         risky = "wide" in layer.operator.hazards and layer.written_type is None
         return "float32" if risky and layer.dtype == "float16" else layer.dtype
 
-    def _operand(self, source: Source, layer: LayerVertex, dtype: DataType | None) -> Laid:
+    def _operand(self, source: Source, layer: LayerVertex, dtype: DataType | None) -> LayoutTensor:
         vertex = source.vertex
         if isinstance(vertex, LiteralVertex):
             literal = dtype or self._flow_type(layer)
             operand = self.builder.constant(vertex.data, literal)
-            return Laid(operand, tuple(range(operand.rank)))
+            return LayoutTensor(operand, tuple(range(operand.rank)))
         if isinstance(vertex, ConstantVertex) and id(vertex) not in self.done:
             self.done[id(vertex)] = (self._constant(vertex),)
-        laid = self.done[id(vertex)][source.result]
-        return laid if dtype is None else self._cast(laid, dtype)
+        value = self.done[id(vertex)][source.result]
+        return value if dtype is None else self._cast(value, dtype)
 
     def _flow_type(self, layer: LayerVertex) -> DataType:
         """Return the type for a literal that has no say: a literal condition or cast operand."""
         return "uint8" if layer.rules.condition else layer.dtype
 
-    def _constant(self, vertex: ConstantVertex) -> Laid:
+    def _constant(self, vertex: ConstantVertex) -> LayoutTensor:
         sizes = vertex.features[0].sizes()
         type = TensorType(vertex.dtype, sizes)
         self._check_size(type, f'the constant "{vertex.name}"', vertex.span)
@@ -259,28 +259,28 @@ class _Lowering:
         else:
             scalar = self.builder.constant(vertex.data, vertex.dtype)
             operand = self.builder.expand(scalar, new_shape=sizes) if sizes else scalar
-        return Laid(operand, tuple(range(len(sizes))))
+        return LayoutTensor(operand, tuple(range(len(sizes))))
 
-    def _condition(self, laid: Laid) -> Laid:
-        if laid.tensor.dtype == "uint8":
-            return laid
-        zero = self.builder.constant(0, laid.tensor.dtype)
-        return laid.with_tensor(self.builder.not_equal(laid.tensor, zero))
+    def _condition(self, value: LayoutTensor) -> LayoutTensor:
+        if value.tensor.dtype == "uint8":
+            return value
+        zero = self.builder.constant(0, value.tensor.dtype)
+        return value.with_tensor(self.builder.not_equal(value.tensor, zero))
 
-    def _cast(self, laid: Laid, dtype: DataType) -> Laid:
-        if laid.tensor.dtype == dtype:
-            return laid
-        return laid.with_tensor(self.builder.cast(laid.tensor, type=dtype))
+    def _cast(self, value: LayoutTensor, dtype: DataType) -> LayoutTensor:
+        if value.tensor.dtype == dtype:
+            return value
+        return value.with_tensor(self.builder.cast(value.tensor, type=dtype))
 
     def output(self, output: Output) -> Operand:
         """Return the tensor that an output delivers."""
-        laid = self.done[id(output.source.vertex)][output.source.result]
+        value = self.done[id(output.source.vertex)][output.source.result]
         with self.builder.place(f"{output.name}:output"):
-            if output.order != tuple(role for role in laid.layout if isinstance(role, int)):
-                laid = laid.arranged((*laid.lead, *output.order))
-            if laid.mask is not None:
-                self.lowered.masks[output.name] = laid.mask
-            return self._cast(laid, output.dtype).tensor
+            if output.order != tuple(role for role in value.layout if isinstance(role, int)):
+                value = value.arranged((*value.lead, *output.order))
+            if value.mask is not None:
+                self.lowered.masks[output.name] = value.mask
+            return self._cast(value, output.dtype).tensor
 
 
 class _View(LayerView):
@@ -290,8 +290,8 @@ class _View(LayerView):
         self,
         lowering: _Lowering,
         layer: LayerVertex,
-        operands: Sequence[Laid],
-        tensors: Mapping[str, Laid],
+        operands: Sequence[LayoutTensor],
+        tensors: Mapping[str, LayoutTensor],
     ) -> None:
         super().__init__(lowering.network.outline, layer)
         self.features: Sequence[Features] = self.operands

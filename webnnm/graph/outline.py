@@ -212,4 +212,4 @@ def _warn(found: Outline) -> None:
 
 def operator_or_block(found: Outline) -> list[str]:
     """Return every word that may stand as a layer."""
-    return [*ops.words(), *found.blocks]
+    return [*ops.operator_names(), *found.blocks]

@@ -81,7 +81,7 @@ def lookup(word: str) -> AnyOperator | None:
     return operator if word in (operator.name, *operator.aliases) else None
 
 
-def words() -> list[str]:
+def operator_names() -> list[str]:
     """Return every word that the notation knows as an operator."""
     known = [each for each in registry().values() if each.layer is not None]
     return [word for each in known for word in (each.name, *each.aliases)]

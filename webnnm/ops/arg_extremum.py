@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.core.dtypes import DataType
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import (
     REQUIRED,
     AnyOperator,
@@ -55,7 +55,7 @@ def _earlier(
     return [b.reverse(x, axes=[axis])], options, from_the_end
 
 
-def _build(builder: Builder, layer: BuildView, *, largest: bool) -> Laid:
+def _build(builder: Builder, layer: BuildView, *, largest: bool) -> LayoutTensor:
     flow = layer.operands[0]
     (role,) = layer.axes("axis")
     keep = layer.options["keep_dimensions"]
@@ -70,7 +70,7 @@ def _build(builder: Builder, layer: BuildView, *, largest: bool) -> Laid:
         "output_data_type": layer.dtype,
     }
     result = builder.apply(layer.operator, [x], options)
-    return Laid(result, *reduced_layout(flow, [role], keep), mask)
+    return LayoutTensor(result, *reduced_layout(flow, [role], keep), mask)
 
 
 def _index_type(value: Any) -> DataType:

@@ -14,7 +14,7 @@ from webnnm.ops.declare.attention import MASKED, attention
 from webnnm.ops.declare.composite import composed
 from webnnm.ops.declare.features import Conflict, Features
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Option, sample
 from webnnm.ops.declare.padding import every, extremes, lengths, valid
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
@@ -180,7 +180,7 @@ def _check_mask(layer: ShapeView, queries: Features, keys: Features) -> None:
         layer.fail("NNM411", f'mask of "{mask.sequence}", tokens of "{wanted}"', at="mask")
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     queries, keys, others = (
         _projected(b, layer, slot, source)
         for slot, source in zip(PROJECTED, _sources(layer), strict=True)
@@ -220,7 +220,9 @@ def _build(b: Builder, layer: BuildView) -> Laid:
     return result
 
 
-def _limited(b: Builder, keys: Laid, queries: Laid, shifted: bool, scores: Tensor) -> Any:
+def _limited(
+    b: Builder, keys: LayoutTensor, queries: LayoutTensor, shifted: bool, scores: Tensor
+) -> Any:
     """Keep queries from padded keys; where `shifted`, from keys behind them in rows of any length.
 
     A query stands as far before the last valid one as the key that it may see last.
@@ -229,7 +231,7 @@ def _limited(b: Builder, keys: Laid, queries: Laid, shifted: bool, scores: Tenso
     middle = (1,) * (scores.rank - 3)
     if shifted:
         ahead = b.constant([j - i for i in range(length) for j in range(tokens)], "float32")
-        amounts = [_valid(b, laid) for laid in (keys, queries)]
+        amounts = [_valid(b, value) for value in (keys, queries)]
         apart = b.reshape(amounts[0] - amounts[1], new_shape=(batch, *middle, 1, 1))
         later = b.greater(b.reshape(ahead, new_shape=(length, tokens)), apart)
         scores = scores + b.cast(later, type="float32") * MASKED["float32"]
@@ -239,42 +241,42 @@ def _limited(b: Builder, keys: Laid, queries: Laid, shifted: bool, scores: Tenso
     return b.where(seen, scores, b.constant(extremes("float32")[0], "float32"))
 
 
-def _valid(b: Builder, laid: Laid) -> Any:
+def _valid(b: Builder, value: LayoutTensor) -> Any:
     """Return how many tokens of each row are valid."""
-    if laid.mask is not None:
-        return lengths(b, laid.mask)
-    return b.constant([float(laid.tensor.shape[-2])], "float32")
+    if value.mask is not None:
+        return lengths(b, value.mask)
+    return b.constant([float(value.tensor.shape[-2])], "float32")
 
 
 def _dropped(b: Builder, layer: BuildView, weights: Tensor) -> Tensor:
     return dropped(b, layer, weights, layer.options["dropout"])
 
 
-def _projected(b: Builder, layer: BuildView, slot: str, source: Laid) -> Laid:
-    laid = by_token(source)
+def _projected(b: Builder, layer: BuildView, slot: str, source: LayoutTensor) -> LayoutTensor:
+    value = by_token(source)
     if slot not in layer.parameters:
-        return laid
+        return value
     weight = layer.operands[1 + PROJECTED.index(slot)]
-    return laid.with_tensor(_affine(b, layer, slot, laid.tensor, weight))
+    return value.with_tensor(_affine(b, layer, slot, value.tensor, weight))
 
 
-def _affine(b: Builder, layer: BuildView, slot: str, x: Tensor, weight: Laid) -> Any:
+def _affine(b: Builder, layer: BuildView, slot: str, x: Tensor, weight: LayoutTensor) -> Any:
     product = b.matmul(x, weight.tensor)
     bias = layer.tensors.get(f"{slot}_bias")
     return product if bias is None else product + bias.tensor
 
 
-def _mask(b: Builder, layer: BuildView, queries: Laid) -> Any:
+def _mask(b: Builder, layer: BuildView, queries: LayoutTensor) -> Any:
     """Return the mask in a shape that broadcasts to `[batch, …, heads, queries, keys]`."""
-    laid = layer.tensors.get("mask")
-    if laid is None:
+    value = layer.tensors.get("mask")
+    if value is None:
         return None
-    laid = laid.canonical()
-    if "batch" not in laid.layout:
-        return laid.tensor
-    batch, *inner = laid.tensor.shape
+    value = value.canonical()
+    if "batch" not in value.layout:
+        return value.tensor
+    batch, *inner = value.tensor.shape
     between = queries.tensor.rank - len(inner)
-    return b.reshape(laid.tensor, new_shape=(batch, *(1,) * between, *inner))
+    return b.reshape(value.tensor, new_shape=(batch, *(1,) * between, *inner))
 
 
 @composed(

@@ -11,7 +11,7 @@ from webnnm.core.shapes import count
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.activation import fused_activation
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.normalising import (
     HAZARDS,
     SCALE_AND_BIAS,
@@ -112,7 +112,7 @@ def _shape(layer: ShapeView) -> None:
     fit(layer, [channel], "mean", "variance", "scale", "bias")
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     axis = flow.position(_channel(layer, layer.features[0].names))
     mean, variance = (shared(layer, slot.name) for slot in STATES)

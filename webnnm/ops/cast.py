@@ -7,7 +7,7 @@ from typing import Any
 from webnnm.core.dtypes import FLOAT16_MAX, DataType, integer_range, is_float
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, Operator, Option, Slot, sample
 from webnnm.ops.declare.rules import same_shape
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
@@ -23,7 +23,7 @@ def _gradient(
     return [b.cast(g, type=x.dtype) if is_float(type) and is_float(x.dtype) else None]
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     return flow.with_tensor(builder.cast(flow.tensor, type=layer.dtype))
 

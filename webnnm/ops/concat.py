@@ -10,8 +10,8 @@ from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.along import cut
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid, Role
-from webnnm.ops.declare.leading import stretched
+from webnnm.ops.declare.layout import LayoutTensor, Role
+from webnnm.ops.declare.leading import broadcast_lead
 from webnnm.ops.declare.operator import REQUIRED, Operator, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
@@ -88,16 +88,16 @@ def _join(layer: ShapeView, axis: int) -> None:
         layer.operands[parts.index(None)].learn_size(axis, total - sum(known))
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     parts = [part.canonical() for part in layer.operands]
     axis = _axis(layer, parts[0].rank)
     leader = max(parts, key=lambda part: len(part.lead))
     sizes = [leader.size(role) for role in leader.lead]
     if "batch" in leader.lead:
         sizes[0] = max(part.size("batch") for part in parts if "batch" in part.lead)
-    tensors = [stretched(builder, part, leader.lead, sizes) for part in parts]
+    tensors = [broadcast_lead(builder, part, leader.lead, sizes) for part in parts]
     place = leader.position(axis)
-    whole = Laid(builder.concat(tensors, axis=place), leader.layout, leader.sequence)
+    whole = LayoutTensor(builder.concat(tensors, axis=place), leader.layout, leader.sequence)
     if axis == "sequence" and any(part.mask is not None for part in parts):
         if any("sequence" not in part.layout for part in parts):
             hint = "give it a length with repeatSequence"

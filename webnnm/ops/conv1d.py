@@ -14,7 +14,7 @@ from webnnm.ops.declare.conv_layer import SLOTS, learn_bias, learn_channels, lea
 from webnnm.ops.declare.convolution import slide
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
 from webnnm.ops.declare.padding import filled
 from webnnm.ops.declare.repositioned import begun, remasked
@@ -78,8 +78,8 @@ def _ends(options: Mapping[str, Any], size: int, length: int) -> Ends:
 def _roles(layer: ShapeView | BuildView, names: tuple[str | None, ...]) -> tuple[Role, int]:
     """Return what is the length and what are the channels. Raises NNM405, NNM411."""
     if len(names) == 2:
-        turned = names[0] == "channels" or names[1] == "length"
-        return (1, 0) if turned else (0, 1)
+        transposed = names[0] == "channels" or names[1] == "length"
+        return (1, 0) if transposed else (0, 1)
     if len(names) != 1:
         layer.fail(
             "NNM405",
@@ -137,7 +137,7 @@ def _count(options: Mapping[str, Any], size: int, length: int) -> int:
     return slide((1, size), (1, length), padding, *steps)[1].count
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow, kernel, options = layer.operands[0], layer.operands[1], layer.options
     bias = layer.tensors.get("bias")
     if kernel.lead or (bias and bias.lead):
@@ -170,7 +170,7 @@ def _build(b: Builder, layer: BuildView) -> Laid:
         found = b.reshape(found, new_shape=(*rows, *found.shape[1:]))
     if steps:
         found = cut(b, found, (*lead, *tail).index(length), 0, steps)
-    return Laid(found, (*lead, *tail), flow.sequence, mask)
+    return LayoutTensor(found, (*lead, *tail), flow.sequence, mask)
 
 
 def _steps(options: Mapping[str, Any], size: int, length: int) -> int:
@@ -181,7 +181,7 @@ def _steps(options: Mapping[str, Any], size: int, length: int) -> int:
 
 
 def _with_own_ends(
-    b: Builder, flow: Laid, length: int, options: Mapping[str, Any]
+    b: Builder, flow: LayoutTensor, length: int, options: Mapping[str, Any]
 ) -> tuple[Tensor, Ends, int]:
     """Return a padded sequence with zeros behind each row, and with its padding in front of it.
 

@@ -94,7 +94,7 @@ def _reference(np: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
 
 
 def _decompose(b: Builder, x: Tensor, kernel: Tensor, bias: Tensor | None, **given: Any) -> Tensor:
-    """The convolution of the image, spread with zeros by the strides, with the turned filter."""
+    """The convolution of the image, spread with zeros by the strides, with the flipped filter."""
     layout: str = given["input_layout"]
     letters, groups = given["filter_layout"], given["groups"]
     sizes, window = lettered(layout, x.shape), lettered(letters, kernel.shape)
@@ -110,7 +110,7 @@ def _decompose(b: Builder, x: Tensor, kernel: Tensor, bias: Tensor | None, **giv
         padding += [max(before, 0), max(after, 0)]
     found = b.conv2d(
         x,
-        _turned(b, kernel, letters, groups),
+        _flipped(b, kernel, letters, groups),
         bias=bias,
         padding=padding,
         dilations=given["dilations"],
@@ -122,18 +122,18 @@ def _decompose(b: Builder, x: Tensor, kernel: Tensor, bias: Tensor | None, **giv
     return found if found.shape == wanted else b.slice(found, starts=starts, sizes=wanted)
 
 
-def _turned(b: Builder, kernel: Tensor, letters: str, groups: int) -> Tensor:
-    """Return the filter, turned by half a circle, as `oihw` of a convolution."""
-    turned = b.reverse(kernel, axes=[letters.index("h"), letters.index("w")])
+def _flipped(b: Builder, kernel: Tensor, letters: str, groups: int) -> Tensor:
+    """Return the filter, flipped along both spatial dimensions, as `oihw` of a convolution."""
+    flipped = b.reverse(kernel, axes=[letters.index("h"), letters.index("w")])
     if groups == 1:
-        return permuted(b, turned, letters, "oihw")
+        return permuted(b, flipped, letters, "oihw")
     sizes = lettered(letters, kernel.shape)
     split = {**sizes, "g": groups, "i": sizes["i"] // groups}
     parts = letters.replace("i", "gi")
-    turned = b.reshape(turned, new_shape=[split[letter] for letter in parts])
+    flipped = b.reshape(flipped, new_shape=[split[letter] for letter in parts])
     merged = {**split, "o": groups * sizes["o"]}
     return b.reshape(
-        permuted(b, turned, parts, "goihw"), new_shape=[merged[letter] for letter in "oihw"]
+        permuted(b, flipped, parts, "goihw"), new_shape=[merged[letter] for letter in "oihw"]
     )
 
 

@@ -8,7 +8,7 @@ from webnnm.core.dtypes import FLOAT
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, Operator, Option, Slot, sample
 from webnnm.ops.declare.padding import filled
 from webnnm.ops.declare.rules import same_shape
@@ -38,7 +38,7 @@ def _reference(np: Any, x: Any, *, axis: int, exclusive: bool, reversed: bool) -
     return np.astype(np.flip(sums, axis=axis) if reversed else sums, x.dtype)
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     (role,) = layer.axes("axis")
     options = {name: layer.options[name] for name in ("exclusive", "reversed")}

@@ -8,7 +8,7 @@ from webnnm.core.dtypes import FLOAT
 from webnnm.notation.syntax import Value
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
 from webnnm.ops.declare.rules import same_shape
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
@@ -49,7 +49,7 @@ def dropped(b: Builder, layer: BuildView, x: Tensor, p: float) -> Tensor:
     return x * b.cast(kept, type=x.dtype) * (1 / (1 - p))
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     return flow.with_tensor(dropped(b, layer, flow.tensor, layer.options["p"]))
 

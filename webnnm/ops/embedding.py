@@ -8,7 +8,7 @@ from webnnm.ops.declare import values
 from webnnm.ops.declare.composite import composed
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import sample
 from webnnm.ops.declare.tensors import Builder, Tensor
 from webnnm.ops.gather import INDEX_TYPES
@@ -44,10 +44,10 @@ def _shape(layer: ShapeView) -> None:
     result.learn_sequence(flow.sequence)
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow, table = layer.operands
     rows = b.apply(layer.operator, [flow.tensor, table.tensor], {})
-    return Laid(rows, (*flow.layout, flow.rank), flow.sequence)
+    return LayoutTensor(rows, (*flow.layout, flow.rank), flow.sequence)
 
 
 @composed(

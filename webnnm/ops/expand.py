@@ -8,7 +8,7 @@ from webnnm.core.shapes import broadcast, show
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, Operator, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.reshape import target_sizes
@@ -59,7 +59,7 @@ def _shape(layer: ShapeView) -> None:
     result.learn_sequence(flow.sequence)
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0].canonical()
     sources = _sources(layer, layer.features[0].names)
     order = [source for source in sources if source is not None]
@@ -70,7 +70,7 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     if tensor.shape != (*lead, *ones):
         tensor = builder.reshape(tensor, new_shape=(*lead, *ones))
     tensor = builder.expand(tensor, new_shape=(*lead, *layer.results[0].sizes()))
-    return Laid(tensor, (*flow.lead, *range(len(sources))), flow.sequence)
+    return LayoutTensor(tensor, (*flow.lead, *range(len(sources))), flow.sequence)
 
 
 def _reference(np: Any, x: Any, *, new_shape: tuple[int, ...]) -> Any:

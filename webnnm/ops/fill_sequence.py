@@ -9,7 +9,7 @@ from webnnm.core.shapes import Shape, count, is_integer, show
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid, feature_roles
+from webnnm.ops.declare.layout import LayoutTensor, feature_roles
 from webnnm.ops.declare.operator import REQUIRED, Composite, Option, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
@@ -53,16 +53,18 @@ def _learn(layer: ShapeView, sizes: list[int], names: Any) -> None:
     layer.result.learn_names(names)
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     steps = {name: layer.options[name] for name in ("start", "delta")}
     like = layer.tensors.get("like")
     if like is None:
         sizes = layer.results[0].sizes()
-        return Laid(b.fill_sequence(layer.dtype, sizes, **steps), feature_roles(len(sizes)))
+        return LayoutTensor(b.fill_sequence(layer.dtype, sizes, **steps), feature_roles(len(sizes)))
     length = like.size("sequence")
     tensor = b.fill_sequence(layer.dtype, (1, length), **steps)
     batch = like.size("batch") if "batch" in like.layout else 1
-    return Laid(b.expand(tensor, new_shape=(batch, length)), ("batch", "sequence"), like.sequence)
+    return LayoutTensor(
+        b.expand(tensor, new_shape=(batch, length)), ("batch", "sequence"), like.sequence
+    )
 
 
 fill_sequence = Composite(

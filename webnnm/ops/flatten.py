@@ -8,7 +8,7 @@ from webnnm.core.shapes import count
 from webnnm.ops.declare import checks
 from webnnm.ops.declare.feature_rules import learn_result
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.reshape import balance, reshaped
@@ -32,7 +32,7 @@ def _shape(layer: ShapeView) -> None:
         balance(layer)
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0].canonical()
     lead = [flow.size(role) for role in flow.lead]
     return reshaped(b, flow, lead, layer.results[0].sizes())

@@ -18,7 +18,7 @@ from webnnm.ops.declare.indices import (
     wrapped,
 )
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid, Role, feature_roles
+from webnnm.ops.declare.layout import LayoutTensor, Role, feature_roles
 from webnnm.ops.declare.operator import Operator, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
@@ -143,7 +143,7 @@ def _constant_shape(layer: ShapeView | BuildView, flow: Features) -> list[int | 
     return constant_index_shape(layer, flow)
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0].canonical()
     if layer.options["data"] is not None:
         sizes = [size or 0 for size in _constant_shape(layer, layer.features[0])]
@@ -158,7 +158,7 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
 
             return from_the_end(builder, flow, data, tuple(sizes))
         indices = builder.constant([i % length for i in data], "int32", sizes)
-        return _taken(builder, flow, Laid(indices, tuple(range(len(sizes)))), axis)
+        return _taken(builder, flow, LayoutTensor(indices, tuple(range(len(sizes)))), axis)
     if "indices" in layer.tensors:
         indices, axis = layer.tensors["indices"].canonical(), axis_or_first(layer)
         if flow.mask is not None and axis == "batch":
@@ -174,7 +174,9 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     return flow
 
 
-def _at_position(builder: Builder, layer: BuildView, flow: Laid, axis: Role, position: Any) -> Laid:
+def _at_position(
+    builder: Builder, layer: BuildView, flow: LayoutTensor, axis: Role, position: Any
+) -> LayoutTensor:
     from webnnm.ops.declare.picked_rows import at_valid_position, share
 
     length = flow.size(axis)
@@ -182,7 +184,7 @@ def _at_position(builder: Builder, layer: BuildView, flow: Laid, axis: Role, pos
     if isinstance(position, int) and not -length <= position < length:
         layer.fail("NNM308", f"position {position} of {length}", at="shape")
     fixed = isinstance(position, int) and position >= 0 and not layer.options["keep_dimensions"]
-    if not fixed and any(laid is not None and laid.mask is not None for laid in (flow, like)):
+    if not fixed and any(value is not None and value.mask is not None for value in (flow, like)):
         if axis == "sequence":
             return at_valid_position(builder, layer, flow, position, like)
         if like is not None and like.mask is not None:
@@ -191,7 +193,7 @@ def _at_position(builder: Builder, layer: BuildView, flow: Laid, axis: Role, pos
         shape = (1,) if layer.options["keep_dimensions"] else ()
         indices = builder.constant([position % length], "int32", shape)
         if not shape:
-            return _taken(builder, flow, Laid(indices, ()), axis)
+            return _taken(builder, flow, LayoutTensor(indices, ()), axis)
     else:
         n = share(length, position) if like is None else like.size("sequence")
         checks.few_enough(n, f"{n} of {length} elements")
@@ -203,7 +205,7 @@ def _at_position(builder: Builder, layer: BuildView, flow: Laid, axis: Role, pos
 # Along any axis.
 
 
-def _taken(b: Builder, flow: Laid, indices: Laid, axis: Role) -> Laid:
+def _taken(b: Builder, flow: LayoutTensor, indices: LayoutTensor, axis: Role) -> LayoutTensor:
     """Replace an axis of the flow by the dimensions of the indices."""
     place = flow.position(axis)
     before = axis if isinstance(axis, int) else 0
@@ -221,7 +223,7 @@ def _taken(b: Builder, flow: Laid, indices: Laid, axis: Role) -> Laid:
     sequence, mask = flow.sequence, flow.mask
     if "sequence" not in lead:
         sequence, mask = indices.sequence, indices.mask
-    return Laid(tensor, tuple(order), sequence, mask).arranged(
+    return LayoutTensor(tensor, tuple(order), sequence, mask).arranged(
         (lead or indices.lead) + feature_roles(rank)
     )
 
@@ -233,7 +235,9 @@ def _moved(feature: int, axis: Role, index_rank: int) -> int:
     return feature + index_rank
 
 
-def _per_sample(b: Builder, flow: Laid, indices: Laid, axis: Role, lead: tuple[Any, ...]) -> Laid:
+def _per_sample(
+    b: Builder, flow: LayoutTensor, indices: LayoutTensor, axis: Role, lead: tuple[Any, ...]
+) -> LayoutTensor:
     """Gather with other indices for every sample: one gather over rows of all samples."""
     n = flow.size(axis)
     features = [k for k in range(flow.rank) if k != axis]
@@ -252,7 +256,7 @@ def _per_sample(b: Builder, flow: Laid, indices: Laid, axis: Role, lead: tuple[A
     order: list[Any] = [*lead, *(before + k for k in range(indices.rank))]
     order += [_moved(k, axis, indices.rank) for k in features]
     rank = len(order) - len(lead)
-    return Laid(taken, tuple(order), flow.sequence).arranged((*lead, *range(rank)))
+    return LayoutTensor(taken, tuple(order), flow.sequence).arranged((*lead, *range(rank)))
 
 
 def _stablehlo(h: Any, x: Any, indices: Any, *, axis: int) -> Any:

@@ -9,7 +9,7 @@ from webnnm.core.shapes import broadcast, show
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Operator, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.matmul import TRANSPOSES, build_product, product_shape, transposed
@@ -87,14 +87,14 @@ def _shape(layer: ShapeView) -> None:
             layer.fail("NNM401", f"{layer.result} and {c}", hint="c takes the result's shape")
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     left, right, x = build_product(b, layer)
     alpha, beta = float(layer.options["alpha"]), float(layer.options["beta"])
     laid_c = layer.tensors.get("c")
     c = None if laid_c is None else laid_c.canonical().tensor
     layout = (*x.lead, *range(x.rank))
     if left.rank == 2 and right.rank == 2 and len(layout) == 2 and (c is None or c.rank <= 2):
-        return Laid(b.gemm(left, right, c=c, alpha=alpha, beta=beta), layout, x.sequence)
+        return LayoutTensor(b.gemm(left, right, c=c, alpha=alpha, beta=beta), layout, x.sequence)
     product = b.matmul(left, right)
     if product.rank != len(layout):
         product = b.reshape(product, new_shape=(*product.shape[:-2], product.shape[-1]))
@@ -102,7 +102,7 @@ def _build(b: Builder, layer: BuildView) -> Laid:
         product = product * alpha
     if c is not None:
         product = product + (c if beta == 1 else c * beta)
-    return Laid(product, layout, x.sequence)
+    return LayoutTensor(product, layout, x.sequence)
 
 
 def _stablehlo(

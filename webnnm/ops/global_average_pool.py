@@ -6,7 +6,7 @@ from webnnm.core.dtypes import FLOAT
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
 from webnnm.ops.declare.spatial import INPUT_LAYOUTS
 from webnnm.ops.declare.spatial_layer import LAYOUT, NAMES, learn_image, places, sizes_of
@@ -35,7 +35,7 @@ def _shape(layer: ShapeView) -> None:
     layer.result.learn_sequence(layer.flow.sequence)
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     # A reduction needs no layout, so the flow keeps the one that it has.
     flow, keep = layer.operands[0], layer.options["keep_dimensions"]
     at = places(layer, layer.features[0], layer.options["layout"])
@@ -43,12 +43,12 @@ def _build(b: Builder, layer: BuildView) -> Laid:
     axes = sorted(flow.position(feature) for feature in spatial)
     result = b.reduce_mean(flow.tensor, axes=axes, keep_dimensions=keep)
     if not keep:
-        return Laid(result, *reduced_layout(flow, spatial, keep=False))
+        return LayoutTensor(result, *reduced_layout(flow, spatial, keep=False))
     moved: dict[int, int] = {at.source[letter]: at.target[letter] for letter in NAMES}
     layout: tuple[Role, ...] = tuple(
         moved[role] if isinstance(role, int) else role for role in flow.layout
     )
-    return Laid(result, layout, flow.sequence)
+    return LayoutTensor(result, layout, flow.sequence)
 
 
 global_average_pool = Composite(

@@ -6,7 +6,7 @@ from webnnm.core.dtypes import FLOAT
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.normalising import (
     HAZARDS,
     SCALE_AND_BIAS,
@@ -81,7 +81,7 @@ def _shape(layer: ShapeView) -> None:
         fit(layer, [_places(layer, layer.flow).source["c"]], "scale", "bias")
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     tensors = [shared(layer, "scale"), shared(layer, "bias")]
     epsilon = layer.options["epsilon"]

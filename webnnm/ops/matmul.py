@@ -9,7 +9,7 @@ from webnnm.core.shapes import broadcast, show
 from webnnm.ops.declare import values
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import AnyOperator, Operator, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
@@ -88,7 +88,7 @@ def _share(layer: ShapeView, inner: int, rows: int) -> None:
         layer.fail("NNM404", f"{flow.dims[inner]} features, weights {other}")
 
 
-def build_product(b: Builder, layer: BuildView) -> tuple[Tensor, Tensor, Laid]:
+def build_product(b: Builder, layer: BuildView) -> tuple[Tensor, Tensor, LayoutTensor]:
     """Return both matrices as they are multiplied, and the laid-out flow they stem from."""
     x, w = layer.operands[0].canonical(), layer.operands[1].canonical()
     left, right = x.tensor, w.tensor
@@ -103,7 +103,7 @@ def build_product(b: Builder, layer: BuildView) -> tuple[Tensor, Tensor, Laid]:
     return left, right, x
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     left, right, x = build_product(b, layer)
     product = b.matmul(left, right)
     other = layer.operands[1]
@@ -113,7 +113,7 @@ def _build(b: Builder, layer: BuildView) -> Laid:
     if product.rank != len(layout):
         shape = (*product.shape[:-2], product.shape[-1])
         product = b.reshape(product, new_shape=shape)
-    return Laid(product, layout, x.sequence or other.sequence)
+    return LayoutTensor(product, layout, x.sequence or other.sequence)
 
 
 def _reference(np: Any, a: Any, b: Any) -> Any:

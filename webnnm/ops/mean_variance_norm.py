@@ -12,7 +12,7 @@ from webnnm.core.shapes import broadcast, show
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.normalising import (
     HAZARDS,
     INPUT,
@@ -30,7 +30,7 @@ from webnnm.ops.declare.normalising import (
 )
 from webnnm.ops.declare.operator import Composite, Option, sample
 from webnnm.ops.declare.padding import combined
-from webnnm.ops.declare.rules import broadcast_laid, places
+from webnnm.ops.declare.rules import broadcast_operands, places
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 
 
@@ -120,11 +120,11 @@ def _check_broadcast(layer: ShapeView, name: str, given: Features) -> None:
     layer.fail("NNM401", f"{name} {given} and {layer.flow}", hint="the shapes do not broadcast")
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     given = [slot.name for slot in GIVEN if slot.name in layer.tensors]
-    laid = [layer.operands[0], *(layer.tensors[name] for name in given)]
+    value = [layer.operands[0], *(layer.tensors[name] for name in given)]
     names = [layer.features[0].names, *(layer.tensor_names(name) for name in given)]
-    (x, *found), layout, sequence = broadcast_laid(layer, laid, names)
+    (x, *found), layout, sequence = broadcast_operands(layer, value, names)
     operands: dict[str, Any] = {
         # All dimensions are written, so that none is taken for one that is reduced.
         name: b.reshape(t, new_shape=(1,) * (x.rank - t.rank) + t.shape)
@@ -133,11 +133,11 @@ def _build(b: Builder, layer: BuildView) -> Laid:
     operands |= {slot.name: shared(layer, slot.name) for slot in SCALE_AND_BIAS}
     axes = [layout.index(role) for role in layer.axes("axes")]
     options = {"axes": axes, "epsilon": layer.options["epsilon"]}
-    mask = combined(b, laid, sequence)
+    mask = combined(b, value, sequence)
     if mask is not None and "sequence" in layer.axes("axes"):
-        flow, statistics = Laid(x, layout, sequence, mask), {n: operands[n] for n in given}
+        flow, statistics = LayoutTensor(x, layout, sequence, mask), {n: operands[n] for n in given}
         return flow.with_tensor(padded_unit(b, flow, **options, **statistics))
-    return Laid(b.apply(layer.operator, [x], operands | options), layout, sequence)
+    return LayoutTensor(b.apply(layer.operator, [x], operands | options), layout, sequence)
 
 
 mean_variance_normalization = Composite(

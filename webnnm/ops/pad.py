@@ -10,7 +10,7 @@ from webnnm.ops.declare.along import cut, padded
 from webnnm.ops.declare.feature_rules import learn_result, per_feature
 from webnnm.ops.declare.known import known_values
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
@@ -172,7 +172,7 @@ def _shape(layer: ShapeView) -> None:
     learn_result(layer, dims, flow.names, flow.sequence)
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     beginning, ending = [0] * flow.tensor.rank, [0] * flow.tensor.rank
     for feature, (before, after) in enumerate(_sides(layer, layer.features[0].names)):

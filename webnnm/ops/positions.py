@@ -12,7 +12,7 @@ from webnnm.core.shapes import show
 from webnnm.ops.declare import checks
 from webnnm.ops.declare.composite import composed
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import sample
 from webnnm.ops.declare.rules import same_shape, tensor_options
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
@@ -52,7 +52,7 @@ def _embedding_shape(layer: ShapeView) -> None:
     learn_table(layer, table, flow.dims[-1] if flow.dims else None)
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow, *tables = layer.operands
     x = by_token(flow)
     operands: list[Any] = [x.tensor, *(table.tensor for table in tables)]

@@ -9,7 +9,7 @@ from webnnm.core.dtypes import FLOAT, DataType, integer_range
 from webnnm.core.shapes import Shape, count, show
 from webnnm.ops.declare.algebra import as_number
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import AnyOperator, Composite, Sample, Slot, sample
 from webnnm.ops.declare.rules import same_shape
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
@@ -178,7 +178,7 @@ def _shape(layer: ShapeView, operator: str) -> None:
         layer.fail("NNM401", f"scale {scale} and zeroPoint {zero_point} differ", at="zeroPoint")
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0].canonical()
     parts = [layer.tensors[name].tensor for name in ("scale", "zeroPoint")]
     return flow.with_tensor(b.apply(layer.operator, [flow.tensor, *parts], {}))

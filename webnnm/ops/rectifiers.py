@@ -8,9 +8,9 @@ from webnnm.core.dtypes import FLOAT
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.algebra import positive, scalar_like
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
-from webnnm.ops.declare.rules import broadcast_features, broadcast_laid, build_unary, same_shape
+from webnnm.ops.declare.rules import broadcast_features, broadcast_operands, build_unary, same_shape
 from webnnm.ops.declare.tensors import Builder, Tensor
 
 SLOPE = ("slope", "alpha")
@@ -61,13 +61,13 @@ def _prelu_shape(layer: ShapeView) -> None:
     broadcast_features(layer, [layer.flow, layer.tensors[_slope(layer)]])
 
 
-def _prelu_build(b: Builder, layer: BuildView) -> Laid:
+def _prelu_build(b: Builder, layer: BuildView) -> LayoutTensor:
     word = _slope(layer)
     names = [layer.features[0].names, layer.tensor_names(word)]
-    tensors, layout, sequence = broadcast_laid(
+    tensors, layout, sequence = broadcast_operands(
         layer, [layer.operands[0], layer.tensors[word]], names
     )
-    return Laid(b.apply(layer.operator, tensors, {}), layout, sequence)
+    return LayoutTensor(b.apply(layer.operator, tensors, {}), layout, sequence)
 
 
 def _layer(alpha: float) -> LayerRules:

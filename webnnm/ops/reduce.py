@@ -13,7 +13,7 @@ from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.algebra import as_number, scalar_like, zeros_like
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.operator import (
     AnyOperator,
     Composite,
@@ -146,7 +146,7 @@ def reduced_shape(layer: ShapeView, option: str = "axes") -> None:
     layer.result.learn_sequence(None if gone else flow.sequence)
 
 
-def _build(builder: Builder, layer: BuildView, neutral: str = "zero") -> Laid:
+def _build(builder: Builder, layer: BuildView, neutral: str = "zero") -> LayoutTensor:
     flow = layer.operands[0]
     roles = layer.axes("axes")
     axes = sorted(flow.position(role) for role in roles)
@@ -154,7 +154,7 @@ def _build(builder: Builder, layer: BuildView, neutral: str = "zero") -> Laid:
     keep = layer.options["keep_dimensions"]
     layout = reduced_layout(flow, roles, keep)
     if flow.mask is None or "sequence" not in roles:
-        return Laid(builder.apply(layer.operator, [flow.tensor], options), *layout)
+        return LayoutTensor(builder.apply(layer.operator, [flow.tensor], options), *layout)
     if neutral == "mean":
         result = _padded_mean(builder, layer, axes)
         if not keep:
@@ -164,7 +164,7 @@ def _build(builder: Builder, layer: BuildView, neutral: str = "zero") -> Laid:
         low, high = extremes(flow.tensor.dtype)
         value = {"zero": 0, "one": 1, "lowest": low, "highest": high}[neutral]
         result = builder.apply(layer.operator, [filled(builder, flow, value)], options)
-    return Laid(result, *layout, one_step(builder, flow.mask) if keep else None)
+    return LayoutTensor(result, *layout, one_step(builder, flow.mask) if keep else None)
 
 
 def _padded_mean(b: Builder, layer: BuildView, axes: Sequence[int]) -> Tensor:
@@ -180,7 +180,7 @@ def _padded_mean(b: Builder, layer: BuildView, axes: Sequence[int]) -> Tensor:
 
 
 def reduced_layout(
-    flow: Laid, roles: Sequence[Role], keep: bool
+    flow: LayoutTensor, roles: Sequence[Role], keep: bool
 ) -> tuple[tuple[Any, ...], str | None]:
     """Return the layout and sequence name after some dimensions were reduced."""
     if keep:

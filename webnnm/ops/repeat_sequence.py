@@ -5,7 +5,7 @@ from __future__ import annotations
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.feature_rules import learn_result
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, Tensor
 
@@ -30,7 +30,7 @@ def _shape(layer: ShapeView) -> None:
         flow.learn(layer.result.dims)
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow, like = layer.operands[0].canonical(), layer.tensors.get("like")
     length = layer.options["length"] if like is None else like.size("sequence")
     x = flow.tensor
@@ -38,7 +38,7 @@ def _build(b: Builder, layer: BuildView) -> Laid:
         x = b.reshape(x, new_shape=(1, *x.shape))
     repeated = b.repeat_sequence(x, length=length)
     layout: tuple[Role, ...] = ("batch", "sequence", *range(flow.rank))
-    return Laid(repeated, layout, "sequence" if like is None else like.sequence)
+    return LayoutTensor(repeated, layout, "sequence" if like is None else like.sequence)
 
 
 repeat_sequence = Composite(

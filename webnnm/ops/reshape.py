@@ -9,7 +9,7 @@ from webnnm.core.shapes import count, show
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, Operator, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
@@ -81,16 +81,18 @@ def balance(layer: ShapeView) -> None:
             features.learn_size(missing[0], total // rest)
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0].canonical()
     lead = [flow.size(role) for role in flow.lead]
     return reshaped(builder, flow, lead, layer.results[0].sizes())
 
 
-def reshaped(builder: Builder, flow: Laid, lead: Sequence[int], sizes: Sequence[int]) -> Laid:
+def reshaped(
+    builder: Builder, flow: LayoutTensor, lead: Sequence[int], sizes: Sequence[int]
+) -> LayoutTensor:
     """Return the flow with other features behind the same leading dimensions."""
     tensor = builder.reshape(flow.tensor, new_shape=(*lead, *sizes))
-    return Laid(tensor, (*flow.lead, *range(len(sizes))), flow.sequence)
+    return LayoutTensor(tensor, (*flow.lead, *range(len(sizes))), flow.sequence)
 
 
 def _infer(x: TensorType, *, new_shape: tuple[int, ...]) -> TensorType:

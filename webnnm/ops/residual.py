@@ -9,9 +9,9 @@ from webnnm.ops.binary import add
 from webnnm.ops.declare import values
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Composite, Slot, sample
-from webnnm.ops.declare.rules import broadcast_features, broadcast_laid, same_shape
+from webnnm.ops.declare.rules import broadcast_features, broadcast_operands, same_shape
 from webnnm.ops.declare.tensors import Builder, Tensor
 
 PROJECTION = "projection"
@@ -46,7 +46,7 @@ def _shape(layer: ShapeView) -> None:
     same_shape(layer)
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow, other = layer.operands[0], layer.tensors["to"]
     projection = layer.tensors.get(PROJECTION)
     if projection is not None:
@@ -56,8 +56,8 @@ def _build(b: Builder, layer: BuildView) -> Laid:
             rows = b.reshape(rows, new_shape=(1, *rows.shape))
         other = skipped.with_tensor(b.matmul(rows, projection.tensor))
     names = [layer.features[0].names, layer.tensor_names("to")]
-    tensors, layout, sequence = broadcast_laid(layer, [flow, other], names)
-    return Laid(b.apply(add, tensors, {}), layout, sequence)
+    tensors, layout, sequence = broadcast_operands(layer, [flow, other], names)
+    return LayoutTensor(b.apply(add, tensors, {}), layout, sequence)
 
 
 residual = Composite(

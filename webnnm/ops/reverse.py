@@ -7,7 +7,7 @@ from typing import Any
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Operator, Option, Slot, sample
 from webnnm.ops.declare.repositioned import reversed_rows
 from webnnm.ops.declare.rules import same_shape
@@ -18,7 +18,7 @@ def _gradient(b: Builder, g: Tensor, _y: Tensor, _x: Tensor, *, axes: Any) -> li
     return [b.reverse(g, axes=axes)]
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     roles = layer.axes("axes")
     if flow.mask is not None and "sequence" in roles:

@@ -11,7 +11,7 @@ from typing import Any
 from webnnm.ops.declare import checks
 from webnnm.ops.declare.composite import composed
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import sample
 from webnnm.ops.declare.rules import same_shape, tensor_options
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
@@ -41,8 +41,8 @@ def rotated(b: Builder, x: Tensor, base: float, start: int = 0) -> Any:
     first, second = (
         b.slice(x, starts=(*(0 for _ in lead), 0, begin), sizes=sizes) for begin in (0, half)
     )
-    turned = [first * cos - second * sin, second * cos + first * sin]
-    return b.concat(turned, axis=x.rank - 1)
+    rotated = [first * cos - second * sin, second * cos + first * sin]
+    return b.concat(rotated, axis=x.rank - 1)
 
 
 def require_pairs(size: int) -> None:
@@ -62,7 +62,7 @@ def _shape(layer: ShapeView) -> None:
         require_pairs(width // heads)
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     x = by_token(flow)
     result = b.apply(layer.operator, [x.tensor], tensor_options(layer))
@@ -71,7 +71,7 @@ def _build(b: Builder, layer: BuildView) -> Laid:
 
 @composed(
     "rotaryEmbedding",
-    summary="pairs of features turned by an angle that grows with the token's position",
+    summary="pairs of features rotated by an angle that grows with the token's position",
     ranks=(2, None),
     checks={"base": checks.positive, "heads": checks.integer(1)},
     layer=LayerRules(shape=_shape, build=_build),

@@ -9,7 +9,7 @@ from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.along import cut, padded
 from webnnm.ops.declare.feature_rules import learn_result, per_feature
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Operator, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
@@ -98,7 +98,7 @@ def _shape(layer: ShapeView) -> None:
     learn_result(layer, dims, flow.names, flow.sequence)
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     box = _box(layer, list(flow.features), layer.features[0].names)
     whole = [(0, size, 1) for size in flow.tensor.shape]

@@ -8,7 +8,7 @@ from webnnm.core.dtypes import FLOAT
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Operator, Option, Slot, decomposed, sample
 from webnnm.ops.declare.padding import extremes, filled
 from webnnm.ops.declare.rules import same_shape
@@ -47,7 +47,7 @@ def _shape(layer: ShapeView) -> None:
     layer.axes("axis")  # checks the axis as soon as the rank is known
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     (role,) = layer.axes("axis")
     axis = flow.position(role)

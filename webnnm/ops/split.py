@@ -13,7 +13,7 @@ from webnnm.ops.declare.along import cut
 from webnnm.ops.declare.feature_rules import axis_or_first
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
@@ -125,7 +125,7 @@ def _share(layer: ShapeView, axis: int, splits: Splits) -> None:
             result.learn_size(axis, size)
 
 
-def _build(b: Builder, layer: BuildView) -> tuple[Laid, ...]:
+def _build(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
     flow = layer.operands[0]
     role = axis_or_first(layer)
     if role == "sequence" and flow.mask is not None:

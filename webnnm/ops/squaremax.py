@@ -5,7 +5,7 @@ from __future__ import annotations
 from webnnm.core.dtypes import FLOAT
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
 from webnnm.ops.declare.padding import filled
 from webnnm.ops.declare.rules import same_shape
@@ -19,7 +19,7 @@ def _squaremax(b: Builder, x: Tensor, *, axis: int, epsilon: float) -> Tensor:
     return squares / b.reduce_sum(squares, axes=[axis], keep_dimensions=True)
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     (role,) = layer.axes("axis")
     options = {"axis": flow.position(role), "epsilon": layer.options["epsilon"]}

@@ -9,7 +9,7 @@ from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.feature_rules import learn_result
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.reshape import reshaped
@@ -74,7 +74,7 @@ def _squeeze_shape(layer: ShapeView) -> None:
     learn_result(layer, dims, names, flow.sequence)
 
 
-def _squeeze_build(b: Builder, layer: BuildView) -> Laid:
+def _squeeze_build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     dropped = _dropped(layer, list(flow.features))
     tensor = b.squeeze(flow.tensor, axes=[flow.position(k) for k in dropped])
@@ -84,7 +84,7 @@ def _squeeze_build(b: Builder, layer: BuildView) -> Laid:
         for role in flow.layout
         if role not in dropped
     ]
-    return Laid(tensor, tuple(layout), flow.sequence)
+    return LayoutTensor(tensor, tuple(layout), flow.sequence)
 
 
 def _places(layer: ShapeView) -> Ints:
@@ -108,7 +108,7 @@ def _unsqueeze_shape(layer: ShapeView) -> None:
     )
 
 
-def _unsqueeze_build(b: Builder, layer: BuildView) -> Laid:
+def _unsqueeze_build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0].canonical()
     lead = [flow.size(role) for role in flow.lead]
     return reshaped(b, flow, lead, layer.results[0].sizes())

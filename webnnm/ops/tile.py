@@ -6,7 +6,7 @@ from webnnm.core.shapes import count
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.feature_rules import learn_result, per_feature
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
@@ -38,7 +38,7 @@ def _shape(layer: ShapeView) -> None:
         learn_result(layer, dims, flow.names, flow.sequence)
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     repetitions = [1] * flow.tensor.rank
     names = layer.features[0].names

@@ -8,7 +8,7 @@ from webnnm.core.shapes import show
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.operator import Operator, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
@@ -62,7 +62,7 @@ def _features(layer: ShapeView | BuildView) -> list[int]:
     return features
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     roles: list[Role] = list(layer.axes("permutation"))
     features = _features(layer)
@@ -71,7 +71,7 @@ def _build(builder: Builder, layer: BuildView) -> Laid:
     tensor = builder.transpose(flow.tensor, permutation=[flow.position(role) for role in roles])
     # The k-th feature written is feature k of the result, wherever it stands among the others.
     layout: tuple[Role, ...] = tuple(features.index(r) if isinstance(r, int) else r for r in roles)
-    return Laid(tensor, layout, flow.sequence)
+    return LayoutTensor(tensor, layout, flow.sequence)
 
 
 def _reference(np: Any, x: Any, *, permutation: tuple[int, ...]) -> Any:

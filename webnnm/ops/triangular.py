@@ -7,7 +7,7 @@ from typing import Any
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import AnyOperator, Operator, Option, Slot, sample
 from webnnm.ops.declare.rules import same_shape, tensor_options
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
@@ -43,7 +43,7 @@ def _shape(layer: ShapeView) -> None:
         layer.fail("NNM405", f'"triangular" needs two features, the flow is {layer.flow}')
 
 
-def _build(builder: Builder, layer: BuildView) -> Laid:
+def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0].canonical()
     return flow.with_tensor(builder.triangular(flow.tensor, **tensor_options(layer)))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from webnnm.ops.declare.algebra import broadcast_type, zeros_like
 from webnnm.ops.declare.layer import BuildView, LayerRules, TensorSlot
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Operator, Slot, sample
 from webnnm.ops.declare.rules import broadcast_shape, build_broadcast
 from webnnm.ops.declare.tensors import Builder, Tensor
@@ -23,7 +23,7 @@ def _reference(np: Any, condition: Any, a: Any, b: Any) -> Any:
     return np.where(condition != 0, a, b)
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     return build_broadcast(b, layer)
 
 

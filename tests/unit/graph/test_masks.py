@@ -15,7 +15,7 @@ from webnnm.graph.lowering import Lowered, lower_network
 from webnnm.graph.node import Operand, OperatorNode
 from webnnm.ops import register, unregister
 from webnnm.ops.declare.layer import BuildView, LayerRules
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Composite, Slot
 from webnnm.ops.declare.rules import same_shape
 from webnnm.ops.declare.tensors import Builder
@@ -141,11 +141,11 @@ def test_a_mask_of_another_type_is_refused() -> None:
 
 
 def test_a_layer_that_changes_the_length_without_a_mask_is_refused() -> None:
-    def build(b: Builder, layer: BuildView) -> Laid:
+    def build(b: Builder, layer: BuildView) -> LayoutTensor:
         flow = layer.operands[0]
         sizes = (flow.size("batch"), 2, *flow.features)
         x = b.slice(flow.tensor, starts=(0,) * len(sizes), sizes=sizes)
-        return Laid(x, flow.layout, flow.sequence)
+        return LayoutTensor(x, flow.layout, flow.sequence)
 
     shorter = Composite(
         name="shorter",

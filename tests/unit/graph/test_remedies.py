@@ -226,7 +226,7 @@ def test_blocks_of_hints_are_models(word: str) -> None:
 
 
 def test_foreign_words_are_none_of_ours_and_lead_to_ours() -> None:
-    known = {ops.lookup(word).name for word in ops.words()}
+    known = {ops.lookup(word).name for word in ops.operator_names()}
     for word, entry in LAYERS.items():
         assert folded(word) == word
         assert " " in entry or entry in known, word

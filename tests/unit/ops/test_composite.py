@@ -462,7 +462,7 @@ def test_listings_have_the_operator_until_it_is_taken_back() -> None:
     operator = swish()
     assert ops.registry()["swish"] is operator
     assert ops.lookup("silu") is ops.method(snake_case("silu")) is operator
-    assert {"swish", "silu"} <= {*ops.words()} & {*ops.methods()}
+    assert {"swish", "silu"} <= {*ops.operator_names()} & {*ops.methods()}
     ops.unregister("swish")
     assert ops.lookup("silu") is None
     ops.unregister("relu")

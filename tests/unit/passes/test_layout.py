@@ -11,7 +11,7 @@ from tests.unit.ops.cases import CASES, Case, build, np
 from tests.unit.passes.graphs import names, random_graph, same
 from webnnm import GraphBuilder
 from webnnm.compiler.passes.layout import LAYOUTS, NEUTRAL, channels_last
-from webnnm.compiler.passes.turned import inverse
+from webnnm.compiler.passes.pending_transposes import inverse
 from webnnm.graph.node import Operand
 
 TURNING = [

@@ -13,7 +13,7 @@ from tests.unit.passes.graphs import names, random_graph, same
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
 from webnnm.compiler.passes.bias import with_biases
-from webnnm.compiler.passes.choices import stretched_choices
+from webnnm.compiler.passes.choices import expanded_choices
 from webnnm.compiler.passes.folding import folded
 from webnnm.compiler.passes.simplify import simplified
 from webnnm.compiler.pipeline import OPTIMISATIONS, Target, transformed
@@ -225,13 +225,13 @@ def test_large_choices_are_stretched_and_small_ones_are_not() -> None:
     def chosen(b: GraphBuilder, x: Operand) -> Operand:
         return b.where(b.greater(x, 0.5), x, 2.0)
 
-    assert names(same(stretched_choices, graph_of(chosen, 80, 80))) == [
+    assert names(same(expanded_choices, graph_of(chosen, 80, 80))) == [
         "greater",
         "expand",
         "where",
     ]
     small = graph_of(chosen, 8, 8)
-    assert stretched_choices(small) is small
+    assert expanded_choices(small) is small
 
 
 LENET = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from webnnm.compiler.passes.turned import reshaped
+from webnnm.compiler.passes.pending_transposes import reshaped
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import rewrite

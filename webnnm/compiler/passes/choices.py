@@ -1,4 +1,4 @@
-"""Numbers that `where` chooses are stretched beforehand."""
+"""Numbers that `where` chooses are expanded beforehand."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ FEWEST = 4096
 """Results of fewer elements are left alone."""
 
 
-def stretched_choices(graph: Graph) -> Graph:
+def expanded_choices(graph: Graph) -> Graph:
     """Return the graph in which large choices have operands of the size of their result.
 
     LiteRT walks over operands of different shapes element by element, in twice the time that it
-    takes to stretch a number and to choose from operands of one shape.
+    takes to expand a number and to choose from operands of one shape.
 
     >>> b = GraphBuilder()
     >>> x = b.input("x", "float32", [100, 100])
-    >>> found = stretched_choices(b.build({"y": b.where(b.greater(x, 0), x, 0)}))
+    >>> found = expanded_choices(b.build({"y": b.where(b.greater(x, 0), x, 0)}))
     >>> [node.operator.name for node in found.nodes() if isinstance(node, OperatorNode)]
     ['greater', 'expand', 'where']
     """

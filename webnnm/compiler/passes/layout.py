@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from webnnm.compiler.passes.turned import (
+from webnnm.compiler.passes.pending_transposes import (
+    PendingTranspose,
     Permutation,
-    Turned,
     Value,
     inverse,
     plain,
     reshaped,
     stored,
-    turned,
+    transposed,
 )
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
@@ -119,9 +119,9 @@ class _Walk:
         if name in LAYOUTS:
             return self._image(node, given)
         if name == "transpose" and given[0] is not None:
-            return (turned(given[0], node.options["permutation"]),)
-        if any(isinstance(value, Turned) for value in given):
-            if name == "reshape" and isinstance(given[0], Turned):
+            return (transposed(given[0], node.options["permutation"]),)
+        if any(isinstance(value, PendingTranspose) for value in given):
+            if name == "reshape" and isinstance(given[0], PendingTranspose):
                 return self._reshaped(node, given[0])
             if name in NEUTRAL and (name in SMALLER or node.number in self._carrying):
                 found = self._neutral(node, given)
@@ -153,7 +153,7 @@ class _Walk:
         )
         if not permutations:
             return made
-        return tuple(turned(x, p) for x, p in zip(made, permutations, strict=True))
+        return tuple(transposed(x, p) for x, p in zip(made, permutations, strict=True))
 
     def _image(self, node: OperatorNode, given: Sequence[Value | None]) -> tuple[Value, ...]:
         """An operator on images in `nchw` → the same in `nhwc`."""
@@ -165,14 +165,14 @@ class _Walk:
         if image is not None and node.options[LAYOUTS[name]] == "nchw":
             operands[0] = stored(image, LAST)
             options[LAYOUTS[name]], permutations = "nhwc", (LAST,)
-        if name in FILTERS and isinstance(kernel := given[1], Turned):
+        if name in FILTERS and isinstance(kernel := given[1], PendingTranspose):
             places = inverse(kernel.permutation)
             letters = "".join(node.options["filter_layout"][k] for k in places)
             if letters in FILTERS[name]:
                 operands[1], options["filter_layout"] = kernel.operand, letters
         return self._made(node, operands, permutations, **options)
 
-    def _reshaped(self, node: OperatorNode, value: Turned) -> tuple[Value, ...]:
+    def _reshaped(self, node: OperatorNode, value: PendingTranspose) -> tuple[Value, ...]:
         """A reshape of leading dimensions that stand where they are known to be → the same."""
         x, p, old, new = value.operand, value.permutation, value.shape, node.types[0].shape
         same = 0
@@ -182,7 +182,7 @@ class _Walk:
         if p[:m] != tuple(range(m)):
             return self._made(node, [plain(value)])
         moved = (*range(n), *(k - m + n for k in p[m:]))
-        return (turned(reshaped(x, (*new[:n], *x.shape[m:])), moved),)
+        return (transposed(reshaped(x, (*new[:n], *x.shape[m:])), moved),)
 
     def _neutral(
         self, node: OperatorNode, given: Sequence[Value | None]
@@ -193,7 +193,7 @@ class _Walk:
         sizes: Counter[Permutation] = Counter()
         others = 0
         for value in given:
-            if isinstance(value, Turned):
+            if isinstance(value, PendingTranspose):
                 sizes[value.permutation] += count(value.shape)
             elif value is not None and sum(size > 1 for size in value.shape) > 1:
                 others += count(value.shape)

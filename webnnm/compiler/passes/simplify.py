@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from webnnm.compiler.passes.turned import reshaped
+from webnnm.compiler.passes.pending_transposes import reshaped
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder

@@ -1,4 +1,4 @@
-"""Traps of broadcasting: operands that the standard stretches and a backend does not."""
+"""Traps of broadcasting: operands that the standard broadcasts and a backend does not."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from webnnm.graph.node import Node, Operand, OperatorNode
 from webnnm.graph.rewrite import again
 
 
-def _stretched_input(b: GraphBuilder, node: Node) -> Operand | None:
-    """prelu(x, slope) → prelu(x stretched to the result, slope)."""
+def _expanded_input(b: GraphBuilder, node: Node) -> Operand | None:
+    """prelu(x, slope) → prelu(x expanded to the result, slope)."""
     shape = node.types[0].shape
     if not isinstance(node, OperatorNode):
         return None
@@ -24,7 +24,7 @@ def _stretched_input(b: GraphBuilder, node: Node) -> Operand | None:
 TRAPS = (
     Trap(
         operators=frozenset({"prelu"}),
-        reason="a slope larger than the operand is refused; the operand is stretched first",
+        reason="a slope larger than the operand is refused; the operand is expanded first",
         evidence=(
             Probe(
                 lambda g: g.prelu(g.tensor([-1.0, 2.0]), g.tensor([[0.5, 0.25], [2.0, 3.0]])),
@@ -32,6 +32,6 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_stretched_input,
+        rule=_expanded_input,
     ),
 )

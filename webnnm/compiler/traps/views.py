@@ -67,15 +67,15 @@ def _shows_result_in_place(operand: Operand) -> bool:
 
 def _turned_constant(b: GraphBuilder, node: Node) -> Operand | None:
     """A reshape of a transposed constant → one of a copy; else it would show the constant."""
-    (turned,) = node.operands if isinstance(node, OperatorNode) else (None,)
-    if turned is None or not is_operator(turned.node, "transpose"):
+    (transposed,) = node.operands if isinstance(node, OperatorNode) else (None,)
+    if transposed is None or not is_operator(transposed.node, "transpose"):
         return None
-    (source,) = turned.node.operands
+    (source,) = transposed.node.operands
     while source is not None and _is_view(source.node):
         (source,) = source.node.operands
     if source is None or not isinstance(source.node, ConstantNode):
         return None
-    return b.reshape(b.concat([turned], axis=0), new_shape=node.types[0].shape)
+    return b.reshape(b.concat([transposed], axis=0), new_shape=node.types[0].shape)
 
 
 def _is_view(node: Node) -> TypeGuard[OperatorNode]:

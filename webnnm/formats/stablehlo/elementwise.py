@@ -66,7 +66,7 @@ class Elementwise(Runtime):
         dtype: Element = next(value.dtype for value in given if isinstance(value, Value))
         shape = common_shape(*(value.shape for value in given if isinstance(value, Value)))
         return [
-            self.stretched(value, shape)
+            self.broadcast_in_dim(value, shape)
             if isinstance(value, Value)
             else self.constant(value, dtype, shape)
             for value in given
@@ -89,7 +89,7 @@ class Elementwise(Runtime):
         chosen = self.together(x, y)
         truth = self.truth(condition)
         shape = common_shape(truth.shape, chosen[0].shape)
-        operands = [self.stretched(value, shape) for value in (truth, *chosen)]
+        operands = [self.broadcast_in_dim(value, shape) for value in (truth, *chosen)]
         return self.one("stablehlo.select", operands, chosen[0].dtype, shape)
 
     def clamp(self, low: float, x: Value, high: float) -> Value:

@@ -27,7 +27,7 @@ class Movement(Elementwise):
 
     def broadcast(self, x: Value, shape: Sequence[Dim], axes: Sequence[int] | None = None) -> Value:
         """Return a tensor repeated to a shape; `axes` tell where its dimensions go."""
-        return self.stretched(x, tuple(shape), axes)
+        return self.broadcast_in_dim(x, tuple(shape), axes)
 
     def transpose(self, x: Value, permutation: Sequence[int]) -> Value:
         """Return a tensor with its dimensions in another order."""

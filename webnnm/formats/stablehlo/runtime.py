@@ -52,9 +52,9 @@ class Runtime(Emitter):
     def constant(self, value: float | Dim, dtype: Element, shape: Dims = ()) -> Value:
         """Return a number, repeated to a shape; an open size is computed."""
         if isinstance(value, Size):
-            return self.stretched(self.convert(self.size(value), dtype), shape)
+            return self.broadcast_in_dim(self.convert(self.size(value), dtype), shape)
         if not is_static(shape):
-            return self.stretched(self.constant(value, dtype), shape)
+            return self.broadcast_in_dim(self.constant(value, dtype), shape)
         written = f"dense<{number(value, dtype)}> : {tensor_type(dtype, shape)}"
         return self.one("stablehlo.constant", [], dtype, shape, value=written)
 
@@ -133,7 +133,7 @@ class Runtime(Emitter):
             "stablehlo.concatenate", parts, "int32", (len(parts),), dimension=integer(0)
         )
 
-    def stretched(self, x: Value, shape: Dims, axes: Sequence[int] | None = None) -> Value:
+    def broadcast_in_dim(self, x: Value, shape: Dims, axes: Sequence[int] | None = None) -> Value:
         """Return a tensor repeated to a shape; `axes` are where its dimensions go, else the last.
 
         An operand that has the shape comes back as it is.

@@ -46,7 +46,7 @@ def attention(
         start = tokens - length if causal else 0
         queries, keys = rotated(b, queries, rope, start), rotated(b, keys, rope)
     queries = _grouped(b, queries * (1 / math.sqrt(size)), shared)
-    scores = _ungrouped(b, b.matmul(queries, _turned(b, keys)), heads, length)
+    scores = _ungrouped(b, b.matmul(queries, _transposed(b, keys)), heads, length)
     weights = _weights(b, scores, mask, causal, limit)
     if drop is not None:
         weights = drop(weights)
@@ -91,7 +91,7 @@ def _exchanged(b: Builder, x: Tensor) -> Any:
     return b.transpose(x, permutation=(*range(rank - 3), rank - 2, rank - 3, rank - 1))
 
 
-def _turned(b: Builder, x: Tensor) -> Any:
+def _transposed(b: Builder, x: Tensor) -> Any:
     return b.transpose(x, permutation=(*range(x.rank - 2), x.rank - 1, x.rank - 2))
 
 

@@ -59,8 +59,8 @@ def _product(b: Builder, matrix: list[list[float]], x: Tensor) -> Tensor:
     if x.shape[2] > 1:
         return b.matmul(b.constant(matrix, x.dtype), x)
     # One product instead of one for each row, which takes five times as long.
-    turned = [list(column) for column in zip(*matrix, strict=True)]
-    return b.matmul(b.reshape(x, new_shape=x.shape[:2]), b.constant(turned, x.dtype))
+    transposed = [list(column) for column in zip(*matrix, strict=True)]
+    return b.matmul(b.reshape(x, new_shape=x.shape[:2]), b.constant(transposed, x.dtype))
 
 
 MOST_PIECES = 8

@@ -10,7 +10,7 @@ from webnnm.ops.declare import values
 from webnnm.ops.declare.convolution import grow, slide
 from webnnm.ops.declare.features import Conflict, Features
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.spatial import Pair, Sides
 from webnnm.ops.declare.spatial_layer import (
     LAYOUT,
@@ -132,7 +132,7 @@ class _Rules:
             found |= {"output_padding": options["output_padding"], "output_sizes": wanted}
         return found
 
-    def build(self, b: Builder, layer: BuildView) -> Laid:
+    def build(self, b: Builder, layer: BuildView) -> LayoutTensor:
         """Write the layer into a graph."""
         flow, kernel, options = layer.operands[0], layer.operands[1], layer.options
         bias = layer.tensors.get("bias")

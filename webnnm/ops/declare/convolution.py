@@ -148,13 +148,13 @@ def filter_gradient(
         channels = lettered(input_layout, image.shape)["c"]
         sizes = {**lettered(input_layout, image.shape), "g": groups, "c": channels // groups}
         split = b.reshape(image, new_shape=[sizes[letter] for letter in parts])
-        turned = permuted(b, split, parts, swapped.replace("n", "gn"))
+        transposed = permuted(b, split, parts, swapped.replace("n", "gn"))
         sizes["n"] *= groups
-        turned = b.reshape(turned, new_shape=[sizes[letter] for letter in swapped])
+        transposed = b.reshape(transposed, new_shape=[sizes[letter] for letter in swapped])
     else:
-        turned = permuted(b, image, input_layout, swapped)
+        transposed = permuted(b, image, input_layout, swapped)
     found = b.conv2d(
-        turned,
+        transposed,
         permuted(b, cells, input_layout, swapped),
         padding=padding,
         strides=dilations,

@@ -20,7 +20,7 @@ from webnnm.ops.declare.layer import (
     ShapeView,
     TensorSlot,
 )
-from webnnm.ops.declare.layout import LEADING, Laid, Role
+from webnnm.ops.declare.layout import LEADING, LayoutTensor, Role
 from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.operator import REQUIRED, Option, Slot
 from webnnm.ops.declare.rules import tensor_options
@@ -241,10 +241,10 @@ def _names(dims: Sequence[int], operands: Sequence[Features]) -> Sequence[str | 
     return next(named, ("features",) if len(dims) == 1 else (None,) * len(dims))
 
 
-def _build(b: Builder, layer: BuildView) -> Laid | tuple[Laid, ...]:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor | tuple[LayoutTensor, ...]:
     """Apply the operator to tensors of equal leading dimensions, parameters without any."""
     slots = layer.operator.operands
-    given: list[Laid | None] = _arguments(slots, layer)
+    given: list[LayoutTensor | None] = _arguments(slots, layer)
     placed = [
         (slot.name in layer.parameters, x and x.canonical())
         for slot, x in zip(_slots(slots, given), given, strict=True)
@@ -255,7 +255,7 @@ def _build(b: Builder, layer: BuildView) -> Laid | tuple[Laid, ...]:
     sequence = next((x.sequence for x in full if x.sequence is not None), None)
     made = b.apply(layer.operator, tensors, tensor_options(layer))
     several = isinstance(made, tuple)
-    laid: list[Laid] = []
+    value: list[LayoutTensor] = []
     for tensor, features in zip(made if several else (made,), layer.results, strict=True):  # pyright: ignore
         if tensor.shape[len(lead) :] != features.sizes():
             layer.fail(
@@ -263,11 +263,11 @@ def _build(b: Builder, layer: BuildView) -> Laid | tuple[Laid, ...]:
                 f"{show(tensor.shape)} behind {', '.join(map(str, lead))}, inferred {features}",
                 hint="the decomposition has to treat all batches and sequences alike",
             )
-        laid.append(Laid(tensor, (*lead, *range(len(features.sizes()))), sequence))
-    return tuple(laid) if several else laid[0]
+        value.append(LayoutTensor(tensor, (*lead, *range(len(features.sizes()))), sequence))
+    return tuple(value) if several else value[0]
 
 
-def _with_lead(b: Builder, x: Laid, lead: Sequence[Role]) -> Any:
+def _with_lead(b: Builder, x: LayoutTensor, lead: Sequence[Role]) -> Any:
     if len(x.lead) == len(lead):
         return x.tensor
     ones = [x.size(role) if role in x.layout else 1 for role in lead]

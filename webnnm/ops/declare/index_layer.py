@@ -23,8 +23,8 @@ from webnnm.ops.declare.index_shapes import (
     scatter_nd_shape,
 )
 from webnnm.ops.declare.layer import BuildView, LayerRules, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid, Role, feature_roles
-from webnnm.ops.declare.leading import common_lead, stretched
+from webnnm.ops.declare.layout import LayoutTensor, Role, feature_roles
+from webnnm.ops.declare.leading import broadcast_lead, common_lead
 from webnnm.ops.declare.tensors import Builder, Tensor
 
 INDICES = TensorSlot(name="indices", option=True, optional=True, promotes=False)
@@ -82,8 +82,8 @@ def _cells(layer: BuildView, box: Shape) -> list[int]:
 
 
 def _gather_constant(
-    b: Builder, flow: Laid, axes: Sequence[int], places: Sequence[int], dims: Shape
-) -> Laid:
+    b: Builder, flow: LayoutTensor, axes: Sequence[int], places: Sequence[int], dims: Shape
+) -> LayoutTensor:
     """Pick cells of some features."""
     rest = _others(flow, axes)
     lead = tuple(flow.size(role) for role in flow.lead)
@@ -91,15 +91,19 @@ def _gather_constant(
     box, width = (tuple(flow.size(k) for k in features) for features in (axes, rest))
     cells = b.reshape(tensor, new_shape=(*lead, count(box), *width))
     taken = b.gather(cells, b.constant(places, "int32", dims), axis=len(lead))
-    return Laid(taken, (*flow.lead, *feature_roles(len(dims) + len(rest))), flow.sequence)
+    return LayoutTensor(taken, (*flow.lead, *feature_roles(len(dims) + len(rest))), flow.sequence)
 
 
 def _scatter_constant(
-    b: Builder, flow: Laid, updates: Laid, axes: Sequence[int], places: Sequence[int]
-) -> Laid:
+    b: Builder,
+    flow: LayoutTensor,
+    updates: LayoutTensor,
+    axes: Sequence[int],
+    places: Sequence[int],
+) -> LayoutTensor:
     """Replace cells of some features."""
-    (x, new), lead, sequence = _together(b, flow, updates)
-    flow = Laid(x, (*lead, *feature_roles(flow.rank)), sequence)
+    (x, new), lead, sequence = _with_common_lead(b, flow, updates)
+    flow = LayoutTensor(x, (*lead, *feature_roles(flow.rank)), sequence)
     order: tuple[Role, ...] = (*lead, *axes, *_others(flow, axes))
     source = flow.arranged(order).tensor
     samples, amount = count(source.shape[: len(lead)]), count(flow.size(k) for k in axes)
@@ -114,27 +118,29 @@ def _scatter_constant(
         cells_first(new, len(places)),
     )
     back = b.reshape(b.transpose(written, permutation=(1, 0, 2)), new_shape=source.shape)
-    return Laid(back, order, sequence).arranged((*lead, *feature_roles(flow.rank)))
+    return LayoutTensor(back, order, sequence).arranged((*lead, *feature_roles(flow.rank)))
 
 
 # Index tensors.
 
 
-def _together(b: Builder, *values: Laid) -> tuple[list[Tensor], tuple[Role, ...], str | None]:
+def _with_common_lead(
+    b: Builder, *values: LayoutTensor
+) -> tuple[list[Tensor], tuple[Role, ...], str | None]:
     """Return values as tensors of the same leading dimensions, these, and the sequence."""
     lead, sizes = common_lead(values)
     sequence = next((value.sequence for value in values if value.sequence), None)
-    return [stretched(b, value, lead, sizes) for value in values], lead, sequence
+    return [broadcast_lead(b, value, lead, sizes) for value in values], lead, sequence
 
 
-def _others(flow: Laid, axes: Sequence[int]) -> list[int]:
+def _others(flow: LayoutTensor, axes: Sequence[int]) -> list[int]:
     return [k for k in range(flow.rank) if k not in axes]
 
 
-def _addressed_first(flow: Laid, axes: Sequence[int]) -> Laid:
+def _addressed_first(flow: LayoutTensor, axes: Sequence[int]) -> LayoutTensor:
     """Return the flow with some features in front of the others, as its first ones."""
     tensor = flow.arranged((*flow.lead, *axes, *_others(flow, axes))).tensor
-    return Laid(tensor, (*flow.lead, *feature_roles(flow.rank)), flow.sequence)
+    return LayoutTensor(tensor, (*flow.lead, *feature_roles(flow.rank)), flow.sequence)
 
 
 def _with_lead(b: Builder, indices: Tensor, lead: int) -> Tensor:
@@ -150,48 +156,48 @@ def _with_lead(b: Builder, indices: Tensor, lead: int) -> Tensor:
 # Build rules.
 
 
-def _gather_elements(b: Builder, layer: BuildView) -> Laid:
+def _gather_elements(b: Builder, layer: BuildView) -> LayoutTensor:
     flow, found = layer.operands[0], _elements(layer)
     if layer.options["data"] is not None:
         places = _lines(layer, found, flow.features)
         return _gather_constant(b, flow, range(flow.rank), places, found.sizes())
-    (x, indices), lead, sequence = _together(b, flow, layer.tensors["indices"])
+    (x, indices), lead, sequence = _with_common_lead(b, flow, layer.tensors["indices"])
     taken = b.gather_elements(x, indices, axis=len(lead) + found.axes[0])
-    return Laid(taken, (*lead, *feature_roles(flow.rank)), sequence)
+    return LayoutTensor(taken, (*lead, *feature_roles(flow.rank)), sequence)
 
 
-def _gather_nd(b: Builder, layer: BuildView) -> Laid:
+def _gather_nd(b: Builder, layer: BuildView) -> LayoutTensor:
     flow, found = layer.operands[0], _coordinates(layer)
     if layer.options["data"] is not None:
         places = _cells(layer, tuple(flow.size(k) for k in found.axes))
         return _gather_constant(b, flow, found.axes, places, found.sizes())
     source = _addressed_first(flow, found.axes)
-    (x, indices), lead, sequence = _together(b, source, layer.tensors["indices"])
+    (x, indices), lead, sequence = _with_common_lead(b, source, layer.tensors["indices"])
     taken = b.gather_nd(x, _with_lead(b, indices, len(lead)))
-    return Laid(taken, (*lead, *feature_roles(taken.rank - len(lead))), sequence)
+    return LayoutTensor(taken, (*lead, *feature_roles(taken.rank - len(lead))), sequence)
 
 
-def _scatter_elements(b: Builder, layer: BuildView) -> Laid:
+def _scatter_elements(b: Builder, layer: BuildView) -> LayoutTensor:
     (flow, updates), found = layer.operands, _elements(layer)
     if layer.options["data"] is not None:
         places = _lines(layer, found, flow.features)
         return _scatter_constant(b, flow, updates, range(flow.rank), places)
     operands = (flow, layer.tensors["indices"], updates)
-    tensors, lead, sequence = _together(b, *operands)
+    tensors, lead, sequence = _with_common_lead(b, *operands)
     written = b.scatter_elements(*tensors, axis=len(lead) + found.axes[0])
-    return Laid(written, (*lead, *feature_roles(flow.rank)), sequence)
+    return LayoutTensor(written, (*lead, *feature_roles(flow.rank)), sequence)
 
 
-def _scatter_nd(b: Builder, layer: BuildView) -> Laid:
+def _scatter_nd(b: Builder, layer: BuildView) -> LayoutTensor:
     (flow, updates), found = layer.operands, _coordinates(layer)
     if layer.options["data"] is not None:
         places = _cells(layer, tuple(flow.size(k) for k in found.axes))
         return _scatter_constant(b, flow, updates, found.axes, places)
     operands = (_addressed_first(flow, found.axes), layer.tensors["indices"], updates)
-    (x, indices, new), lead, sequence = _together(b, *operands)
+    (x, indices, new), lead, sequence = _with_common_lead(b, *operands)
     written = b.scatter_nd(x, _with_lead(b, indices, len(lead)), new)
     order: tuple[Role, ...] = (*lead, *found.axes, *_others(flow, found.axes))
-    return Laid(written, order, sequence).arranged((*lead, *feature_roles(flow.rank)))
+    return LayoutTensor(written, order, sequence).arranged((*lead, *feature_roles(flow.rank)))
 
 
 gather_elements_rules = LayerRules(

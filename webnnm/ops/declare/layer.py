@@ -10,7 +10,7 @@ from webnnm.core.dtypes import DataType
 from webnnm.core.shapes import Shape
 from webnnm.notation.syntax import Value
 from webnnm.ops.declare.features import Features
-from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.tensors import Builder, TensorType
 
@@ -105,9 +105,9 @@ class BuildView(Protocol):
     """
 
     operator: Any
-    operands: Sequence[Laid]
+    operands: Sequence[LayoutTensor]
     options: Mapping[str, Any]
-    tensors: Mapping[str, Laid]
+    tensors: Mapping[str, LayoutTensor]
     features: Sequence[Features]
     results: Sequence[Features]
     dtype: DataType
@@ -137,7 +137,7 @@ class BuildView(Protocol):
 
 
 ShapeRule = Callable[[ShapeView], None]
-BuildRule = Callable[[Builder, BuildView], "Laid | tuple[Laid, ...]"]
+BuildRule = Callable[[Builder, BuildView], "LayoutTensor | tuple[LayoutTensor, ...]"]
 TypeRule = Callable[
     [DataType, Mapping[str, Any], Mapping[str, DataType]], DataType | Sequence[DataType]
 ]

@@ -16,7 +16,7 @@ LEADING: tuple[Role, ...] = ("batch", "sequence")
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class LayoutTensor:
     """A tensor with the role of each of its dimensions.
 
     Parameters and constants have features alone. `sequence` names the sequence dimension; `mask`,
@@ -53,18 +53,20 @@ class Laid:
         """Return the size of the dimension that plays a role."""
         return self.tensor.shape[self.position(role)]
 
-    def with_tensor(self, tensor: Any) -> Laid:
+    def with_tensor(self, tensor: Any) -> LayoutTensor:
         """Return another tensor of the same layout."""
-        return Laid(tensor, self.layout, self.sequence, self.mask)
+        return LayoutTensor(tensor, self.layout, self.sequence, self.mask)
 
-    def arranged(self, layout: tuple[Role, ...]) -> Laid:
+    def arranged(self, layout: tuple[Role, ...]) -> LayoutTensor:
         """Return the same values in another order of dimensions."""
         if layout == self.layout:
             return self
         order = [self.position(role) for role in layout]
-        return Laid(self.tensor.transpose(permutation=order), layout, self.sequence, self.mask)
+        return LayoutTensor(
+            self.tensor.transpose(permutation=order), layout, self.sequence, self.mask
+        )
 
-    def canonical(self) -> Laid:
+    def canonical(self) -> LayoutTensor:
         """Return the values as batch, sequence, features in order."""
         return self.arranged((*self.lead, *range(self.rank)))
 
@@ -75,7 +77,7 @@ def feature_roles(rank: int) -> tuple[Role, ...]:
 
 
 def aligned(
-    values: Sequence[Laid], match: Callable[[int, int], Sequence[int]]
+    values: Sequence[LayoutTensor], match: Callable[[int, int], Sequence[int]]
 ) -> tuple[list[Any], tuple[Role, ...]]:
     """Return the tensors of several values ready to broadcast, and the layout they share.
 
@@ -92,10 +94,10 @@ def aligned(
     for number, value in enumerate(values):
         own: dict[Role, Role] = {role: role for role in value.lead}
         own |= {place: k for k, place in enumerate(match(number, rank))}
-        laid = value.arranged(tuple(own[role] for role in target if role in own))
+        moved = value.arranged(tuple(own[role] for role in target if role in own))
         shape = [value.size(own[role]) if role in own else 1 for role in target]
         missing = next((i for i, role in enumerate(target) if role in own), len(target))
-        tensor = laid.tensor
+        tensor = moved.tensor
         if tuple(shape[missing:]) != tensor.shape:
             tensor = tensor.reshape(new_shape=shape[missing:])
         tensors.append(tensor)

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from webnnm.core.shapes import Shape
-from webnnm.ops.declare.layout import LEADING, Laid, Role
+from webnnm.ops.declare.layout import LEADING, LayoutTensor, Role
 from webnnm.ops.declare.tensors import Builder, OperatorError
 
 
-def stretched(b: Builder, value: Laid, lead: Sequence[Role], sizes: Sequence[int]) -> Any:
+def broadcast_lead(
+    b: Builder, value: LayoutTensor, lead: Sequence[Role], sizes: Sequence[int]
+) -> Any:
     """Return the tensor of a value as `[*lead, features…]`, repeated where it has no such role."""
     value = value.canonical()
     if value.lead == tuple(lead):
@@ -23,7 +25,7 @@ def stretched(b: Builder, value: Laid, lead: Sequence[Role], sizes: Sequence[int
     return b.expand(tensor, new_shape=(*sizes, *value.features))
 
 
-def common_lead(values: Sequence[Laid]) -> tuple[tuple[Role, ...], Shape]:
+def common_lead(values: Sequence[LayoutTensor]) -> tuple[tuple[Role, ...], Shape]:
     """Return the batch and sequence dimensions that any of the values has, with their sizes.
 
     Raises NNM411 where sizes differ.

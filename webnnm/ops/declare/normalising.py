@@ -10,7 +10,7 @@ from webnnm.core.shapes import show
 from webnnm.ops.declare import checks, padding
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, ShapeView, TensorSlot
-from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.operator import Slot
 from webnnm.ops.declare.rules import same_shape, tensor_options
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
@@ -112,7 +112,7 @@ def unit(
 
 def padded_unit(
     b: Builder,
-    flow: Laid,
+    flow: LayoutTensor,
     axes: Sequence[int],
     epsilon: float,
     *,
@@ -206,7 +206,7 @@ def shape_by_axes(layer: ShapeView) -> None:
         fit(layer, axes, "scale", "bias")
 
 
-def build_by_axes(b: Builder, layer: BuildView) -> Laid:
+def build_by_axes(b: Builder, layer: BuildView) -> LayoutTensor:
     """Apply the operator along the option `axes`, in whatever layout the flow has."""
     flow = layer.operands[0]
     operands = [shared(layer, slot.name) for slot in layer.operator.operands[1:]]
@@ -223,10 +223,10 @@ def build_by_axes(b: Builder, layer: BuildView) -> Laid:
 
 def shared(layer: BuildView, name: str) -> Any:
     """Return a tensor of a layer that is the same for all samples, None if it is absent."""
-    laid = layer.tensors.get(name)
-    if laid is None:
+    value = layer.tensors.get(name)
+    if value is None:
         return None
-    if laid.lead:
+    if value.lead:
         hint = "multiply and add after the normalisation instead"
         layer.fail("NNM405", f"{name} differs from sample to sample", at=name, hint=hint)
-    return laid.canonical().tensor
+    return value.canonical().tensor

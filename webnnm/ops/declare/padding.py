@@ -13,7 +13,7 @@ from typing import Any
 
 from webnnm.core.dtypes import FLOAT16_MAX, DataType, integer_range, is_float
 from webnnm.core.shapes import count
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.tensors import Builder, Tensor
 
 FLOAT32_MAX = 3.4028234663852886e38
@@ -69,33 +69,33 @@ def one_step(b: Builder, mask: Tensor) -> Any:
 # Values that have a mask.
 
 
-def placed(b: Builder, numbers: Tensor, laid: Laid) -> Any:
+def placed(b: Builder, numbers: Tensor, flow: LayoutTensor) -> Any:
     """Return `[batch]` or `[batch, length]` numbers in a shape that broadcasts to a value's."""
-    roles = [laid.position("batch"), *([laid.position("sequence")] if numbers.rank > 1 else [])]
+    roles = [flow.position("batch"), *([flow.position("sequence")] if numbers.rank > 1 else [])]
     if roles != sorted(roles):
         numbers = b.transpose(numbers, permutation=(1, 0))
-    shape = [1] * len(laid.layout)
+    shape = [1] * len(flow.layout)
     for place, size in zip(sorted(roles), numbers.shape, strict=True):
         shape[place] = size
     return b.reshape(numbers, new_shape=shape)
 
 
-def filled(b: Builder, laid: Laid, value: float, tensor: Tensor | None = None) -> Any:
+def filled(b: Builder, flow: LayoutTensor, value: float, tensor: Tensor | None = None) -> Any:
     """Return a value, or a tensor laid out like it, with a number at all padded positions."""
-    x = laid.tensor if tensor is None else tensor
-    return b.where(placed(b, valid(b, laid.mask), laid), x, b.constant(value, x.dtype))
+    x = flow.tensor if tensor is None else tensor
+    return b.where(placed(b, valid(b, flow.mask), flow), x, b.constant(value, x.dtype))
 
 
-def mean(b: Builder, laid: Laid, x: Tensor, axes: Sequence[int]) -> Any:
+def mean(b: Builder, flow: LayoutTensor, x: Tensor, axes: Sequence[int]) -> Any:
     """Return the mean over axes, among them the sequence; these keep size 1."""
-    total = b.reduce_sum(filled(b, laid, 0, x), axes=axes, keep_dimensions=True)
-    sequence = laid.position("sequence")
+    total = b.reduce_sum(filled(b, flow, 0, x), axes=axes, keep_dimensions=True)
+    sequence = flow.position("sequence")
     others = count(x.shape[k] for k in axes if k != sequence)
-    size = placed(b, lengths(b, laid.mask), laid) * float(others)
+    size = placed(b, lengths(b, flow.mask), flow) * float(others)
     return total / (size if x.dtype == "float32" else b.cast(size, type=x.dtype))
 
 
-def combined(b: Builder, sources: Sequence[Laid], sequence: str | None) -> Any:
+def combined(b: Builder, sources: Sequence[LayoutTensor], sequence: str | None) -> Any:
     """Return the mask of what is made position by position of values, None if all are valid."""
     found: Any = None
     masks = [x.mask for x in sources if x.mask is not None and x.sequence == sequence]

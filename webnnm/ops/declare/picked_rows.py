@@ -8,7 +8,7 @@ from typing import Any
 
 from webnnm.notation.syntax import Percent
 from webnnm.ops.declare.layer import BuildView
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.padding import column, every, lengths
 from webnnm.ops.declare.repositioned import looked_up, picked, remasked
 from webnnm.ops.declare.tensors import Builder, Tensor
@@ -20,8 +20,8 @@ def share(size: int, position: Any) -> int:
 
 
 def at_valid_position(
-    b: Builder, layer: BuildView, flow: Laid, position: Any, like: Laid | None
-) -> Laid:
+    b: Builder, layer: BuildView, flow: LayoutTensor, position: Any, like: LayoutTensor | None
+) -> LayoutTensor:
     """Pick along a sequence whose rows have different lengths, or are to have those of others."""
     n, rule = flow.size("sequence"), partial(share, position=position)
     if isinstance(position, int):
@@ -30,7 +30,7 @@ def at_valid_position(
         reached = position if position >= 0 else -position - 1
         mask = remasked(b, flow.mask, lambda size: int(size > reached), 1)
         found = picked(b, flow, _row_positions(b, flow, [position]))
-        return Laid(found, flow.layout, flow.sequence, mask)
+        return LayoutTensor(found, flow.layout, flow.sequence, mask)
     if like is None:
         size = rule(n)
         wanted, mask = looked_up(b, flow.mask, rule, "int32"), remasked(b, flow.mask, rule, size)
@@ -39,17 +39,17 @@ def at_valid_position(
         mask = every(b, flow.mask.shape[0], size) if like.mask is None else like.mask
     whole, wanted = (column(b, numbers) for numbers in (_amounts(b, flow), wanted))
     steps = b.constant(range(size), "int32", (1, size)) * whole / wanted
-    return Laid(picked(b, flow, b.min(steps, whole - 1)), flow.layout, flow.sequence, mask)
+    return LayoutTensor(picked(b, flow, b.min(steps, whole - 1)), flow.layout, flow.sequence, mask)
 
 
-def _amounts(b: Builder, laid: Laid) -> Any:
+def _amounts(b: Builder, value: LayoutTensor) -> Any:
     """Return the lengths of all rows, int32; without a mask there is one for all."""
-    if laid.mask is None:
-        return b.constant([laid.size("sequence")], "int32")
-    return lengths(b, laid.mask, "int32")
+    if value.mask is None:
+        return b.constant([value.size("sequence")], "int32")
+    return lengths(b, value.mask, "int32")
 
 
-def _row_positions(b: Builder, flow: Laid, positions: Sequence[int]) -> Any:
+def _row_positions(b: Builder, flow: LayoutTensor, positions: Sequence[int]) -> Any:
     """Return int32 indices `[batch, k]` for positions, negative ones from the last valid one."""
     fixed, back = (
         b.constant(numbers, "int32", (1, len(positions)))
@@ -59,15 +59,17 @@ def _row_positions(b: Builder, flow: Laid, positions: Sequence[int]) -> Any:
     return b.max(found, b.constant(0, "int32"))
 
 
-def from_the_end(b: Builder, flow: Laid, positions: Sequence[int], sizes: Sequence[int]) -> Laid:
+def from_the_end(
+    b: Builder, flow: LayoutTensor, positions: Sequence[int], sizes: Sequence[int]
+) -> LayoutTensor:
     """Replace the sequence by features: positions of each row, in a tensor of some shape."""
     found = picked(b, flow, _row_positions(b, flow, positions))
     batch, _, *features = found.shape
     tensor = b.reshape(found, new_shape=(batch, *sizes, *features))
-    return Laid(tensor, ("batch", *range(tensor.rank - 1)))
+    return LayoutTensor(tensor, ("batch", *range(tensor.rank - 1)))
 
 
-def within_rows(b: Builder, indices: Laid, mask: Tensor) -> Laid:
+def within_rows(b: Builder, indices: LayoutTensor, mask: Tensor) -> LayoutTensor:
     """Return index tensors as positions of rows: negative ones from the last valid, clamped."""
     x, dtype = indices.tensor, indices.tensor.dtype
     if "batch" not in indices.layout:
@@ -76,4 +78,4 @@ def within_rows(b: Builder, indices: Laid, mask: Tensor) -> Laid:
     x = b.where(b.lesser(x, b.constant(0, dtype)), x + amounts, x)
     x = b.max(b.min(x, amounts - 1), b.constant(0, dtype))
     layout = indices.layout if "batch" in indices.layout else ("batch", *indices.layout)
-    return Laid(x, layout, indices.sequence)
+    return LayoutTensor(x, layout, indices.sequence)

@@ -7,7 +7,7 @@ from typing import Any
 
 from webnnm.ops.declare import values
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.spatial import Pair
 from webnnm.ops.declare.spatial_layer import (
     LAYOUT,
@@ -53,7 +53,7 @@ def layer_rules(windows: Callable[..., tuple[Windows, Windows]]) -> LayerRules:
             found |= {"h": rows.count, "w": columns.count}
         learn_image(layer, at, found)
 
-    def build(b: Builder, layer: BuildView) -> Laid:
+    def build(b: Builder, layer: BuildView) -> LayoutTensor:
         flow, written = layer.operands[0], layer.options["layout"]
         at = places(layer, layer.features[0], written)
         options = _options(layer, (flow.features[at.source["h"]], flow.features[at.source["w"]]))

@@ -10,10 +10,10 @@ from webnnm.notation.syntax import Items, Value
 from webnnm.ops.declare import padding, values
 from webnnm.ops.declare.features import Conflict, Features
 from webnnm.ops.declare.layer import BuildView, ParameterRole, ShapeView, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.padding import column
 from webnnm.ops.declare.recurrent import DIRECTIONS
-from webnnm.ops.declare.rules import broadcast_laid, tensor_options
+from webnnm.ops.declare.rules import broadcast_operands, tensor_options
 from webnnm.ops.declare.tensors import Builder
 
 WEIGHTS = (
@@ -157,7 +157,7 @@ def _size(features: Features | None, axis: int) -> int | None:
 # Tensors.
 
 
-def build_run(b: Builder, layer: BuildView) -> tuple[Laid, ...]:
+def build_run(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
     """Run over the sequence; the results are what flows on, then every result by its word."""
     flow = layer.operands[0].arranged(("sequence", "batch", 0))
     steps, batch, _ = flow.tensor.shape
@@ -178,18 +178,18 @@ def build_run(b: Builder, layer: BuildView) -> tuple[Laid, ...]:
     return results[0], *results
 
 
-def build_cell(b: Builder, layer: BuildView) -> tuple[Laid, ...]:
+def build_cell(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
     """Apply a cell to every sample, and to every step if there is a sequence."""
     count = len(layer.operands) - 3
-    laid = [layer.operands[k].canonical() for k in (0, *range(3, 3 + count))]
-    tensors, layout, sequence = broadcast_laid(layer, laid, [(None,)] * len(laid))
+    value = [layer.operands[k].canonical() for k in (0, *range(3, 3 + count))]
+    tensors, layout, sequence = broadcast_operands(layer, value, [(None,)] * len(value))
     lead = broadcast(*(tensor.shape[:-1] for tensor in tensors)) or ()
     x, *states = (_rows(b, tensor, lead) for tensor in tensors)
     weight, recurrent, *rest = _weights(layer, behind=3 + count)
     options = tensor_options(layer) | {"hidden_size": recurrent.shape[-1]}
     found = _applied(b, layer, [x, weight, recurrent, *states, *rest], options)
     return tuple(
-        Laid(b.reshape(y, new_shape=(*lead, y.shape[-1])), layout, sequence) for y in found
+        LayoutTensor(b.reshape(y, new_shape=(*lead, y.shape[-1])), layout, sequence) for y in found
     )
 
 
@@ -218,31 +218,34 @@ def _weights(layer: BuildView, behind: int = 3) -> list[Any]:
     """Return both weights, and the tensors of the operator's slots from `behind` on, or None."""
     found = [layer.tensors.get(slot.name) for slot in layer.operator.operands[behind:]]
     return [
-        None if laid is None else laid.canonical().tensor for laid in (*layer.operands[1:3], *found)
+        None if value is None else value.canonical().tensor
+        for value in (*layer.operands[1:3], *found)
     ]
 
 
 def _initial(b: Builder, layer: BuildView, name: str, lead: tuple[int, int]) -> Any:
     """Return an initial state `[directions, batch, hidden]` of features, for each sample or all."""
-    laid = layer.tensors[name]
-    if "sequence" in laid.layout:
+    value = layer.tensors[name]
+    if "sequence" in value.layout:
         layer.fail("NNM411", f"{name} has a sequence", at=name, hint="it takes one state")
     directions, batch = lead
     size = layer.results[0].sizes()[0]
-    tensor = laid.canonical().tensor
+    tensor = value.canonical().tensor
     if tensor.shape != (batch, size):
         tensor = b.expand(tensor, new_shape=(batch, size))
     apart = b.reshape(tensor, new_shape=(batch, directions, size // directions))
     return b.transpose(apart, permutation=(1, 0, 2))
 
 
-def _states(b: Builder, x: Any, layout: tuple[Role, ...], sequence: str | None) -> Laid:
+def _states(b: Builder, x: Any, layout: tuple[Role, ...], sequence: str | None) -> LayoutTensor:
     """Join the directions, last but two of a result, with its features."""
     *lead, directions, batch, hidden = x.shape
     if directions > 1:
         order = (*range(len(lead)), x.rank - 2, x.rank - 3, x.rank - 1)
         x = b.transpose(x, permutation=order)
-    return Laid(b.reshape(x, new_shape=(*lead, batch, directions * hidden)), layout, sequence)
+    return LayoutTensor(
+        b.reshape(x, new_shape=(*lead, batch, directions * hidden)), layout, sequence
+    )
 
 
 def _rows(b: Builder, x: Any, lead: Shape) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.core.dtypes import DataType, is_float
 from webnnm.core.shapes import count
 from webnnm.ops.declare.along import padded
-from webnnm.ops.declare.layout import Laid
+from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.padding import below, column, every, lengths, placed, valid
 from webnnm.ops.declare.tensors import Builder, Tensor
 
@@ -33,9 +33,9 @@ def remasked(b: Builder, mask: Tensor, rule: Callable[[int], int], length: int) 
     return b.cast(below(b, numbers, length), type="float32")
 
 
-def picked(b: Builder, laid: Laid, indices: Tensor) -> Any:
+def picked(b: Builder, value: LayoutTensor, indices: Tensor) -> Any:
     """Return positions of each row, `[batch, k, features…]`, for int32 indices `[batch, k]`."""
-    x = laid.canonical().tensor
+    x = value.canonical().tensor
     _, n, *features = x.shape
     rows, k = indices.shape
     if x.shape[0] != rows:
@@ -52,16 +52,16 @@ def picked(b: Builder, laid: Laid, indices: Tensor) -> Any:
     return b.gather(flat, indices + starts, axis=0)
 
 
-def reversed_rows(b: Builder, laid: Laid) -> Laid:
+def reversed_rows(b: Builder, value: LayoutTensor) -> LayoutTensor:
     """Return a value with the valid positions of each row in reverse order."""
-    n = laid.size("sequence")
+    n = value.size("sequence")
     places = b.constant(range(n), "int32", (1, n))
-    last = column(b, lengths(b, laid.mask, "int32")) - 1
-    indices = b.where(valid(b, laid.mask), last - places, places)
-    return _turned(laid, picked(b, laid, indices))
+    last = column(b, lengths(b, value.mask, "int32")) - 1
+    indices = b.where(valid(b, value.mask), last - places, places)
+    return _in_layout_of(value, picked(b, value, indices))
 
 
-def joined(b: Builder, parts: Sequence[Laid], whole: Laid) -> Laid:
+def joined(b: Builder, parts: Sequence[LayoutTensor], whole: LayoutTensor) -> LayoutTensor:
     """Return parts that were joined along the sequence with all padding behind the last of them.
 
     `whole` is canonical, and has the parts one after the other with their padding.
@@ -72,7 +72,7 @@ def joined(b: Builder, parts: Sequence[Laid], whole: Laid) -> Laid:
     ]
     mask = b.concat(masks, axis=1)
     if all(part.mask is None for part in parts[:-1]):
-        return Laid(whole.tensor, whole.layout, whole.sequence, mask)
+        return LayoutTensor(whole.tensor, whole.layout, whole.sequence, mask)
     n = mask.shape[1]
     places = b.constant(range(n), "float32", (1, n))
     end, indices = b.constant([0], "float32", (1, 1)), places
@@ -85,17 +85,19 @@ def joined(b: Builder, parts: Sequence[Laid], whole: Laid) -> Laid:
     indices = b.cast(b.min(indices, b.constant(n - 1, "float32")), type="int32")
     total = b.reduce_sum(mask, axes=[1])
     mask = b.cast(below(b, total, n), type="float32")
-    return Laid(picked(b, whole, indices), whole.layout, whole.sequence, mask)
+    return LayoutTensor(picked(b, whole, indices), whole.layout, whole.sequence, mask)
 
 
-def begun(b: Builder, laid: Laid, x: Tensor, axis: int, front: Callable[[int], int]) -> Any:
+def begun(
+    b: Builder, value: LayoutTensor, x: Tensor, axis: int, front: Callable[[int], int]
+) -> Any:
     """Return `x` with zeros before it along an axis, for each row as many as a rule says.
 
     The rule is one of the number of valid positions. All rows grow by the most that it says.
     """
-    amounts = [front(n) for n in range(1, laid.size("sequence") + 1)]
+    amounts = [front(n) for n in range(1, value.size("sequence") + 1)]
     most = max(amounts)
-    own = placed(b, looked_up(b, laid.mask, lambda n: front(n) if n else most), laid)
+    own = placed(b, looked_up(b, value.mask, lambda n: front(n) if n else most), value)
     found: Any = None
     for amount in sorted(set(amounts)):
         shifted = padded(b, x, axis, amount, most - amount)
@@ -104,7 +106,7 @@ def begun(b: Builder, laid: Laid, x: Tensor, axis: int, front: Callable[[int], i
     return found
 
 
-def _turned(laid: Laid, tensor: Tensor) -> Laid:
+def _in_layout_of(value: LayoutTensor, tensor: Tensor) -> LayoutTensor:
     """Return what was computed on a canonical tensor in the layout of the value."""
-    found = laid.canonical()
-    return Laid(tensor, found.layout, laid.sequence, laid.mask).arranged(laid.layout)
+    found = value.canonical()
+    return LayoutTensor(tensor, found.layout, value.sequence, value.mask).arranged(value.layout)

@@ -11,7 +11,7 @@ from webnnm.ops.declare import values
 from webnnm.ops.declare.feature_rules import learn_result
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.tensors import Builder
 
 MODES = {"nearest": "nearest-neighbor", "bilinear": "linear"}
@@ -82,7 +82,7 @@ def _shape(layer: ShapeView) -> None:
         learn_result(layer, dims, flow.names, flow.sequence)
 
 
-def _build(b: Builder, layer: BuildView) -> Laid:
+def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     targets = dict(_targets(layer, layer.features[0]))
     for k in range(flow.rank):  # of one dimension, any other is the second

@@ -8,7 +8,7 @@ from typing import Any
 
 from webnnm.ops.declare.features import Conflict, Features, equate
 from webnnm.ops.declare.layer import BuildView, ShapeView
-from webnnm.ops.declare.layout import Laid, Role, aligned
+from webnnm.ops.declare.layout import LayoutTensor, Role, aligned
 from webnnm.ops.declare.tensors import Builder
 
 
@@ -24,7 +24,7 @@ def keep_names(layer: ShapeView) -> None:
     layer.result.learn_sequence(layer.flow.sequence)
 
 
-def build_unary(builder: Builder, layer: BuildView) -> Laid:
+def build_unary(builder: Builder, layer: BuildView) -> LayoutTensor:
     """Apply the operator element by element, in whatever layout the flow has."""
     flow = layer.operands[0]
     result = builder.apply(layer.operator, [flow.tensor], tensor_options(layer))
@@ -127,16 +127,16 @@ def _broadcast_axis(layer: ShapeView, operands: Sequence[Features], axis: int) -
         if axis in found:
             cells.append((x, found.index(axis)))
     sizes = [x.dims[k] for x, k in cells if x.dims is not None]
-    stretched = {size for size in sizes if size is not None and size != 1}
-    if len(stretched) > 1:
+    larger = {size for size in sizes if size is not None and size != 1}
+    if len(larger) > 1:
         layer.fail(
             "NNM401",
             " and ".join(str(x) for x in operands),
             hint="the shapes do not broadcast",
         )
     try:
-        if stretched:
-            result.learn_size(axis, next(iter(stretched)))
+        if larger:
+            result.learn_size(axis, next(iter(larger)))
         elif None not in sizes:
             result.learn_size(axis, 1)
     except Conflict:
@@ -151,20 +151,20 @@ def _broadcast_axis(layer: ShapeView, operands: Sequence[Features], axis: int) -
         x.learn_size(k, result.dims[axis])
 
 
-def build_broadcast(builder: Builder, layer: BuildView) -> Laid:
+def build_broadcast(builder: Builder, layer: BuildView) -> LayoutTensor:
     """Align the operands and apply the operator, folded from the left over more than two."""
     names = [features.names for features in layer.features]
-    tensors, layout, sequence = broadcast_laid(layer, layer.operands, names)
+    tensors, layout, sequence = broadcast_operands(layer, layer.operands, names)
     options = tensor_options(layer)
     if len(tensors) > len(layer.operator.operands):
         result = reduce(lambda a, b: builder.apply(layer.operator, [a, b], options), tensors)
     else:
         result = builder.apply(layer.operator, tensors, options)
-    return Laid(result, layout, sequence)
+    return LayoutTensor(result, layout, sequence)
 
 
-def broadcast_laid(
-    layer: BuildView, values: Sequence[Laid], names: Sequence[Sequence[str | None]]
+def broadcast_operands(
+    layer: BuildView, values: Sequence[LayoutTensor], names: Sequence[Sequence[str | None]]
 ) -> tuple[list[Any], tuple[Role, ...], str | None]:
     """Return values as tensors that broadcast, their common layout, and the sequence's name.
 

@@ -10,7 +10,7 @@ from webnnm.notation.syntax import Items, NamedShape, Value
 from webnnm.ops.declare import values
 from webnnm.ops.declare.features import Conflict, Features
 from webnnm.ops.declare.layer import BuildView, ShapeView, ValueOption
-from webnnm.ops.declare.layout import Laid, Role
+from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.spatial import INPUT_LAYOUTS, Pair, Sides, automatic_padding
 from webnnm.ops.declare.tensors import Builder, Tensor
 
@@ -134,11 +134,11 @@ def sizes_of(features: Features, at: Mapping[str, int]) -> dict[str, int | None]
 
 def build_image(
     b: Builder,
-    flow: Laid,
+    flow: LayoutTensor,
     at: Places,
     written: str | None,
     apply: Callable[[Tensor, str], Tensor],
-) -> Laid:
+) -> LayoutTensor:
     """Apply an operator on images to the flow, in the run-time layout that it has if possible.
 
     `apply(tensor, layout)` gets a tensor of rank 4; batch and sequence are one dimension there.
@@ -156,4 +156,4 @@ def build_image(
     if len(rows) != 1:
         result = b.reshape(result, new_shape=(*rows, *result.shape[1:]))
     roles: tuple[Role, ...] = tuple(at.target[x] for x in letters)
-    return Laid(result, (*lead, *roles), flow.sequence)
+    return LayoutTensor(result, (*lead, *roles), flow.sequence)

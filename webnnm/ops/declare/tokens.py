@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.layer import ShapeView
-from webnnm.ops.declare.layout import Laid, Role, feature_roles
+from webnnm.ops.declare.layout import LayoutTensor, Role, feature_roles
 
 
 def require_tokens(layer: ShapeView, features: Features) -> None:
@@ -19,13 +19,13 @@ def require_tokens(layer: ShapeView, features: Features) -> None:
         )
 
 
-def by_token(laid: Laid) -> Laid:
+def by_token(value: LayoutTensor) -> LayoutTensor:
     """Return the same values with the tokens last but one and their features last.
 
     Tokens run along the sequence, or along the last feature dimension but one if there is none.
     """
-    if "sequence" not in laid.layout:
-        return laid.canonical()
-    batch: tuple[Role, ...] = ("batch",) if "batch" in laid.layout else ()
-    *others, last = feature_roles(laid.rank)
-    return laid.arranged((*batch, *others, "sequence", last))
+    if "sequence" not in value.layout:
+        return value.canonical()
+    batch: tuple[Role, ...] = ("batch",) if "batch" in value.layout else ()
+    *others, last = feature_roles(value.rank)
+    return value.arranged((*batch, *others, "sequence", last))

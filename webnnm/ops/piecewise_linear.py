@@ -1,4 +1,4 @@
-"""Activations made of straight pieces: linear, hardSigmoid, hardSwish."""
+"""Piecewise linear activations: linear, hardSigmoid, hardSwish."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that stand in the graph with their dimensions in another order than their users know."""
+"""Transposes of operands that are not written into the graph unless something needs them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_FOLDED = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class PendingTranspose:
     """The transpose of an operand by a permutation, not written into the graph so far."""
 
     operand: Operand
@@ -28,7 +28,7 @@ class Turned:
         return tuple(self.operand.shape[k] for k in self.permutation)
 
 
-Value = Operand | Turned
+Value = Operand | PendingTranspose
 
 
 def inverse(permutation: Sequence[int]) -> Permutation:
@@ -40,15 +40,15 @@ def inverse(permutation: Sequence[int]) -> Permutation:
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 
-def turned(value: Value, permutation: Sequence[int]) -> Value:
+def transposed(value: Value, permutation: Sequence[int]) -> Value:
     """Return the transpose of a value."""
-    if isinstance(value, Turned):
+    if isinstance(value, PendingTranspose):
         operand, permutation = value.operand, [value.permutation[k] for k in permutation]
     else:
         operand = value
     # Sorted already: nothing to do.
     ordered = all(a == b for a, b in enumerate(permutation))
-    return operand if ordered else Turned(operand, tuple(permutation))
+    return operand if ordered else PendingTranspose(operand, tuple(permutation))
 
 
 def reshaped(x: Operand, shape: Sequence[int]) -> Operand:
@@ -66,7 +66,7 @@ def plain(value: Value) -> Operand:
 
     >>> from webnnm import GraphBuilder
     >>> x = GraphBuilder().input("x", "float32", [2, 1, 3])
-    >>> plain(turned(turned(x, (2, 1, 0)), (2, 1, 0))) is x
+    >>> plain(transposed(transposed(x, (2, 1, 0)), (2, 1, 0))) is x
     True
     """
     if isinstance(value, Operand):
@@ -93,4 +93,4 @@ def stored(value: Value, permutation: Permutation) -> Operand:
         return plain(value)
     if len(shape) < rank:
         value = reshaped(plain(value), (*(1,) * (rank - len(shape)), *shape))
-    return plain(turned(value, inverse(permutation)))
+    return plain(transposed(value, inverse(permutation)))

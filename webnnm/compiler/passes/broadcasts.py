@@ -1,28 +1,28 @@
-"""Operands that an operator stretches by itself need no expand and no reshape before it."""
+"""Operands that an operator broadcasts by itself need no expand and no reshape before it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webnnm.compiler.passes.turned import reshaped
+from webnnm.compiler.passes.pending_transposes import reshaped
 from webnnm.core.shapes import broadcast, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elementwise import ELEMENTWISE
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, again, rewrite
 
-STRETCHING = ELEMENTWISE - {"prelu"}
+BROADCASTING = ELEMENTWISE - {"prelu"}
 """Operators that broadcast all of their operands, on every backend."""
 
 
-def unstretched(graph: Graph) -> Graph:
+def without_broadcasts(graph: Graph) -> Graph:
     """Return the graph in which elementwise operators take operands as they were before expand.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
     >>> x, y = b.input("x", "float32", [4]), b.input("y", "float32", [3, 4])
     >>> graph = b.build({"z": b.expand(x, new_shape=[3, 4]) * y})
-    >>> [type(node).__name__ for node in unstretched(graph).nodes()]
+    >>> [type(node).__name__ for node in without_broadcasts(graph).nodes()]
     ['InputNode', 'InputNode', 'OperatorNode']
     """
     return rewrite(graph, _rule)
@@ -33,13 +33,13 @@ def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
         return None
     if node.operator.name == "reshape":
         return _reshaped(b, node)
-    if node.operator.name not in STRETCHING:
+    if node.operator.name not in BROADCASTING:
         return None
     operands = [operand for operand in node.operands if operand is not None]
     if len(operands) < len(node.operands):
         return None
     wanted = node.types[0].shape
-    if len(operands) == 1:  # stretched afterwards, perhaps for one that stretches by itself
+    if len(operands) == 1:  # expanded afterwards, perhaps for one that broadcasts by itself
         inner = operands[0]
         while (further := _inner(inner, ("expand",))) is not None:
             inner = further
@@ -60,7 +60,7 @@ def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
 
 
 def _reshaped(b: GraphBuilder, node: OperatorNode) -> Operand | None:
-    """A number that was stretched and reshaped could be stretched to that shape."""
+    """A number that was expanded and reshaped could be expanded to that shape."""
     (operand,) = node.operands
     inner = operand and _inner(operand, ("expand",))
     if inner is None or count(inner.shape) > 1:
@@ -71,7 +71,7 @@ def _reshaped(b: GraphBuilder, node: OperatorNode) -> Operand | None:
 
 
 def _inner(operand: Operand, ways: Sequence[str]) -> Operand | None:
-    """Return what an operand was stretched from: by expand, or by dimensions of size 1 in front."""
+    """Return what an operand was broadcast from: by expand, or by dimensions of size 1 in front."""
     node = operand.node
     if not isinstance(node, OperatorNode) or node.operator.name not in ways:
         return None
