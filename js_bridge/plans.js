@@ -33,27 +33,27 @@ export function assemble(builder, operands, plan, bytes) {
       operands.set(id, builder.constant({ dataType, shape }, data));
     });
   }
-  if ("times" in plan) scan(plan);
+  if ("length" in plan) scan(plan);
   else plan.operators.forEach(add);
   return builder.build(Object.fromEntries(plan.outputs.map(({ name, id }) => [name, operand(id)])));
 
   /** @param {ScanPlan} planned */
-  function scan({ times, before, slices, begun, carried, joined, after, operators }) {
-    const made = joined.map(() => /** @type {MLOperand[]} */ ([]));
+  function scan({ length, before, xs, init, carry, ys, after, operators }) {
+    const made = ys.map(() => /** @type {MLOperand[]} */ ([]));
     before.forEach(add);
-    begun.forEach(([first, input]) => operands.set(input, operand(first)));
-    for (let run = 0; run < times; run += 1) {
-      for (const [whole, part, shape] of slices) {
-        const starts = shape.map((size, axis) => (axis === 0 ? run * size : 0));
+    init.forEach(([first, input]) => operands.set(input, operand(first)));
+    for (let step = 0; step < length; step += 1) {
+      for (const [whole, part, shape] of xs) {
+        const starts = shape.map((size, axis) => (axis === 0 ? step * size : 0));
         call("slice", "", [part], operand(whole), starts, shape);
       }
       operators.forEach(add);
-      joined.forEach(([part], index) => made[index]?.push(operand(part)));
-      carried.map(([, output]) => operand(output)).forEach((value, index) => {
-        operands.set(carried[index]?.[0] ?? -1, value);
+      ys.forEach(([part], index) => made[index]?.push(operand(part)));
+      carry.map(([, output]) => operand(output)).forEach((value, index) => {
+        operands.set(carry[index]?.[0] ?? -1, value);
       });
     }
-    joined.forEach(([, whole], index) => call("concat", "", [whole], made[index], 0));
+    ys.forEach(([, whole], index) => call("concat", "", [whole], made[index], 0));
     after.forEach(add);
   }
 

@@ -68,16 +68,16 @@ interface Plan {
 }
 /** A plan whose operators run several times, between others that run once. */
 interface ScanPlan extends Plan {
-  times: number;
+  length: number;
   before: PlanOperator[];
-  /** Each run takes a part of this shape, along the first axis. */
-  slices: [whole: number, part: number, shape: number[]][];
-  /** An input of the first run takes this. */
-  begun: [first: number, input: number][];
-  /** An input takes what this output gave in the run before. */
-  carried: [input: number, output: number][];
-  /** The parts that the runs gave are joined along the first axis. */
-  joined: [part: number, whole: number][];
+  /** Each step takes a part of this shape, along the first axis. */
+  xs: [whole: number, part: number, shape: number[]][];
+  /** An input of the first step takes this. */
+  init: [first: number, input: number][];
+  /** An input takes what this output gave in the step before. */
+  carry: [input: number, output: number][];
+  /** The parts that the steps gave are concatenated along the first axis. */
+  ys: [part: number, whole: number][];
   after: PlanOperator[];
 }
 

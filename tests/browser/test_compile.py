@@ -51,22 +51,22 @@ result
 
 async def test_frozen_parameters_are_constants_of_the_step(pyodide_page: PyodidePage) -> None:
     program = """
-from webnnm.trainer.double_buffer import Device
+from webnnm.trainer.double_buffer import DeviceState
 seen = []
-free = Device.free
+free = DeviceState.free
 
 def noted(self, kept):
     seen.append([sorted(self.frozen), sorted(self.fixed)])
     free(self, kept)
 
-Device.free = noted
+DeviceState.free = noted
 try:
     model = await create()
     start = {p.name: p.value.tolist() for p in model.params()}
     history = await model.train(epochs=4, freeze=0.6, micro_steps=2, seeds=0)
     moved = [p.name for p in model.params() if p.value.tolist() != start[p.name]]
 finally:
-    Device.free = free
+    DeviceState.free = free
 model.close()
 [seen, moved]
 """

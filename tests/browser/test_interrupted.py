@@ -19,7 +19,7 @@ from tools.common import playwright_config
 MOMENTS = 12
 """Moments of cancellation; `WEBNNM_MOMENTS` asks for more."""
 
-# The page counts the epochs of Iris in steps of 7 batches; some crossings have several epochs.
+# The page counts the epochs of Iris in steps of 7 batches; some calls have several epochs.
 SET_UP = """
 import asyncio
 import js
@@ -57,10 +57,11 @@ run_js('''(() => {
 """
 CANCEL = """
 from webnnm.backends.pyodide_host import Bridge
-from webnnm.trainer.tuner import Pace
+from webnnm.trainer.tuner import DispatchTuner
 
 begun = 0
-run_steps, pace_steps, pace_epochs = Bridge.steps, Pace.steps, Pace.epochs
+run_steps = Bridge.steps
+tuned_steps, tuned_epochs = DispatchTuner.steps_per_call, DispatchTuner.epochs_per_call
 
 async def counted(self, *given):
     global begun
@@ -68,21 +69,21 @@ async def counted(self, *given):
     return await run_steps(self, *given)
 
 Bridge.steps = counted
-Pace.steps = lambda _pace, left: min(left, 5)
-Pace.epochs = lambda _pace, _steps, most: min(3, most)
+DispatchTuner.steps_per_call = lambda _tuner, left: min(left, 5)
+DispatchTuner.epochs_per_call = lambda _tuner, _steps, most: min(3, most)
 model = await create()
 start = model.parameters.values()
 history = await model.train(settings)
 whole, losses, steps = values(model), history.losses, model.step
 before = held(model)
 found = []
-for crossing, turns in moments:
+for call, turns in moments:
     for name, array in start.items():
         model.parameters.set(name, array)
     model.step = 0
     training = asyncio.ensure_future(model.train(settings))
     begun = 0
-    while begun < crossing and not training.done():
+    while begun < call and not training.done():
         await asyncio.sleep(0)
     for _ in range(turns):
         await asyncio.sleep(0)
@@ -105,9 +106,10 @@ for crossing, turns in moments:
             wrong.append(f"resumed after step {stood}, it ends otherwise")
         if [r.loss for r in end.epochs] != losses[end.resumed_after:]:
             wrong.append(f"resumed after step {stood}, losses are others")
-    found.append([crossing, stood, wrong])
+    found.append([call, stood, wrong])
 model.close()
-Bridge.steps, Pace.steps, Pace.epochs = run_steps, pace_steps, pace_epochs
+Bridge.steps = run_steps
+DispatchTuner.steps_per_call, DispatchTuner.epochs_per_call = tuned_steps, tuned_epochs
 [steps, found]
 """
 LOSE = """
@@ -183,21 +185,21 @@ result
 """
 
 
-def moments(seed: int, count: int, crossings: int) -> list[tuple[int, int]]:
-    """Return after how many crossings, and turns of the event loop behind, to cancel."""
+def moments(seed: int, count: int, calls: int) -> list[tuple[int, int]]:
+    """Return after how many calls, and turns of the event loop behind, to cancel."""
     draw = random.Random(seed)
-    return [(draw.randrange(crossings), draw.randrange(30)) for _ in range(count)]
+    return [(draw.randrange(calls), draw.randrange(30)) for _ in range(count)]
 
 
 @pytest.mark.parametrize(
-    ("split", "crossings"), [([0.7, 0.15, 0.15], 60), ([0.7, 0, 0.3], 10)], ids=["each", "several"]
+    ("split", "calls"), [([0.7, 0.15, 0.15], 60), ([0.7, 0, 0.3], 10)], ids=["each", "several"]
 )
 async def test_cancelled_at_any_moment_it_stands_at_a_known_step_and_goes_on(
-    pyodide_page: PyodidePage, split: list[float], crossings: int
+    pyodide_page: PyodidePage, split: list[float], calls: int
 ) -> None:
     count = int(os.environ.get("WEBNNM_MOMENTS", MOMENTS)) // 2
     steps, found = await pyodide_page.run_python(
-        SET_UP + CANCEL, moments=moments(7, count, crossings), split=split
+        SET_UP + CANCEL, moments=moments(7, count, calls), split=split
     )
     assert not [each for each in found if each[2]]
     stood = {step for _, step, _ in found}

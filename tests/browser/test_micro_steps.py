@@ -10,7 +10,7 @@ from tests.browser.harness import PyodidePage
 
 PROGRAM = """
 from webnnm import IrisDataset, NNModel
-from webnnm.trainer.tuner import Pace
+from webnnm.trainer.tuner import DispatchTuner
 from webnnm.trainer.stepper import Stepper
 
 source = '''
@@ -25,12 +25,12 @@ async def noted(self, times):
     await unroll(self, times)
 
 # What a quiet machine measures; how this one does is not what the test is about.
-note, decide = Pace.note, Pace.micro_steps
+record, decide = DispatchTuner.record, DispatchTuner.micro_steps
 COSTS = {"dispatch": 8e-5, "device_build": 0.003, "build": 0.03}
 
 Stepper._unroll = noted
-Pace.note = lambda pace, steps, _: note(pace, steps, steps * 1e-4)
-Pace.micro_steps = lambda pace, **facts: decide(pace, **{**facts, **COSTS})
+DispatchTuner.record = lambda tuner, steps, _: record(tuner, steps, steps * 1e-4)
+DispatchTuner.micro_steps = lambda tuner, **facts: decide(tuner, **{**facts, **COSTS})
 result = []
 try:
     for micro_steps in choices:
@@ -53,7 +53,7 @@ try:
         })
         model.close()
 finally:
-    Stepper._unroll, Pace.note, Pace.micro_steps = unroll, note, decide
+    Stepper._unroll, DispatchTuner.record, DispatchTuner.micro_steps = unroll, record, decide
 result
 """
 

@@ -8,7 +8,7 @@ from tests.browser.harness import PyodidePage
 from tests.unit.graph import scans
 
 
-@pytest.mark.parametrize("times", [1, 2, 5])
-async def test_a_scan_is_its_unrolled_graph(pyodide_page: PyodidePage, times: int) -> None:
-    on_webnn = await pyodide_page.call(scans.run, times, "webnn")
-    assert on_webnn == await scans.run(times, "numpy")
+@pytest.mark.parametrize("length", [1, 2, 5])
+async def test_a_scan_is_its_unrolled_graph(pyodide_page: PyodidePage, length: int) -> None:
+    on_webnn = await pyodide_page.call(scans.run, length, "webnn")
+    assert on_webnn == await scans.run(length, "numpy")

@@ -12,7 +12,7 @@ import pytest
 
 from webnnm import ContextLost, DataError, Dataset, History, NNModel
 from webnnm.backends.reference import ReferenceBackend
-from webnnm.trainer.tuner import Pace
+from webnnm.trainer.tuner import DispatchTuner
 
 np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(
@@ -31,8 +31,8 @@ SETTINGS: dict[str, Any] = {
     "optimizer": "adam",
     "lr": 0.05,
 }
-VALIDATED, TOGETHER = (20, 10, 0), (30, 0, 0)
-"""Subsets with which the host looks at each epoch, and with which a crossing has several."""
+VALIDATED, SEVERAL = (20, 10, 0), (30, 0, 0)
+"""Subsets with which the host looks at each epoch, and with which a call has several."""
 
 
 def rows(split: tuple[int, int, int] = VALIDATED) -> Dataset:
@@ -92,15 +92,15 @@ async def length(data: Dataset) -> int:
     return count
 
 
-@pytest.mark.parametrize("split", [VALIDATED, TOGETHER], ids=["epoch by epoch", "several epochs"])
+@pytest.mark.parametrize("split", [VALIDATED, SEVERAL], ids=["epoch by epoch", "several epochs"])
 async def test_cancelled_at_any_moment_it_stands_at_a_known_step_and_goes_on(
     split: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hundred moments for each way of training, two hundred in all."""
     # Steps let others in after each dispatch, so that a moment may lie between any two of them.
     monkeypatch.setattr("webnnm.backends.reference.STEPS_BETWEEN_YIELDS", 1)
-    monkeypatch.setattr(Pace, "epochs", lambda _pace, _steps, most: min(2, most))
-    monkeypatch.setattr(Pace, "steps", lambda _pace, left: min(left, 3))
+    monkeypatch.setattr(DispatchTuner, "epochs_per_call", lambda _tuner, _steps, most: min(2, most))
+    monkeypatch.setattr(DispatchTuner, "steps_per_call", lambda _tuner, left: min(left, 3))
     data = rows(split)
     whole, weights, steps = await course(data)
     most = await length(data)
@@ -158,8 +158,8 @@ async def test_a_callback_that_fails_leaves_the_last_step(batch: int) -> None:
 async def test_a_display_that_fails_within_a_crossing_leaves_the_end_of_its_epoch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Pace, "epochs", lambda _pace, _steps, most: min(4, most))
-    data = rows(TOGETHER)
+    monkeypatch.setattr(DispatchTuner, "epochs_per_call", lambda _tuner, _steps, most: min(4, most))
+    data = rows(SEVERAL)
     whole, weights, _ = await course(data)
 
     def stumble(event: dict[str, Any]) -> None:
@@ -182,7 +182,7 @@ async def test_several_epochs_of_a_crossing_begin_in_the_midst_of_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The best epoch, and the one where it is stopped, are counted from where the epochs begin."""
-    data = rows(TOGETHER)
+    data = rows(SEVERAL)
     settings: dict[str, Any] = {"lr": 0.5, "patience": 3}  # so rough that the best one comes early
     whole, weights, steps = await course(data, **settings)
     assert whole.stopped == "patience"
@@ -190,7 +190,7 @@ async def test_several_epochs_of_a_crossing_begin_in_the_midst_of_one(
     until: Callable[[Any], bool] = lambda r: (r.epoch, r.batch) != (2, 2)  # noqa: E731
     await part.train({**SETTINGS, **settings}, on_batch=until)
     again = await load(data, await part.save())
-    monkeypatch.setattr(Pace, "epochs", lambda _pace, _steps, most: most)
+    monkeypatch.setattr(DispatchTuner, "epochs_per_call", lambda _tuner, _steps, most: most)
     end = await again.train(resume=True)
     same_end(whole, end)
     assert (values(again), again.step) == (weights, steps)
@@ -245,7 +245,7 @@ async def test_a_lost_device_leaves_what_the_host_knows(
     dispatches: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = rows()
-    monkeypatch.setattr(Pace, "steps", lambda _pace, left: min(left, 3))
+    monkeypatch.setattr(DispatchTuner, "steps_per_call", lambda _tuner, left: min(left, 3))
     whole, weights, _ = await course(data)
     saved: list[int] = []
     model = await create(data)

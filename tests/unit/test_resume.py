@@ -418,7 +418,7 @@ RANDOM: dict[str, tuple[Any, str]] = {
     "another seed": ({"seed": 1, "shuffling": 2, "dropout": 10}, "rng says seed is 1"),
     "another order": ({"seed": 0, "shuffling": 3, "dropout": 10}, "rng says shuffling is 3"),
     "other masks": ({"seed": 0, "shuffling": 2, "dropout": 9}, "rng says dropout is 9"),
-    "no numbers": ([0, 2, 10], "rng are no JSON object"),
+    "no numbers": ([0, 2, 10], "rng are not a JSON object"),
 }
 
 

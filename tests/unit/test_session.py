@@ -1,4 +1,4 @@
-"""The running of a training: chunks, tables, banks, several inputs and outputs (spec E.9, E.10)."""
+"""The running of a training: calls, tables, buffers, several inputs, outputs (spec E.9, E.10)."""
 
 from __future__ import annotations
 

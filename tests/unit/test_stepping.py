@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from webnnm.trainer.double_buffer import Device
+from webnnm.trainer.double_buffer import DeviceState
 from webnnm.trainer.stepper import TRIALS, Stepper
 from webnnm.training.step_settings import TOTALS
 
@@ -41,28 +41,28 @@ class Timed(Stepper):
     def __init__(self, seconds: dict[int, float]) -> None:
         self.device = SimpleNamespace(
             backend=Backend(),
-            banks=({TOTALS: None}, {TOTALS: None}),
+            buffers=({TOTALS: None}, {TOTALS: None}),
             executable=SimpleNamespace(build_seconds=0.004),
             build_seconds=0.02,
             frozen={},
             recompute=False,
         )
-        super().__init__(cast(Device, self.device), cast(Any, lambda n: n), every=0, step=0)
+        super().__init__(cast(DeviceState, self.device), cast(Any, lambda n: n), every=0, step=0)
         self.seconds = seconds
 
-    async def crossings(self, count: int) -> list[int]:
-        """Let crossings pass; return the steps of a dispatch in each."""
+    async def calls(self, count: int) -> list[int]:
+        """Let calls pass; return the steps of a dispatch in each."""
         found: list[int] = []
         for _ in range(count):
             found.append(self.micro_steps)
-            self.pace.note(1000, 1000 * self.seconds[self.micro_steps])
+            self.tuner.record(1000, 1000 * self.seconds[self.micro_steps])
             await self._adapt(100, 10**6)
         return found
 
 
 async def test_more_steps_are_tried_as_long_as_they_pay() -> None:
     stepper = Timed({1: 130e-6, 10: 40e-6, 20: 20e-6})
-    assert await stepper.crossings(6) == [1, 1, 10, 10, 20, 20]
+    assert await stepper.calls(6) == [1, 1, 10, 10, 20, 20]
 
 
 @pytest.mark.parametrize(
@@ -71,20 +71,20 @@ async def test_more_steps_are_tried_as_long_as_they_pay() -> None:
 async def test_more_steps_that_do_not_pay_undo_no_fewer_ones(more: float, stay: int) -> None:
     """What ten steps had gained is not lost because twenty gain nothing further."""
     stepper = Timed({1: 130e-6, 10: 40e-6, 20: more})
-    await stepper.crossings(4 + 1 + TRIALS)
-    assert await stepper.crossings(3) == [stay] * 3
+    await stepper.calls(4 + 1 + TRIALS)
+    assert await stepper.calls(3) == [stay] * 3
     assert stepper.device.backend.held == [stay]
 
 
 async def test_a_device_on_which_they_do_not_pay_takes_one_step_at_a_time() -> None:
     stepper = Timed({1: 130e-6, 10: 140e-6})
-    found = await stepper.crossings(20)
+    found = await stepper.calls(20)
     assert found == [1, 1, *[10] * (1 + TRIALS), *[1] * (17 - TRIALS)]
     assert stepper.device.backend.held == []
 
 
-async def test_a_crossing_that_was_held_up_changes_nothing() -> None:
+async def test_a_call_that_was_held_up_changes_nothing() -> None:
     stepper = Timed({1: 130e-6, 10: 140e-6, 20: 20e-6})
-    await stepper.crossings(4)
+    await stepper.calls(4)
     stepper.seconds[10] = 40e-6
-    assert await stepper.crossings(3) == [10, 20, 20]
+    assert await stepper.calls(3) == [10, 20, 20]

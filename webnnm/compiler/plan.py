@@ -15,12 +15,12 @@ device, of which the handle is given.
 
 The plan of a scan (`scanned`) has more members:
 
-     "times":   how often `operators` run in one dispatch
+     "length":  how often `operators` run in one dispatch
      "before":  operators that run once before
-     "slices":  [[whole, part, shape]]: each run takes a part of what those gave
-     "begun":   [[first, input]]: the first run takes what those gave, whole
-     "carried": [[input, output]]: the next run takes what the one before gave
-     "joined":  [[part, whole]]: the parts of all runs are joined along their first axis
+     "xs":      [[whole, part, shape]]: each step takes a part of what those gave
+     "init":    [[first, input]]: the first step takes what those gave, whole
+     "carry":   [[input, output]]: the next step takes what the one before gave
+     "ys":      [[part, whole]]: the parts of all steps are concatenated along their first axis
      "after":   operators that run once at the end
 """
 

@@ -25,28 +25,28 @@ def scanned(scan: Scan, before: Plan, body: Plan, after: Plan) -> Plan:
     >>> plan = scanned(scan, *map(lower, (scan.before, scan.body, scan.after)))
     >>> list(plan.inputs), list(plan.outputs)
     (['data', 'sum'], ['sum'])
-    >>> plan.content["slices"], plan.content["carried"]
+    >>> plan.content["xs"], plan.content["carry"]
     ([[1, 2, [1]]], [[3, 4]])
     """
     merged = _Merged()
     first = merged.add("before", before, {})
-    parts = {name: next(merged.ids) for name in scan.sliced if name in body.inputs}
-    begun = {name: next(merged.ids) for name in scan.carried if name in first}
-    own = merged.add("operators", body, {**parts, **begun})
-    whole = {name: next(merged.ids) for name in scan.joined if name in after.inputs}
-    kept = {name: own[name] for name in scan.carried}
-    last = merged.add("after", after, {**first, **kept, **whole})
+    xs = {name: next(merged.ids) for name in scan.xs if name in body.inputs}
+    init = {name: next(merged.ids) for name in scan.carry if name in first}
+    own = merged.add("operators", body, {**xs, **init})
+    ys = {name: next(merged.ids) for name in scan.ys if name in after.inputs}
+    kept = {name: own[name] for name in scan.carry}
+    last = merged.add("after", after, {**first, **kept, **ys})
     early, late = scan.outer
     given = {name: first[name] for name in early} | {name: own[name] for name in late} | last
-    taken = begun | {name: each["id"] for name, each in merged.inputs.items()}
+    taken = init | {name: each["id"] for name, each in merged.inputs.items()}
     types = {**before.outputs, **body.outputs, **after.outputs}
     merged.content |= {
         "outputs": [{"name": name, **typed(types[name]), "id": id} for name, id in given.items()],
-        "times": scan.times,
-        "slices": [[first[name], id, list(body.inputs[name].shape)] for name, id in parts.items()],
-        "begun": [[first[name], id] for name, id in begun.items()],
-        "carried": [[taken[name], id] for name, id in kept.items() if name in taken],
-        "joined": [[own[name], id] for name, id in whole.items()],
+        "length": scan.length,
+        "xs": [[first[name], id, list(body.inputs[name].shape)] for name, id in xs.items()],
+        "init": [[first[name], id] for name, id in init.items()],
+        "carry": [[taken[name], id] for name, id in kept.items() if name in taken],
+        "ys": [[own[name], id] for name, id in ys.items()],
     }
     return Plan(merged.content, bytes(merged.constants))
 

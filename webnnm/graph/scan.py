@@ -1,4 +1,4 @@
-"""A graph that runs several times over slices of what is computed for all runs at once."""
+"""A scan: a graph that runs step by step over slices, its results carried or stacked."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from webnnm.ops.declare.tensors import TensorType
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Runs `body` so many `times`, between two graphs that run once; like `jax.lax.scan`.
+    """Runs `body` for `length` steps, as `jax.lax.scan` does, between two graphs that run once.
 
-    Names tell what goes where:
+    Which tensors are carried, sliced and stacked follows from their names:
 
-    - An output of `body` that is also an input of it is carried from run to run. It begins with
-      what `before` gives or, else, with an input of the scan, of which it is the next value then.
-      Other outputs of `body` are joined along their first axis.
-    - An output of `before` that `body` takes, and does not carry, is cut into equal parts along its
-      first axis, one for each run.
-    - `after` takes any of these: what `before` gave, what was carried last, what was joined.
-    - Outputs of the scan are those of `before` that no other graph takes, what is carried from
-      inputs of the scan, and the outputs of `after`.
+    - `carry`: the outputs of `body` that are also its inputs. Their initial values are outputs of
+      `before` or, else, inputs of the scan, which then has their last values as outputs.
+    - `xs`: the outputs of `before` that `body` takes and does not carry. Each step takes an equal
+      part along their first axis.
+    - `ys`: the other outputs of `body`, those of all steps concatenated along their first axis.
+    - `after` takes any of these: what `before` gave, the last carry, ys.
+    - Outputs of the scan are those of `before` that no other graph takes, the carry that begins
+      with inputs of the scan, and the outputs of `after`.
 
     >>> from webnnm.backends.reference import evaluate
     >>> b = GraphBuilder()
@@ -42,22 +42,22 @@ class Scan:
     before: Graph
     body: Graph
     after: Graph
-    times: int
+    length: int
 
     @property
-    def sliced(self) -> list[str]:
-        """The outputs of `before` of which each run takes a part."""
+    def xs(self) -> list[str]:
+        """The outputs of `before` of which each step takes a part."""
         kept = self.body.outputs
         return [n for n in self.before.outputs if n in self.body.inputs and n not in kept]
 
     @property
-    def carried(self) -> list[str]:
-        """The outputs of `body` that go from run to run."""
+    def carry(self) -> list[str]:
+        """The outputs of `body` that are inputs of the next step."""
         return [name for name in self.body.outputs if name in self.body.inputs]
 
     @property
-    def joined(self) -> list[str]:
-        """The outputs of `body` that are joined."""
+    def ys(self) -> list[str]:
+        """The outputs of `body` that are concatenated."""
         return [name for name in self.body.outputs if name not in self.body.inputs]
 
     @property
@@ -66,13 +66,13 @@ class Scan:
         taken = {*self.body.inputs, *self.after.inputs}
         return (
             [name for name in self.before.outputs if name not in taken],
-            [name for name in self.carried if name not in self.before.outputs],
+            [name for name in self.carry if name not in self.before.outputs],
         )
 
     @property
     def inputs(self) -> Mapping[str, TensorType]:
         """The types of the inputs of the scan."""
-        made = {*self.before.outputs, *self.joined} - {*self.before.inputs}
+        made = {*self.before.outputs, *self.ys} - {*self.before.inputs}
         graphs = (self.before, self.body, self.after)
         return {n: o.type for g in graphs for n, o in g.inputs.items() if n not in made}
 
@@ -83,11 +83,11 @@ class Scan:
             b.input(name, *type)
         first = copied(b, self.before, b.inputs)
         found = {**b.inputs, **first}
-        parts: dict[str, list[Operand]] = {name: [] for name in self.joined}
-        for run in range(self.times):
-            given = {n: _part(b, first[n], self.body.inputs[n].type, run) for n in self.sliced}
+        parts: dict[str, list[Operand]] = {name: [] for name in self.ys}
+        for step in range(self.length):
+            given = {n: _part(b, first[n], self.body.inputs[n].type, step) for n in self.xs}
             made = copied(b, self.body, found | given)
-            found |= {name: made[name] for name in self.carried}
+            found |= {name: made[name] for name in self.carry}
             for name, several in parts.items():
                 several.append(made[name])
         whole = {name: b.concat(several, 0) for name, several in parts.items()}
@@ -97,6 +97,6 @@ class Scan:
         return b.build(outputs | last)
 
 
-def _part(b: GraphBuilder, whole: Operand, type: TensorType, run: int) -> Operand:
-    starts = [run * type.shape[0], *(0 for _ in type.shape[1:])]
+def _part(b: GraphBuilder, whole: Operand, type: TensorType, step: int) -> Operand:
+    starts = [step * type.shape[0], *(0 for _ in type.shape[1:])]
     return b.slice(whole, starts=starts, sizes=type.shape)

@@ -117,7 +117,7 @@ class Prediction:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return the probabilities as an array of NumPy."""
         if isinstance(self._found, list):
-            raise TypeError("rows of different lengths are no array: take them one by one")
+            raise TypeError("rows of different lengths are not an array: take them one by one")
         return self._found.__array__(dtype, copy)
 
     def __eq__(self, other: object) -> Any:

@@ -1,4 +1,4 @@
-"""Where a training stands: what it takes to go on as if nothing had happened (spec I)."""
+"""Checkpoints: what a training needs to go on as if nothing had happened (spec I)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ JUMP = 0.01
 WRITTEN_WITH = "resume with the model and the settings that it was written with"
 
 LATEST = "loss"
-"""What a step tells of itself alone, if anybody wants to know."""
+"""The metric of the latest step alone, which not every step graph has."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -267,7 +267,7 @@ class InferenceContext:
         self._forget()
 
     async def compile(self) -> Compilation:
-        """Build the graph with the present parameters as constants, and tell its times.
+        """Build the graph with the present parameters as constants, and return its times.
 
         That makes it about twice as fast. When parameters change, the next run goes back to the
         graph that takes them as they are.

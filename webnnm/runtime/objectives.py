@@ -60,7 +60,7 @@ class Objective:
     ) -> OutputLoss:
         """Return the loss with its numbers settled; `name` takes another one than was chosen.
 
-        `spread` is the standard deviation of the error at the start, for δ of a Huber loss.
+        `spread` is the standard deviation of the error before training, for δ of a Huber loss.
         Targets of losses without `smoothing` stay as they are, as long as those of another output
         are smoothed. Raises `DataError` NNM704 if there is none.
         """
@@ -68,7 +68,7 @@ class Objective:
             raise DataError(
                 "NNM704",
                 f"label_smoothing is {smoothing:g}, and {self._where} is trained with "
-                f"{self.choice.loss.name}, whose targets are no classes",
+                f"{self.choice.loss.name}, whose targets are not classes",
                 hint=f"leave it out; it works with {', '.join(SMOOTHED)}",
             )
         choice = self.choice

@@ -39,7 +39,7 @@ class ParameterStore:
     """Holds one device tensor per parameter, and the host values of the last read-back.
 
     `version` changes whenever values do. Who has the model may be changing them on the device:
-    `occupancy` tells.
+    `occupancy` says.
     """
 
     def __init__(self, network: Network, backend: Backend, occupancy: Occupancy) -> None:
@@ -61,7 +61,7 @@ class ParameterStore:
         return sum(count(type.shape) for type in self.types.values())
 
     async def initialise(self, seed: int, *purpose: object) -> None:
-        """Give every parameter its start value for a seed, computed on the device (spec B.6)."""
+        """Give every parameter its initial value for a seed, computed on the device (spec B.6)."""
         if not self.types:
             return
         for name, type in self.types.items():
@@ -80,7 +80,7 @@ class ParameterStore:
         await self.read_back()
 
     async def begin(self, values: Iterable[tuple[str, HostArray]]) -> None:
-        """Give every parameter its first value, one after the other, in place of a start value."""
+        """Give every parameter a value, one after the other, in place of its initial one."""
         for name, array in values:
             self.tensors[name] = await self._backend.tensor(self.types[name], array)
             self._values[name] = array

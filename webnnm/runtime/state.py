@@ -107,7 +107,7 @@ class ModelState:
 
     @property
     def checkpoint(self) -> Checkpoint | None:
-        """Where the last training stands, until parameters are changed otherwise; else None."""
+        """The state of the last training, until parameters are changed otherwise; else None."""
         version, found = self._checkpoint
         return found if version == self.parameters.version else None
 

@@ -1,4 +1,4 @@
-"""How a checkpoint lies in a snapshot: tensors by their names, the rest as metadata (spec I)."""
+"""How a snapshot stores a checkpoint: tensors by their names, the rest as metadata (spec I)."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _check(where: str, parameter: str, array: HostArray, types: Mapping[str, Ten
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return hyperparameters as they were written. Raises `ValueError` for those that are none."""
+    """Return hyperparameters as they were written. Raises `ValueError` for unknown ones."""
     found: dict[str, Any] = {}
     for name, value in given.items():
         free = (name, value) == ("loss_weights", "uncertainty")
@@ -201,7 +201,7 @@ def _schedule(written: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[s
     found = {name: written[name] for name in ("kind", "T", "W", "lr")}
     if rest or not batches:
         raise ValueError(f"{total} steps are not whole epochs")
-    if found != (due := Schedule.of(settings, batches).told):
+    if found != (due := Schedule.of(settings, batches).to_dict()):
         raise ValueError(f"the schedule is {found}, by its hyperparameters {due}")
     return found
 
@@ -249,7 +249,7 @@ def _loss(entry: Mapping[str, Any]) -> dict[str, Any]:
 
     words = {"loss": entry["loss"], "reason": entry["reason"]}
     if words["loss"] not in LOSSES or not isinstance(words["reason"], str):
-        raise ValueError(f"{words} is no loss")
+        raise ValueError(f"{words} is not a loss")
     found: dict[str, Any] = {}
     for name in ("delta", "gamma", "alpha"):
         value = entry[name]
@@ -272,7 +272,7 @@ def _total(name: str, value: Any) -> float:
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     return float(value)
 
 
@@ -289,5 +289,5 @@ def _finite(value: Any, low: float = -math.inf) -> float:
 
 def _count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-        raise TypeError(f"{value!r} is no count")
+        raise TypeError(f"{value!r} is not a count")
     return value

@@ -28,7 +28,7 @@ NORM = "norm/"
 
 
 def content_of(known: Restored) -> dict[str, Any]:
-    """Return what a snapshot tells as JSON; the numbers of `inputs` are tensors beside it."""
+    """Return what a snapshot holds as JSON; the numbers of `inputs` are tensors beside it."""
     found: dict[str, Any] = {
         "inputs": {
             block: {"repeat": fitted.repeat, "scale": fitted.scale}
@@ -68,7 +68,7 @@ def check(known: Restored, network: Network) -> None:
 
 
 def restored(content: Mapping[str, Any], tensors: Mapping[str, StoredTensor]) -> Restored:
-    """Return what the metadata and the tensors of a snapshot tell.
+    """Return what the metadata and the tensors of a snapshot hold.
 
     Raises `DataError` NNM802 where they say it in a form that makes no sense.
     """
@@ -102,7 +102,7 @@ def _standardization(mean: Any, std: Any, repeat: Any, scale: Any) -> Standardiz
 def _encoder(entry: Any) -> Encoder:
     found = from_dict(entry)
     if isinstance(found, LabelEncoder):
-        raise ValueError(f"{found.name} is no feature")
+        raise ValueError(f"{found.name} is not a feature")
     _text(found.name)
     return found
 
@@ -163,5 +163,5 @@ def _answers(shape: Any, kind: Any, classes: Any, names: Any) -> Answers:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{value!r} is no text")
+        raise ValueError(f"{value!r} is not a text")
     return value

@@ -180,10 +180,10 @@ async def restore(state: ModelState, file: File) -> None:
     content = _metadata(file, "normalisation") or {"inputs": {}}
     kept, step = restored(content, file.tensors), _step(file)
     check(kept, state.network)
-    standing = _checkpoint(state, file) if KEY + "cursor" in file.metadata else None
+    checkpoint = _checkpoint(state, file) if KEY + "cursor" in file.metadata else None
     best: Mapping[str, HostArray] = {}
-    if standing is not None and standing.restored:
-        best = standing.best
+    if checkpoint is not None and checkpoint.restored:
+        best = checkpoint.best
     await state.parameters.begin(
         (name, best[name].copy() if name in best else tensor.array())
         for name, tensor in found.items()
@@ -191,7 +191,7 @@ async def restore(state: ModelState, file: File) -> None:
     state.step = step
     state.restored = kept
     state.trained = True
-    state.keep(standing)
+    state.keep(checkpoint)
 
 
 def _checkpoint(state: ModelState, file: File) -> Checkpoint:
@@ -228,7 +228,7 @@ def _unpacked(
         dtype, shape = packed[name]
         return HostArray(dtype, shape, tensor.data)
     except (KeyError, TypeError, ValueError, DataError) as error:
-        raise invalid(f'tensor "{name}" is no packed one: {error}') from error
+        raise invalid(f'tensor "{name}" is not a packed one: {error}') from error
 
 
 def _step(file: File) -> int:
@@ -243,9 +243,9 @@ def _metadata(file: File, key: str) -> dict[str, Any]:
     try:
         found = parsed(file.metadata.get(KEY + key, "{}"))
     except ValueError as error:
-        raise invalid(f"its metadata {key} are no JSON: {error}") from error
+        raise invalid(f"its metadata {key} are not JSON: {error}") from error
     if not isinstance(found, dict):
-        raise invalid(f"its metadata {key} are no JSON object")
+        raise invalid(f"its metadata {key} are not a JSON object")
     return cast("dict[str, Any]", found)
 
 

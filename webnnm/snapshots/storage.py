@@ -109,5 +109,5 @@ def _named(place: Any, prefix: str, code: str) -> str | None:
     if sys.platform != "emscripten":
         raise DataError(code, f'"{place}" is in a browser, and this is none', hint="give a path")
     if not name or "/" in name:
-        raise DataError(code, f'"{name}" is no name in a browser', hint="one without slashes")
+        raise DataError(code, f'"{name}" is not a name in a browser', hint="one without slashes")
     return name

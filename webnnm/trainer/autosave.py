@@ -19,9 +19,10 @@ FIRST_SECONDS = 2.0
 class Autosave:
     """Saves a model that is being trained: soon, every so many seconds, when its page is left.
 
-    A saving that fails, for whatever reason, is told to `warn`, and the next one comes at its time.
-    Where another page keeps a training in the same place, nothing is saved. `told` hears of every
-    saving: what it failed with, or None. Nothing is saved once the training is not `going` on.
+    A saving that fails, for whatever reason, is reported to `warn`, and the next one comes at its
+    time. Where another page keeps a training in the same place, nothing is saved. `on_save` is
+    called after every saving with what it failed with, or None. Nothing is saved once the training
+    is not `going` on.
     """
 
     def __init__(
@@ -29,7 +30,7 @@ class Autosave:
         save: Callable[[Place], Awaitable[object]],
         place: Place,
         seconds: float,
-        told: Callable[[Exception | None], object] | None,
+        on_save: Callable[[Exception | None], object] | None,
         warn: Callable[[str], None],
         going: Callable[[], bool],
     ) -> None:
@@ -37,7 +38,7 @@ class Autosave:
         self._going = going
         self._place = place
         self._seconds = seconds
-        self._told = told
+        self._on_save = on_save
         self._warn = warn
         self._refused = False
         self._task = asyncio.ensure_future(self._run())
@@ -55,9 +56,9 @@ class Autosave:
             await self._save(self._place)
         except Exception as error:
             if not (isinstance(error, DataError) and error.code == "NNM808"):  # it has just ended
-                self._tell(error)
+                self._report(error)
         else:
-            self._tell(None)
+            self._report(None)
 
     async def _run(self) -> None:
         # A claim is waited for, whatever happens to this task meanwhile: else nobody gives it back.
@@ -69,7 +70,7 @@ class Autosave:
             (refusal,) = await asyncio.gather(claiming, return_exceptions=True)
             if isinstance(refusal, Exception):
                 self._refused = True
-                self._tell(refusal)
+                self._report(refusal)
             else:
                 await release(self._place)
 
@@ -82,11 +83,11 @@ class Autosave:
                 # A file is written to its end, whatever happens to this task meanwhile.
                 await to_the_end(self.save())
 
-    def _tell(self, failure: Exception | None) -> None:
+    def _report(self, failure: Exception | None) -> None:
         if failure is not None:
             self._warn(f"autosave: {type(failure).__name__}: {failure}")
-        if self._told is not None:
-            self._told(failure)
+        if self._on_save is not None:
+            self._on_save(failure)
 
 
 async def next_turn(seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""What is decided before a training: its settings, its losses, where it starts."""
+"""What is decided before a training: its settings, its losses, its initial parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webnnm.graph.vertices import Network
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.objectives import Objective
 from webnnm.runtime.state import ModelState
-from webnnm.trainer.feed import Rows, training_rows
+from webnnm.trainer.feed import Feed, training_feed
 from webnnm.trainer.resident import ResidentTraining
 from webnnm.trainer.scout import BUDGET, Scouting, scout
 from webnnm.training.forward import OutputLoss, label_forms
@@ -81,7 +81,7 @@ def decide(
 async def scouted(
     state: ModelState, reviewer: Reviewer, given: Mapping[str, Any], decided: Decided
 ) -> Decided:
-    """Try other starts, leave the parameters at the best, and review what was measured of it."""
+    """Try other initial parameters, leave the model at the best, review what was measured of it."""
     count = state.parameters.count
     settings = dict(decided.settings)
     settings["seeds"] = min(settings["seeds"], max(1, BUDGET // count))
@@ -97,14 +97,14 @@ async def scouted(
     )
 
 
-async def feed(state: ModelState, decided: Decided) -> Rows:
+async def feed_of(state: ModelState, decided: Decided) -> Feed:
     """Return the training rows as the steps take them."""
     settings = decided.settings
     dtypes: dict[str, DataType] = {v.block: v.dtype for v in decided.network.inputs}
     # Callbacks and validation want to be asked after every epoch.
     asked = settings["on_epoch"] or settings["on_batch"]
     alone = not asked and not state.binding().dataset.size("validation")
-    return await training_rows(
+    return await training_feed(
         state.binding(),
         label_forms(decided.losses),
         settings["batch_size"],
@@ -137,7 +137,7 @@ def losses_again(state: ModelState, checkpoint: Checkpoint) -> dict[str, OutputL
         if saved is None:
             raise DataError(
                 "NNM808",
-                f'the checkpoint tells no loss of output "{name}"',
+                f'the checkpoint has no loss of output "{name}"',
                 hint="resume with the model that it was written with",
             )
         numbers = {field.name: saved[field.name] for field in fields(LossSettings)}
@@ -163,21 +163,21 @@ def _check_weights(state: ModelState, weights: Any) -> None:
                 raise DataError("NNM710", f'loss_weights: no output "{name}"', hint=hint)
 
 
-def step_settings(state: ModelState, decided: Decided, rows: Rows) -> StepSettings:
+def step_settings(state: ModelState, decided: Decided, feed: Feed) -> StepSettings:
     """Return what the step graph of a training is made for."""
     settings = decided.settings
     return StepSettings(
-        batch=rows.batch,
-        rows=rows.held,
-        steps=rows.table,
-        epochs=rows.epochs,
+        batch=feed.batch,
+        rows=feed.held,
+        steps=feed.table_steps,
+        epochs=feed.epochs,
         sequence=state.sequence,
         losses=decided.losses,
         optimizer=OPTIMIZERS[settings["optimizer"]],
-        masks=rows.masks,
+        masks=feed.masks,
         weights=loss_weights(settings),
-        short=rows.short or rows.streams,
-        tell=settings["on_batch"] is not None,
+        short=feed.short or feed.streams,
+        batch_loss=settings["on_batch"] is not None,
         update=update_settings(decided.network, settings),
     )
 
@@ -192,10 +192,10 @@ def update_settings(network: Network, settings: Mapping[str, Any]) -> UpdateSett
     """Return how gradients become updates, from hyperparameters of which none is "auto"."""
     optimizer = OPTIMIZERS[settings["optimizer"]]
     parameters = [vertex for vertex in network.parameters if vertex.trainable]
-    pace = multipliers(network, settings["freeze"])
+    rates = multipliers(network, settings["freeze"])
     kinds = settings["regularization"]
     return UpdateSettings(
-        multipliers=pace,
+        multipliers=rates,
         decays={
             v.name: (v.features[0].rank or 0) >= 2 if v.decay is None else v.decay
             for v in parameters
@@ -210,7 +210,7 @@ def update_settings(network: Network, settings: Mapping[str, Any]) -> UpdateSett
         clip_alpha=settings["clip_alpha"],
         clip_epsilon=settings["clip_epsilon"],
         agc_lambda=settings["agc_lambda"],
-        units={name: axes for name, axes in clipped_units(network).items() if pace[name] > 0},
+        units={name: axes for name, axes in clipped_units(network).items() if rates[name] > 0},
         lambda1=settings["lambda1"] if "L1" in kinds else 0.0,
         lambda2=settings["lambda2"] if "L2" in kinds else 0.0,
     )
@@ -219,7 +219,7 @@ def update_settings(network: Network, settings: Mapping[str, Any]) -> UpdateSett
 def finished_weights(
     state: ModelState, settings: Mapping[str, Any], run: ResidentTraining, note: Note
 ) -> dict[str, HostArray]:
-    """Set weights that L1 left within one step of zero to zero (spec E.7), and tell their share.
+    """Set weights that L1 left within one step of zero to zero (spec E.7), and report their share.
 
     Returns the parameters that were changed.
     """

@@ -9,7 +9,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.finding import Finding
 from webnnm.trainer.resident import ResidentTraining
 from webnnm.training.scaling import MOST_OVERFLOWS
-from webnnm.training.told import Totals
+from webnnm.training.totals import Totals
 
 REMEDY = "a smaller lr, standardised data, or clamp what goes into log, exp and pow"
 
@@ -59,7 +59,7 @@ class Divergence:
 async def divergence(
     run: ResidentTraining, totals: Sequence[Totals], accumulate: int
 ) -> Divergence | None:
-    """Return what went wrong in the last crossing, None if nothing did.
+    """Return what went wrong in the last call of the device, None if nothing did.
 
     `totals` are those of its epochs; a batch may overflow where gradients are scaled.
     """
@@ -68,14 +68,14 @@ async def divergence(
         if all(t.finite for t in totals):
             return None
         what = "loss or gradient are not finite"
-        step, where, largest = await run.first_bad(replay=True)
+        step, where, largest = await run.first_nonfinite(replay=True)
     else:
         if streak < MOST_OVERFLOWS:
             return None
         what = f"{MOST_OVERFLOWS} batches one after the other overflowed"
-        step, where, largest = await run.first_bad(replay=False)
-        # The streak has gone on since, to the end of the crossing.
+        step, where, largest = await run.first_nonfinite(replay=False)
+        # The streak has gone on since, to the end of the call.
         step = max(0, step - 1 - int(streak - MOST_OVERFLOWS) * accumulate)
-    epoch, batch = divmod(step, run.data.steps)
+    epoch, batch = divmod(step, run.feed.steps)
     rate = run.schedule.at(step + 1)
     return Divergence(what, epoch + 1, batch + 1, rate, where, largest)

@@ -1,4 +1,4 @@
-"""What a training holds on the device: its graphs, the data, and banks of its state (spec E.9)."""
+"""What a training holds on the device: graphs, data, a double buffer of its state (spec E.9)."""
 
 from __future__ import annotations
 
@@ -15,136 +15,155 @@ from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.checkpoint import Checkpoint
-from webnnm.trainer.feed import Rows
+from webnnm.trainer.feed import Arrays, Feed
 from webnnm.training.initialisation import generator_bytes, generator_graph
 from webnnm.training.step import StepGraph
 
-Bank = dict[str, DeviceTensor]
+Tensors = dict[str, DeviceTensor]
 
 READ_BYTES = 1 << 24
 """Tensors are read together up to so many bytes."""
 
 
 @dataclass(kw_only=True)
-class Device:
-    """Everything here is freed when the training ends, but the bank of the latest parameters.
+class DeviceState:
+    """Everything here is freed when the training ends, but the latest parameters.
 
     - `executable` runs a step; `resident` the data and tables, twice of a stream; `frozen` the
       parameters that no step changes: constants of the graph, or `fixed` inputs.
-    - `own`: the parameters of the model by their names in steps; those that learn are part of the
-      first bank.
-    - `banks`: the state; each step reads one and writes the other.
-    - `spares`: states of earlier steps, from which steps can be repeated; `saver` copies a state.
-    - `best`: the parameters of the best epoch; `keeper` copies parameters.
-    - `build_seconds`: what making the executable took; `others`: what was made later.
+    - `parameters`: those of the model by their names in steps; those that learn are part of the
+      first buffer.
+    - `buffers`: the state, twice; each step reads one and writes the other.
+    - `spares`: room for copies of the state, from which steps can be repeated.
+    - `best`: the parameters of the best epoch.
+    - `copy_state` and `copy_parameters` copy on the device.
+    - `build_seconds`: what making the executable took; `more`: what was made later.
     - `recompute`: whether activations are computed again.
     """
 
     backend: Backend
     executable: Executable
-    resident: list[Bank]
-    own: Bank
-    banks: tuple[Bank, Bank]
-    frozen: Bank
-    fixed: Bank
-    spares: list[Bank]
-    best: Bank
-    keeper: Executable
-    saver: Executable
+    resident: list[Tensors]
+    parameters: Tensors
+    buffers: tuple[Tensors, Tensors]
+    frozen: Tensors
+    fixed: Tensors
+    spares: list[Tensors]
+    best: Tensors
+    copy_parameters: Executable
+    copy_state: Executable
     build_seconds: float
     recompute: bool = False
-    others: list[DeviceTensor | Executable] = field(
-        default_factory=list["DeviceTensor | Executable"]
-    )
+    more: list[DeviceTensor | Executable] = field(default_factory=list["DeviceTensor | Executable"])
 
     def free(self, kept: Mapping[str, DeviceTensor]) -> None:
         """Free everything but some tensors."""
         alive = {tensor.handle for tensor in kept.values()}
-        for bank in (*self.banks, *self.resident, *self.spares, self.best):
-            self.backend.release(*(t for t in bank.values() if t.handle not in alive))
-        self.backend.release(self.executable, self.keeper, self.saver, *self.others)
+        for tensors in (*self.buffers, *self.resident, *self.spares, self.best):
+            self.backend.release(*(t for t in tensors.values() if t.handle not in alive))
+        self.backend.release(self.executable, self.copy_parameters, self.copy_state, *self.more)
 
 
 async def allocate(
     backend: Backend,
     parameters: Mapping[str, DeviceTensor],
     step: StepGraph,
-    rows: Rows,
+    feed: Feed,
     *,
     recompute: bool = False,
-) -> Device:
-    """Build the step graph, upload the data, allocate the banks.
+) -> DeviceState:
+    """Build the step graph, upload the data, allocate both buffers of the state.
 
-    `parameters` are the model's: they become part of the first bank. With `recompute` the step
+    `parameters` are the model's: they become part of the first buffer. With `recompute` the step
     computes activations again rather than keep them.
     """
-    own = {PARAMETER_PREFIX + name: tensor for name, tensor in parameters.items()}
-    kept = [name for name in step.state if name in own]
-    frozen = {n: t for n, t in own.items() if n not in step.state and n in step.graph.inputs}
-    made: list[DeviceTensor | Executable] = []
+    device = _Allocator(backend)
+    try:
+        return await _allocated(device, parameters, step, feed, recompute)
+    except BaseException:
+        backend.release(*device.made)
+        raise
 
-    async def compiled(graph: Graph, **options: Any) -> Executable:
-        executable = await backend.compile(graph, **options)
-        made.append(executable)
+
+class _Allocator:
+    """Makes graphs and tensors on a device, and knows what it has made."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.made: list[DeviceTensor | Executable] = []
+
+    async def compile(self, graph: Graph, **options: Any) -> Executable:
+        executable = await self.backend.compile(graph, **options)
+        self.made.append(executable)
         return executable
 
-    async def filled(type: TensorType, values: HostArray) -> DeviceTensor:
-        found = await backend.tensor(type, values)
-        made.append(found)
+    async def copies(self, types: Mapping[str, TensorType]) -> Executable:
+        """Compile the graph that copies tensors."""
+        b = GraphBuilder()
+        inputs = {name: b.input(name, *type) for name, type in types.items()}
+        return await self.compile(b.build({name: b.identity(x) for name, x in inputs.items()}))
+
+    async def tensors(self, types: Mapping[str, TensorType]) -> Tensors:
+        found = await self.backend.tensors(types)
+        self.made.extend(found.values())
         return found
 
-    async def tensors(types: Mapping[str, TensorType]) -> Bank:
-        found = await backend.tensors(types)
-        made.extend(found.values())
+    async def filled(self, types: Mapping[str, TensorType], data: Arrays) -> Tensors:
+        """Make tensors, those of which there are data with these."""
+        found = await self.tensors({n: type for n, type in types.items() if n not in data})
+        for name, type in types.items():
+            if name in data:  # one by one: each is copied on its way
+                found[name] = await self.backend.tensor(type, data[name])
+                self.made.append(found[name])
         return found
 
-    try:
-        began = time.perf_counter()
-        executable = await compiled(step.graph, constants=frozen, recompute=recompute)
-        build_seconds = time.perf_counter() - began
-        sets: list[Bank] = []
-        for _ in range(2 if rows.streams else 1):
-            taken = {n: t for n, t in step.resident.items() if n in executable.inputs.keys() - own}
-            empty = {name: type for name, type in taken.items() if name not in rows.data}
-            bank = await tensors(empty)
-            for name, type in taken.items():
-                if name not in empty:  # one by one: each is copied on its way
-                    bank[name] = await filled(type, rows.data[name])
-            sets.append(bank)
-        states = step.state
-        first = await tensors({name: type for name, type in states.items() if name not in own})
-        first = {name: own.get(name) or first[name] for name in states}
-        second = await tensors(states)
-        # A second spare state is for a best epoch within a crossing.
-        spares = [await tensors(states) for _ in range(2 if rows.epochs > 1 else 1)]
-        best = await tensors({name: states[name] for name in kept})
-        keeper = await compiled(_copy_graph({n: step.state[n] for n in kept}))
-        saver = await compiled(_copy_graph(step.state))
-    except BaseException:
-        backend.release(*made)
-        raise
-    backend.claim("training data", *(tensor for bank in sets for tensor in bank.values()))
-    state = [t for bank in (first, second, *spares, best) for t in bank.values()]
-    backend.claim("training state", *(t for t in state if t not in own.values()))
-    return Device(
-        backend=backend,
+
+async def _allocated(
+    device: _Allocator,
+    parameters: Mapping[str, DeviceTensor],
+    step: StepGraph,
+    feed: Feed,
+    recompute: bool,
+) -> DeviceState:
+    own = {PARAMETER_PREFIX + name: tensor for name, tensor in parameters.items()}
+    frozen = {n: t for n, t in own.items() if n not in step.state and n in step.graph.inputs}
+    began = time.perf_counter()
+    executable = await device.compile(step.graph, constants=frozen, recompute=recompute)
+    build_seconds = time.perf_counter() - began
+    uploaded = {n: t for n, t in step.resident.items() if n in executable.inputs.keys() - own}
+    resident = [await device.filled(uploaded, feed.data) for _ in range(2 if feed.streams else 1)]
+    states = step.state
+    first = await device.tensors({name: type for name, type in states.items() if name not in own})
+    first = {name: own.get(name) or first[name] for name in states}
+    second = await device.tensors(states)
+    # A second spare state is for a best epoch that is not the last one of its call.
+    spares = [await device.tensors(states) for _ in range(2 if feed.epochs > 1 else 1)]
+    learning = {name: type for name, type in states.items() if name in own}
+    best = await device.tensors(learning)
+    copy_parameters = await device.copies(learning)
+    copy_state = await device.copies(states)
+    device.backend.claim("training data", *(t for one in resident for t in one.values()))
+    state = [t for tensors in (first, second, *spares, best) for t in tensors.values()]
+    device.backend.claim("training state", *(t for t in state if t not in own.values()))
+    return DeviceState(
+        backend=device.backend,
         executable=executable,
-        resident=sets,
-        own=own,
-        banks=(first, second),
+        resident=resident,
+        parameters=own,
+        buffers=(first, second),
         frozen=frozen,
         fixed={name: t for name, t in frozen.items() if name in executable.inputs},
         spares=spares,
         best=best,
-        keeper=keeper,
-        saver=saver,
+        copy_parameters=copy_parameters,
+        copy_state=copy_state,
         build_seconds=build_seconds,
         recompute=recompute,
     )
 
 
-async def start(
-    device: Device, step: StepGraph, seed: int, checkpoint: Checkpoint | None = None
+async def initialise_state(
+    device: DeviceState, step: StepGraph, seed: int, checkpoint: Checkpoint | None = None
 ) -> None:
     """Give the states of a step that do not begin with 0 their first values (spec C.1, dropout).
 
@@ -156,39 +175,33 @@ async def start(
         drawn = checkpoint.step if checkpoint else 0
         graph = generator_graph(step.generators, shapes, drawn)
         given = generator_bytes(seed, step.generators, shapes)
-        await backend.fill(graph, given, device.banks[0])
-    for name, value in step.starts.items():
-        backend.write(device.banks[0][name], HostArray.of(value, "float32"))
+        await backend.fill(graph, given, device.buffers[0])
+    for name, value in step.initial_values.items():
+        backend.write(device.buffers[0][name], HostArray.of(value, "float32"))
     if checkpoint is not None:
-        for name in step.carried:
-            backend.write(device.banks[0][name], checkpoint.state[name])
+        for name in step.checkpointed:
+            backend.write(device.buffers[0][name], checkpoint.state[name])
         for name, array in checkpoint.best.items():
             backend.write(device.best[PARAMETER_PREFIX + name], array)
 
 
-def beginning(step: StepGraph, parameters: Mapping[str, HostArray]) -> dict[str, HostArray]:
-    """Return the states of a step before the first one, as a checkpoint has them."""
+def initial_state(step: StepGraph, parameters: Arrays) -> dict[str, HostArray]:
+    """Return the state before the first step, as a checkpoint has it."""
     found = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
-    found |= {name: HostArray.of(value, "float32") for name, value in step.starts.items()}
-    others = {name: zeros(*step.state[name]) for name in step.carried if name not in found}
-    return {name: {**found, **others}[name] for name in step.carried}
+    found |= {name: HostArray.of(value, "float32") for name, value in step.initial_values.items()}
+    others = {name: zeros(*step.state[name]) for name in step.checkpointed if name not in found}
+    return {name: {**found, **others}[name] for name in step.checkpointed}
 
 
-async def read_bank(backend: Backend, bank: Bank) -> dict[str, HostArray]:
+async def read_tensors(backend: Backend, tensors: Tensors) -> dict[str, HostArray]:
     """Return the values of tensors, of large ones one after the other."""
     found: dict[str, HostArray] = {}
-    waiting: Bank = {}
+    waiting: Tensors = {}
     size = 0
-    for name, tensor in bank.items():
+    for name, tensor in tensors.items():
         waiting[name] = tensor
         size += count(tensor.type.shape) * 4
-        if size >= READ_BYTES or name == next(reversed(bank)):
+        if size >= READ_BYTES or name == next(reversed(tensors)):
             found |= zip(waiting, await backend.read(*waiting.values()), strict=True)
             waiting, size = {}, 0
     return found
-
-
-def _copy_graph(types: Mapping[str, TensorType]) -> Graph:
-    """Return the graph that copies tensors on the device."""
-    b = GraphBuilder()
-    return b.build({name: b.identity(b.input(name, *type)) for name, type in types.items()})

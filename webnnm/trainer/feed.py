@@ -42,13 +42,13 @@ Arrays = Mapping[str, HostArray]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
-    """What is known of the training rows before the first epoch.
+class Feed:
+    """The training rows, and how many of them the device has at a time.
 
-    `count` rows in all; `held` on the device at a time; `steps` of an epoch; `epochs` at most that
-    are trained between two looks of the host; `table` the steps of one block; `data` the arrays
-    that are uploaded once, by the names of the step's inputs, `aside` those that are too large for
-    that; `targets` and `masks` the types of all rows on the device.
+    `count` rows in all; `held` on the device at a time; `steps` of an epoch; `epochs` at most in
+    one call of the device; `table_steps` those of one block; `data` the arrays that are uploaded
+    once, by the names of the step's inputs, `host_data` those that are too large for that;
+    `targets` and `masks` the types of all rows on the device.
     """
 
     binding: DataBinding
@@ -59,16 +59,16 @@ class Rows:
     held: int
     steps: int
     epochs: int
-    table: int
+    table_steps: int
     data: Arrays
-    aside: Arrays
+    host_data: Arrays
     targets: Mapping[str, TensorType]
     masks: Mapping[str, TensorType]
 
     @property
     def streams(self) -> bool:
         """Whether rows come block by block."""
-        return self.binding.streams or bool(self.aside)
+        return self.binding.streams or bool(self.host_data)
 
     @property
     def short(self) -> bool:
@@ -84,14 +84,14 @@ class Block:
     orders: list[array[int]]
 
 
-async def training_rows(
+async def training_feed(
     binding: DataBinding,
     labels: Mapping[str, Labels],
     batch: int,
     dtypes: Mapping[str, DataType],
     epochs: int = 1,
-) -> Rows:
-    """Return the training rows for batches of this size, inputs in these types.
+) -> Feed:
+    """Return the feed of batches of this size, inputs in these types.
 
     `epochs`: how many of them may pass before the host wants to look at one.
 
@@ -99,7 +99,7 @@ async def training_rows(
     """
     count = binding.dataset.size("training")
     steps = -(-count // batch)
-    held, table = STREAM_STEPS * batch, STREAM_STEPS
+    held, table_steps = STREAM_STEPS * batch, STREAM_STEPS
     large = False
     if binding.streams:
         epochs = 1
@@ -114,7 +114,7 @@ async def training_rows(
         most = 1 if changing or large else min(epochs, MOST_EPOCHS, TABLE_STEPS // steps)
         epochs = max(1, most)
         if not large:
-            held, table = count, epochs * steps
+            held, table_steps = count, epochs * steps
 
     def types(prefix: str) -> dict[str, TensorType]:
         return {
@@ -123,7 +123,7 @@ async def training_rows(
             if name.startswith(prefix)
         }
 
-    return Rows(
+    return Feed(
         binding=binding,
         labels=labels,
         dtypes=dtypes,
@@ -132,19 +132,19 @@ async def training_rows(
         held=held,
         steps=steps,
         epochs=epochs,
-        table=table,
+        table_steps=table_steps,
         data={} if binding.streams or large else data,
-        aside=data if large else {},
+        host_data=data if large else {},
         targets=types(TARGET),
         masks=types(MASK),
     )
 
 
-async def epoch_rows(
-    rows: Rows, epoch: int, settings: Mapping[str, Any], together: int = 1
+async def epoch_blocks(
+    feed: Feed, epoch: int, settings: Mapping[str, Any], epochs: int = 1
 ) -> AsyncGenerator[Block]:
-    """Yield the blocks of an epoch, or the one block of several `together`."""
-    binding, seed = rows.binding, settings["seed"]
+    """Yield the blocks of an epoch, or the one block of several `epochs` from that one on."""
+    binding, seed = feed.binding, settings["seed"]
     if not binding.streams:
         dataset = binding.dataset
         data: Arrays = {}
@@ -152,23 +152,23 @@ async def epoch_rows(
             from webnnm.data.epoch_arrays import epoch_arrays
 
             changed = epoch_arrays(dataset, epoch, settings["shuffle"], seed)
-            data = _named(*binding.bound(*changed, rows.labels), {}, rows.dtypes)
-        epochs = range(epoch, epoch + together)
-        orders = binding.orders("training", epochs, settings["shuffle"], seed)
-        if not rows.aside:
+            data = _named(*binding.bound(*changed, feed.labels), {}, feed.dtypes)
+        numbers = range(epoch, epoch + epochs)
+        orders = binding.orders("training", numbers, settings["shuffle"], seed)
+        if not feed.host_data:
             yield Block(data, orders)
             return
-        data = {**rows.aside, **data}
-        for start in range(0, rows.count, rows.held):
-            chosen = orders[0][start : start + rows.held]
-            filled = {name: take(array, chosen, rows.held) for name, array in data.items()}
+        data = {**feed.host_data, **data}
+        for start in range(0, feed.count, feed.held):
+            chosen = orders[0][start : start + feed.held]
+            filled = {name: take(array, chosen, feed.held) for name, array in data.items()}
             yield Block(filled, [array("i", range(len(chosen)))])
         return
-    async with aclosing(binding.blocks("training", epoch, rows.held, rows.labels)) as blocks:
+    async with aclosing(binding.blocks("training", epoch, feed.held, feed.labels)) as blocks:
         async for inputs, targets, masks in blocks:
-            data = _named(inputs, targets, masks, rows.dtypes)
+            data = _named(inputs, targets, masks, feed.dtypes)
             count = len(next(iter(targets.values())))
-            filled = {name: take(array, range(count), rows.held) for name, array in data.items()}
+            filled = {name: take(array, range(count), feed.held) for name, array in data.items()}
             yield Block(filled, [array("i", range(count))])
 
 
@@ -191,13 +191,13 @@ def step_tables(
         epochs += [float(epoch)] * steps
     columns = {RATE: schedule.rates(first, len(counts)), COUNT: counts, DUE: due, EPOCH: epochs}
     width = len(made.columns)
-    cells = array("f", bytes(4 * size * width))
+    table = array("f", bytes(4 * size * width))
     for place, name in enumerate(made.columns):
-        cells[place : len(counts) * width : width] = array("f", columns[name])
+        table[place : len(counts) * width : width] = array("f", columns[name])
     rows.frombytes(bytes(4 * (size * batch - len(rows))))
     return {
         ORDER: HostArray.of(rows, "int32", (size, batch)),
-        TABLE: HostArray.of(cells, "float32", (size, width)),
+        TABLE: HostArray.of(table, "float32", (size, width)),
     }
 
 

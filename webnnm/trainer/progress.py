@@ -24,7 +24,7 @@ PAUSE = 0.1
 WINDOW = 32
 """Groups of epochs that the expected time is taken from."""
 GROUP = 0.05
-"""Seconds within which epochs that arrive are of one group: they were trained in one crossing."""
+"""Seconds within which epochs that arrive are of one group: they come of one call."""
 OUTLIER = 3
 """A group counts for at most so many times the median: a pause is not expected again."""
 ALL_EPOCHS, LOGGED = 100, 50
@@ -61,9 +61,9 @@ class Progress(Protocol):
 class Events:
     """Tells a callable what happens, as plain dicts that JSON can hold.
 
-    >>> told = []
-    >>> Events(told.append).note("scouting 100 starts")
-    >>> told
+    >>> seen = []
+    >>> Events(seen.append).note("scouting 100 starts")
+    >>> seen
     [{'event': 'note', 'text': 'scouting 100 starts'}]
 
     `event` is "begin" (with `epochs` and `text`), "epoch" (with the fields of an `EpochRecord`,
@@ -71,28 +71,28 @@ class Events:
     `best_loss`, `seconds` and `text`).
     """
 
-    def __init__(self, tell: Callable[[dict[str, Any]], object]) -> None:
-        self._tell = tell
+    def __init__(self, receive: Callable[[dict[str, Any]], object]) -> None:
+        self._receive = receive
 
     def begin(self, total: int, text: str) -> None:
         """Tell that a training begins."""
-        self._tell({"event": "begin", "epochs": total, "text": text})
+        self._receive({"event": "begin", "epochs": total, "text": text})
 
     def update(self, record: EpochRecord, eta_seconds: float | None) -> None:
         """Tell of an epoch."""
         text = state(record, eta_seconds)
-        told = {"event": "epoch", **plain(record), "eta_seconds": eta_seconds, "text": text}
-        self._tell(told)
+        event = {"event": "epoch", **plain(record), "eta_seconds": eta_seconds, "text": text}
+        self._receive(event)
 
     def note(self, text: str) -> None:
         """Tell a line."""
-        self._tell({"event": "note", "text": text})
+        self._receive({"event": "note", "text": text})
 
     def end(self, history: History) -> None:
         """Tell how the training ended."""
         names = ("stopped", "best_epoch", "best_loss", "seconds")
         ending = {name: plain(getattr(history, name)) for name in names}
-        self._tell({"event": "end", **ending, "text": str(history)})
+        self._receive({"event": "end", **ending, "text": str(history)})
 
 
 DISPLAYS = {"rich": "Rich", "tqdm": "Tqdm", "line": "Line", "notebook": "Notebook"}
@@ -107,7 +107,7 @@ def display(setting: Any = "auto", stream: TextIO | None = None) -> Progress | N
 
     - `setting`: "auto" takes the notebook if one runs the program, else on a terminal rich, tqdm or
       a plain line, the first that is there, else None; "off" and None are None; "rich", "tqdm",
-      "line" and "notebook" ask for one of these; a callable is told everything as dicts
+      "line" and "notebook" ask for one of these; a callable is given everything as dicts
       (`Events`), and an object with the methods of `Progress` is taken as it is.
     - `stream`: the terminal, `sys.stdout` unless given.
 

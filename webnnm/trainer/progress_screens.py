@@ -79,7 +79,7 @@ class Rich(Screen):
         super().__init__(stream)
         rich: Any = importlib.import_module("rich.progress")
         self._console: Any = importlib.import_module("rich.console").Console(file=stream)
-        # Names of outputs and metrics are no markup.
+        # Names of outputs and metrics are not markup.
         columns = (
             rich.TextColumn("{task.description}", markup=False),
             rich.BarColumn(BAR),

@@ -1,9 +1,11 @@
-"""What a running training writes down: of its epochs, and of where it stands."""
+"""What is recorded of a running training: its epochs, and checkpoints of its state."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from webnnm.core.arrays import HostArray
@@ -12,54 +14,64 @@ from webnnm.evaluation.history import History
 from webnnm.runtime.checkpoint import Checkpoint, lasting
 from webnnm.trainer.resident import ResidentTraining
 from webnnm.training.forward import OutputLoss
-from webnnm.training.told import Totals
+from webnnm.training.totals import Totals
 
 Settings = Mapping[str, Any]
 Losses = Mapping[str, OutputLoss]
 Numbers = dict[str, float]
 
 
-def epoch_record(
-    run: ResidentTraining,
-    settings: Settings,
-    totals: Totals,
-    outputs: Losses,
-    *,
-    epoch: int,
-    seconds: float,
-    val_losses: Numbers,
-    val_metrics: Numbers,
-    phases: Numbers,
-) -> EpochRecord:
-    """Return the record of an epoch whose sums are these."""
-    losses = totals.losses(outputs)
-    v, steps = totals.values, run.data.steps
-    updates = -(-steps // settings["accumulate"])
-    overflows = int(v.get("overflows", 0))
-    clipped = v.get("clipped")
-    if overflows >= updates:  # no batch counted
-        losses = dict.fromkeys(losses, math.nan)
-    return EpochRecord(
-        epoch,
-        settings["epochs"],
-        math.fsum(losses.values()),
-        losses,
-        run.schedule.at(epoch * steps),
-        seconds,
-        math.fsum(val_losses.values()) if val_losses else None,
-        val_losses=val_losses,
-        val_metrics=val_metrics,
-        scale=v.get("scale"),
-        clip_rate=None if clipped is None else clipped / max(1, updates - overflows),
-        clip_threshold=v.get("threshold"),
-        grad_norm=v["norm"] / max(1, steps - overflows),
-        overflows=overflows,
-        penalty=v.get("penalty"),
-        phases=phases,
-    )
+@dataclass
+class EpochRecorder:
+    """Makes the records of the epochs of one call of the device, which share its time equally.
+
+    `first` is the number of the first of these `epochs`. `totals` are their sums so far, `phases`
+    the seconds by what they were spent on.
+    """
+
+    run: ResidentTraining
+    settings: Settings
+    outputs: Losses
+    first: int
+    epochs: int
+    totals: list[Totals]
+    val_losses: Numbers = field(default_factory=Numbers)
+    val_metrics: Numbers = field(default_factory=Numbers)
+    phases: Numbers = field(default_factory=Numbers)
+    began: float = field(default_factory=time.perf_counter)
+
+    def record(self, place: int) -> EpochRecord:
+        """Return the record of one of the epochs, from 0."""
+        run, settings = self.run, self.settings
+        totals, epoch = self.totals[place], self.first + place
+        v, steps = totals.values, run.feed.steps
+        updates = -(-steps // settings["accumulate"])
+        overflows = int(v.get("overflows", 0))
+        clipped = v.get("clipped")
+        losses = totals.losses(self.outputs)
+        if overflows >= updates:  # no batch counted
+            losses = dict.fromkeys(losses, math.nan)
+        return EpochRecord(
+            epoch,
+            settings["epochs"],
+            math.fsum(losses.values()),
+            losses,
+            run.schedule.at(epoch * steps),
+            (time.perf_counter() - self.began) / self.epochs,
+            math.fsum(self.val_losses.values()) if self.val_losses else None,
+            val_losses=self.val_losses,
+            val_metrics=self.val_metrics,
+            scale=v.get("scale"),
+            clip_rate=None if clipped is None else clipped / max(1, updates - overflows),
+            clip_threshold=v.get("threshold"),
+            grad_norm=v["norm"] / max(1, steps - overflows),
+            overflows=overflows,
+            penalty=v.get("penalty"),
+            phases={name: seconds / self.epochs for name, seconds in self.phases.items()},
+        )
 
 
-def decisive(
+def monitored_loss(
     record: EpochRecord, settings: Settings, outputs: Losses, *, validates: bool
 ) -> float | None:
     """Return what decides on the best epoch: validation loss if there is one, else training.
@@ -78,7 +90,7 @@ def decisive(
     return math.fsum(losses.values())
 
 
-async def standing(
+async def capture_checkpoint(
     run: ResidentTraining,
     history: History,
     given: Settings,
@@ -90,16 +102,18 @@ async def standing(
 
     `applied` is the number of steps of its model.
     """
-    state, best, totals = await run.stand(history.finished)
+    state, best, totals = await run.capture_state(history.finished)
     return _checkpoint(
         run, history, given, state, best, totals, run.steps_done, applied, restored=restored
     )
 
 
-def beginning(run: ResidentTraining, history: History, given: Settings, applied: int) -> Checkpoint:
+def initial_checkpoint(
+    run: ResidentTraining, history: History, given: Settings, applied: int
+) -> Checkpoint:
     """Return the checkpoint before the first step, from what the host knows."""
-    course = History(history.settings, history.backend, loss_settings=history.loss_settings)
-    return _checkpoint(run, course, given, run.beginning(), {}, {}, 0, applied - run.steps_done)
+    empty = History(history.settings, history.backend, loss_settings=history.loss_settings)
+    return _checkpoint(run, empty, given, run.initial_state(), {}, {}, 0, applied - run.steps_done)
 
 
 def _checkpoint(
@@ -114,11 +128,11 @@ def _checkpoint(
     *,
     restored: bool = False,
 ) -> Checkpoint:
-    batch = step - history.finished * run.data.steps
+    batch = step - history.finished * run.feed.steps
     return Checkpoint(
         given=lasting(given),
         settings=lasting(history.settings),
-        schedule=run.schedule.told,
+        schedule=run.schedule.to_dict(),
         losses=history.loss_settings,
         state=state,
         best=best,

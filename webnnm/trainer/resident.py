@@ -1,4 +1,4 @@
-"""The device side of a training: steps over data, tables and banks that stay there (spec E.9)."""
+"""The device side of a training: steps over data, tables and state that stay there (spec E.9)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,15 @@ from webnnm.graph.vertices import Network
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.state import ModelState
 from webnnm.runtime.validation import Validation
-from webnnm.trainer.double_buffer import Bank, Device, allocate, beginning, read_bank, start
-from webnnm.trainer.feed import Rows, epoch_rows, step_tables
+from webnnm.trainer.double_buffer import (
+    DeviceState,
+    Tensors,
+    allocate,
+    initial_state,
+    initialise_state,
+    read_tensors,
+)
+from webnnm.trainer.feed import Feed, epoch_blocks, step_tables
 from webnnm.trainer.stepper import Stepper
 from webnnm.training.schedules import Schedule
 from webnnm.training.step import StepGraph, training_step, training_steps
@@ -27,34 +34,34 @@ from webnnm.training.step_settings import (
     TOTALS,
     StepSettings,
 )
-from webnnm.training.told import Totals
+from webnnm.training.totals import Totals
 
 
 @dataclass(frozen=True)
-class _Start:
+class ReplayPoint:
     """From where steps can be repeated: the tables, the state before them, how many they were.
 
-    `first` is the step of the training that the state is of.
+    `step` is the number of the step that the state is of.
     """
 
     tables: Mapping[str, HostArray]
-    state: Bank
+    state: Tensors
     steps: int
-    first: int
+    step: int
 
 
 class ResidentTraining:
-    """The device side of one training, begun by `open` and ended by `finish`."""
+    """The device side of one training, resumed by `open` and ended by `finish`."""
 
     def __init__(
         self,
         state: ModelState,
         network: Network,
         settings: Mapping[str, Any],
-        device: Device,
+        device: DeviceState,
         step: StepGraph,
         made: StepSettings,
-        rows: Rows,
+        feed: Feed,
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self._state = state
@@ -64,18 +71,18 @@ class ResidentTraining:
         self._device = device
         self._graph = step
         self._made = made
-        self.data = rows
-        self.schedule = Schedule.of(settings, rows.steps)
+        self.feed = feed
+        self.schedule = Schedule.of(settings, feed.steps)
         self._stepper = Stepper(
             device,
-            partial(training_steps, network, rows.targets, made),
+            partial(training_steps, network, feed.targets, made),
             every=1 if settings["on_batch"] is not None else 0,
             step=checkpoint.step if checkpoint else 0,
         )
-        self._begun = checkpoint
+        self._resumed = checkpoint
         self._epoch = 1
-        self._last: _Start | None = None
-        self._best: _Start | None = None
+        self._last: ReplayPoint | None = None
+        self._best: ReplayPoint | None = None
         self._has_best = bool(checkpoint and checkpoint.best)
         self._validation = Validation(state, made.losses, made.batch)
 
@@ -86,37 +93,37 @@ class ResidentTraining:
         network: Network,
         settings: Mapping[str, Any],
         made: StepSettings,
-        rows: Rows,
+        feed: Feed,
         checkpoint: Checkpoint | None = None,
     ) -> ResidentTraining:
-        """Build the step graph, upload the data, allocate both banks; stand at the checkpoint.
+        """Build the step graph, upload the data, allocate the state as of the checkpoint.
 
         `network` is the model's, or the same with float16 inputs.
         """
-        step = training_step(network, rows.targets, made)
+        step = training_step(network, feed.targets, made)
         if checkpoint is not None:
-            checkpoint.check({n: step.state[n] for n in step.carried}, rows.steps, step.totals)
+            checkpoint.check({n: step.state[n] for n in step.checkpointed}, feed.steps, step.totals)
         device = await allocate(
             state.backend,
             state.parameters.tensors,
             step,
-            rows,
+            feed,
             recompute=settings["recompute"],
         )
         try:
-            await start(device, step, settings["seed"], checkpoint)
-            training = cls(state, network, settings, device, step, made, rows, checkpoint)
+            await initialise_state(device, step, settings["seed"], checkpoint)
+            training = cls(state, network, settings, device, step, made, feed, checkpoint)
             if settings["micro_steps"] != "auto":
-                # A crossing has no more steps than the table that it reads them from.
+                # A call has no more steps than the table that it reads them from.
                 await training._stepper.fix(min(settings["micro_steps"], made.steps))
         except BaseException:
-            device.free(device.own)
+            device.free(device.parameters)
             raise
         return training
 
     @property
-    def current(self) -> Bank:
-        """The bank that holds the latest parameters."""
+    def current(self) -> Tensors:
+        """The buffer that holds the latest parameters."""
         return self._stepper.current
 
     @property
@@ -135,33 +142,33 @@ class ResidentTraining:
         update = self._made.update
         return [name for name, m in update.multipliers.items() if m > 0 and update.decays[name]]
 
-    def together(self, left: int) -> int:
+    def epochs_per_call(self, left: int) -> int:
         """Return how many of the epochs that are left to train before the host looks at them."""
-        return self._stepper.pace.epochs(self.data.steps, min(left, self.data.epochs))
+        return self._stepper.tuner.epochs_per_call(self.feed.steps, min(left, self.feed.epochs))
 
-    def ahead(self, left: int, together: int) -> int:
-        """Return how many of the steps that are left in a block to run in one crossing."""
-        if together > 1:  # from the start of which any epoch can be repeated
+    def steps_per_call(self, left: int, epochs: int) -> int:
+        """Return how many of the steps that are left in a block to run before the host looks."""
+        if epochs > 1:  # any of which can be repeated from the state before the call
             return left
-        count = self._stepper.pace.steps(left)
+        count = self._stepper.tuner.steps_per_call(left)
         return count - count % self.micro_steps or count
 
-    async def blocks(self, epoch: int, together: int = 1) -> AsyncGenerator[int]:
+    async def blocks(self, epoch: int, epochs: int = 1) -> AsyncGenerator[int]:
         """Bring the rows of epochs to the device, block by block; yield the steps of each.
 
         A dataset in memory is one block, which stays. Of a stream the next block is fetched and
         uploaded while the present one is trained. The first epoch after a checkpoint begins with
-        the batch at which that stands.
+        the batch of the checkpoint.
         """
-        begun = self._begun
+        resumed = self._resumed
         self._epoch = epoch
-        skipped = begun.batch if begun else 0
+        skipped = resumed.batch if resumed else 0
         totals = zeros("float32", self._graph.state[TOTALS].shape)
-        if begun and skipped:
-            totals = self._filled(totals, begun.totals)
+        if resumed and skipped:
+            totals = self._filled(totals, resumed.totals)
         started = False
         done = 0
-        sources = epoch_rows(self.data, epoch, self._settings, together)
+        sources = epoch_blocks(self.feed, epoch, self._settings, epochs)
         waiting = asyncio.ensure_future(_next(sources))
         try:
             while (block := await waiting) is not None:
@@ -172,24 +179,24 @@ class ResidentTraining:
                     done += steps
                     continue
                 self._stepper.block = (self._stepper.block + 1) % len(self._device.resident)
-                first = (epoch - 1) * self.data.steps + done + 1
+                first = (epoch - 1) * self.feed.steps + done + 1
                 tables = step_tables(self._made, self.schedule, block.orders, first)
                 self._write(block.data)
                 self._write(tables)
                 self._backend.write(self.current[CURSOR], HostArray.of(skipped, "int32"))
                 if not started:
                     self._backend.write(self.current[TOTALS], totals)
-                    self._begun = None
+                    self._resumed = None
                     started = True
                 waiting = asyncio.ensure_future(_next(sources))
                 done += steps
                 # Nothing is run of this block yet: its steps begin with the first copy of a state.
-                self._last = _Start(tables, self._device.spares[0], 0, -1)
+                self._last = ReplayPoint(tables, self._device.spares[0], 0, -1)
                 yield steps - skipped
                 skipped = 0
             if not started:  # all its steps were done before the checkpoint
                 self._backend.write(self.current[TOTALS], totals)
-                self._begun = None
+                self._resumed = None
         finally:
             # What is being fetched has to end before its source can be closed.
             waiting.cancel()
@@ -203,26 +210,26 @@ class ResidentTraining:
 
     def _write(self, arrays: Mapping[str, HostArray]) -> None:
         """Upload what the step graph takes of these arrays."""
-        bank = self._device.resident[self._stepper.block]
+        resident = self._device.resident[self._stepper.block]
         for name, values in arrays.items():
-            if name in bank:  # a graph has just the tables that it looks at
-                self._backend.write(bank[name], values)
+            if name in resident:  # a graph has just the tables that it looks at
+                self._backend.write(resident[name], values)
 
-    def begun_totals(self) -> list[Totals]:
-        """Return the totals of the epoch that a checkpoint has begun, before the rest is run."""
-        begun = self._begun
-        return [Totals(begun.totals)] if begun and begun.batch else []
+    def resumed_totals(self) -> list[Totals]:
+        """Return the totals of the epoch that a checkpoint is in, before the rest is run."""
+        resumed = self._resumed
+        return [Totals(resumed.totals)] if resumed and resumed.batch else []
 
-    async def chunk(self, count: int) -> list[Totals]:
-        """Run some steps in one crossing and return the totals of the epochs so far."""
+    async def run_steps(self, count: int) -> list[Totals]:
+        """Run some steps in one call and return the totals of the epochs so far."""
         assert self._last is not None
         taken = None if self._best is None else self._best.state
         spare = next(state for state in self._device.spares if state is not taken)
-        self._stepper.copy(spare)
-        self._last = _Start(self._last.tables, spare, count, self._stepper.step)
+        self._stepper.copy_state(spare)
+        self._last = ReplayPoint(self._last.tables, spare, count, self._stepper.step)
         with self._counted():
             totals = await self._stepper.timed(
-                count, epoch=self.data.steps, total=self.schedule.total
+                count, epoch=self.feed.steps, total=self.schedule.total
             )
         names = self._graph.totals
         values = totals.values()
@@ -242,59 +249,59 @@ class ResidentTraining:
         finally:
             self._state.step += self._stepper.step - before
 
-    async def first_bad(self, *, replay: bool) -> tuple[int, str, float]:
+    async def first_nonfinite(self, *, replay: bool) -> tuple[int, str, float]:
         """Find the step that went wrong, and in it the first value that is not finite.
 
-        With `replay` the last chunk is run again from its start, watched step by step, and the
-        training stands before the bad step afterwards; else the next step is watched.
+        With `replay` the last call is repeated, watched step by step, and the state is then that
+        before the bad step; else the next step is watched.
         """
         made = replace(self._made, watch=True)
-        step = training_step(self._network, self.data.targets, made)
+        step = training_step(self._network, self.feed.targets, made)
         last = self._stepper.step
         if replay:
             assert self._last is not None
-            self._go_back(self._last)
-        from webnnm.trainer.watching import first_bad
+            self._restore(self._last)
+        from webnnm.trainer.watching import first_nonfinite
 
         with self._counted():
-            return await first_bad(self._device, self._stepper, step, last - replay)
+            return await first_nonfinite(self._device, self._stepper, step, last - replay)
 
-    def beginning(self) -> dict[str, HostArray]:
+    def initial_state(self) -> dict[str, HostArray]:
         """Return the state before the first step, from what the host knows."""
-        return beginning(self._graph, self._state.parameters.values())
+        return initial_state(self._graph, self._state.parameters.values())
 
-    def _go_back(self, start: _Start) -> None:
-        """Stand where the steps of `start` began."""
+    def _restore(self, point: ReplayPoint) -> None:
+        """Go back to the state before some steps."""
         with self._counted():
-            self._stepper.go_back(start.state, self._stepper.step - start.first)
+            self._stepper.restore(point.state, self._stepper.step - point.step)
 
     async def rewind(self, epochs: int) -> None:
-        """Stand at the end of an epoch of the last crossing, by repeating its steps up to there."""
+        """Go back to the end of an epoch of the last call, by repeating its steps up to there."""
         assert self._last is not None
-        self._go_back(self._last)
+        self._restore(self._last)
         await self._run(self._steps_of(epochs, self._last))
 
-    def _steps_of(self, epochs: int, start: _Start) -> int:
-        """Return how many steps lead from a start to the end of an epoch of the last crossing."""
-        return (self._epoch - 1 + epochs) * self.data.steps - start.first
+    def _steps_of(self, epochs: int, point: ReplayPoint) -> int:
+        """Return how many steps lead from a state to the end of an epoch of the last call."""
+        return (self._epoch - 1 + epochs) * self.feed.steps - point.step
 
     async def settle(self, finished: int) -> None:
-        """Stand at a step that is known, whatever interrupted the training after so many epochs.
+        """Go to a step that is known, whatever interrupted the training after so many epochs.
 
-        It is the last step, or the one before an interrupted crossing: how many of its steps the
-        device has done is not known. Where the host has looked at some epochs of a crossing, it is
-        the end of the last of them.
+        It is the last step, or the one before an interrupted call: how many of its steps the device
+        has done is not known. Where the host has looked at some epochs of a call, it is the end of
+        the last of them.
         """
         if self._last is None:
             return
-        if self._stepper.moving:
-            self._go_back(self._last)
-        if self._stepper.step > (finished + 1) * self.data.steps:
+        if self._stepper.in_flight:
+            self._restore(self._last)
+        if self._stepper.step > (finished + 1) * self.feed.steps:
             seen = finished - (self._epoch - 1)
             if seen > 0:
                 await self.rewind(seen)
             else:
-                self._go_back(self._last)
+                self._restore(self._last)
 
     async def task_weights(self) -> dict[str, float]:
         """Return s of every output that is weighed by uncertainty."""
@@ -306,48 +313,48 @@ class ResidentTraining:
         """Return the losses and metrics over the validation subset."""
         return await self._validation.run(self._parameters(self.current))
 
-    def keep_best(self, epochs: int, together: int) -> None:
-        """Keep the parameters at the end of one of the epochs of the last crossing as the best.
+    def keep_best(self, place: int, epochs: int) -> None:
+        """Keep the parameters after `place` of the `epochs` of the last call as the best.
 
-        Those of the last of them are copied on the device; to those of an earlier one leads the
-        state before the crossing.
+        Those of the last epoch are copied on the device; those of an earlier one are computed again
+        from the state before the call, when somebody wants them.
         """
-        if epochs == together:
+        if place == epochs:
             self._best = None
-            self._backend.dispatch(self._device.keeper, self.current, self._device.best)
+            self._backend.dispatch(self._device.copy_parameters, self.current, self._device.best)
         else:
             assert self._last is not None
-            self._best = replace(self._last, steps=self._steps_of(epochs, self._last))
+            self._best = replace(self._last, steps=self._steps_of(place, self._last))
         self._has_best = True
 
-    async def stand(
+    async def capture_state(
         self, finished: int
     ) -> tuple[dict[str, HostArray], dict[str, HostArray], dict[str, float]]:
         """Return state, best parameters and totals of the epoch, as a checkpoint has them.
 
-        Only between two crossings, after so many epochs.
+        Only between two calls, after so many epochs.
         """
         device, backend = self._device, self._backend
         if self._best is not None:
             # What is known of the best parameters is how to compute them: now is the time.
             spare = next(state for state in device.spares if state is not self._best.state)
-            self._stepper.copy(spare)
-            self._stepper.go_back(self._best.state, self._best.steps)
+            self._stepper.copy_state(spare)
+            self._stepper.restore(self._best.state, self._best.steps)
             self._write(self._best.tables)
             await self._stepper.run(self._best.steps)
-            backend.dispatch(device.keeper, self.current, device.best)
-            self._stepper.go_back(spare, 0)
+            backend.dispatch(device.copy_parameters, self.current, device.best)
+            self._stepper.restore(spare, 0)
             self._best = None
             if self._last is not None:
                 self._write(self._last.tables)
-        names = self._graph.carried
-        state = await read_bank(self._backend, {name: self.current[name] for name in names})
-        best = await read_bank(self._backend, device.best) if self._has_best else {}
-        rows = (await read_bank(self._backend, {TOTALS: self.current[TOTALS]}))[TOTALS].values()
+        names = self._graph.checkpointed
+        state = await read_tensors(self._backend, {name: self.current[name] for name in names})
+        best = await read_tensors(self._backend, device.best) if self._has_best else {}
+        rows = (await read_tensors(self._backend, {TOTALS: self.current[TOTALS]}))[TOTALS].values()
         row = (finished - (self._epoch - 1)) * len(self._graph.totals)
         totals = dict(zip(self._graph.totals, rows[max(0, row) :], strict=False))
-        if self._begun is not None:  # nothing is run yet
-            totals = dict(self._begun.totals)
+        if self._resumed is not None:  # nothing is run yet
+            totals = dict(self._resumed.totals)
         return (
             state,
             {name.removeprefix(PARAMETER_PREFIX): array for name, array in best.items()},
@@ -357,11 +364,11 @@ class ResidentTraining:
     async def finish(self, *, restore: bool) -> None:
         """Hand the latest parameters, or the best ones, to the model, and free everything else.
 
-        The best ones are those that `stand` has found before.
+        The best ones are those that `capture_state` has found before.
         """
         device = self._device
         if restore and self._has_best:
-            self._backend.dispatch(device.keeper, device.best, self.current)
+            self._backend.dispatch(device.copy_parameters, device.best, self.current)
         kept = {name: self.current[name] for name in device.best}
         self._state.parameters.replace(self._parameters(kept))
         await self._free(kept)
@@ -369,7 +376,7 @@ class ResidentTraining:
 
     async def abandon(self) -> None:
         """Free everything but the tensors that the model had before; the device is gone."""
-        await self._free(self._device.own)
+        await self._free(self._device.parameters)
 
     async def _free(self, kept: Mapping[str, DeviceTensor]) -> None:
         await self._stepper.close()
@@ -388,11 +395,11 @@ class ResidentTraining:
         finally:
             parameters.show(before)
 
-    def _parameters(self, bank: Bank) -> Bank:
-        """Return the parameter tensors of a bank by their names, and the frozen ones."""
+    def _parameters(self, state: Tensors) -> Tensors:
+        """Return the parameters of a state by their names, and the frozen ones."""
         found = {
             name.removeprefix(PARAMETER_PREFIX): tensor
-            for name, tensor in bank.items()
+            for name, tensor in state.items()
             if name.startswith(PARAMETER_PREFIX)
         }
         return {**self._state.parameters.tensors, **found}

@@ -1,4 +1,4 @@
-"""Scouting: tries many starts on the device and keeps the most promising one (spec E.4)."""
+"""Scouting: tries many initial parameters on the device, keeps the most promising (spec E.4)."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ BUDGET = 2 * 10**7
 """Seeds times parameters at most."""
 TRIAL_PARAMETERS = 10**6
 """Larger models are judged without trial steps."""
-TOGETHER, TOGETHER_PARAMETERS = 16, 10**5
-"""So many candidates at most are read in one crossing, and so many parameters of theirs."""
+MOST_PER_READ, PARAMETERS_PER_READ = 16, 10**5
+"""Candidates, and parameters of theirs, that are measured at most before the host reads."""
 
 Arrays = Mapping[str, HostArray]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A start and what was measured of it.
+    """Initial parameters and what was measured of them.
 
-    `number` 0 is the ordinary start or the present parameters. `loss` before and `delta` after the
-    trial steps are sums over outputs, each divided by the loss of knowing nothing; `spread` is the
-    standard deviation of log10 of the weights' gradients, `ratio` their largest by their smallest;
-    `dead` the largest share of units, or rows, that are out of reach.
+    `number` 0 are those that training begins with if nobody scouts. `loss` before and `delta` after
+    the trial steps are sums over outputs, each divided by the loss of knowing nothing; `spread` is
+    the standard deviation of log10 of the weights' gradients, `ratio` their largest by their
+    smallest; `dead` the largest share of units, or rows, that are out of reach.
     """
 
     number: int
@@ -66,7 +66,7 @@ class Candidate:
 class Scouting:
     """The table of a scouting: all candidates, the best of them, and what it was measured at.
 
-    `errors` are the standard deviations of y − ŷ by output at the chosen start.
+    `errors` are the standard deviations of y − ŷ by output of the chosen candidate.
     """
 
     candidates: Sequence[Candidate]
@@ -102,7 +102,7 @@ class Scouting:
 async def scout(
     state: ModelState, losses: Mapping[str, OutputLoss], seeds: int, seed: int
 ) -> Scouting:
-    """Measure so many starts, and leave the model's parameters at the best one.
+    """Measure so many initialisations, and leave the model's parameters at the best one.
 
     Candidate 0 are the present parameters; others are drawn from stream (seed, 4, i, name). The
     result depends on `seed` alone. Raises `DataError` NNM708 if no candidate has a finite loss.
@@ -117,8 +117,8 @@ async def scout(
     try:
         numbers = range(max(1, seeds))
         found: list[tuple[Candidate, dict[str, float]]] = []
-        for first in range(0, len(numbers), trial.together):
-            found += await trial.measure(numbers[first : first + trial.together], seed)
+        for first in range(0, len(numbers), trial.per_read):
+            found += await trial.measure(numbers[first : first + trial.per_read], seed)
         finite = [candidate for candidate, _ in found if math.isfinite(candidate.score)]
         if not finite:
             raise DataError(
@@ -157,13 +157,13 @@ class _Trial:
     """The device side of scouting; `close` frees it."""
 
     def __init__(
-        self, state: ModelState, step: ProbeStep, outputs: int, probe: Executable, start: Executable
+        self, state: ModelState, step: ProbeStep, outputs: int, probe: Executable, draw: Executable
     ) -> None:
         self._state = state
         self._step = step
         self._outputs = outputs
-        self._probe, self._start = probe, start
-        self._made: list[DeviceTensor | Executable] = [probe, start]
+        self._probe, self._initial = probe, draw
+        self._made: list[DeviceTensor | Executable] = [probe, draw]
         self._drawn: dict[str, DeviceTensor] = {}
         self._data: dict[str, DeviceTensor] = {}
         self._bytes: dict[str, DeviceTensor] = {}
@@ -172,12 +172,12 @@ class _Trial:
         self._figures: list[DeviceTensor] = []
 
     @property
-    def together(self) -> int:
+    def per_read(self) -> int:
         """How many candidates to measure at a time; one where dispatches do not queue."""
         if not self._state.backend.dispatch_seconds:
             return 1
-        fitting = TOGETHER_PARAMETERS // max(1, self._state.parameters.count)
-        return max(1, min(TOGETHER, fitting))
+        fitting = PARAMETERS_PER_READ // max(1, self._state.parameters.count)
+        return max(1, min(MOST_PER_READ, fitting))
 
     @classmethod
     async def open(
@@ -201,13 +201,13 @@ class _Trial:
         backend = state.backend
         trials = TRIAL_STEPS if parameters.count <= TRIAL_PARAMETERS else 0
         probe = await backend.compile(step.several(trials + 1))
-        draw = initial_graph(parameters.types, parameters.initialisers)
+        initial = initial_graph(parameters.types, parameters.initialisers)
         try:
-            start = await backend.compile(draw)
+            draw = await backend.compile(initial)
         except BaseException:
             backend.release(probe)
             raise
-        self = cls(state, step, len(losses), probe, start)
+        self = cls(state, step, len(losses), probe, draw)
 
         async def tensors(types: Mapping[str, TensorType]) -> dict[str, DeviceTensor]:
             made = await backend.tensors(types)
@@ -220,10 +220,10 @@ class _Trial:
             self._data = await tensors({n: t for n, t in inputs.items() if n in rows})
             for name, tensor in self._data.items():
                 backend.write(tensor, rows[name])
-            self._bytes = await tensors(self._start.inputs)
+            self._bytes = await tensors(self._initial.inputs)
             own = {PARAMETER_PREFIX + name: t for name, t in parameters.tensors.items()}
             self._ends = await tensors(outputs)
-            tables = await tensors({str(k): figures for k in range(self.together)})
+            tables = await tensors({str(k): figures for k in range(self.per_read)})
             self._figures = list(tables.values())
             self._fixed = {n: t for n, t in own.items() if n not in self._ends}
             self._drawn = await tensors(parameters.types)
@@ -235,14 +235,14 @@ class _Trial:
     async def measure(
         self, numbers: Sequence[int], seed: int
     ) -> list[tuple[Candidate, dict[str, float]]]:
-        """Return what is measured of up to `together` candidates, and their figures."""
+        """Return what is measured of up to `per_read` candidates, and their figures."""
         tables = self._figures[: len(numbers)]
         for number, table in zip(numbers, tables, strict=True):
-            start = self._state.parameters.tensors
+            initial = self._state.parameters.tensors
             if number:
                 self._draw(number, seed)
-                start = self._drawn
-            given = {PARAMETER_PREFIX + name: tensor for name, tensor in start.items()}
+                initial = self._drawn
+            given = {PARAMETER_PREFIX + name: tensor for name, tensor in initial.items()}
             inputs = {**self._data, **self._fixed, **given}
             self._state.backend.dispatch(self._probe, inputs, {**self._ends, FIGURES: table})
         found = await self._state.backend.read(*tables)
@@ -285,7 +285,7 @@ class _Trial:
         )
         for name, tensor in self._bytes.items():
             backend.write(tensor, data[name])
-        backend.dispatch(self._start, self._bytes, self._drawn)
+        backend.dispatch(self._initial, self._bytes, self._drawn)
 
     def close(self) -> None:
         """Free what scouting holds on the device."""

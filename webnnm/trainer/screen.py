@@ -50,7 +50,7 @@ class Screen:
         print(text, file=self._stream)
 
     def end(self, history: History) -> None:
-        """Leave the bar as it stands."""
+        """Leave the bar as it is."""
         self._close(history)
 
     def _open(self, total: int, text: str) -> None:

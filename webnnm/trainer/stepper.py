@@ -1,4 +1,4 @@
-"""The running of steps over two banks, several per dispatch where that pays (spec E.9)."""
+"""The running of steps over a double buffer, several per dispatch where that pays (spec E.9)."""
 
 from __future__ import annotations
 
@@ -10,46 +10,47 @@ from webnnm.backends.base import Backend, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import ContextLost
 from webnnm.graph.scan import Scan
-from webnnm.trainer.double_buffer import Bank, Device
-from webnnm.trainer.tuner import Pace
+from webnnm.trainer.double_buffer import DeviceState, Tensors
+from webnnm.trainer.tuner import DispatchTuner
 from webnnm.training.step_settings import TOTALS
 
 WORTH = 0.95
 """More steps per dispatch are tried as long as each takes at most this share of the time before."""
 TRIALS = 4
-"""Crossings until that is decided: some may have been held up by something else."""
+"""Calls until that is decided: some may have been held up by something else."""
 
 
 class Stepper:
-    """Runs the steps of one training, each from one bank into the other.
+    """Runs the steps of one training, each from one buffer of the state into the other.
 
-    `pace` is measured; `micro_steps` the steps of a dispatch; `step` how many were run in the
-    training. `block` is the resident set that steps read. `several` gives so many steps as one.
-    `moving`: steps were begun and did not come to their end; how many there were is not known.
+    `tuner` measures them; `micro_steps` are the steps of a dispatch; `step` how many were run in
+    the training. `block` is the resident set that steps read. `multi_step` makes the graph of so
+    many steps. `in_flight`: steps were begun and did not come to their end; how many of them the
+    device has done is not known.
     """
 
     def __init__(
-        self, device: Device, several: Callable[[int], Scan], *, every: int, step: int
+        self, device: DeviceState, multi_step: Callable[[int], Scan], *, every: int, step: int
     ) -> None:
         self._device = device
         self._backend: Backend = device.backend
-        self._several = several
-        a, b = device.banks
+        self._multi_step = multi_step
+        a, b = device.buffers
         self._totals = [(b[TOTALS], a[TOTALS])]
-        self.pace = Pace(every=every)
+        self.tuner = DispatchTuner(every=every)
         self.micro_steps = 1
         self.step = step
         self.block = 0
-        self.moving = False
+        self.in_flight = False
         self._dispatches = 0
-        self._fast: Executable | None = None
+        self._unrolled: Executable | None = None
         self._settled = False
         self._before = (1, math.inf)
 
     @property
-    def current(self) -> Bank:
-        """The bank that holds the latest state."""
-        return self._device.banks[self._dispatches % 2]
+    def current(self) -> Tensors:
+        """The buffer that holds the latest state."""
+        return self._device.buffers[self._dispatches % 2]
 
     async def fix(self, micro_steps: int) -> None:
         """Give every dispatch so many steps, whatever the measured times say."""
@@ -61,9 +62,9 @@ class Stepper:
         single = self._device.executable
         many, rest = divmod(count, self.micro_steps)
         found: list[HostArray] = []
-        self.moving = True
+        self.in_flight = True
         for executable, dispatches, times in (
-            (self._fast or single, many, self.micro_steps),
+            (self._unrolled or single, many, self.micro_steps),
             (single, rest, 1),
         ):
             if not dispatches:
@@ -79,21 +80,21 @@ class Stepper:
                 raise ContextLost(f"after step {good}: {lost.message}", step=good) from lost
             self._dispatches += dispatches
             self.step += dispatches * times
-        self.moving = False
+        self.in_flight = False
         return found[0]
 
     async def timed(self, count: int, *, epoch: int, total: int) -> HostArray:
-        """Run steps, note how long they took, and choose how to run the next ones.
+        """Run steps, record how long they took, and choose how to run the next ones.
 
         `epoch` and `total` count steps, those of an epoch and of the whole training.
         """
         began = time.perf_counter()
         totals = await self.run(count)
-        self.pace.note(count, self._backend.agreed(time.perf_counter() - began))
+        self.tuner.record(count, self._backend.agreed(time.perf_counter() - began))
         await self._adapt(epoch, total - self.step)
         return totals
 
-    def watch(self, executable: Executable, more: Bank) -> None:
+    def watch(self, executable: Executable, more: Tensors) -> None:
         """Queue a step of another graph, whose further outputs go to `more`; it is not counted."""
         inputs, outputs = self._bindings()[self._dispatches % 2]
         self._backend.dispatch(executable, inputs, {**outputs, **more})
@@ -103,15 +104,15 @@ class Stepper:
         self._dispatches += 1
         self.step += 1
 
-    def copy(self, state: Bank) -> None:
-        """Copy the present state, all of it."""
-        self._backend.dispatch(self._device.saver, self.current, state)
+    def copy_state(self, into: Tensors) -> None:
+        """Copy the present state, all of it, into other tensors."""
+        self._backend.dispatch(self._device.copy_state, self.current, into)
 
-    def go_back(self, state: Bank, steps: int) -> None:
-        """Stand at a copy of the state, so many steps before."""
-        self._backend.dispatch(self._device.saver, state, self.current)
+    def restore(self, state: Tensors, steps: int) -> None:
+        """Go back to a copy of the state, so many steps before."""
+        self._backend.dispatch(self._device.copy_state, state, self.current)
         self.step -= steps
-        self.moving = False
+        self.in_flight = False
 
     async def close(self) -> None:
         """Free the graph of several steps."""
@@ -119,18 +120,18 @@ class Stepper:
 
     async def _adapt(self, epoch: int, left: int) -> None:
         """Put several steps into a dispatch where the measured times say that it pays."""
-        pace, device = self.pace, self._device
-        if self._settled or not pace.trusted:
+        tuner, device = self.tuner, self._device
+        if self._settled or not tuner.trusted:
             return
         fewer, seconds = self._before
-        if pace.best_seconds > WORTH * seconds:
-            if pace.trusted >= TRIALS:
+        if tuner.best_seconds > WORTH * seconds:
+            if tuner.trusted >= TRIALS:
                 self._settled = True
-                if pace.best_seconds > seconds:
+                if tuner.best_seconds > seconds:
                     await self._unroll(fewer)
             return
         self._before = (1, math.inf)  # it pays: more are compared with what is now
-        wanted = pace.micro_steps(
+        wanted = tuner.micro_steps(
             present=self.micro_steps,
             epoch=epoch,
             left=left,
@@ -139,24 +140,24 @@ class Stepper:
             build=device.build_seconds,
         )
         if wanted != self.micro_steps:
-            self._before = (self.micro_steps, pace.best_seconds)
+            self._before = (self.micro_steps, tuner.best_seconds)
             await self._unroll(wanted)
-            pace.restart()
+            tuner.restart()
 
     async def _unroll(self, times: int) -> None:
-        if self._fast is not None:
-            self._backend.release(self._fast)
-            self._fast, self.micro_steps = None, 1
+        if self._unrolled is not None:
+            self._backend.release(self._unrolled)
+            self._unrolled, self.micro_steps = None, 1
         if times > 1:
-            self._fast = await self._backend.compile(
-                self._several(times),
+            self._unrolled = await self._backend.compile(
+                self._multi_step(times),
                 constants=self._device.frozen,
                 recompute=self._device.recompute,
             )
         self.micro_steps = times
 
-    def _bindings(self) -> tuple[tuple[Bank, Bank], tuple[Bank, Bank]]:
-        # Dispatch k reads bank k mod 2 and writes the other, over the whole training.
-        a, b = self._device.banks
+    def _bindings(self) -> tuple[tuple[Tensors, Tensors], tuple[Tensors, Tensors]]:
+        # Dispatch k reads buffer k mod 2 and writes the other, over the whole training.
+        a, b = self._device.buffers
         inputs = self._device.resident[self.block] | self._device.fixed
         return (inputs | a, b), (inputs | b, a)

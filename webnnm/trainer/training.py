@@ -1,4 +1,4 @@
-"""The running of a training: review, scouting, epochs in chunks of steps (spec E.10)."""
+"""The running of a training: review, scouting, epochs by calls of some steps (spec E.10)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -22,7 +22,7 @@ from webnnm.runtime.state import ModelState
 from webnnm.trainer.decisions import (
     Decided,
     decide,
-    feed,
+    feed_of,
     finished_weights,
     losses_again,
     scouted,
@@ -30,15 +30,20 @@ from webnnm.trainer.decisions import (
 )
 from webnnm.trainer.divergence import divergence
 from webnnm.trainer.progress import Reporter, display
-from webnnm.trainer.records import beginning, decisive, epoch_record, standing
+from webnnm.trainer.records import (
+    EpochRecorder,
+    capture_checkpoint,
+    initial_checkpoint,
+    monitored_loss,
+)
 from webnnm.trainer.resident import ResidentTraining
-from webnnm.training.told import Totals
+from webnnm.training.totals import Totals
 
 if TYPE_CHECKING:
     from webnnm.trainer.autosave import Autosave
 
     StartAutosave = Callable[[Callable[[str], None], Callable[[], bool]], Autosave]
-    """Begins to save a training: given where warnings go, and what tells whether it goes on."""
+    """Begins to save a training: given where warnings go, and whether it is going on."""
 
 IMPROVEMENT = 1e-9
 """A new best loss is smaller by more than this share (spec E.10)."""
@@ -47,15 +52,15 @@ IMPROVEMENT = 1e-9
 class Training:
     """A training under way; awaiting it gives the `History`.
 
-    Made by `NNModel.train`. `pause`, `resume` and `stop` take effect after the present chunk of
-    steps. A stopped training keeps its best parameters. `async for record in training` yields the
-    record of every epoch as it ends.
+    Made by `NNModel.train`. `pause`, `resume` and `stop` take effect after the steps that the
+    device is running. A stopped training keeps its best parameters. `async for record in training`
+    yields the record of every epoch as it ends.
 
     One that is cancelled, or fails, leaves the parameters of a step that is known: the last one, or
     the one before the steps that were interrupted, which `NNModel.step` counts; where the device
     was lost, those of the last checkpoint. `train(resume=True)` goes on there.
 
-    `going` tells whether it can still be asked for a checkpoint.
+    `going`: whether it can still be asked for a checkpoint.
     """
 
     def __init__(
@@ -74,7 +79,7 @@ class Training:
         self.going = True
         self._given = given
         self._settings = settings
-        self._begun = checkpoint
+        self._resumed = checkpoint
         self._held = False
         self._asked: list[asyncio.Future[Checkpoint]] = []
         self._wake = asyncio.Event()
@@ -114,7 +119,7 @@ class Training:
         await self
 
     def pause(self) -> None:
-        """Hold the training after the present chunk."""
+        """Hold the training after the steps that the device is running."""
         self._held = True
 
     def resume(self) -> None:
@@ -123,7 +128,7 @@ class Training:
         self._wake.set()
 
     async def stop(self) -> History:
-        """End the training after the present chunk and return its history."""
+        """End the training after the steps that the device is running; return its history."""
         self._stop = self._stop or "stop"
         self.resume()
         if asyncio.current_task() in (self._task, self._answering):
@@ -131,7 +136,7 @@ class Training:
         return await self
 
     async def checkpoint(self) -> Checkpoint:
-        """Return where the training stands after the present chunk; it goes on meanwhile.
+        """Return the state after the steps that the device is running; the training goes on.
 
         Raises `DataError` NNM808 if it ends with an error before.
         """
@@ -143,27 +148,27 @@ class Training:
         return await asked
 
     def _refuse(self) -> None:
-        """Tell those who asked for a checkpoint that there is none."""
+        """Refuse those who wait for a checkpoint."""
         for asked in self._asked:
             if not asked.done():
                 asked.set_exception(DataError("NNM808", "the training has ended"))
         self._asked.clear()
 
     async def _rest(self, run: ResidentTraining) -> None:
-        """Between two crossings: tell where the training stands, and wait while it is paused."""
+        """Between two calls of the device: hand out checkpoints, and wait while it is paused."""
         while True:
-            await self._tell_standing(run)
+            await self._give_checkpoints(run)
             if not self._held or self._stop:
                 return
             self._wake.clear()
             await self._wake.wait()
 
-    async def _tell_standing(self, run: ResidentTraining) -> None:
+    async def _give_checkpoints(self, run: ResidentTraining) -> None:
         while self._asked:
-            standing = await to_the_end(self._standing(run))
+            found = await to_the_end(self._capture(run))
             asked = self._asked.pop(0)
             if not asked.done():  # who asked may have gone
-                asked.set_result(standing)
+                asked.set_result(found)
 
     async def _answered(self, run: ResidentTraining, answer: Any) -> None:
         """Take what a callback returned, or what its coroutine returns; False stops the training.
@@ -174,16 +179,18 @@ class Training:
             self._answering = asyncio.ensure_future(answer)
             try:
                 with run.shown():
-                    serve = partial(self._tell_standing, run)
+                    serve = partial(self._give_checkpoints, run)
                     answer = await meanwhile(self._answering, self._wake, serve)
             finally:
                 self._answering = None
         if answer is False:
             self._stop = "callback"
 
-    async def _standing(self, run: ResidentTraining, *, restored: bool = False) -> Checkpoint:
-        told = run, self.history, self._given, self._state.step
-        self._known = await standing(*told, restored=restored)
+    async def _capture(self, run: ResidentTraining, *, restored: bool = False) -> Checkpoint:
+        applied = self._state.step
+        self._known = await capture_checkpoint(
+            run, self.history, self._given, applied, restored=restored
+        )
         return self._known
 
     @contextmanager
@@ -230,13 +237,13 @@ class Training:
         self._state.occupancy.free(self)
 
     def _warn(self, text: str) -> None:
-        """Tell what goes wrong beside the training: once in the history, each time in the log."""
+        """Report what goes wrong beside the training: in the history once, in the log each time."""
         if text not in self.history.warnings:
             self.history.warnings.append(text)
         self._reporter.note(f"warning: {text}")
 
     async def _decide(self) -> Decided:
-        """Settle what the training is, and tell it."""
+        """Settle what the training is, and report it."""
         state, history, note = self._state, self.history, self._reporter.note
         with self._timed(history.phases, "review"):
             decided = decide(state, self._reviewer, self._given, self._settings)
@@ -252,9 +259,9 @@ class Training:
             for finding in decided.findings[len(history.findings) :]:
                 if finding.severity != "info":
                     note(str(finding))
-        if self._begun is not None:
+        if self._resumed is not None:
             # What was settled before a checkpoint stays as it is.
-            decided = replace(decided, losses=losses_again(state, self._begun))
+            decided = replace(decided, losses=losses_again(state, self._resumed))
         self._take(decided)
         return decided
 
@@ -268,17 +275,17 @@ class Training:
     async def _train(self) -> None:
         state, history = self._state, self.history
         decided = await self._decide()
-        rows = await feed(state, decided)
-        made = step_settings(state, decided, rows)
+        feed = await feed_of(state, decided)
+        made = step_settings(state, decided, feed)
         with self._timed(history.phases, "build"):
             run = await ResidentTraining.open(
-                state, decided.network, self._settings, made, rows, self._begun
+                state, decided.network, self._settings, made, feed, self._resumed
             )
         state.trained = True
-        if self._begun and (jump := self._begun.jump(run.schedule)):
+        if self._resumed and (jump := self._resumed.jump(run.schedule)):
             self._warn(jump)
         self._reporter.note(
-            f"training {rows.count} rows in {rows.steps} batches of {rows.batch} with "
+            f"training {feed.count} rows in {feed.steps} batches of {feed.batch} with "
             f"{self._settings['optimizer']}, lr {self._settings['lr']:g}, "
             f"on {state.backend.description}"
         )
@@ -308,7 +315,7 @@ class Training:
         state, history = self._state, self.history
         try:
             await run.settle(history.finished)
-            standing = await self._standing(run, restored=restore)
+            checkpoint = await self._capture(run, restored=restore)
             await run.finish(restore=restore)
         except ContextLost as lost:
             await self._lost(run, lost)
@@ -318,13 +325,13 @@ class Training:
             raise
         if history.stopped in ("epochs", "patience"):
             changed = finished_weights(state, self._settings, run, self._reporter.note)
-            standing = standing.holding(changed)
-        state.keep(standing)
+            checkpoint = checkpoint.holding(changed)
+        state.keep(checkpoint)
 
     async def _lost(self, run: ResidentTraining, lost: ContextLost) -> None:
-        """Stand where the host knows the state: at the last checkpoint, or before all steps."""
+        """Go back to what the host knows: the last checkpoint, or the state before all steps."""
         state = self._state
-        known = self._known or beginning(run, self.history, self._given, state.step)
+        known = self._known or initial_checkpoint(run, self.history, self._given, state.step)
         known = replace(known, restored=False)
         await run.abandon()
         state.parameters.hold(known.parameters)
@@ -339,7 +346,8 @@ class Training:
         total = self._settings["epochs"]
         while (done := self.history.finished) < total and not self._stop:
             await self._rest(run)
-            records = await self._train_epochs(run, done + 1, run.together(total - done))
+            epochs = run.epochs_per_call(total - done)
+            records = await self._train_epochs(run, done + 1, epochs)
             for place, record in enumerate(records, 1):
                 await self._ended(run, record, place, len(records))
                 if self._stop and place < len(records):
@@ -348,17 +356,17 @@ class Training:
         self.history.stopped = self._stop or "epochs"
 
     async def _ended(
-        self, run: ResidentTraining, record: EpochRecord, place: int, together: int
+        self, run: ResidentTraining, record: EpochRecord, place: int, epochs: int
     ) -> None:
-        """Take in the record of an epoch, one of those that were trained together."""
+        """Take in the record of an epoch, one of the `epochs` of a call."""
         history, settings, epoch = self.history, self._settings, record.epoch
         history.epochs.append(record)
         validates = self._state.binding().dataset.size("validation") > 0
-        criterion = decisive(record, settings, self._losses, validates=validates)
+        criterion = monitored_loss(record, settings, self._losses, validates=validates)
         # Without a number, as where every batch overflowed, an epoch cannot be the best one.
         if criterion is not None and math.isfinite(criterion) and self._improves(criterion):
             history.best_loss, history.best_epoch = criterion, epoch
-            run.keep_best(place, together)
+            run.keep_best(place, epochs)
         self._reporter.update(record)
         self._news.set()
         if settings["on_epoch"] is not None:
@@ -371,77 +379,61 @@ class Training:
         return not self.history.best_epoch or criterion < best - IMPROVEMENT * abs(best)
 
     async def _train_epochs(
-        self, run: ResidentTraining, epoch: int, together: int
+        self, run: ResidentTraining, epoch: int, epochs: int
     ) -> list[EpochRecord]:
         """Train epochs between two looks of the host; none if stopped before their end."""
         settings = self._settings
-        began = time.perf_counter()
-        phases: dict[str, float] = {}
-        totals = run.begun_totals()
-        val_losses: dict[str, float] = {}
-        metrics: dict[str, float] = {}
-
-        def record(k: int) -> EpochRecord:
-            seconds = (time.perf_counter() - began) / together
-            shares = {name: seconds / together for name, seconds in phases.items()}
-            return epoch_record(
-                run,
-                settings,
-                totals[k],
-                self._losses,
-                epoch=epoch + k,
-                seconds=seconds,
-                val_losses=val_losses,
-                val_metrics=metrics,
-                phases=shares,
-            )
-
-        blocks = run.blocks(epoch, together)
+        recorder = EpochRecorder(run, settings, self._losses, epoch, epochs, run.resumed_totals())
+        phases = recorder.phases
+        blocks = run.blocks(epoch, epochs)
         try:
             while True:
                 with self._timed(phases, "data"):
                     steps = await anext(blocks, 0)
-                left = steps
-                while left:
-                    await self._rest(run)
-                    if self._stop:
-                        return []
-                    count = run.ahead(left, together)
-                    with self._timed(phases, "steps"):
-                        totals = await run.chunk(count)
-                    left -= count
-                    await self._check(run, totals[:together], record)
-                    await self._tell_batch(run, totals[0])
                 if not steps:
                     break
+                if not await self._train_block(run, steps, recorder):
+                    return []
         finally:
             await blocks.aclose()
         due = epoch % settings["validate_every"] == 0
         if due and self._state.binding().dataset.size("validation"):
             with self._timed(phases, "validation"):
-                val_losses, metrics = await run.validate()
-        return [record(k) for k in range(together)]
+                recorder.val_losses, recorder.val_metrics = await run.validate()
+        return [recorder.record(k) for k in range(epochs)]
 
-    async def _tell_batch(self, run: ResidentTraining, totals: Totals) -> None:
+    async def _train_block(
+        self, run: ResidentTraining, steps: int, recorder: EpochRecorder
+    ) -> bool:
+        """Train the steps of a block, in one call or several; False if stopped before the end."""
+        while steps:
+            await self._rest(run)
+            if self._stop:
+                return False
+            count = run.steps_per_call(steps, recorder.epochs)
+            with self._timed(recorder.phases, "steps"):
+                recorder.totals = await run.run_steps(count)
+            steps -= count
+            await self._check(run, recorder)
+            await self._report_batch(run, recorder.totals[0])
+        return True
+
+    async def _report_batch(self, run: ResidentTraining, totals: Totals) -> None:
         on_batch = self._settings["on_batch"]
         if on_batch is None:
             return
-        epochs, batch = divmod(run.steps_done - 1, run.data.steps)
+        epochs, batch = divmod(run.steps_done - 1, run.feed.steps)
         rate = run.schedule.at(run.steps_done)
         record = BatchRecord(epochs + 1, batch + 1, totals.values["loss"], rate)
         await self._answered(run, on_batch(record))
 
-    async def _check(
-        self,
-        run: ResidentTraining,
-        totals: Sequence[Totals],
-        record: Callable[[int], EpochRecord],
-    ) -> None:
+    async def _check(self, run: ResidentTraining, recorder: EpochRecorder) -> None:
         """Stop a training that diverged, naming the first value that is not finite (NNM708)."""
+        totals = recorder.totals[: recorder.epochs]
         found = await divergence(run, totals, self._settings["accumulate"])
         if found is None:
             return
         for k in range(found.epoch - 1 - self.history.finished):  # these went well
-            await self._ended(run, record(k), k + 1, len(totals))
+            await self._ended(run, recorder.record(k), k + 1, len(totals))
         self.history.findings.append(found.finding)
         raise found.error

@@ -1,4 +1,4 @@
-"""How many steps go into one dispatch, and into one crossing, from measured times."""
+"""How many steps go into one dispatch, and into one call of the device, from measured times."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import math
 from dataclasses import dataclass
 
 SLICE = 0.1
-"""Seconds of a crossing: `pause` and `stop` wait so long, and progress is told so often."""
+"""Seconds of a call: `pause` and `stop` wait so long, and progress is reported so often."""
 FIRST_STEPS = 8
-"""Steps of the first crossing, whose time has the device's warming-up in it."""
+"""Steps of the first call, whose time has the device's warming-up in it."""
 GROWTH = 4
-"""A crossing has at most so many times the steps of the longest one before."""
+"""A call has at most so many times the steps of the longest one before."""
 MOST_STEPS = 4096
-"""Steps of a crossing at most."""
+"""Steps of a call at most."""
 MOST_MICRO_STEPS = 32
 """Steps of a dispatch at most: graphs of more are slow to build."""
 OVERHEAD = 0.1
 """The share of a step's own work that dispatching it may cost."""
 ENOUGH = 0.01
-"""Seconds that a crossing takes at least for its pace to be trusted."""
+"""Seconds that a call takes at least for its time to be trusted."""
 
 
 @dataclass
-class Pace:
-    """Chooses how much work goes out at a time.
+class DispatchTuner:
+    """Chooses how many steps the device runs between two host round trips, and in one dispatch.
 
-    >>> pace = Pace()
-    >>> pace.steps(1000)
+    >>> tuner = DispatchTuner()
+    >>> tuner.steps_per_call(1000)
     8
-    >>> pace.note(8, 0.004)
-    >>> pace.steps(1000)
+    >>> tuner.record(8, 0.004)
+    >>> tuner.steps_per_call(1000)
     32
 
-    `every`: the steps between two crossings where something waits for each of them, else 0.
-    `step_seconds`: the time of a step in the last crossing. `trusted`: how many crossings were long
-    enough, and not the first one; `best_seconds`: the shortest time of a step in these.
+    `every`: the steps of each call where a callback waits for it, else 0. `step_seconds`: the time
+    of a step in the last call. `trusted`: how many calls were long enough, and not the first one;
+    `best_seconds`: the shortest time of a step in these.
     """
 
     every: int = 0
@@ -42,26 +42,26 @@ class Pace:
     best_seconds: float = math.inf
     trusted: int = 0
     _longest: int = 0
-    _crossings: int = 0
+    _calls: int = 0
 
     def restart(self) -> None:
-        """Forget the pace, for steps are about to be run in another way."""
-        self._crossings = self._longest = self.trusted = 0
+        """Forget the measured times, for steps are about to be run in another way."""
+        self._calls = self._longest = self.trusted = 0
         self.best_seconds = math.inf
 
-    def note(self, steps: int, seconds: float) -> None:
-        """Take in how long a crossing of so many steps took."""
-        self._crossings += 1
-        # What was left of an epoch may be small, and says nothing about the next crossing.
+    def record(self, steps: int, seconds: float) -> None:
+        """Take in how long a call of so many steps took."""
+        self._calls += 1
+        # What was left of an epoch may be small, and says nothing about the next call.
         self._longest = max(self._longest, steps)
         self.step_seconds = seconds / steps
-        if self._crossings > 1 and seconds >= ENOUGH:
+        if self._calls > 1 and seconds >= ENOUGH:
             self.trusted += 1
             self.best_seconds = min(self.best_seconds, self.step_seconds)
 
-    def steps(self, left: int) -> int:
-        """Return how many of the steps that are left go into the next crossing."""
-        if self.every or not self._crossings:
+    def steps_per_call(self, left: int) -> int:
+        """Return how many of the steps that are left the next call runs."""
+        if self.every or not self._calls:
             wanted = self.every or FIRST_STEPS
         else:
             # The clocks of some browsers are so coarse that steps seem to take no time.
@@ -69,9 +69,9 @@ class Pace:
             wanted = int(min(fitting, GROWTH * self._longest))
         return max(1, min(left, wanted, MOST_STEPS))
 
-    def epochs(self, steps: int, most: int) -> int:
-        """Return how many epochs of so many steps go into the next crossing."""
-        return max(1, self.steps(most * steps) // steps) if most > 1 else 1
+    def epochs_per_call(self, steps: int, most: int) -> int:
+        """Return how many epochs of so many steps the next call runs."""
+        return max(1, self.steps_per_call(most * steps) // steps) if most > 1 else 1
 
     def micro_steps(
         self,
@@ -90,11 +90,11 @@ class Pace:
         `build` seconds in all, `device_build` of them on the device, where n steps take n times as
         long.
 
-        >>> pace = Pace(best_seconds=1e-4)
+        >>> tuner = DispatchTuner(best_seconds=1e-4)
         >>> costs = dict(dispatch=8e-5, device_build=0.003, build=0.03)
-        >>> pace.micro_steps(epoch=100, left=100_000, **costs)
+        >>> tuner.micro_steps(epoch=100, left=100_000, **costs)
         25
-        >>> pace.micro_steps(epoch=100, left=200, **costs)
+        >>> tuner.micro_steps(epoch=100, left=200, **costs)
         1
         """
         work = max(self.best_seconds - dispatch / present, OVERHEAD * dispatch)

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 
-from webnnm.trainer.double_buffer import Device
+from webnnm.trainer.double_buffer import DeviceState
 from webnnm.trainer.stepper import Stepper
 from webnnm.training.step import StepGraph
 from webnnm.training.step_settings import WATCH
 
 
-async def first_bad(
-    device: Device, stepper: Stepper, step: StepGraph, last: int
+async def first_nonfinite(
+    device: DeviceState, stepper: Stepper, step: StepGraph, last: int
 ) -> tuple[int, str, float]:
-    """Run a step that is watched from where the training stands up to step `last`, at least once.
+    """Run watched steps from the present state up to step `last`, one at least.
 
-    The training then stands before the bad step. Returns how many steps came before it, what was
-    not finite in it ("" if nothing was, now), and the largest value that was.
+    The state is then that before the bad step. Returns how many steps came before it, what was not
+    finite in it ("" if nothing was, now), and the largest value that was.
     """
     backend = device.backend
     executable = await backend.compile(step.graph, constants=device.frozen)
-    device.others.append(executable)
+    device.more.append(executable)
     report = await backend.tensor(executable.outputs[WATCH])
-    device.others.append(report)
+    device.more.append(report)
     while True:
         stepper.watch(executable, {WATCH: report})
         (found,) = await backend.read(report)

@@ -12,7 +12,7 @@ CLIP_STATE = ("clip/mean", "clip/deviation", "clip/count")
 """The statistics of global clipping: mean norm, mean distance from it, batches seen."""
 
 EARLY_BATCHES, EARLY_WIDTH, WIDTH = 15, 4.0, 2.0
-"""The threshold stands `EARLY_WIDTH` deviations above the mean at first, later `WIDTH`."""
+"""The threshold is `EARLY_WIDTH` deviations above the mean at first, later `WIDTH`."""
 
 SMALLEST_NORM = 1e-3
 """Units of a smaller norm are clipped as if they had this one (Brock et al. 2021)."""

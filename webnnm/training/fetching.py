@@ -10,7 +10,7 @@ from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.forward import row_mask
 from webnnm.training.step_settings import COUNT, CURSOR, EPOCH, ORDER, TABLE, StepSettings
 
-PICKED, VALID = "picked/", "valid"
+BATCH, VALID = "batch/", "valid"
 
 
 class Source(Protocol):
@@ -30,7 +30,7 @@ class Source(Protocol):
 
 
 class Fetched:
-    """What the tables and the data have for the next step, or for the next `steps` together."""
+    """What the tables and the data have for the next step, or for the next `steps` at once."""
 
     def __init__(self, b: GraphBuilder, settings: StepSettings, steps: int = 1) -> None:
         self._b, self._settings, self._steps = b, settings, steps
@@ -38,15 +38,15 @@ class Fetched:
         self.cursor = cursor + steps
         self._places = cursor if steps == 1 else cursor + b.constant(range(steps), "int32")
         shape = [settings.steps, len(settings.columns)]
-        self._told = b.gather(b.input(TABLE, "float32", shape), self._places)
-        self._picked: Operand | None = None
+        self._columns = b.gather(b.input(TABLE, "float32", shape), self._places)
+        self._indices: Operand | None = None
 
     def numbers(self, name: str) -> Operand:
         """Return a number of every step, float32 `[steps]`."""
         b, place = self._b, self._settings.columns.index(name)
-        lead = [0] * (self._told.rank - 1)
-        sizes = [*self._told.shape[:-1], 1]
-        column = b.slice(self._told, starts=[*lead, place], sizes=sizes)
+        lead = [0] * (self._columns.rank - 1)
+        sizes = [*self._columns.shape[:-1], 1]
+        column = b.slice(self._columns, starts=[*lead, place], sizes=sizes)
         return b.reshape(column, new_shape=[self._steps])
 
     def number(self, name: str) -> Operand:
@@ -62,15 +62,15 @@ class Fetched:
     def rows(self, name: str, type: TensorType) -> Operand:
         """Return the rows of all steps, one after the other."""
         b, s = self._b, self._settings
-        if self._picked is None:
+        if self._indices is None:
             order = b.input(ORDER, "int32", [s.steps, s.batch])
-            picked = b.gather(order, self._places)
-            self._picked = b.reshape(picked, new_shape=[self._steps * s.batch])
-        return b.gather(b.input(name, *type), self._picked)
+            indices = b.gather(order, self._places)
+            self._indices = b.reshape(indices, new_shape=[self._steps * s.batch])
+        return b.gather(b.input(name, *type), self._indices)
 
 
 class Slices:
-    """Numbers and rows that a step is given: its part of what several steps fetch together."""
+    """Numbers and rows that a step is given: its part of what several steps fetch at once."""
 
     def __init__(self, b: GraphBuilder, settings: StepSettings) -> None:
         self._b, self._settings = b, settings
@@ -81,18 +81,18 @@ class Slices:
     def number(self, name: str) -> Operand:
         """Return a number of the step."""
         self._numbers.append(name)
-        return self._b.reshape(self._b.input(PICKED + name, "float32", [1]), new_shape=[])
+        return self._b.reshape(self._b.input(BATCH + name, "float32", [1]), new_shape=[])
 
     def row_mask(self) -> Operand:
         """Return the mask of the step."""
         self._masked = True
-        return self._b.input(PICKED + VALID, "float32", [self._settings.batch])
+        return self._b.input(BATCH + VALID, "float32", [self._settings.batch])
 
     def rows(self, name: str, type: TensorType) -> Operand:
         """Return the rows of the step."""
         self._rows[name] = type
         shape = (self._settings.batch, *type.shape[1:])
-        return self._b.input(PICKED + name, type.dtype, shape)
+        return self._b.input(BATCH + name, type.dtype, shape)
 
     def fetched(self, b: GraphBuilder, steps: int) -> dict[str, Operand]:
         """Fetch all this for so many steps, and move the cursor on."""
@@ -103,5 +103,5 @@ class Slices:
         if self._masked:
             found[VALID] = fetched.row_mask()
         found |= {name: fetched.rows(name, type) for name, type in self._rows.items()}
-        named = {PICKED + name: value for name, value in found.items()}
+        named = {BATCH + name: value for name, value in found.items()}
         return {CURSOR: fetched.cursor, **named}

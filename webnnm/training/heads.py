@@ -37,7 +37,7 @@ def head_of(output: Operand) -> Head:
     >>> head_of(p).kind, head_of(p).logits
     ('softmax', float32[2, 5, 3])
 
-    A softmax along another axis than what becomes the last is no head.
+    A softmax along another axis than what becomes the last is not a head.
     """
     b = output.builder
     wide = output if output.dtype == "float32" else b.cast(output, type="float32")

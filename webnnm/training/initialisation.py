@@ -1,4 +1,4 @@
-"""The start values of parameters, computed from random bytes by a graph (spec B.6)."""
+"""The initial values of parameters, computed from random bytes by a graph (spec B.6)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRUNCATION_TRIES = 4
 def initial_graph(
     parameters: Mapping[str, TensorType], initialisers: Mapping[str, Initialiser]
 ) -> Graph:
-    """Return the graph that turns one byte tensor per random parameter into start values.
+    """Return the graph that turns one byte tensor per random parameter into initial values.
 
     Its inputs are named like the parameters that need bytes; its outputs like all parameters.
     """

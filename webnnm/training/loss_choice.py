@@ -136,7 +136,7 @@ def choose(
             hint=f"give the model {labels.maximum + 1:g} scores, or correct the labels",
         )
     if numbers and labels.minimum < 0 and form == "distribution":
-        return Choice(loss, reason, "classes")  # one-hot rows could not tell what counts
+        return Choice(loss, reason, "classes")  # one-hot rows could not show what counts
     return Choice(loss, reason, form, _conversion(loss, form, labels, numbers, where))
 
 
@@ -253,7 +253,7 @@ def settle(
 
     - `head`, `features`, `labels`, `where`: as for `choose`.
     - `written`: "delta", "gamma", "alpha" of the notation, in range.
-    - `spread`: σ_e, the standard deviation of y − ŷ at the start, None if it was not measured.
+    - `spread`: σ_e, the standard deviation of y − ŷ before training, None if it was not measured.
     - `smoothing`: of the targets, 0 ≤ ε < 1.
 
     Raises `DataError` NNM603 for a number of another loss, or an α that does not fit the output.
@@ -263,7 +263,8 @@ def settle(
         owner = next(loss.name for loss in LOSSES.values() if name in loss.parameters)
         raise DataError(
             "NNM603",
-            f"{name} is no parameter of {choice.loss.name}, the loss of {where} ({choice.reason})",
+            f"{name} is not a parameter of {choice.loss.name}, "
+            f"the loss of {where} ({choice.reason})",
             hint=f"write {owner} as its loss, or leave {name} out",
         )
     if choice.loss.name == "HUL":

@@ -38,7 +38,7 @@ class Optimizer:
     `update(b, w, g, state, numbers)` returns the new parameter and the new state. `slots` names
     the state tensors, each of the shape of the parameter and zero at the start; `corrected` the
     settings β whose 1 − βᵗ it needs, t counting the applied updates from 1. `defaults` are the
-    settings that it reads; `decoupled` tells that weight decay is no part of the gradient.
+    settings that it reads; `decoupled` says that weight decay is not part of the gradient.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The graph that scouting runs: losses, gradients and dead units of a start (spec E.4)."""
+"""The graph that scouting runs: losses, gradients and dead units of a model (spec E.4)."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def probe_step(
     whole = b.constant(1e-24, "float32")
     for norm in norms.values():
         whole = whole + norm * norm
-    pace = b.constant(STEP_LENGTH, "float32") / b.sqrt(whole)
-    outputs = {PARAMETER_PREFIX + p.name: w - g * pace for p, w, g in pairs}
+    step_size = b.constant(STEP_LENGTH, "float32") / b.sqrt(whole)
+    outputs = {PARAMETER_PREFIX + p.name: w - g * step_size for p, w, g in pairs}
     parts = [b.reshape(value, new_shape=[1, 1]) for value in figures.values()]
     outputs[_ROW] = b.concat(parts, 1)
     return ProbeStep(b.build(outputs), tuple(figures))

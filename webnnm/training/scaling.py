@@ -31,7 +31,7 @@ def next_scale(
 
     Micikevicius et al. 2018, "Mixed Precision Training", section 3.2. S stays within 1 … 2²⁴.
     Once it has reached `MOST_OVERFLOWS` the streak counts on whatever comes, so that the host,
-    which looks at the end of a chunk, finds it and when it was.
+    which looks at the end of a call of several steps, finds it and when it was.
     """
     scale = state[SCALE]
     zero, one = b.constant(0, "float32"), b.constant(1, "float32")

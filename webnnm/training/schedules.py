@@ -64,8 +64,7 @@ class Schedule:
             return int(ONE_CYCLE_RISE * self.total)
         return self.batches * max(1, int(0.05 * self.epochs)) if self.epochs > 1 else 0
 
-    @property
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """What a checkpoint keeps of it: kind, T, W and lr."""
         return {"kind": self.kind, "T": self.total, "W": self.warmup, "lr": self.rate}
 

@@ -16,6 +16,7 @@ from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.fetching import Fetched, Slices, Source
 from webnnm.training.forward import Losses, OutputLoss, losses_of, row_mask
 from webnnm.training.scaling import SCALE
+from webnnm.training.step_metrics import METRICS, StepMetrics, step_metrics
 from webnnm.training.step_settings import (
     COUNT,
     CURSOR,
@@ -32,7 +33,6 @@ from webnnm.training.step_settings import (
     WATCH,
     StepSettings,
 )
-from webnnm.training.totals import CELLS, Cells, cells_of
 from webnnm.training.update import VECTOR, Applied, apply_update, vector_states
 from webnnm.training.vectors import Vector, vector_of
 
@@ -45,24 +45,24 @@ class StepGraph:
     """A training step as a graph.
 
     `resident` inputs stay (the whole training subset, the tables of an epoch); `state` tensors
-    (parameters, moments, cursor, totals) are inputs and outputs of the same name, and swap banks
-    every step; those of `starts` begin with a number other than 0. `generators` are the layers
-    that draw random numbers, each with the names of its states. `totals` names the elements of
-    the vector of that name: sums over the epoch, then the latest values. `watch` names what the
-    graph tells of in its output of that name.
+    (parameters, moments, cursor, totals) are inputs and outputs of the same name; those of
+    `initial_values` begin with a number other than 0. `generators` are the layers that draw random
+    numbers, each with the names of its states. `totals` names the elements of the vector of that
+    name: sums over the epoch, then the latest values. `watch` names what the graph reports in its
+    output of that name.
     """
 
     graph: Graph
     resident: Mapping[str, TensorType]
     state: Mapping[str, TensorType]
-    starts: Mapping[str, float]
+    initial_values: Mapping[str, float]
     generators: Mapping[str, tuple[str, ...]]
     totals: tuple[str, ...]
     watch: tuple[str, ...] = ()
 
     @property
-    def carried(self) -> list[str]:
-        """The states in which a training stands between two epochs, but for random generators."""
+    def checkpointed(self) -> list[str]:
+        """The states that a checkpoint holds: all that last, but random generators."""
         drawn = {name for names in self.generators.values() for name in names}
         return [name for name in self.state if name not in drawn | {CURSOR, TOTALS}]
 
@@ -77,9 +77,9 @@ class ComputedStep:
     applied: Applied
     state: dict[str, Operand]
 
-    def cells(self, b: GraphBuilder, *, tell: bool) -> Cells:
-        """Return what the step tells the host; with `tell` L of the latest batch, too."""
-        return cells_of(b, self.losses, self.loss if tell else None, self.applied)
+    def metrics(self, b: GraphBuilder, *, batch_loss: bool) -> StepMetrics:
+        """Return what the step reports; with `batch_loss` L of the latest batch, too."""
+        return step_metrics(b, self.losses, self.loss if batch_loss else None, self.applied)
 
 
 def computed_step(
@@ -94,7 +94,7 @@ def computed_step(
     """Write one step: forward, losses, gradients, update, over the rows that a source gives.
 
     `unscale` is 1/S, by which gradients are multiplied; None leaves that to the state. What is in
-    `vector` is an input together, and updated together.
+    `vector` is one input, and updated at once.
     """
     s = settings
     own = {} if vector is None else vector.parts(b, b.input(VECTOR, "float32", [vector.size]))
@@ -141,7 +141,7 @@ def training_step(
     other `columns` come from `table` in the same way, so that nothing is written between steps;
     short batches are filled with any rows and masked. `targets` gives the type of each output's
     target for all resident rows. Loss sums Σ m·ℓ accumulate over an epoch, in the row of the totals
-    that the column `epoch` tells.
+    that is in the column `epoch`.
 
     Raises `DataError` NNM605 if nothing is trainable, `ModelError` NNM606 for a parameter that no
     loss reaches.
@@ -150,12 +150,12 @@ def training_step(
     s = settings
     fetched = Fetched(b, s)
     step = computed_step(b, network, targets, s, fetched)
-    cells = step.cells(b, tell=s.tell)
+    metrics = step.metrics(b, batch_loss=s.batch_loss)
     epoch = fetched.numbers(EPOCH) if s.epochs > 1 else None
     outputs = {
         CURSOR: fetched.cursor,
         **step.state,
-        TOTALS: cells.added(b, s.epochs, cells.row(b), epoch),
+        TOTALS: metrics.accumulated(b, s.epochs, metrics.row(b), epoch),
     }
     state_names = list(outputs)
     seen: list[Watch] = []
@@ -173,7 +173,7 @@ def training_step(
         state,
         {SCALE: s.update.scale} if SCALE in state else {},
         step.lowered.generators,
-        cells.names,
+        metrics.names,
         tuple(w.name for w in seen),
     )
 
@@ -191,11 +191,11 @@ def training_steps(
     b = GraphBuilder()
     source = Slices(b, s)
     step = computed_step(b, network, targets, s, source, vector=vector)
-    cells = step.cells(b, tell=s.tell)
-    body = b.build({**step.state, CELLS: cells.row(b)})
+    metrics = step.metrics(b, batch_loss=s.batch_loss)
+    body = b.build({**step.state, METRICS: metrics.row(b)})
     before, after = GraphBuilder(), GraphBuilder()
     first = source.fetched(before, steps)
-    last = {TOTALS: cells.joined(after, s.epochs, steps)}
+    last = {TOTALS: metrics.accumulated_after(after, s.epochs, steps)}
     if vector is not None:
         for name, states in vector_states(vector, s.optimizer).items():
             given = {n: before.input(states[n], "float32", z) for n, z in vector.shapes.items()}

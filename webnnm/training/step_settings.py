@@ -25,10 +25,10 @@ class StepSettings:
     - `batch`: rows of a step; `rows`: of the data on the device; `steps`: of the tables.
     - `epochs`: whose totals are kept apart.
     - `short`: whether some batch has fewer valid rows than `batch`.
-    - `tell`: whether the host wants the loss of the latest batch.
+    - `batch_loss`: whether the host wants the loss of the latest batch.
     - `weights`: output → weight of its loss; None weighs by uncertainty (spec E.8).
     - `scaling`: whether the gradient is that of S·L (spec E.5).
-    - `watch`: whether the graph tells what it computed, layer by layer, to find what diverges.
+    - `watch`: whether the graph reports what it computed, layer by layer, to find what diverges.
     """
 
     batch: int
@@ -42,7 +42,7 @@ class StepSettings:
     weights: Mapping[str, float] | None = field(default_factory=dict[str, float])
     epochs: int = 1
     short: bool = True
-    tell: bool = True
+    batch_loss: bool = True
     watch: bool = False
 
     @property
@@ -52,7 +52,7 @@ class StepSettings:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What the table tells of each step, as far as the graph looks at it."""
+        """The columns of the table of steps that the graph looks at."""
         wanted = {
             RATE: True,
             COUNT: self.short,

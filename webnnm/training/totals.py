@@ -1,84 +1,27 @@
-"""What a step tells the host: sums over the epoch, and values of the latest step (spec E.9)."""
+"""The sums of an epoch as the host reads them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import Operand
-from webnnm.training.fetching import PICKED
-from webnnm.training.forward import Losses
-from webnnm.training.step_settings import EPOCH, LOSS, ROWS, TOTALS
-from webnnm.training.update import Applied
-
-CELLS = "cells"
+from webnnm.training.forward import OutputLoss
+from webnnm.training.step_settings import LOSS, ROWS
 
 
 @dataclass(frozen=True)
-class Cells:
-    """The numbers that a step tells, scalars by name."""
+class Totals:
+    """What the device summed up over an epoch so far: name → number."""
 
-    sums: Mapping[str, Operand]
-    latest: Mapping[str, Operand]
+    values: Mapping[str, float]
+
+    def losses(self, names: Mapping[str, OutputLoss]) -> dict[str, float]:
+        """Return the mean loss of every output over the rows that counted."""
+        v = self.values
+        return {name: v[LOSS + name] / (v[ROWS + name] or 1.0) for name in names}
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """What the columns of the table of totals are called."""
-        return (*self.sums, *self.latest)
-
-    def row(self, b: GraphBuilder) -> Operand:
-        """Return the numbers as a row, float32 `[1, columns]`."""
-        values = (*self.sums.values(), *self.latest.values())
-        return b.concat([b.reshape(value, new_shape=[1, 1]) for value in values], 1)
-
-    def added(
-        self, b: GraphBuilder, epochs: int, rows: Operand, epoch: Operand | None = None
-    ) -> Operand:
-        """Return the next table of totals, a row per epoch, after the rows of some steps.
-
-        `epoch` tells of every step to which row of the table it belongs; None where that has one.
-        """
-        steps, width = rows.shape
-        table = b.input(TOTALS, "float32", [epochs, width])
-        mine: Operand | None = None
-        if epoch is not None:
-            numbers = b.constant([[float(k)] for k in range(epochs)], "float32")
-            mine = b.equal(b.reshape(epoch, new_shape=[steps, 1, 1]), numbers)
-        rows = b.reshape(rows, new_shape=[steps, 1, width])
-        zero = b.constant(0, "float32")
-        if mine is not None and not self.latest:
-            # At once for all steps: conditions interrupt what runs fast.
-            rows, mine = b.where(mine, rows, zero), None
-        kept = b.constant([[int(name in self.sums) for name in self.names]], "uint8")
-        for step in range(steps):
-            running = b.where(kept, table, zero) if self.latest else table
-            after = running + _part(b, rows, step)
-            table = after if mine is None else b.where(_part(b, mine, step), after, table)
-        return table
-
-    def joined(self, b: GraphBuilder, epochs: int, steps: int) -> Operand:
-        """Return the next table in the graph that is given the rows of so many steps joined."""
-        rows = b.input(CELLS, "float32", [steps, len(self.names)])
-        epoch = b.input(PICKED + EPOCH, "float32", [steps]) if epochs > 1 else None
-        return self.added(b, epochs, rows, epoch)
-
-
-def cells_of(b: GraphBuilder, losses: Losses, loss: Operand | None, applied: Applied) -> Cells:
-    """Return what a step tells of its losses and its update; `loss` is L, None if nobody asks."""
-    sums = {LOSS + name: value for name, value in losses.sums.items()}
-    sums |= {ROWS + name: value for name, value in losses.counts.items()}
-    sums["norm"] = applied.norm
-    if applied.clean is not None:
-        zero = b.constant(0, "float32")
-        sums = {name: b.where(applied.clean, value, zero) for name, value in sums.items()}
-    sums |= applied.sums
-    latest = applied.latest if loss is None else {"loss": loss, **applied.latest}
-    return Cells(sums, latest)
-
-
-def _part(b: GraphBuilder, rows: Operand, step: int) -> Operand:
-    """Return what belongs to a step, without the dimension of the steps."""
-    shape = rows.shape[1:]
-    part = b.slice(rows, starts=[step, 0, 0], sizes=[1, *shape])
-    return b.reshape(part, new_shape=shape)
+    def finite(self) -> bool:
+        """Whether all sums are finite."""
+        return all(math.isfinite(value) for value in self.values.values())

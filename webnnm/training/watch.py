@@ -1,4 +1,4 @@
-"""What a watched step tells of itself, so that the first value that is not finite is found."""
+"""What a watched step reports, so that the first value that is not finite is found."""
 
 from __future__ import annotations
 

@@ -19,46 +19,46 @@ GIVEN: dict[str, Any] = {
 }
 
 
-def before(times: int, label: str = "") -> Graph:
+def before(length: int, label: str = "") -> Graph:
     """Rows of a table, from a place on, and the place behind them."""
     b = GraphBuilder()
     place = b.input("place", "int32", [])
-    places = place + b.constant(range(times), "int32")
+    places = place + b.constant(range(length), "int32")
     with b.place(label):
         rows = b.gather(b.input("table", "float32", [6, 2]), places)
     level = b.input("level", "float32", [2]) * 0.5
-    return b.build({"place": place + times, "row": rows, "all rows": b.neg(rows), "half": level})
+    return b.build({"place": place + length, "row": rows, "all rows": b.neg(rows), "half": level})
 
 
 def body(label: str = "") -> Graph:
-    """Two running values, which change places in each run, and what is told of a run."""
+    """Two running values, which change places in each step, and what is seen of a step."""
     b = GraphBuilder()
     row, a = b.input("row", "float32", [1, 2]), b.input("a", "float32", [1, 2])
     z = b.input("z", "float32", [1, 2])
     with b.place(label):
-        told = b.concat([a * row, b.input("fixed", "float32", [1, 2])], 0)
+        seen = b.concat([a * row, b.input("fixed", "float32", [1, 2])], 0)
     half = b.input("half", "float32", [2])
-    return b.build({"a": z + row, "z": a * 0.5, "told": told, "half": half + b.reduce_sum(row)})
+    return b.build({"a": z + row, "z": a * 0.5, "seen": seen, "half": half + b.reduce_sum(row)})
 
 
-def after(times: int) -> Graph:
+def after(length: int) -> Graph:
     b = GraphBuilder()
-    told = b.input("told", "float32", [2 * times, 2])
-    rows = b.input("all rows", "float32", [times, 2])
-    table = b.input("sum", "float32", []) + b.reduce_sum(told)
+    seen = b.input("seen", "float32", [2 * length, 2])
+    rows = b.input("all rows", "float32", [length, 2])
+    table = b.input("sum", "float32", []) + b.reduce_sum(seen)
     level = b.input("half", "float32", [2]) * 2
     return b.build({"sum": table, "least": b.reduce_min(rows), "level": level})
 
 
-def scan(times: int, label: str = "") -> Scan:
-    return Scan(before(times, label), body(label), after(times), times)
+def scan(length: int, label: str = "") -> Scan:
+    return Scan(before(length, label), body(label), after(length), length)
 
 
-async def run(times: int, name: str) -> list[dict[str, list[Any]]]:
+async def run(length: int, name: str) -> list[dict[str, list[Any]]]:
     """Return the results of the scan and of its unrolled graph on a backend."""
     context = await backend(name)
     try:
-        graphs = scan(times), scan(times).unrolled()
+        graphs = scan(length), scan(length).unrolled()
         found = [await (await context.compile(graph)).run(GIVEN) for graph in graphs]
     finally:
         context.close()

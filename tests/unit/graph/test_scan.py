@@ -13,17 +13,17 @@ from webnnm.compiler.scanned import scanned
 np = pytest.importorskip("numpy")
 
 
-def by_hand(times: int) -> dict[str, Any]:
-    """Return the same, run after run."""
+def by_hand(length: int) -> dict[str, Any]:
+    """Return the same, step after step."""
     given = {name: np.array(value, "float32") for name, value in GIVEN.items()}
     a, z, total = given["a"], given["z"], float(given["sum"])
-    rows = given["table"][1 : 1 + times]
+    rows = given["table"][1 : 1 + length]
     level = given["level"] + 2 * rows.sum()
     for row in rows:
         total += float((a * row).sum() + given["fixed"].sum())
         a, z = z + row, a * 0.5
     return {
-        "place": 1 + times,
+        "place": 1 + length,
         "a": a,
         "z": z,
         "sum": total,
@@ -32,15 +32,15 @@ def by_hand(times: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("times", [1, 2, 5])
-async def test_a_scan_is_its_body_run_after_run(times: int) -> None:
-    expected = {name: np.asarray(value).tolist() for name, value in by_hand(times).items()}
-    assert await run(times, "numpy") == [expected] * 2
+@pytest.mark.parametrize("length", [1, 2, 5])
+async def test_a_scan_is_its_body_step_after_step(length: int) -> None:
+    expected = {name: np.asarray(value).tolist() for name, value in by_hand(length).items()}
+    assert await run(length, "numpy") == [expected] * 2
 
 
-def test_names_tell_what_goes_where() -> None:
+def test_names_say_what_is_carried_sliced_and_stacked() -> None:
     found = scan(3)
-    assert (found.sliced, found.carried, found.joined) == (["row"], ["a", "z", "half"], ["told"])
+    assert (found.xs, found.carry, found.ys) == (["row"], ["a", "z", "half"], ["seen"])
     assert {name: type.shape for name, type in found.inputs.items()} == {
         "place": (),
         "table": (6, 2),
@@ -53,8 +53,8 @@ def test_names_tell_what_goes_where() -> None:
     assert list(found.unrolled().inputs) == list(found.inputs)
 
 
-def plan(times: int, label: str = "") -> Any:
-    parts = scan(times, label)
+def plan(length: int, label: str = "") -> Any:
+    parts = scan(length, label)
     return scanned(parts, *map(lower, (parts.before, parts.body, parts.after)))
 
 
@@ -69,8 +69,8 @@ def test_tensors_of_a_plan_have_one_number_each() -> None:
     calls = [*content["before"], *content["operators"], *content["after"]]
     made = [id for call in calls for id in call["results"]]
     made += [each["id"] for each in (*content["inputs"], *content["constants"])]
-    made += [part for _, part, _ in content["slices"]]
-    made += [id for part in ("begun", "joined") for _, id in content[part]]
+    made += [part for _, part, _ in content["xs"]]
+    made += [id for part in ("init", "ys") for _, id in content[part]]
     assert sorted(made) == list(range(len(made)))
 
 

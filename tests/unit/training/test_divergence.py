@@ -83,7 +83,7 @@ async def test_it_stops_where_it_diverged(
 
 
 async def test_exp_that_overflows() -> None:
-    """The first layer is still finite, its value is told."""
+    """The first layer is still finite, its value is in the message."""
     data = points([1.0, 100.0, 1000.0], [0.0, 0.0, 0.0], batch_size=1)
     model = await create(EXP, data)
     error, _ = await diverged(model, epochs=1, lr=1e-30)

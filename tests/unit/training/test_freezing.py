@@ -117,7 +117,7 @@ def step(text: str, optimizer: str, freeze: float) -> StepGraph:
     from webnnm.ops.declare.tensors import TensorType
 
     found = network(text)
-    pace = multipliers(found, freeze)
+    rates = multipliers(found, freeze)
     settings = StepSettings(
         batch=4,
         rows=8,
@@ -126,8 +126,8 @@ def step(text: str, optimizer: str, freeze: float) -> StepGraph:
         losses={"m": OutputLoss(loss=LOSSES["CCE"], labels="distribution")},
         optimizer=OPTIMIZERS[optimizer],
         update=UpdateSettings(
-            multipliers=pace,
-            decays=dict.fromkeys(pace, False),
+            multipliers=rates,
+            decays=dict.fromkeys(rates, False),
             numbers=OPTIMIZERS[optimizer].defaults,
             scaling=True,
             clipping="global",

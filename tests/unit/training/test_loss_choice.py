@@ -197,8 +197,8 @@ def test_written_focal_numbers_stay() -> None:
 @pytest.mark.parametrize(
     ("word", "head", "scores", "written", "text"),
     [
-        ("MSE", "linear", 3, {"delta": 1.0}, "delta is no parameter of MSE"),
-        (None, "softmax", 3, {"gamma": 1.0}, "gamma is no parameter of CCE"),
+        ("MSE", "linear", 3, {"delta": 1.0}, "delta is not a parameter of MSE"),
+        (None, "softmax", 3, {"gamma": 1.0}, "gamma is not a parameter of CCE"),
         ("FOL", "softmax", 3, {"alpha": (1.0, 2.0)}, "alpha of the output has 2 numbers.*3 cl"),
         ("FOL", "sigmoid", 1, {"alpha": (0.1, 0.2, 0.3)}, "3 numbers, there are 2 classes"),
         ("FOL", "sigmoid", 1, {"alpha": 1.0}, "alpha of the output is 1; with sigmoid"),

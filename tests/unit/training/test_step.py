@@ -114,7 +114,7 @@ async def test_frozen_parameters_stay_and_have_no_state() -> None:
     assert (before["w1"] == after["w1"]).all()
     assert (before["b1"] == after["b1"]).all()
     assert not (before["w2"] == after["w2"]).all()
-    # One parameter learns: itself in the other bank, two moments, the best; cursor, totals twice;
+    # One parameter learns: itself in the other buffer, two moments, the best; cursor, totals twice;
     # data, target, order, table; what a chunk began with.
     assert seen == [tensors + 1 + 2 + 1 + 4 + 4 + 4] * 2
 

@@ -1,4 +1,4 @@
-"""Epochs per crossing and steps per dispatch change when things happen, not what happens."""
+"""Epochs per call and steps per dispatch change when things happen, not what happens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webnnm.core.errors import ContextLost
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.evaluation.history import History
 from webnnm.trainer.stepper import Stepper
-from webnnm.trainer.tuner import Pace
+from webnnm.trainer.tuner import DispatchTuner
 
 np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(
@@ -44,13 +44,18 @@ def rows(**settings: Any) -> Dataset:
     return Dataset(x.tolist(), y.tolist(), **{"split": (1, 0, 0), **settings})
 
 
+def patch_epochs(patch: pytest.MonkeyPatch, epochs: int) -> None:
+    """Let each call of the device have so many epochs, as far as there are so many."""
+    patch.setattr(DispatchTuner, "epochs_per_call", lambda _tuner, _steps, most: min(epochs, most))
+
+
 async def trained(
-    together: int, source: str = SOURCE, dataset: Dataset | None = None, **settings: Any
+    epochs_per_call: int, source: str = SOURCE, dataset: Dataset | None = None, **settings: Any
 ) -> tuple[NNModel, History]:
-    """Train with so many epochs per crossing; 0 leaves it to the pace."""
+    """Train with so many epochs per call of the device; 0 leaves it to the tuner."""
     with pytest.MonkeyPatch.context() as patch:
-        if together:
-            patch.setattr(Pace, "epochs", lambda _pace, _steps, most: min(together, most))
+        if epochs_per_call:
+            patch_epochs(patch, epochs_per_call)
         model = await NNModel.create(
             source=source, dataset=dataset or rows(), backend="numpy", log=lambda _: None
         )
@@ -61,17 +66,17 @@ def values(model: NNModel) -> dict[str, Any]:
     return {p.name: p.value.tolist() for p in model.params()}
 
 
-def told(history: History) -> list[Any]:
+def recorded(history: History) -> list[Any]:
     """Return what the records say, but for times."""
     names = ("epoch", "loss", "losses", "lr", "scale", "clip_rate", "grad_norm", "overflows")
     return [[getattr(record, name) for name in names] for record in history.epochs]
 
 
 @pytest.mark.parametrize("source", [SOURCE, DROPPING], ids=["plain", "dropout"])
-@pytest.mark.parametrize("together", [0, 2, 3, 7, 64])
+@pytest.mark.parametrize("epochs_per_call", [0, 2, 3, 7, 64])
 @pytest.mark.parametrize("restore", [True, False])
-async def test_epochs_of_one_crossing_are_those_of_many(
-    source: str, together: int, restore: bool
+async def test_epochs_of_one_call_are_those_of_many(
+    source: str, epochs_per_call: int, restore: bool
 ) -> None:
     settings: dict[str, Any] = {
         "epochs": 17,
@@ -79,14 +84,14 @@ async def test_epochs_of_one_crossing_are_those_of_many(
         "gradient_clipping": "global",
     }
     expected, history = await trained(1, source, **settings)
-    model, found = await trained(together, source, **settings)
-    assert told(found) == told(history)
+    model, found = await trained(epochs_per_call, source, **settings)
+    assert recorded(found) == recorded(history)
     assert (found.best_epoch, found.best_loss) == (history.best_epoch, history.best_loss)
     assert values(model) == values(expected)
     assert model.step == expected.step == 17 * 6
 
 
-async def test_the_best_epoch_lies_within_a_crossing() -> None:
+async def test_the_best_epoch_lies_within_a_call() -> None:
     model, history = await trained(6, epochs=18)
     assert history.best_epoch % 6, "this is what the test is about"
     expected, _ = await trained(1, epochs=18)
@@ -94,21 +99,21 @@ async def test_the_best_epoch_lies_within_a_crossing() -> None:
 
 
 @pytest.mark.parametrize("restore", [True, False])
-@pytest.mark.parametrize("together", [7, 64])
-async def test_patience_ends_within_a_crossing(together: int, restore: bool) -> None:
+@pytest.mark.parametrize("epochs_per_call", [7, 64])
+async def test_patience_ends_within_a_call(epochs_per_call: int, restore: bool) -> None:
     settings: dict[str, Any] = {"epochs": 40, "patience": 3, "restore_best": restore}
     expected, history = await trained(1, **settings)
-    assert history.stopped == "patience" and len(history.epochs) % together
-    model, found = await trained(together, **settings)
-    assert told(found) == told(history)
+    assert history.stopped == "patience" and len(history.epochs) % epochs_per_call
+    model, found = await trained(epochs_per_call, **settings)
+    assert recorded(found) == recorded(history)
     assert values(model) == values(expected)
     assert model.step == 6 * len(history.epochs)
 
 
 async def test_epochs_before_a_divergence_are_recorded() -> None:
-    async def diverged(together: int) -> History:
+    async def diverged(epochs_per_call: int) -> History:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Pace, "epochs", lambda _pace, _steps, most: min(together, most))
+            patch_epochs(patch, epochs_per_call)
             model = await NNModel.create(
                 source=SOURCE,
                 dataset=rows(),
@@ -122,7 +127,7 @@ async def test_epochs_before_a_divergence_are_recorded() -> None:
             return training.history
 
     one, many = await diverged(1), await diverged(64)
-    assert one.epochs and told(many) == told(one)
+    assert one.epochs and recorded(many) == recorded(one)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +169,7 @@ async def test_steps_of_one_dispatch_are_those_of_many(
     settings = {"epochs": 9, **settings}
     expected, history = await trained(4, source, micro_steps=1, **settings)
     model, found = await trained(4, source, micro_steps=times, **settings)
-    assert told(found) == told(history)
+    assert recorded(found) == recorded(history)
     assert values(model) == values(expected)
 
 
@@ -194,27 +199,29 @@ async def test_no_dispatch_is_built_for_more_steps_than_there_are(
     assert found.losses == history.losses and values(model) == values(expected)
 
 
-async def test_the_pace_chooses_micro_steps_where_dispatches_cost(
+async def test_the_tuner_chooses_micro_steps_where_dispatches_cost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected, history = await trained(0, epochs=60, micro_steps=1)
     chosen: list[int] = []
-    decide = Pace.micro_steps
+    decide = DispatchTuner.micro_steps
 
-    def noted(pace: Pace, **costs: Any) -> int:
-        chosen.append(decide(pace, **{**costs, **COSTS}))
+    def noted(tuner: DispatchTuner, **costs: Any) -> int:
+        chosen.append(decide(tuner, **{**costs, **COSTS}))
         return chosen[-1]
 
-    note = Pace.note
-    monkeypatch.setattr(Pace, "note", lambda pace, steps, _: note(pace, steps, steps * 0.01))
-    monkeypatch.setattr(Pace, "micro_steps", noted)
+    record = DispatchTuner.record
+    monkeypatch.setattr(
+        DispatchTuner, "record", lambda tuner, steps, _: record(tuner, steps, steps * 0.01)
+    )
+    monkeypatch.setattr(DispatchTuner, "micro_steps", noted)
     model, found = await trained(0, epochs=60)
     assert chosen and chosen[0] > 1
     assert found.losses == history.losses and values(model) == values(expected)
 
 
 async def test_a_lost_device_tells_steps_not_dispatches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Pace, "steps", lambda _pace, left: min(6, left))
+    monkeypatch.setattr(DispatchTuner, "steps_per_call", lambda _tuner, left: min(6, left))
     model = await NNModel.create(source=SOURCE, dataset=rows(), backend="numpy", log=lambda _: None)
     run_steps = model.backend.run_steps
 
@@ -232,7 +239,7 @@ async def test_a_lost_device_tells_steps_not_dispatches(monkeypatch: pytest.Monk
 
 async def test_records_come_one_by_one_whatever_the_crossing() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Pace, "epochs", lambda _pace, _steps, most: min(4, most))
+        patch_epochs(patch, 4)
         model = await NNModel.create(
             source=SOURCE, dataset=rows(), backend="numpy", log=lambda _: None
         )

@@ -1,0 +1,86 @@
+"""The metrics of a step: sums over the epoch, and values of the latest step (spec E.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Operand
+from webnnm.training.fetching import BATCH
+from webnnm.training.forward import Losses
+from webnnm.training.step_settings import EPOCH, LOSS, ROWS, TOTALS
+from webnnm.training.update import Applied
+
+METRICS = "metrics"
+
+
+@dataclass(frozen=True)
+class StepMetrics:
+    """What a step reports to the host, scalars by name."""
+
+    sums: Mapping[str, Operand]
+    latest: Mapping[str, Operand]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns of the table of totals are called."""
+        return (*self.sums, *self.latest)
+
+    def row(self, b: GraphBuilder) -> Operand:
+        """Return the numbers as a row, float32 `[1, columns]`."""
+        values = (*self.sums.values(), *self.latest.values())
+        return b.concat([b.reshape(value, new_shape=[1, 1]) for value in values], 1)
+
+    def accumulated(
+        self, b: GraphBuilder, epochs: int, rows: Operand, epoch: Operand | None = None
+    ) -> Operand:
+        """Return the next table of totals, a row per epoch, after the rows of some steps.
+
+        `epoch` is the row of the table that each step belongs to; None where the table has one.
+        """
+        steps, width = rows.shape
+        table = b.input(TOTALS, "float32", [epochs, width])
+        mine: Operand | None = None
+        if epoch is not None:
+            numbers = b.constant([[float(k)] for k in range(epochs)], "float32")
+            mine = b.equal(b.reshape(epoch, new_shape=[steps, 1, 1]), numbers)
+        rows = b.reshape(rows, new_shape=[steps, 1, width])
+        zero = b.constant(0, "float32")
+        if mine is not None and not self.latest:
+            # At once for all steps: conditions interrupt what runs fast.
+            rows, mine = b.where(mine, rows, zero), None
+        kept = b.constant([[int(name in self.sums) for name in self.names]], "uint8")
+        for step in range(steps):
+            running = b.where(kept, table, zero) if self.latest else table
+            after = running + _part(b, rows, step)
+            table = after if mine is None else b.where(_part(b, mine, step), after, table)
+        return table
+
+    def accumulated_after(self, b: GraphBuilder, epochs: int, steps: int) -> Operand:
+        """Return the next table, in a graph that is given the rows of so many steps."""
+        rows = b.input(METRICS, "float32", [steps, len(self.names)])
+        epoch = b.input(BATCH + EPOCH, "float32", [steps]) if epochs > 1 else None
+        return self.accumulated(b, epochs, rows, epoch)
+
+
+def step_metrics(
+    b: GraphBuilder, losses: Losses, loss: Operand | None, applied: Applied
+) -> StepMetrics:
+    """Return what a step reports of its losses and its update; `loss` is L, None if nobody asks."""
+    sums = {LOSS + name: value for name, value in losses.sums.items()}
+    sums |= {ROWS + name: value for name, value in losses.counts.items()}
+    sums["norm"] = applied.norm
+    if applied.clean is not None:
+        zero = b.constant(0, "float32")
+        sums = {name: b.where(applied.clean, value, zero) for name, value in sums.items()}
+    sums |= applied.sums
+    latest = applied.latest if loss is None else {"loss": loss, **applied.latest}
+    return StepMetrics(sums, latest)
+
+
+def _part(b: GraphBuilder, rows: Operand, step: int) -> Operand:
+    """Return what belongs to a step, without the dimension of the steps."""
+    shape = rows.shape[1:]
+    part = b.slice(rows, starts=[step, 0, 0], sizes=[1, *shape])
+    return b.reshape(part, new_shape=shape)
