@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from webnnm.core.arrays import HostArray
@@ -98,34 +99,57 @@ def checkpoint_of(
     do not belong to the parameters of the model.
     """
     try:
-        cursor, seen = content["cursor"], content["best"]
-        settings = _settings(content["hyperparameters"]["resolved"])
-        _check_settled(settings, outputs)
-        step, schedule = _count(content["schedule"]["t"]), _schedule(content["schedule"], settings)
-        losses = {name: _loss(entry) for name, entry in content["loss"].items()}
-        if losses.keys() != set(outputs):
-            raise ValueError(f"losses of {list(losses)}, not of {list(outputs)}")
-        state = _numbers(content)
-        found = Checkpoint(
-            given=_settings(content["hyperparameters"]["given"]),
-            settings=settings,
-            schedule=schedule,
-            losses=losses,
-            state=state,
-            best=best,
-            best_epoch=_count(seen["epoch"]),
-            best_loss=math.inf if seen["value"] is None else _number(seen["value"]),
-            restored=bool(seen["restored"]),
-            epoch=_count(cursor["epoch"]),
-            batch=_count(cursor["batch"]),
-            step=step,
-            applied=applied,
-            totals={name: _total(name, value) for name, value in cursor["totals"].items()},
-        )
+        found = _read(content, best, outputs, applied)
         _check_agreement(found, content)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
         raise invalid(f"its state of a training makes no sense: {error!r}") from error
-    state |= {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
+    state = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
+    state |= _optimizer_state(tensors, types, outputs)
+    for name, array in best.items():
+        _check(BEST + PARAMETER_PREFIX + name, name, array, types)
+        if array.dtype != types[name].dtype:
+            raise DataError("NNM806", f'tensor "{BEST}…/{name}" is {array}, not {types[name]}')
+    return replace(found, state={**found.state, **state})
+
+
+def _read(
+    content: Mapping[str, Any],
+    best: Mapping[str, HostArray],
+    outputs: Sequence[str],
+    applied: int,
+) -> Checkpoint:
+    """Return a checkpoint by its metadata, whose state has but single numbers yet."""
+    cursor, seen = content["cursor"], content["best"]
+    settings = _settings(content["hyperparameters"]["resolved"])
+    _check_settled(settings, outputs)
+    step, schedule = _count(content["schedule"]["t"]), _schedule(content["schedule"], settings)
+    losses = {name: _loss(entry) for name, entry in content["loss"].items()}
+    if losses.keys() != set(outputs):
+        raise ValueError(f"losses of {list(losses)}, not of {list(outputs)}")
+    state = _numbers(content)
+    return Checkpoint(
+        given=_settings(content["hyperparameters"]["given"]),
+        settings=settings,
+        schedule=schedule,
+        losses=losses,
+        state=state,
+        best=best,
+        best_epoch=_count(seen["epoch"]),
+        best_loss=math.inf if seen["value"] is None else _number(seen["value"]),
+        restored=bool(seen["restored"]),
+        epoch=_count(cursor["epoch"]),
+        batch=_count(cursor["batch"]),
+        step=step,
+        applied=applied,
+        totals={name: _total(name, value) for name, value in cursor["totals"].items()},
+    )
+
+
+def _optimizer_state(
+    tensors: Mapping[str, HostArray], types: Mapping[str, TensorType], outputs: Sequence[str]
+) -> dict[str, HostArray]:
+    """Return the states of a step that a snapshot has as tensors, but for parameters."""
+    state: dict[str, HostArray] = {}
     for name, array in tensors.items():
         if name == TASKS:
             state |= _task_weights(array, outputs)
@@ -134,13 +158,8 @@ def checkpoint_of(
         parameter = name.split("/", 2)[-1]
         if not parameter.startswith(TASK_WEIGHT):
             _check(name, parameter, array, types)
-        mine = name.startswith(SUMS)
-        state[SUM + parameter if mine else name] = array
-    for name, array in best.items():
-        _check(BEST + PARAMETER_PREFIX + name, name, array, types)
-        if array.dtype != types[name].dtype:
-            raise DataError("NNM806", f'tensor "{BEST}…/{name}" is {array}, not {types[name]}')
-    return found
+        state[SUM + parameter if name.startswith(SUMS) else name] = array
+    return state
 
 
 def _is_number(name: str, array: HostArray) -> bool:

@@ -17,6 +17,7 @@ from webnnm.formats.name_map import Found, Names, assigned
 from webnnm.formats.safetensors import File, StoredTensor, chunks, header, invalid, parsed, read
 from webnnm.notation.formatter import format_document
 from webnnm.runtime.checkpoint import Checkpoint
+from webnnm.runtime.restored import Restored
 from webnnm.runtime.state import ModelState
 from webnnm.snapshots.checkpoint_file import BEST, TASKS, checkpoint_of, metadata_of, tensors_of
 from webnnm.snapshots.restored_file import NORM, check, content_of, restored
@@ -32,6 +33,8 @@ MODEL, CHECKSUM = KEY + "model", KEY + "checksum"
 STRUCTURED = (*("hyperparameters", "schedule", "scale", "clip", "loss", "rng", "cursor", "best"),)
 """Metadata of a training that are JSON."""
 STORED = (None, "float32", "float16")
+PACKED = ("int4", "uint4")
+"""Types of which two elements share a byte, which safetensors does not have."""
 
 
 def snapshot(
@@ -50,44 +53,76 @@ def snapshot(
     """
     if dtype not in STORED:
         raise DataError("NNM704", f"dtype is {dtype!r}", hint='None, "float32" or "float16"')
-    tensors: dict[str, HostArray] = {}
-    packed: dict[str, Any] = {}
     whole = checkpoint if training and dtype != "float16" else None
     latest: Mapping[str, HostArray] = {}
     if checkpoint is not None:
         latest = whole.parameters if whole else checkpoint.best or checkpoint.parameters
-    prefixes = {p.name: PARAMETER if p.trainable else STATE for p in state.parameters.listed()}
-    for parameter, prefix in prefixes.items():
-        value = latest[parameter] if parameter in latest else state.parameters.value(parameter)
-        name = prefix + parameter
-        if dtype == "float16" and value.dtype == "float32":
-            value = HostArray.of(value, "float16")
-        if value.dtype in ("int4", "uint4"):
-            packed[name] = [value.dtype, list(value.shape)]
-        tensors[name] = value
-    if whole:
-        tensors |= tensors_of(whole)
-        tensors |= {BEST + prefixes[name] + name: array for name, array in whole.best.items()}
     kept = state.known_data()
-    for block, fitted in kept.inputs.items():
-        for word, numbers in (("mean", fitted.mean), ("std", fitted.std)):
-            tensors[f"{NORM}{block}/{word}"] = HostArray.of(array("f", numbers))
-    metadata = {
-        KEY + "format": str(FORMAT),
-        MODEL: format_document(state.network.outline.document),
-        KEY + "name": state.network.name,
-        KEY + "notation": NOTATION,
-        KEY + "package": _version(),
-        KEY + "step": str(checkpoint.applied if checkpoint else state.step),
-        KEY + "normalisation": _json(content_of(kept)),
+    tensors = {
+        **_parameters(state, latest, dtype),
+        **(_training_tensors(state, whole) if whole else {}),
+        **_scales(kept),
     }
-    if whole:
-        metadata |= {KEY + key: _json(value) for key, value in metadata_of(whole).items()}
+    step = checkpoint.applied if checkpoint else state.step
+    metadata = {
+        **_description(state, kept, step),
+        **{KEY + key: _json(value) for key, value in (metadata_of(whole) if whole else {}).items()},
+    }
+    packed = {n: [t.dtype, list(t.shape)] for n, t in tensors.items() if t.dtype in PACKED}
     if packed:
         metadata[KEY + "packed"] = _json(packed)
     body = (tensor.data for tensor in tensors.values())
     metadata[CHECKSUM] = checksum_of(body, header(tensors, metadata))
     return chunks(tensors, metadata)
+
+
+def _parameters(
+    state: ModelState, latest: Mapping[str, HostArray], dtype: DataType | None
+) -> dict[str, HostArray]:
+    """Return the parameters by their names in a file; the `latest` values, where there are some."""
+    found: dict[str, HostArray] = {}
+    for name, stored in _stored_names(state).items():
+        value = latest[name] if name in latest else state.parameters.value(name)
+        if dtype == "float16" and value.dtype == "float32":
+            value = HostArray.of(value, "float16")
+        found[stored] = value
+    return found
+
+
+def _training_tensors(state: ModelState, checkpoint: Checkpoint) -> dict[str, HostArray]:
+    """Return what a checkpoint has beside the latest parameters, by its names in a file."""
+    names = _stored_names(state)
+    best = {BEST + names[name]: array for name, array in checkpoint.best.items()}
+    return tensors_of(checkpoint) | best
+
+
+def _stored_names(state: ModelState) -> dict[str, str]:
+    """Return the names of the parameters in a file by those in the model."""
+    return {
+        p.name: (PARAMETER if p.trainable else STATE) + p.name for p in state.parameters.listed()
+    }
+
+
+def _scales(kept: Restored) -> dict[str, HostArray]:
+    """Return mean and deviation of every standardised input, by their names in a file."""
+    return {
+        f"{NORM}{block}/{word}": HostArray.of(array("f", numbers))
+        for block, fitted in kept.inputs.items()
+        for word, numbers in (("mean", fitted.mean), ("std", fitted.std))
+    }
+
+
+def _description(state: ModelState, kept: Restored, step: int) -> dict[str, str]:
+    """Return the metadata that every snapshot has."""
+    return {
+        KEY + "format": str(FORMAT),
+        MODEL: format_document(state.network.outline.document),
+        KEY + "name": state.network.name,
+        KEY + "notation": NOTATION,
+        KEY + "package": _version(),
+        KEY + "step": str(step),
+        KEY + "normalisation": _json(content_of(kept)),
+    }
 
 
 def is_snapshot(file: File) -> bool:

@@ -82,27 +82,44 @@ def probe_step(
         if chosen.labels == "same" and given[name].shape == output.shape:
             figures[f"error/{name}"] = _variance(b, given[name] - head_of(output).output)
     figures["loss"] = loss
-    trainable = [p for p in network.parameters if p.trainable]
-    operands = [lowered.parameters[p.name] for p in trainable]
-    slopes = backward(loss, operands)
-    pairs = [
-        (p, w, g) for p, w, g in zip(trainable, operands, slopes, strict=True) if g is not None
-    ]
-    norms = {
-        p.name: b.reduce_l2(g, axes=range(g.rank)) if g.rank else b.abs(g) for p, _, g in pairs
-    }
-    for p, w, _ in pairs:
-        if p.role in WEIGHTS:
-            figures[f"norm/{p.name}"] = norms[p.name] * count(w.shape) ** -0.5
+    gradients, norms = _gradients(lowered, network, loss)
+    for p in network.parameters:
+        if p.name in norms and p.role in WEIGHTS:
+            size = count(lowered.parameters[p.name].shape)
+            figures[f"norm/{p.name}"] = norms[p.name] * size**-0.5
     figures |= _dead(lowered, network)
-    whole = b.constant(1e-24, "float32")
-    for norm in norms.values():
-        whole = whole + norm * norm
-    step_size = b.constant(STEP_LENGTH, "float32") / b.sqrt(whole)
-    outputs = {PARAMETER_PREFIX + p.name: w - g * step_size for p, w, g in pairs}
+    outputs = _moved(lowered, gradients, norms)
     parts = [b.reshape(value, new_shape=[1, 1]) for value in figures.values()]
     outputs[_ROW] = b.concat(parts, 1)
     return ProbeStep(b.build(outputs), tuple(figures))
+
+
+def _gradients(
+    lowered: Lowered, network: Network, loss: Operand
+) -> tuple[dict[str, Operand], dict[str, Operand]]:
+    """Return the gradient of every trainable parameter that the loss depends on, and its norm."""
+    b = lowered.builder
+    names = [p.name for p in network.parameters if p.trainable]
+    found = backward(loss, [lowered.parameters[name] for name in names])
+    gradients = {name: g for name, g in zip(names, found, strict=True) if g is not None}
+    norms = {
+        name: b.reduce_l2(g, axes=range(g.rank)) if g.rank else b.abs(g)
+        for name, g in gradients.items()
+    }
+    return gradients, norms
+
+
+def _moved(
+    lowered: Lowered, gradients: Mapping[str, Operand], norms: Mapping[str, Operand]
+) -> dict[str, Operand]:
+    """Return the parameters after a step of a fixed length along the gradient."""
+    b = lowered.builder
+    squares = b.constant(1e-24, "float32")
+    for norm in norms.values():
+        squares = squares + norm * norm
+    step_size = b.constant(STEP_LENGTH, "float32") / b.sqrt(squares)
+    w = lowered.parameters
+    return {PARAMETER_PREFIX + name: w[name] - g * step_size for name, g in gradients.items()}
 
 
 def _dead(lowered: Lowered, network: Network) -> dict[str, Operand]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.graph.autodiff import backward
+from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX, Lowered
 from webnnm.graph.node import Operand
 from webnnm.graph.vertices import Network
@@ -89,22 +90,10 @@ def apply_update(
     Each gradient is unscaled, regularised, clipped, and handed to the optimizer, in this order.
     """
     b, s = lowered.builder, settings
-    learning = {n: lowered.parameters[n] for n, m in s.multipliers.items() if m > 0}
-    if not learning:
-        raise DataError(
-            "NNM605",
-            "the model has no trainable parameters",
-            hint="name one, as in matmul(w), or train with a smaller freeze",
-        )
+    learning = _learning(lowered, s)
     scaling = {name: b.input(name, "float32", []) for name in SCALE_STATE} if s.scaling else {}
     targets = learning | {TASK_WEIGHT + name: weight for name, weight in task.items()}
-    found = backward(loss, list(targets.values()), scaling.get(SCALE))
-    gradients: dict[str, Operand] = {}
-    for name, g in zip(targets, found, strict=True):
-        if g is None:
-            raise _unreached(network, name)
-        factor = b.reciprocal(scaling[SCALE]) if scaling and unscale is None else unscale
-        gradients[name] = g if factor is None else g * factor
+    gradients = _gradients(b, network, loss, targets, scaling.get(SCALE), unscale)
     state: dict[str, Operand] = {}
     if due is not None:
         gradients = _accumulated(gradients, valid, due, state)
@@ -115,31 +104,123 @@ def apply_update(
         g = gradients[name]
         gradients[name] = regularised(b, learning[name], g, s.lambda1, s.lambda2)
     norm = global_norm(b, [gradients[name] for name in learning])
-    sums: dict[str, Operand] = {}
-    latest: dict[str, Operand] = {}
     one = b.constant(1, "float32")
+    sums, latest = _clip(b, learning, gradients, norm, one, s, state)
+    if s.lambda1 or s.lambda2:
+        weights = [learning[name] for name in decaying]
+        latest["penalty"] = penalty(b, weights, s.lambda1, s.lambda2)
+    _optimize(b, targets, gradients, rate, optimizer, s, vector, state)
+    state = _when(lowered, state, clean, due)
+    if due is not None and "clipped" in sums:
+        sums["clipped"] = sums["clipped"] * due
+    if clean is not None:
+        state |= _next_scaling(lowered, scaling, clean, due, s.growth_interval)
+        kept = b.cast(clean, type="float32")
+        if "clipped" in sums:
+            sums["clipped"] = sums["clipped"] * kept
+        skipped = one - kept
+        sums["overflows"] = skipped if due is None else skipped * due
+        latest |= {"scale": state[SCALE], "streak": state[STREAK]}
+    return Applied(state, clean, norm, raw, sums, latest)
+
+
+def vector_states(vector: Vector, optimizer: Optimizer) -> dict[str, dict[str, str]]:
+    """Return the states of a vector, each with the names of the states that it is made of."""
+    found = {VECTOR: {name: _state_name(name) for name in vector.shapes}}
+    for slot in optimizer.slots:
+        found[_slot_name(slot, VECTOR)] = {n: _slot_name(slot, n) for n in vector.shapes}
+    return found
+
+
+def _state_name(name: str) -> str:
+    apart = name == VECTOR or name.startswith(TASK_WEIGHT)
+    return name if apart else PARAMETER_PREFIX + name
+
+
+def _slot_name(slot: str, name: str) -> str:
+    return f"{SLOT}{slot}/{name}"
+
+
+def _learning(lowered: Lowered, settings: UpdateSettings) -> dict[str, Operand]:
+    """Return the parameters that are not frozen. Raises `DataError` NNM605 if there are none."""
+    found = {n: lowered.parameters[n] for n, m in settings.multipliers.items() if m > 0}
+    if not found:
+        raise DataError(
+            "NNM605",
+            "the model has no trainable parameters",
+            hint="name one, as in matmul(w), or train with a smaller freeze",
+        )
+    return found
+
+
+def _gradients(
+    b: GraphBuilder,
+    network: Network,
+    loss: Operand,
+    targets: Mapping[str, Operand],
+    scale: Operand | None,
+    unscale: Operand | None,
+) -> dict[str, Operand]:
+    """Return the gradients of the loss, those of the scaled loss divided by the scale again.
+
+    Raises `ModelError` NNM606 for a parameter that the loss does not depend on.
+    """
+    found: dict[str, Operand] = {}
+    scaled = backward(loss, list(targets.values()), scale)
+    for name, g in zip(targets, scaled, strict=True):
+        if g is None:
+            raise _unreached(network, name)
+        factor = unscale
+        if scale is not None and unscale is None:
+            factor = b.reciprocal(scale)
+        found[name] = g if factor is None else g * factor
+    return found
+
+
+def _clip(
+    b: GraphBuilder,
+    learning: Mapping[str, Operand],
+    gradients: dict[str, Operand],
+    norm: Operand,
+    one: Operand,
+    settings: UpdateSettings,
+    state: dict[str, Operand],
+) -> tuple[dict[str, Operand], dict[str, Operand]]:
+    """Clip the gradients in place, and put the statistics of their norm into `state` (spec E.6).
+
+    Returns the sums over the epoch and the latest values that are reported of it.
+    """
+    s = settings
     if s.clipping == "global":
         statistics = {name: b.input(name, "float32", []) for name in CLIP_STATE}
         clipped = clip_globally(b, norm, statistics, s.clip_alpha, s.clip_epsilon)
         for name in learning:
             gradients[name] = gradients[name] * clipped.factor
         state |= clipped.state
-        sums["clipped"], latest["threshold"] = clipped.clipped, clipped.threshold
-    elif s.clipping == "agc":
+        return {"clipped": clipped.clipped}, {"threshold": clipped.threshold}
+    if s.clipping == "agc":
         some = b.constant(0, "float32")
         for name, units in s.units.items():
             w, g = learning[name], gradients[name]
             gradients[name], above = clip_units(b, w, g, units, s.agc_lambda)
             some = some + above
-        sums["clipped"] = b.min(some, one)
-    if s.lambda1 or s.lambda2:
-        weights = [learning[name] for name in decaying]
-        latest["penalty"] = penalty(b, weights, s.lambda1, s.lambda2)
-    corrections: dict[str, Operand] = {}
-    for beta in optimizer.corrected:
-        # 1 − βᵗ by c ← βc + (1 − β), which stays exact where a power would cancel.
-        before = b.input(CLOCK + beta, "float32", [])
-        corrections[beta] = state[CLOCK + beta] = before * s.numbers[beta] + (1 - s.numbers[beta])
+        return {"clipped": b.min(some, one)}, {}
+    return {}, {}
+
+
+def _optimize(
+    b: GraphBuilder,
+    targets: Mapping[str, Operand],
+    gradients: Mapping[str, Operand],
+    rate: Operand,
+    optimizer: Optimizer,
+    settings: UpdateSettings,
+    vector: Vector | None,
+    state: dict[str, Operand],
+) -> None:
+    """Put the next values of parameters, and of the optimizer's own states, into `state`."""
+    s = settings
+    corrections = _corrections(b, optimizer, s, state)
 
     def move(
         name: str, w: Operand, g: Operand, multiplier: Operand | float, decay: Operand | float
@@ -171,35 +252,18 @@ def apply_update(
                 vector.each(b, multipliers),
                 vector.each(b, decays),
             )
-    state = _when(lowered, state, clean, due)
-    if due is not None and "clipped" in sums:
-        sums["clipped"] = sums["clipped"] * due
-    if clean is not None:
-        state |= _next_scaling(lowered, scaling, clean, due, s.growth_interval)
-        kept = b.cast(clean, type="float32")
-        if "clipped" in sums:
-            sums["clipped"] = sums["clipped"] * kept
-        skipped = one - kept
-        sums["overflows"] = skipped if due is None else skipped * due
-        latest |= {"scale": state[SCALE], "streak": state[STREAK]}
-    return Applied(state, clean, norm, raw, sums, latest)
 
 
-def vector_states(vector: Vector, optimizer: Optimizer) -> dict[str, dict[str, str]]:
-    """Return the states of a vector, each with the names of the states that it is made of."""
-    found = {VECTOR: {name: _state_name(name) for name in vector.shapes}}
-    for slot in optimizer.slots:
-        found[_slot_name(slot, VECTOR)] = {n: _slot_name(slot, n) for n in vector.shapes}
+def _corrections(
+    b: GraphBuilder, optimizer: Optimizer, settings: UpdateSettings, state: dict[str, Operand]
+) -> dict[str, Operand]:
+    """Return 1 − βᵗ for the optimizer's bias corrections, carried on in `state`."""
+    found: dict[str, Operand] = {}
+    for name in optimizer.corrected:
+        # By c ← βc + (1 − β), which stays exact where a power would cancel.
+        before, beta = b.input(CLOCK + name, "float32", []), settings.numbers[name]
+        found[name] = state[CLOCK + name] = before * beta + (1 - beta)
     return found
-
-
-def _state_name(name: str) -> str:
-    apart = name == VECTOR or name.startswith(TASK_WEIGHT)
-    return name if apart else PARAMETER_PREFIX + name
-
-
-def _slot_name(slot: str, name: str) -> str:
-    return f"{SLOT}{slot}/{name}"
 
 
 def _accumulated(
