@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, cast
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
-from webnnm.core.errors import DataError, WebNNMError, suggestion
+from webnnm.core.errors import DataError, suggestion
 from webnnm.core.finding import Finding
 from webnnm.evaluation.history import plain
 from webnnm.expert.review import Review
 from webnnm.expert.reviewer import Reviewer, half_network
 from webnnm.graph.vertices import Network
-from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.objectives import Objective
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.feed import Feed, training_feed
@@ -22,7 +21,6 @@ from webnnm.trainer.resident import ResidentTraining
 from webnnm.trainer.scout import BUDGET, Scouting, scout
 from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.freezing import multipliers
-from webnnm.training.losses import LossSettings
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.step_settings import StepSettings
 from webnnm.training.units import clipped_units
@@ -127,30 +125,6 @@ def chosen_losses(
         )
         for name, objective in objectives.items()
     }
-
-
-def losses_again(state: ModelState, checkpoint: Checkpoint) -> dict[str, OutputLoss]:
-    """Return the losses with the numbers that they had at a checkpoint (NNM808 if impossible)."""
-    found: dict[str, OutputLoss] = {}
-    for name, objective in state.objectives().items():
-        saved = checkpoint.losses.get(name)
-        if saved is None:
-            raise DataError(
-                "NNM808",
-                f'the checkpoint has no loss of output "{name}"',
-                hint="resume with the model that it was written with",
-            )
-        numbers = {field.name: saved[field.name] for field in fields(LossSettings)}
-        if isinstance(numbers["alpha"], list):
-            numbers["alpha"] = tuple(cast("list[float]", numbers["alpha"]))
-        try:
-            chosen = objective.loss(name=saved["loss"])
-            if numbers["alpha"] is not None:
-                objective.check_alpha(numbers["alpha"])
-        except WebNNMError as error:
-            raise DataError("NNM808", f'output "{name}" cannot go on: {error}') from error
-        found[name] = replace(chosen, settings=LossSettings(**numbers), reason=saved["reason"])
-    return found
 
 
 def _check_weights(state: ModelState, weights: Any) -> None:

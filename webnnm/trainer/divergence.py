@@ -58,20 +58,13 @@ class Divergence:
 
 async def divergence(
     run: ResidentTraining, totals: Sequence[Totals], accumulate: int
-) -> Divergence | None:
-    """Return what went wrong in the last call of the device, None if nothing did.
-
-    `totals` are those of its epochs; a batch may overflow where gradients are scaled.
-    """
+) -> Divergence:
+    """Return what went wrong in the last call of the device; `totals` are those of its epochs."""
     streak = totals[-1].values.get("streak")
     if streak is None:
-        if all(t.finite for t in totals):
-            return None
         what = "loss or gradient are not finite"
         step, where, largest = await run.first_nonfinite(replay=True)
     else:
-        if streak < MOST_OVERFLOWS:
-            return None
         what = f"{MOST_OVERFLOWS} batches one after the other overflowed"
         step, where, largest = await run.first_nonfinite(replay=False)
         # The streak has gone on since, to the end of the call.

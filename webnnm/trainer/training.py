@@ -24,11 +24,9 @@ from webnnm.trainer.decisions import (
     decide,
     feed_of,
     finished_weights,
-    losses_again,
     scouted,
     step_settings,
 )
-from webnnm.trainer.divergence import divergence
 from webnnm.trainer.progress import Reporter, display
 from webnnm.trainer.records import (
     EpochRecorder,
@@ -37,7 +35,7 @@ from webnnm.trainer.records import (
     monitored_loss,
 )
 from webnnm.trainer.resident import ResidentTraining
-from webnnm.training.totals import Totals
+from webnnm.training.totals import Totals, diverged
 
 if TYPE_CHECKING:
     from webnnm.trainer.autosave import Autosave
@@ -261,7 +259,9 @@ class Training:
                     note(str(finding))
         if self._resumed is not None:
             # What was settled before a checkpoint stays as it is.
-            decided = replace(decided, losses=losses_again(state, self._resumed))
+            from webnnm.trainer.resumed_losses import resumed_losses
+
+            decided = replace(decided, losses=resumed_losses(state, self._resumed))
         self._take(decided)
         return decided
 
@@ -430,9 +430,11 @@ class Training:
     async def _check(self, run: ResidentTraining, recorder: EpochRecorder) -> None:
         """Stop a training that diverged, naming the first value that is not finite (NNM708)."""
         totals = recorder.totals[: recorder.epochs]
-        found = await divergence(run, totals, self._settings["accumulate"])
-        if found is None:
+        if not diverged(totals):
             return
+        from webnnm.trainer.divergence import divergence
+
+        found = await divergence(run, totals, self._settings["accumulate"])
         for k in range(found.epoch - 1 - self.history.finished):  # these went well
             await self._ended(run, recorder.record(k), k + 1, len(totals))
         self.history.findings.append(found.finding)

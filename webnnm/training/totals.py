@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from webnnm.training.forward import OutputLoss
+from webnnm.training.scaling import MOST_OVERFLOWS
 from webnnm.training.step_settings import LOSS, ROWS
 
 
@@ -25,3 +26,14 @@ class Totals:
     def finite(self) -> bool:
         """Whether all sums are finite."""
         return all(math.isfinite(value) for value in self.values.values())
+
+
+def diverged(totals: Sequence[Totals]) -> bool:
+    """Return whether some sum is not finite; of scaled gradients, whether too many overflowed.
+
+    `totals` are those of the epochs of a call of the device.
+    """
+    streak = totals[-1].values.get("streak")
+    if streak is None:
+        return not all(each.finite for each in totals)
+    return streak >= MOST_OVERFLOWS
