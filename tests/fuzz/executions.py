@@ -17,10 +17,9 @@ import numpy as np
 
 from webnnm.backends.kernels import array_of, computable, computed, wrapped
 from webnnm.backends.reference import Namespace, evaluate
-from webnnm.compiler.traps.trap import is_operator
 from webnnm.core.dtypes import DataType, is_float
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, again, rewrite
 
 UNIT = {"float32": 2.0**-24, "float16": 2.0**-11}
@@ -143,17 +142,30 @@ def _interval(dtype: DataType, results: list[Any]) -> Interval:
 
 
 def _far_apart(graph: Graph) -> Graph:
-    """Return the graph with NaN for numbers whose difference a linear resampling may lose."""
+    """Return the graph with NaN for numbers that inner steps of a node may lose.
+
+    These are differences in a linear resampling, and quotients in a normalisation, which may be
+    taken before or behind the product with the scale.
+    """
 
     def rule(b: GraphBuilder, node: Node) -> Replacement | None:
-        if not is_operator(node, "resample2d") or not is_float(node.types[0].dtype):
+        if not isinstance(node, OperatorNode) or not is_float(node.types[0].dtype):
             return None
-        (x,) = node.operands
-        assert x is not None
-        if node.options["mode"] != "linear":
+        most = MOST[node.types[0].dtype]
+        if node.operator.name == "resample2d" and node.options["mode"] == "linear":
+            most /= 2
+        elif node.operator.name == "batchNormalization":
+            most **= 0.5
+        else:
             return None
-        far = b.greater(b.abs(x), b.constant(MOST[x.dtype] / 2, x.dtype))
-        return again(b, node, b.where(far, b.constant(np.nan, x.dtype), x))
+
+        def near(x: Operand | None) -> Operand | None:
+            if x is None:
+                return None
+            far = b.greater(b.abs(x), b.constant(most, x.dtype))
+            return b.where(far, b.constant(np.nan, x.dtype), x)
+
+        return again(b, node, *map(near, node.operands))
 
     return rewrite(graph, rule)
 
@@ -226,7 +238,9 @@ class _Disturbed(_Execution):
             found = [y + self._rng.uniform(-size, size, y.shape) * ROUNDINGS for y in found]
         if node.operator.name == "logSoftmax":
             # The largest element is subtracted from itself, which may have been rounded in between.
-            size = np.abs(operands[0]).max(initial=0) * UNIT[node.types[0].dtype]
+            most = MOST[node.types[0].dtype]
+            size = np.abs(operands[0]).max(initial=0, where=np.abs(operands[0]) <= most)
+            size *= UNIT[node.types[0].dtype]
             found = [y + self._rng.uniform(-size, size, y.shape) * ROUNDINGS for y in found]
         if node.operator.name in NEAR_LEAST:
             size = LEAST[node.types[0].dtype]
