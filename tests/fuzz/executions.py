@@ -254,12 +254,18 @@ class _Disturbed(_Execution):
 
 
 class _Lossy(_Execution):
-    """An execution that loses subnormal numbers, squares among them, and the sign of zero."""
+    """An execution that loses subnormal numbers, squares among them, and the sign of zero.
+
+    Quotients are products with a reciprocal, which is subnormal of the largest numbers.
+    """
 
     def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
         squares = node.operator.name in SQUARES
         flushed = self._flushed_squares if squares else self._flushed
         found = super()._results(node, self._each(flushed, node, operands))
+        if node.operator.name == "div" and is_float(node.types[0].dtype):
+            lost = np.abs(operands[1]) > 1 / LEAST[node.types[0].dtype]
+            found = [np.where(lost, 0.0, found[0])]
         return [
             self._flushed(one, type.dtype) if is_float(type.dtype) else one
             for one, type in zip(found, node.types, strict=True)
