@@ -37,7 +37,7 @@ GROUPS = {
         "IrisDataset",
     ],
     "Parts of models": ["split", "concatenate", "replace_head"],
-    "Graphs and devices": ["GraphBuilder", "gradients", "composite", "backend", "probe"],
+    "Graphs and devices": ["GraphBuilder", "gradients", "composite", "Backend", "backend", "probe"],
     "Errors": [
         "WebNNMError",
         "ModelError",
