@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -46,7 +46,7 @@ class Counting(ReferenceBackend):
 
 
 @pytest.fixture
-async def given() -> AsyncIterator[Counting]:
+def given() -> Iterator[Counting]:
     backend = Counting()
     yield backend
     assert not backend.ledger().tensors, "models are closed, and nothing is left"
