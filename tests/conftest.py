@@ -14,6 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # busily. NumPy reads this when it is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# pytest-pyodide types commands into a shell, which would keep them in the home folder.
+os.environ["HISTFILE"] = os.devnull
+
 # The machines of continuous integration are slow now and then: no example has a deadline,
 # and every run draws the same examples.
 settings.register_profile("webnnm", deadline=None, derandomize=True)
