@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.unit.backends.legalising import legalise
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
-from webnnm.compiler.legalise import legalise
 from webnnm.compiler.plan import lower
 from webnnm.graph.node import Graph, Operand, OperatorNode
 from webnnm.ops.declare import checks

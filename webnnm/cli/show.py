@@ -81,8 +81,7 @@ def _show(given: argparse.Namespace) -> int:
 def _after(graph: Graph, stage: str, limits: Mapping[str, Any] | None) -> tuple[Graph, list[str]]:
     """Return the graph after a stage, and what was rewritten to fit."""
     target = Target(_unlimited(graph) if limits is None else limits)
-    graph = transformed(graph, target, PASSES[: STAGES.index(stage)])
-    return graph, target.legaliser.rewrites()
+    return transformed(graph, target, PASSES[: STAGES.index(stage)])
 
 
 def _unlimited(graph: Graph) -> dict[str, Any]:

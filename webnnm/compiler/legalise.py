@@ -12,7 +12,7 @@ from typing import Any
 
 from webnnm.compiler.limits import Bounds, Limits, present
 from webnnm.compiler.ranks import lower_rank
-from webnnm.compiler.traps import EVERY, GUARDS, TRAPS, Trap
+from webnnm.compiler.traps import GUARDS, TRAPS, Trap
 from webnnm.compiler.traps.constants import MAX_GRAPH_CONSTANT_BYTES
 from webnnm.core.dtypes import FORMATS, DataType, byte_length
 from webnnm.core.errors import BackendError
@@ -35,42 +35,15 @@ ROUNDS = 16
 """Rewrites of rewrites at most; the deepest known chain takes four."""
 
 
-def legalise(
-    graph: Graph,
-    limits: Mapping[str, Any],
-    traps: Collection[Trap] = EVERY,
-    fixed: Container[str] = (),
-) -> tuple[Graph, list[str]]:
-    """Return a graph that a backend of these limits computes correctly, and what was rewritten.
-
-    `limits` is WebNN's `opSupportLimits()`, `traps` are those to be avoided: all of the table where
-    nothing is known of the implementation. A graph that fits is returned as it is. Inputs and
-    outputs of types of which no tensor can hold results take and give their bytes, as uint8; inputs
-    whose names are `fixed` will be constants.
-
-    >>> from webnnm import GraphBuilder
-    >>> b = GraphBuilder()
-    >>> graph = b.build({"y": b.input("x", "float32", [2])})
-    >>> legalise(graph, {"identity": {}})[1]
-    ['identity "x" → "y": an output has to be the result of an operator']
-
-    Raises `BackendError` NNM409 for tensors that are too large, NNM405 for ranks and NNM505 for
-    data types and operators that the backend lacks and that nothing can stand in for.
-    """
-    legaliser = Legaliser(limits, traps, fixed)
-    graph = legaliser.distinct_outputs(legaliser.in_bytes(graph))
-    graph = legaliser.finished(legaliser.guarded(legaliser.fitted(graph)))
-    return graph, legaliser.rewrites()
-
-
 class Legaliser:
-    """The rule that makes one node fit, with a record of what it did."""
+    """The passes that make a graph fit a device, with a record of what they rewrote.
+
+    Inputs and outputs of data types that no tensor of the device can hold become their bytes, as
+    uint8. Graphs that fit are returned as they are.
+    """
 
     def __init__(
-        self,
-        limits: Mapping[str, Any],
-        traps: Collection[Trap] = EVERY,
-        fixed: Container[str] = (),
+        self, limits: Mapping[str, Any], traps: Collection[Trap], fixed: Container[str]
     ) -> None:
         self._limits = Limits(limits)
         self._fixed = fixed
@@ -85,7 +58,11 @@ class Legaliser:
         ]
 
     def in_bytes(self, graph: Graph) -> Graph:
-        """Carry integers of four bits in bytes where nothing computes them."""
+        """Carry integers of four bits in bytes where nothing computes them.
+
+        Raises `BackendError` NNM505, NNM405 for inputs, constants and outputs of types or ranks
+        that the device does not hold even then.
+        """
         if any(type.dtype not in FORMATS for node in graph.nodes() for type in node.types):
             from webnnm.compiler.four_bits import in_bytes
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from webnnm.compiler.legalise import Legaliser
@@ -35,32 +35,31 @@ class Target:
     traps: Collection[Trap] = EVERY
     fixed: Container[str] = ()
     recompute: bool = False
-    legaliser: Legaliser = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "legaliser", Legaliser(self.limits, self.traps, self.fixed))
+
+Run = Callable[[Graph, Target, Legaliser], Graph]
 
 
 class Pass(NamedTuple):
-    """A function from graph to graph, and what it is called."""
+    """A named function from graph to graph; what it rewrites, the legaliser records."""
 
     name: str
-    run: Callable[[Graph, Target], Graph]
+    run: Run
 
 
-def _layout(graph: Graph, target: Target) -> Graph:
+def _layout(graph: Graph, target: Target, _: Legaliser) -> Graph:
     nhwc = target.limits.get("preferredInputLayout") == "nhwc"
     return channels_last(graph) if nhwc else graph
 
 
-def _plain(run: Callable[[Graph], Graph]) -> Callable[[Graph, Target], Graph]:
-    """Return a pass that makes the same of a graph for every target."""
-    return lambda graph, _: run(graph)
+def _plain(run: Callable[[Graph], Graph]) -> Run:
+    """Return a pass that does the same for every target."""
+    return lambda graph, _, __: run(graph)
 
 
-def _step(run: Callable[[Legaliser, Graph], Graph]) -> Callable[[Graph, Target], Graph]:
-    """Return a pass that is a step of the target's legaliser."""
-    return lambda graph, target: run(target.legaliser, graph)
+def _step(run: Callable[[Legaliser, Graph], Graph]) -> Run:
+    """Return a pass that is a step of the legaliser."""
+    return lambda graph, _, legaliser: run(legaliser, graph)
 
 
 OPTIMISATIONS = (
@@ -107,20 +106,23 @@ class Compiled(NamedTuple):
     outputs: Mapping[str, TensorType]
 
 
-def transformed(graph: Graph, target: Target, passes: Sequence[Pass] = PASSES) -> Graph:
-    """Return a graph after some passes; the target's legaliser knows what was rewritten.
+def transformed(
+    graph: Graph, target: Target, passes: Sequence[Pass] = PASSES
+) -> tuple[Graph, list[str]]:
+    """Return a graph after some passes, and a sentence for each kind of rewrite for the device.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
     >>> graph = b.build({"y": b.exp(b.input("x", "float32", [2]) * 1)})
-    >>> len(transformed(graph, Target({"exp": {}}), OPTIMISATIONS).nodes())
+    >>> len(transformed(graph, Target({"exp": {}}), OPTIMISATIONS)[0].nodes())
     2
 
     Raises `BackendError` NNM405, NNM409, NNM505 for what the target lacks.
     """
+    legaliser = Legaliser(target.limits, target.traps, target.fixed)
     for each in passes:
-        graph = each.run(graph, target)
-    return graph
+        graph = each.run(graph, target, legaliser)
+    return graph, legaliser.rewrites()
 
 
 def compile_plan(graph: Graph | Scan, target: Target) -> Compiled:
@@ -138,22 +140,25 @@ def compile_plan(graph: Graph | Scan, target: Target) -> Compiled:
         parts = (graph.before, graph.body, graph.after)
         ends = (o for part in parts for of in (part.inputs, part.outputs) for o in of.values())
         if all(operand.dtype in FORMATS for operand in ends):
-            plan = scanned(graph, *(_plan(part, target) for part in parts))
-            return Compiled(plan, target.legaliser.rewrites(), plan.inputs, plan.outputs)
+            found = [_plan(part, target) for part in parts]
+            plan = scanned(graph, *(plan for plan, _ in found))
+            rewrites = [text for _, texts in found for text in texts]
+            return Compiled(plan, rewrites, plan.inputs, plan.outputs)
         graph = graph.unrolled()  # numbers that share bytes cannot be cut apart
-    plan = _plan(graph, target)
+    plan, rewrites = _plan(graph, target)
     return Compiled(
         plan,
-        target.legaliser.rewrites(),
+        rewrites,
         {name: graph.inputs[name].type for name in plan.inputs},
         {name: operand.type for name, operand in graph.outputs.items()},
     )
 
 
-def _plan(graph: Graph, target: Target) -> Plan:
-    plan = lower(transformed(graph, target))
+def _plan(graph: Graph, target: Target) -> tuple[Plan, list[str]]:
+    graph, rewrites = transformed(graph, target)
+    plan = lower(graph)
     if not target.recompute:
-        return plan
+        return plan, rewrites
     from webnnm.compiler.rematerialisation import rematerialised
 
-    return rematerialised(plan)
+    return rematerialised(plan), rewrites

@@ -7,10 +7,10 @@ from typing import Any, cast
 import pytest
 
 from tests.unit.backends.fake_webnn import LIMITS, FakeWebNN, graph_of
+from tests.unit.backends.legalising import legalise
 from webnnm.backends.faults import Examination, sentences
 from webnnm.backends.reference import evaluate
 from webnnm.backends.webnn import WebNNBackend
-from webnnm.compiler.legalise import legalise
 from webnnm.compiler.plan import Plan
 from webnnm.compiler.traps import EVERY, Trap
 from webnnm.compiler.traps.evidence import Probe, Trial, Untried, Values

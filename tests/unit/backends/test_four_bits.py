@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from tests.places import SPEC
 from tests.unit.backends.fake_webnn import FakeWebNN
+from tests.unit.backends.legalising import built, chromium_limits, legalise
 from webnnm.backends.reference import evaluate
 from webnnm.backends.webnn import WebNNBackend
 from webnnm.compiler.four_bits import held
-from webnnm.compiler.legalise import legalise
 from webnnm.compiler.limits import Limits
 from webnnm.core.arrays import HostArray
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import ConstantNode, Graph, InputNode, Operand, OperatorNode
+from webnnm.graph.node import ConstantNode, InputNode, Operand, OperatorNode
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
 np = pytest.importorskip("numpy")
 
-Make = Callable[[GraphBuilder], Operand | dict[str, Operand]]
 ENDS = {"int4": [-8, 7, 3, -1, 2], "uint4": [15, 1, 9, 8, 2]}
 
 
 @pytest.fixture(scope="module")
 def limits() -> dict[str, Any]:
     """The limits of Chromium 147."""
-    text = (SPEC / "limits_chromium147.json").read_text(encoding="utf-8")
-    return json.loads(text)["limits"]
-
-
-def graph_of(make: Make) -> Graph:
-    b = GraphBuilder()
-    made = make(b)
-    return b.build({"y": made} if isinstance(made, Operand) else made)
+    return chromium_limits()
 
 
 def ends(b: GraphBuilder, dtype: Any, name: str = "x") -> Operand:
@@ -89,7 +79,7 @@ CASES: dict[str, Callable[[GraphBuilder, Any], Operand | dict[str, Operand]]] = 
 @pytest.mark.parametrize("dtype", ENDS)
 @pytest.mark.parametrize("make", CASES.values(), ids=CASES)
 def test_numbers_are_the_same(make: Any, dtype: str, limits: dict[str, Any]) -> None:
-    graph = graph_of(lambda b: make(b, dtype))
+    graph = built(lambda b: make(b, dtype))
     fitted, rewrites = legalise(graph, limits)
     known = Limits(limits)
     for node in fitted.nodes():
@@ -118,7 +108,7 @@ def test_numbers_are_the_same(make: Any, dtype: str, limits: dict[str, Any]) -> 
 
 
 def test_weights_of_four_bits_stay_where_they_are_dequantised(limits: dict[str, Any]) -> None:
-    graph = graph_of(lambda b: dequantized(b, table(b, "int4")))
+    graph = built(lambda b: dequantized(b, table(b, "int4")))
     assert legalise(graph, limits) == (graph, [])
 
 
@@ -127,21 +117,21 @@ def test_constants_that_stay_are_those_that_nothing_else_reads(limits: dict[str,
         rows = b.gather(table(b, "int4"), b.constant([1], "int32"))
         return {"y": dequantized(b, rows), "z": dequantized(b, b.constant([[1, 2]], "int4"))}
 
-    fitted, _ = legalise(graph_of(make), limits)
+    fitted, _ = legalise(built(make), limits)
     found = [n.types[0] for n in fitted.nodes() if isinstance(n, ConstantNode)]
     assert TensorType("int8", (2, 5)) in found
     assert TensorType("int4", (1, 2)) in found
 
 
 def test_an_input_that_will_be_a_constant_stays(limits: dict[str, Any]) -> None:
-    graph = graph_of(lambda b: dequantized(b, ends(b, "int4")))
+    graph = built(lambda b: dequantized(b, ends(b, "int4")))
     assert legalise(graph, limits, fixed=["x"]) == (graph, [])
     fitted, _ = legalise(graph, limits)
     assert [n.types[0] for n in fitted.nodes() if isinstance(n, InputNode)] == [("uint8", (3,))]
 
 
 def test_a_backend_that_computes_four_bits_is_left_alone() -> None:
-    graph = graph_of(lambda b: ends(b, "int4") + 1)
+    graph = built(lambda b: ends(b, "int4") + 1)
     assert legalise(graph, {"add": {}, "cast": {}}) == (graph, [])
     assert held(Limits({"cast": {}}), TensorType("int4", (3,))) == ("int4", (3,))
     assert held(Limits({"add": {}}), TensorType("int4", (3,))) == ("uint8", (2,))
@@ -150,7 +140,7 @@ def test_a_backend_that_computes_four_bits_is_left_alone() -> None:
 async def test_tensors_are_bytes_and_graphs_are_told_apart(limits: dict[str, Any]) -> None:
     bridge = FakeWebNN(limits=limits)
     backend = await WebNNBackend.open(bridge=bridge)  # type: ignore[arg-type]
-    executable = await backend.compile(graph_of(lambda b: ends(b, "int4") + 1))
+    executable = await backend.compile(built(lambda b: ends(b, "int4") + 1))
     assert executable.inputs == {"x": ("int4", (5,))}
     assert executable.outputs == {"y": ("int4", (5,))}
     assert bridge.built[-1].inputs == {"x": ("uint8", (3,))}
@@ -165,7 +155,7 @@ async def test_tensors_that_become_constants_are_weights_where_they_fit(
     limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch, room: int, kept: str
 ) -> None:
     backend = await WebNNBackend.open(bridge=(bridge := FakeWebNN(limits=limits)))  # type: ignore[arg-type]
-    graph = graph_of(
+    graph = built(
         lambda b: {"y": dequantized(b, b.input("w", "int4", [32])), "z": ends(b, "uint8") * 1}
     )
     weights = await backend.tensor(TensorType("int4", (32,)), HostArray.of([3] * 32, "int4"))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.places import SPEC
+from tests.unit.backends.legalising import chromium_limits, legalise
 from tests.unit.backends.rewriting import names
 from tests.unit.ops.cases import np
 from webnnm import ops
 from webnnm.backends.reference import evaluate
-from webnnm.compiler.legalise import legalise
 from webnnm.core.dtypes import DataType, integer_range
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
@@ -36,8 +34,7 @@ WHOLE: tuple[DataType, ...] = ("int64", "uint32")
 
 def check(graph: Graph, name: str, feeds: dict[str, Any]) -> None:
     """The graph fits Chromium without an operator, and gives the same numbers."""
-    text = (SPEC / "limits_chromium147.json").read_text(encoding="utf-8")
-    fitted, _ = legalise(graph, json.loads(text)["limits"])
+    fitted, _ = legalise(graph, chromium_limits())
     assert name not in names(fitted) or name == "div"  # of floats it may be there
     expected, found = (evaluate(g, feeds)["y"] for g in (graph, fitted))
     np.testing.assert_array_equal(found, expected, strict=True)

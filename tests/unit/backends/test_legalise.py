@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import copy
-import json
 import random
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.places import SPEC
+from tests.unit.backends.legalising import Make, built, chromium_limits, legalise
 from tests.unit.ops.cases import CASES, build
 from webnnm import ops
 from webnnm.backends.reference import evaluate
 from webnnm.compiler import traps
-from webnnm.compiler.legalise import legalise
 from webnnm.compiler.limits import Limits
 from webnnm.compiler.plan import lower
 from webnnm.compiler.ranks import merged
@@ -25,20 +22,11 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand, OperatorNode
 from webnnm.graph.rewrite import rewrite
 
-Make = Callable[[GraphBuilder], Operand | dict[str, Operand]]
-
 
 @pytest.fixture(scope="module")
 def limits() -> dict[str, Any]:
     """The limits of Chromium 147."""
-    text = (SPEC / "limits_chromium147.json").read_text(encoding="utf-8")
-    return json.loads(text)["limits"]
-
-
-def graph_of(make: Make) -> Graph:
-    b = GraphBuilder()
-    made = make(b)
-    return b.build({"y": made} if isinstance(made, Operand) else made)
+    return chromium_limits()
 
 
 def values_for(graph: Graph) -> dict[str, Any]:
@@ -60,7 +48,7 @@ def values_for(graph: Graph) -> dict[str, Any]:
 
 def check(make: Make, limits: dict[str, Any]) -> tuple[Graph, list[str]]:
     """Legalise a graph; the result fits, and computes what the graph computed."""
-    graph = graph_of(make)
+    graph = built(make)
     fitted, rewrites = legalise(graph, limits)
     # These alone may be put up twice, and then their views be views of views.
     reasons = [trap.reason for trap in (*traps.GUARDS, *traps.views.TRAPS)]
@@ -114,7 +102,7 @@ FITTING: dict[str, Make] = {
 
 @pytest.mark.parametrize("make", FITTING.values(), ids=FITTING)
 def test_a_graph_that_fits_comes_back_as_it_is(make: Make, limits: dict[str, Any]) -> None:
-    graph = graph_of(make)
+    graph = built(make)
     fitted, rewrites = legalise(graph, limits)
     assert fitted is graph
     assert rewrites == []
@@ -307,7 +295,7 @@ def test_what_nothing_can_stand_in_for_is_refused(
 def test_an_operator_that_the_browser_lacks_is_refused(limits: dict[str, Any]) -> None:
     fewer = {name: entry for name, entry in limits.items() if name != "tanh"}
     with pytest.raises(BackendError, match=r"NNM505: tanh: .* no such operator"):
-        legalise(graph_of(lambda b: b.tanh(b.input("x", "float32", [2]))), fewer)
+        legalise(built(lambda b: b.tanh(b.input("x", "float32", [2]))), fewer)
 
 
 def test_too_many_constants_are_refused_before_the_browser_dies(
@@ -315,7 +303,7 @@ def test_too_many_constants_are_refused_before_the_browser_dies(
 ) -> None:
     monkeypatch.setattr("webnnm.compiler.legalise.MAX_GRAPH_CONSTANT_BYTES", 15)
     with pytest.raises(BackendError, match="NNM409: the graph has 16 bytes of constants"):
-        legalise(graph_of(lambda b: b.input("x", "float32", [4]) + b.constant([1.0] * 4)), limits)
+        legalise(built(lambda b: b.input("x", "float32", [4]) + b.constant([1.0] * 4)), limits)
 
 
 def test_half_precision_is_computed_in_float32_where_it_is_missing(limits: dict[str, Any]) -> None:
@@ -332,13 +320,13 @@ def test_an_input_of_a_type_that_the_browser_does_not_hold_is_refused(
     without = copy.deepcopy(limits)
     without["input"]["dataTypes"].remove("float16")
     with pytest.raises(BackendError, match=r'NNM505: the input "x" is float16\[2\]; .* holds'):
-        legalise(graph_of(lambda b: b.input("x", "float16", [2]) * 2), without)
+        legalise(built(lambda b: b.input("x", "float16", [2]) * 2), without)
 
 
 def test_no_way_through_a_type_that_cannot_be_cast(limits: dict[str, Any]) -> None:
     without = copy.deepcopy(limits)
     without["cast"]["input"]["dataTypes"].remove("uint8")
-    graph = graph_of(lambda b: b.input("x", "uint8", [3]) + 1)
+    graph = built(lambda b: b.input("x", "uint8", [3]) + 1)
     with pytest.raises(BackendError, match=r"add: .* does not take uint8"):
         legalise(graph, without)
 
@@ -346,13 +334,13 @@ def test_no_way_through_a_type_that_cannot_be_cast(limits: dict[str, Any]) -> No
 def test_the_samples_of_all_operators_fit(limits: dict[str, Any]) -> None:
     """No operator meets an internal error, and its float32 samples never need a type."""
     for case in CASES:
-        built = build(case)
-        graph = built.builder.build({f"y{i}": result for i, result in enumerate(built.results)})
+        sample = build(case)
+        graph = sample.builder.build({f"y{i}": result for i, result in enumerate(sample.results)})
         try:
             fitted, _ = legalise(graph, limits)
         except BackendError as error:
             raise AssertionError(f"{case}: {error}") from error
-        assert [o.type for o in fitted.outputs.values()] == [r.type for r in built.results]
+        assert [o.type for o in fitted.outputs.values()] == [r.type for r in sample.results]
 
 
 def test_slots_are_named_as_in_the_limits(limits: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.places import SPEC
+from tests.unit.backends.legalising import chromium_limits
 from tests.unit.cli.shared import ROOT, SOFTMAX, command, run, strict
 from webnnm import ops
 from webnnm.core.arrays import HostArray
@@ -138,7 +138,7 @@ def test_graphs_after_passes_and_for_a_browser(tmp_path: Path, capsys: Printed) 
 
 
 def test_the_limits_of_a_real_browser(model: str, tmp_path: Path, capsys: Printed) -> None:
-    known = json.loads((SPEC / "limits_chromium147.json").read_text())["limits"]
+    known = chromium_limits()
     limits = tmp_path / "limits.json"
     limits.write_text(json.dumps(known))
     given = ("--after", "finish", "--limits", str(limits))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.unit.backends.legalising import legalise
 from tests.unit.graph.texts import fails, model, network, parameters, run
 from tests.unit.ops.cases import np
 from webnnm import GraphBuilder, WebNNMError, composite, gradients, ops
 from webnnm.backends.reference import evaluate
-from webnnm.compiler.legalise import legalise
 from webnnm.graph.initialise import initialisers
 from webnnm.graph.node import Operand, OperatorNode
 from webnnm.ops.declare.naming import snake_case

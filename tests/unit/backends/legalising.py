@@ -1,0 +1,38 @@
+"""Graphs rewritten for a device, for the tests of what is rewritten and of what it computes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Container, Mapping
+from typing import Any
+
+from tests.places import SPEC
+from webnnm.compiler.pipeline import LEGALISATIONS, Target, transformed
+from webnnm.compiler.traps import EVERY, Trap
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Graph, Operand
+
+Make = Callable[[GraphBuilder], Operand | dict[str, Operand]]
+
+
+def legalise(
+    graph: Graph,
+    limits: Mapping[str, Any],
+    traps: Collection[Trap] = EVERY,
+    fixed: Container[str] = (),
+) -> tuple[Graph, list[str]]:
+    """Return a graph that a device of these limits and traps computes, and what was rewritten."""
+    return transformed(graph, Target(limits, traps, fixed), LEGALISATIONS)
+
+
+def chromium_limits() -> dict[str, Any]:
+    """Return what Chromium 147 can do."""
+    text = (SPEC / "limits_chromium147.json").read_text(encoding="utf-8")
+    return json.loads(text)["limits"]
+
+
+def built(make: Make) -> Graph:
+    """Return the graph of a function; a single result is named "y"."""
+    b = GraphBuilder()
+    made = make(b)
+    return b.build({"y": made} if isinstance(made, Operand) else made)
