@@ -1,4 +1,4 @@
-"""The documents, their headings, and the anchors that links to these have."""
+"""The documents and their headings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,3 @@ def headings(page: Path) -> list[str]:
     """Return the titles of a document."""
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     return re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-
-
-def anchor(title: str) -> str:
-    """Return what a link to a heading ends with."""
-    return re.sub(r"[^\w -]", "", title).lower().replace(" ", "-")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import webnnm
-from tests.laws.headings import DOCS, PAGES, ROOT, anchor, headings
+from tests.laws.headings import DOCS, PAGES, ROOT, headings
+from tools.errors import anchor
 from webnnm import ops
 
 LEAST = {
