@@ -99,7 +99,8 @@ def _training_tensors(state: ModelState, checkpoint: Checkpoint) -> dict[str, Ho
 def _stored_names(state: ModelState) -> dict[str, str]:
     """Return the names of the parameters in a file by those in the model."""
     return {
-        p.name: (PARAMETER if p.trainable else STATE) + p.name for p in state.parameters.listed()
+        vertex.name: (PARAMETER if vertex.trainable else STATE) + vertex.name
+        for vertex in state.network.parameters
     }
 
 
