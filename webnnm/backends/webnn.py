@@ -190,11 +190,12 @@ class WebNNBackend(Backend):
             # Too large to be constants, they are taken as tensors hold them.
             compiled = compile_plan(graph, self._target(recompute=recompute))
             plan = compiled.plan
+            fixed = _embeddable(plan, constants or {})
         inputs, rewrites = compiled.inputs, compiled.rewrites
         self.rewrites += [text for text in rewrites if text not in self.rewrites]
         key = plan.hash
         if constants:
-            plan = plan.embedding(_embeddable(plan, constants))
+            plan = plan.embedding(fixed)
             inputs = {name: inputs[name] for name in plan.inputs}
             self._variants += 1  # the tensors may have other values the next time
             key = f"{key} {self._variants}"
