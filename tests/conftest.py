@@ -31,10 +31,10 @@ LONGEST = (
     "tests/unit/backends/test_jax.py",
     "tests/unit/backends/test_jax_devices.py",
     "tests/browser/test_digits_page.py",
-    "tests/unit/test_damaged_snapshots.py",
+    "tests/unit/snapshots/test_damaged.py",
     "tests/unit/ops/test_operator_laws.py",
-    "tests/unit/test_parts.py",
-    "tests/unit/test_resume.py",
+    "tests/unit/model/test_parts.py",
+    "tests/unit/trainer/test_resume.py",
     "tests/conformance/test_emission.py",
 )
 """Files of tests that take longest: they begin first, so that no process is left with one."""

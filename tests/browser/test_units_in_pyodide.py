@@ -16,8 +16,9 @@ TIME_LIMIT = 1800
 DESKTOP_ONLY = frozenset({"cli", "test_batches.py"})
 IN_NODE = (
     *("data/test_source.py", "formats/test_atomic.py", "formats/test_safetensors.py"),
-    *("test_arrays.py", "test_backend_selection.py", "test_kernel_backends.py"),
-    *("test_progress.py", "test_random.py", "test_snapshot.py"),
+    *("core/test_arrays.py", "core/test_random.py", "snapshots/test_snapshot.py"),
+    *("backends/test_selection.py", "backends/test_kernel_backends.py"),
+    "trainer/test_progress.py",
 )
 """Tests of what asks where it runs, reads and writes files, or hands memory over."""
 TEXT_FILES = (".py", ".json", ".nnm", ".txt", ".csv", ".md", ".abnf")

@@ -9,7 +9,7 @@ from tests.conformance.verdict import as_numpy
 from tests.fuzz.executions import difference
 from tests.fuzz.graph_case import GraphCase
 from tests.fuzz.graph_target import graph_target
-from tests.unit.backends.legalising import legalise
+from tests.unit.compiler.legalising import legalise
 from webnnm.backends.reference import evaluate
 from webnnm.compiler.pipeline import OPTIMISATIONS, Target, transformed
 from webnnm.core.errors import BackendError

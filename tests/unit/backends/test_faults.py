@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from tests.unit.backends.fake_webnn import LIMITS, FakeWebNN, graph_of
-from tests.unit.backends.legalising import legalise
+from tests.unit.compiler.legalising import legalise
 from webnnm.backends.faults import Examination, sentences
 from webnnm.backends.reference import evaluate
 from webnnm.backends.webnn import WebNNBackend

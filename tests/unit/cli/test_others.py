@@ -15,8 +15,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.unit.backends.legalising import chromium_limits
 from tests.unit.cli.shared import ROOT, SOFTMAX, command, run, strict
+from tests.unit.compiler.legalising import chromium_limits
 from webnnm import ops
 from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import chunks, read

@@ -17,7 +17,7 @@ from webnnm.training.hyperparameters import resolve
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.step_settings import StepSettings
 
-FOLDER = Path(__file__).resolve().parent.parent / "golden"
+FOLDER = Path(__file__).resolve().parent / "golden"
 
 IRIS = """
 iris:name iris;

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.backends.legalising import legalise
+from tests.unit.compiler.legalising import legalise
 from tests.unit.graph.texts import fails, model, network, parameters, run
 from tests.unit.ops.cases import np
 from webnnm import GraphBuilder, WebNNMError, composite, gradients, ops

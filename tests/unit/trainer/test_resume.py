@@ -205,7 +205,7 @@ async def test_a_stream_goes_on_in_the_middle_of_its_rows() -> None:
 
 PROGRAM = """
 import asyncio, sys
-from tests.unit.test_resume import create, load, until, SETTINGS
+from tests.unit.trainer.test_resume import create, load, until, SETTINGS
 
 async def main():
     what, path = sys.argv[1:]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.backends.fake_webnn import FakeWebNN
-from tests.unit.backends.legalising import built, chromium_limits, legalise
+from tests.unit.compiler.legalising import built, chromium_limits, legalise
 from webnnm.backends.reference import evaluate
 from webnnm.backends.webnn import WebNNBackend
 from webnnm.compiler.four_bits import held

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.backends.rewriting import names, out_of_traps
+from tests.unit.compiler.rewriting import names, out_of_traps
 from tests.unit.ops.cases import CASES, build, np
 from tests.unit.ops.families import some
 from tests.unit.ops.families.convolution import cases

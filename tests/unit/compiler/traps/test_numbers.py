@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.backends.rewriting import names, out_of_traps
+from tests.unit.compiler.rewriting import names, out_of_traps
 from tests.unit.ops.cases import np
 from webnnm.backends.reference import evaluate
 from webnnm.compiler.traps import division, logic, numbers, quantisation, ranks

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.unit.compiler.passes.graphs import random_graph
 from tests.unit.graph.texts import network
-from tests.unit.passes.graphs import random_graph
 from webnnm import GraphBuilder, gradients
 from webnnm.compiler.plan import Plan, lower
 from webnnm.compiler.rematerialisation import peak_bytes, rematerialised

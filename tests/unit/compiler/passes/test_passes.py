@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.unit.compiler.passes.graphs import names, random_graph, same
 from tests.unit.graph.texts import network
 from tests.unit.ops.cases import CASES, Case, build, np
-from tests.unit.passes.graphs import names, random_graph, same
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
 from webnnm.compiler.passes.bias import with_biases

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.unit.compiler.passes.graphs import names, random_graph, same
 from tests.unit.ops.cases import CASES, Case, build, np
-from tests.unit.passes.graphs import names, random_graph, same
 from webnnm import GraphBuilder
 from webnnm.compiler.passes.layout import LAYOUTS, NEUTRAL, channels_last
 from webnnm.compiler.passes.pending_transposes import inverse

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.backends.legalising import legalise
+from tests.unit.compiler.legalising import legalise
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
 from webnnm.compiler.plan import lower

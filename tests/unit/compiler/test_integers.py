@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.backends.legalising import chromium_limits, legalise
-from tests.unit.backends.rewriting import names
+from tests.unit.compiler.legalising import chromium_limits, legalise
+from tests.unit.compiler.rewriting import names
 from tests.unit.ops.cases import np
 from webnnm import ops
 from webnnm.backends.reference import evaluate

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.backends.legalising import Make, built, chromium_limits, legalise
+from tests.unit.compiler.legalising import Make, built, chromium_limits, legalise
 from tests.unit.ops.cases import CASES, build
 from webnnm import ops
 from webnnm.backends.reference import evaluate
