@@ -1,4 +1,4 @@
-"""Operators on what may be infinite, written with others, for backends that make NaN of it."""
+"""Operators on what may be very large, written with others, for backends that get it wrong."""
 
 from __future__ import annotations
 
@@ -6,12 +6,46 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from webnnm.compiler.extrema import larger
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand, OperatorNode
 from webnnm.ops.declare.known import known_values
 
 
-def pooled_squares(b: GraphBuilder, wide: Operand, options: Mapping[str, Any]) -> Operand:
+def root(b: GraphBuilder, node: OperatorNode) -> Operand:
+    """Return √x of any number, or √Σ x² with its squares summed in float32."""
+    (x,) = node.operands
+    assert x is not None
+    type = node.types[0].dtype
+    if node.operator.name != "sqrt":
+        # The squares of halves leave the range of float16.
+        wide = x if x.dtype == "float32" else b.cast(x, type="float32")
+        if node.operator.name == "reduceL2":
+            x = b.reduce_sum_square(wide, **node.options)
+        else:
+            x = _pooled_squares(b, wide, node.options)
+    found = _root_of_halves(b, x) if type == "float16" else _root_by_size(b, x)
+    return found if found.dtype == type else b.cast(found, type=type)
+
+
+def _root_of_halves(b: GraphBuilder, x: Operand) -> Operand:
+    """max(x / √largest, √(x kept finite)), which is the second one but of infinity."""
+    largest, root = (65504.0, 256.0) if x.dtype == "float16" else (2.0**126, 2.0**63)
+    return larger(b, x / root, b.sqrt(b.min(largest, x)))
+
+
+def _root_by_size(b: GraphBuilder, x: Operand) -> Operand:
+    """The largest of x/2⁶⁴, which is that of infinity, 2³²·√(x/2⁶⁴) and √min(x, 1).
+
+    No root is then taken of a number whose reciprocal is subnormal, and none is lost that is
+    subnormal after division.
+    """
+    small = x * 2.0**-64
+    large = b.sqrt(b.min(2.0**64, small)) * 2.0**32
+    return larger(b, larger(b, small, large), b.sqrt(b.min(1.0, x)))
+
+
+def _pooled_squares(b: GraphBuilder, wide: Operand, options: Mapping[str, Any]) -> Operand:
     """Return Σ x² of the cells of each window."""
     from webnnm.ops.pool2d import pool_windows, real_cells
 

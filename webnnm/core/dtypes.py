@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Literal, TypeGuard, get_args
+from typing import Literal, NamedTuple, TypeGuard, get_args
 
 DataType = Literal[
     "float32",
@@ -51,7 +51,18 @@ FORMATS: dict[DataType, str] = {
 }
 """`struct` format of one element; the 4-bit types have none, two of them share a byte."""
 
-FLOAT16_MAX = 65504.0
+
+class FloatInfo(NamedTuple):
+    """Facts of a float type, under NumPy's names: what follows 1 less 1, the largest number."""
+
+    eps: float
+    max: float
+
+
+FLOAT_INFO: dict[DataType, FloatInfo] = {
+    "float32": FloatInfo(2.0**-23, 2.0**128 - 2.0**104),
+    "float16": FloatInfo(2.0**-10, 65504.0),
+}
 _OVERFLOW: dict[DataType, float] = {"float32": 2.0**128 - 2.0**103, "float16": 65520.0}
 """The smallest numbers that round to infinity."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from webnnm.core.dtypes import FLOAT16_MAX
+from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.expert.facts import Facts
 from webnnm.expert.rule import Hit, grouped, listed, rule
 
 LEAST_SCALE = 128
+FLOAT16_MAX = FLOAT_INFO["float16"].max
 
 
 def _heavy(facts: Facts) -> Hit:

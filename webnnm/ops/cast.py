@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.core.dtypes import FLOAT16_MAX, DataType, integer_range, is_float
+from webnnm.core.dtypes import FLOAT_INFO, DataType, integer_range, is_float
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
@@ -54,8 +54,7 @@ def _stablehlo(h: Any, x: Any, *, type: DataType) -> Any:
     if "uint4" in (type, x.dtype):
         raise OperatorError("NNM901", "StableHLO has no arithmetic of uint4")
     if not is_float(type) and is_float(x.dtype):
-        facts = (2.0**-23, 2.0**128 - 2.0**104) if x.dtype == "float32" else (2.0**-10, FLOAT16_MAX)
-        low, high = float_range(type, *facts)
+        low, high = float_range(type, *FLOAT_INFO[x.dtype])
         x = h.select(h.compare("NE", x, x), 0, h.clamp(low, x, high))
     return h.convert(x, type)
 

@@ -6,7 +6,7 @@ import math
 from numbers import Real
 from typing import Any
 
-from webnnm.core.dtypes import FLOAT16_MAX, DataType, integer_range, is_float
+from webnnm.core.dtypes import FLOAT_INFO, DataType, integer_range, is_float
 from webnnm.ops.declare import values
 from webnnm.ops.declare.layer import LayerRules, ValueOption
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
@@ -48,9 +48,8 @@ def _nearest(dtype: DataType, min_value: float, max_value: float) -> tuple[float
     # In this order NaN, which is no bound, gives way to those of the type.
     first, last = min(max(low, min_value), high), max(min(high, max_value), low)
     if dtype == "float16":  # bounds beyond its range hold nothing back
-        first, last = (
-            math.copysign(math.inf, n) if abs(n) > FLOAT16_MAX else n for n in (first, last)
-        )
+        largest = FLOAT_INFO[dtype].max
+        first, last = (math.copysign(math.inf, n) if abs(n) > largest else n for n in (first, last))
     return (first, last) if is_float(dtype) else (math.ceil(first), math.floor(last))
 
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from webnnm.compiler.extrema import keeps_nan, larger
 from webnnm.compiler.traps.evidence import Probe, Values
 from webnnm.compiler.traps.trap import Trap
-from webnnm.core.dtypes import FLOAT16_MAX, DataType, is_float
+from webnnm.core.dtypes import FLOAT_INFO, DataType, is_float
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed
 from webnnm.ops.cast import float_range
+from webnnm.ops.declare.known import known_values
 
 STRAIGHT = {"float32": 20.0, "float16": 10.0}
 """From where softplus(x) is x, up to less than the last digit."""
-FLOAT32_MAX = (2 - 2.0**-23) * 2.0**127
 NAN, INF, E = math.nan, math.inf, math.e
-ROOTS = {"float32": 2.0**64, "float16": 256.0}
-"""The square root of what overflows."""
-EPSILONS = {"float32": (2.0**-23, FLOAT32_MAX), "float16": (2.0**-10, FLOAT16_MAX)}
 
 
 def _operands(node: Node) -> tuple[Any, ...]:
@@ -33,31 +31,16 @@ def _again(b: GraphBuilder, node: Node, *operands: Operand) -> Operand:
     return b.apply(node.operator, operands, node.options)
 
 
-def _larger(b: GraphBuilder, x: Operand, kept: Operand) -> Operand:
-    """Return the maximum of two tensors of one shape, NaN where the second one is that."""
-    return b.max(kept, x) if _is_turned(kept, kept.shape) else b.max(x, kept)
-
-
-def _is_turned(x: Operand, shape: Shape) -> bool:
-    """Tell whether an extremum of x and another, of this shape, keeps NaN of x, not of the other.
-
-    So it is where x does not vary along the last axis of several elements.
-    """
-    sizes = (1,) * (len(shape) - x.rank) + x.shape
-    last = [size for size, length in zip(sizes, shape, strict=True) if length > 1][-1:]
-    return last in ([], [1])
-
-
 def _exponential(b: GraphBuilder, node: Node) -> Operand:
     """exp(x) → max(exp(x), x): eˣ is always the larger one, and a NaN on the right stays."""
     (x,) = _operands(node)
-    return _larger(b, _again(b, node, x), x)
+    return larger(b, _again(b, node, x), x)
 
 
 def _sign(b: GraphBuilder, node: Node) -> Operand | None:
     """sign(x) → max(sign(x), min(−1, x)): the sign is the larger, and a NaN on the right stays."""
     (x,) = _operands(node)
-    return _larger(b, _again(b, node, x), b.min(-1.0, x)) if is_float(x.dtype) else None
+    return larger(b, _again(b, node, x), b.min(-1.0, x)) if is_float(x.dtype) else None
 
 
 def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
@@ -68,13 +51,13 @@ def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
         return None
     if _is_harmless(z, shape):
         return _again(b, node, z, x)
-    tested = z if _is_turned(x, shape) else x
+    tested = z if keeps_nan(x, shape) else x
     return b.where(b.equal(tested, tested), _again(b, node, x, z), tested)
 
 
 def _is_harmless(x: Operand, shape: Shape) -> bool:
     """Tell whether x is a constant that, as the first operand, leaves NaN of the other one."""
-    return isinstance(x.node, ConstantNode) and (count(x.shape) == 1 or not _is_turned(x, shape))
+    return isinstance(x.node, ConstantNode) and (count(x.shape) == 1 or not keeps_nan(x, shape))
 
 
 def _reduced_extremum(b: GraphBuilder, node: Node) -> Operand | None:
@@ -82,7 +65,7 @@ def _reduced_extremum(b: GraphBuilder, node: Node) -> Operand | None:
     (x,) = _operands(node)
     if not isinstance(node, OperatorNode) or not is_float(x.dtype):
         return None
-    _, largest = EPSILONS[x.dtype]
+    largest = FLOAT_INFO[x.dtype].max
     # Comparing and choosing costs six times as much.
     finite = b.max(-largest, b.min(largest, x))
     return _again(b, node, x) + b.reduce_sum(finite * 0.0, **node.options)
@@ -94,7 +77,7 @@ def _cast(b: GraphBuilder, node: Node) -> Operand | None:
     type = node.types[0].dtype
     if is_float(type) or not is_float(x.dtype):
         return None
-    low, high = float_range(type, *EPSILONS[x.dtype])
+    low, high = float_range(type, *FLOAT_INFO[x.dtype])
     bounded = b.max(b.min(x, high), low)
     return _again(b, node, b.where(b.equal(x, x), bounded, 0.0))
 
@@ -122,28 +105,31 @@ def _softplus(b: GraphBuilder, node: Node) -> Operand:
     return _again(b, node, b.min(x, bound)) + b.max(x - bound, 0.0)
 
 
-def _root(b: GraphBuilder, node: Node) -> Operand:
-    """√x → max(x / √largest, √(x kept finite)), which is the second but of infinity; also √Σ x²."""
+def _root(b: GraphBuilder, node: Node) -> Operand | None:
+    """√x, also √Σ x², apart for numbers that differ in size; what is bounded by a min is right."""
     (x,) = _operands(node)
-    if isinstance(node, OperatorNode) and node.operator.name != "sqrt":
-        # The squares of halves leave the range of float16.
-        wide = x if x.dtype == "float32" else b.cast(x, type="float32")
-        if node.operator.name == "reduceL2":
-            x = b.reduce_sum_square(wide, **node.options)
-        else:
-            from webnnm.compiler.infinite import pooled_squares
+    if not isinstance(node, OperatorNode) or _is_bounded(x):
+        return None
+    from webnnm.compiler.infinite import root
 
-            x = pooled_squares(b, wide, node.options)
-    _, largest = EPSILONS[x.dtype]
-    found, type = _larger(b, x / ROOTS[x.dtype], b.sqrt(b.min(largest, x))), node.types[0].dtype
-    return found if found.dtype == type else b.cast(found, type=type)
+    return root(b, node)
+
+
+def _is_bounded(x: Operand) -> bool:
+    """Tell whether x is a minimum with a number up to 2¹²⁶, whose reciprocal is not subnormal."""
+    inner = x.node
+    if not isinstance(inner, OperatorNode) or inner.operator.name != "min":
+        return False
+    values = known_values(inner.operands[0])
+    return values is not None and max(values, default=0) <= 2.0**126
 
 
 def _triangle(b: GraphBuilder, node: Node) -> Operand | None:
-    from webnnm.compiler.infinite import triangle
-
+    """The triangle of x → where(triangle of ones, x, 0), where x is not known to be finite."""
     if not isinstance(node, OperatorNode) or not is_float(node.types[0].dtype):
         return None
+    from webnnm.compiler.infinite import triangle
+
     return triangle(b, node)
 
 
@@ -305,8 +291,9 @@ GUARDS = (
     ),
     Trap(
         operators=frozenset({"l2Pool2d", "reduceL2", "sqrt"}),
-        reason="the root of infinity would be NaN; it is infinite now",
+        reason="the root of infinity would be NaN, that of numbers above 2¹²⁶ 1.5 times as large",
         evidence=(
+            Probe(lambda g: g.sqrt(g.tensor([2.25 * 2.0**126, 4.0])), Values([1.5 * 2.0**63, 2.0])),
             Probe(lambda g: g.sqrt(g.tensor([INF, 4.0, 0.0])), Values([INF, 2.0, 0.0])),
             Probe(lambda g: g.sqrt(g.tensor([INF, 4.0], "float16")), Values([INF, 2.0], "float16")),
         ),

@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from webnnm.core.dtypes import FLOAT16_MAX, DataType, integer_range, is_float
+from webnnm.core.dtypes import FLOAT_INFO, DataType, integer_range, is_float
 from webnnm.core.shapes import count
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.tensors import Builder, Tensor
-
-FLOAT32_MAX = 3.4028234663852886e38
 
 
 def extremes(dtype: DataType) -> tuple[float, float]:
@@ -26,7 +24,7 @@ def extremes(dtype: DataType) -> tuple[float, float]:
     ((-65504.0, 65504.0), (0, 255))
     """
     if is_float(dtype):
-        largest = FLOAT32_MAX if dtype == "float32" else FLOAT16_MAX
+        largest = FLOAT_INFO[dtype].max
         return -largest, largest
     return integer_range(dtype)
 

@@ -176,15 +176,32 @@ def test_roots_and_norms_of_infinity_are_infinite(dtype: Any) -> None:
     for name, operand in outputs.items():
         graph = b.build({"y": operand})
         fitted = guarded(graph, name)
-        # What is left of the root is one of finite numbers.
-        (root,) = (node for node in fitted.nodes() if is_operator(node, "sqrt"))
-        assert root.operands[0] is not None
-        assert is_operator(root.operands[0].node, "min")
+        # Roots are left of what is bounded, which is left alone.
+        for root in (node for node in fitted.nodes() if is_operator(node, "sqrt")):
+            assert root.operands[0] is not None
+            assert is_operator(root.operands[0].node, "min")
+        assert guarded(fitted, "sqrt") is fitted
         assert fitted.outputs["y"].type == graph.outputs["y"].type
         feeds = {"x": INFINITE.astype(dtype).reshape(1, 1, 3, 4)}
         with np.errstate(invalid="ignore"):
             expected, found = (evaluate(g, feeds)["y"] for g in (graph, fitted))
         np.testing.assert_allclose(found, expected, rtol=2e-3 if dtype == "float16" else 1e-6)
+
+
+def test_a_root_is_never_of_a_number_with_a_subnormal_reciprocal() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [8])
+    given = np.float32([0, 2e-38, 1, 3, 2.25 * 2.0**126, 3.4e38, np.inf, -1])
+    fitted = guarded(b.build({"y": b.sqrt(x)}), "sqrt")
+    roots = [node for node in fitted.nodes() if is_operator(node, "sqrt")]
+    assert len(roots) == 2
+    of = {f"of{index}": root.operands[0] for index, root in enumerate(roots)}
+    seen = evaluate(b.build({name: o for name, o in of.items() if o is not None}), {"x": given})
+    for values in seen.values():
+        assert not np.any((values > 0) & (values < 2.0**-126) | (values > 2.0**126))
+    with np.errstate(invalid="ignore"):
+        found = evaluate(fitted, {"x": given})["y"]
+        np.testing.assert_allclose(found, np.sqrt(given), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
