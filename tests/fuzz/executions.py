@@ -27,7 +27,7 @@ UNIT = {"float32": 2.0**-24, "float16": 2.0**-11}
 LEAST = {"float32": 2.0**-126, "float16": 2.0**-14}
 """The least number that is not subnormal."""
 MOST = {dtype: info.max for dtype, info in FLOAT_INFO.items()}
-BASIC = frozenset({"add", "sub", "mul", "div", "cast", "linear", "neg", "abs"})
+BASIC = frozenset({"add", "sub", "mul", "div", "cast", "linear", "neg", "abs", "sqrt"})
 """Operators of one rounding, without inner steps."""
 NEAR_ONE = frozenset({"elu", "erf", "gelu", "geluTanh", "softplus", "tanh"})
 """Operators whose small results may be differences of numbers near 1."""
