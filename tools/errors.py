@@ -196,7 +196,7 @@ def _messages(said: ast.expr | None, function: ast.AST | None) -> tuple[str, ...
 
 
 def _template(node: ast.expr) -> str:
-    """Return a text with … where it says the case; "" for what is no literal text."""
+    """Return a text with … where it says the case; "" for anything else."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):

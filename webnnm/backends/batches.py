@@ -11,7 +11,7 @@ def batched(graph: Graph) -> frozenset[int]:
 
     In a graph that picks rows of its inputs, as a training step picks a batch of the data that
     lie on the device, these are the picked rows. Else, in the graph of a network, they are the
-    inputs that are no parameters, if these have equally many rows.
+    inputs that are not parameters, if these have equally many rows.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()

@@ -68,7 +68,7 @@ class JaxNamespace:
         return x.at[tuple(index)].set(rows[last[tuple(index)]])
 
     def add_at(self, x: Any, slices: Any, values: Any) -> Any:
-        """Return x with values added at these slices, spread with zeros: that is no scatter."""
+        """Return x with values added at these slices, spread with zeros, without a scatter."""
         sides: list[tuple[int, int, int]] = []
         for size, part, many in zip(x.shape, slices, values.shape, strict=True):
             start, _, step = part.indices(size)

@@ -110,7 +110,7 @@ def parts(text: str) -> list[float]:
     try:
         return [int(part) if part.isdecimal() else float(part) for part in text.split(",")]
     except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is no list of numbers") from None
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers") from None
 
 
 def column(word: str) -> str | int:

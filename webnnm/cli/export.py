@@ -45,7 +45,7 @@ def add(commands: Parsers) -> None:
 
 def _export(given: argparse.Namespace) -> int:
     if given.format == "params" and given.out is None:
-        raise DataError("NNM704", "parameters are no text for the output", hint="give --out FILE")
+        raise DataError("NNM704", "parameters are binary", hint="give --out FILE")
     parts: Iterable[bytes | memoryview[int]] = asyncio.run(_parts(given))
     if given.out is None:
         print(b"".join(parts).decode(), end="")

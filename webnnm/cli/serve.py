@@ -83,7 +83,7 @@ class Handler(SimpleHTTPRequestHandler):
         return str(root.joinpath(*parts)) + ending
 
     def do_GET(self) -> None:
-        """Answer a request; an icon that no page declares is no error."""
+        """Answer a request; an icon that no page declares is not an error."""
         if self.path == "/favicon.ico" and not Path(self.translate_path(self.path)).exists():
             self.send_response(204)
             self.send_header("Content-Length", "0")
@@ -249,7 +249,7 @@ def add(commands: Parsers) -> None:
 def _serve(given: argparse.Namespace) -> int:
     folder = Path(given.folder)
     if not folder.is_dir():
-        raise DataError("NNM715", f'"{folder}" is no folder')
+        raise DataError("NNM715", f'"{folder}" is not a folder')
     with SiteServer(folder, host=given.host, port=given.port) as server:
         told = {"url": server.url, "folder": str(folder)}
         line = json.dumps(told) if given.json else f"serving {folder} at {server.url}"

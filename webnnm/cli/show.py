@@ -97,7 +97,7 @@ def _limits(place: str | None) -> dict[str, Any] | None:
     try:
         found = json.loads(read_bytes(place))
     except ValueError as error:
-        raise DataError("NNM704", f'"{place}" is no JSON: {error}') from error
+        raise DataError("NNM704", f'"{place}" is not JSON: {error}') from error
     if not isinstance(found, dict):
         raise DataError("NNM704", f'"{place}" holds no limits', hint="opSupportLimits() as JSON")
     return found  # type: ignore[reportUnknownVariableType]

@@ -292,7 +292,7 @@ def pack(values: Iterable[Any], dtype: DataType) -> bytes | array[Any]:
     flat = list(values)
     for value in flat:
         if not isinstance(value, int | float) or not holds(dtype, value):
-            raise DataError("NNM702", f"{value!r} is no {dtype} value")
+            raise DataError("NNM702", f"{value!r} is not a value of {dtype}")
     if dtype not in FORMATS:
         nibbles = [int(value) & 15 for value in flat] + [0] * (len(flat) % 2)
         return bytes(low | high << 4 for low, high in zip(nibbles[::2], nibbles[1::2], strict=True))

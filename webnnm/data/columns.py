@@ -103,8 +103,8 @@ def table_of(value: Any) -> Table:
     >>> table_of({"width": [1, 2], "kind": ["a", "b"]}).names
     ('width', 'kind')
 
-    Rows count from 0. Raises `DataError` NNM702 for columns of unequal lengths, or for what is no
-    table.
+    Rows count from 0. Raises `DataError` NNM702 for columns of unequal lengths, or for something
+    that is not a table.
     """
     if isinstance(value, Table):
         return value
@@ -115,7 +115,7 @@ def table_of(value: Any) -> Table:
     if keys is None:
         raise DataError(
             "NNM702",
-            f"{type(source).__name__} is no table",
+            f"{type(source).__name__} is not a table",
             hint="give a dict, name → values, or an object with columns such as a DataFrame",
         )
     keys = list(keys)
@@ -138,7 +138,7 @@ def table_of(value: Any) -> Table:
 
 
 def column_keys(value: Any) -> Sequence[Any] | None:
-    """Return by what the columns of a data frame are taken, None for what is no data frame.
+    """Return by what the columns of a data frame are taken, None for anything but a data frame.
 
     Raises `DataError` NNM702 for one whose rows are still to be computed.
     """
@@ -218,7 +218,7 @@ def repeated(names: Sequence[str]) -> list[str]:
 
 
 def _all_numbers(cells: Sequence[Any]) -> array[float] | None:
-    """Read cells at full speed, None if one of them is no number in plain spelling."""
+    """Read cells at full speed, None if one of them is not a number in plain spelling."""
     try:
         numbers = array("d", map(float, cells))
     except (OverflowError, TypeError, ValueError):

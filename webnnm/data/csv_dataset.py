@@ -44,7 +44,7 @@ class CSVDataset(TableDataset):
 
         `header` and `delimiter` are those of `read_csv`, all other options those of `TableDataset`
         and of `Dataset`; `name` is by default that of the file. Raises `DataError` NNM713 for a
-        text that is no table, NNM715 for a place that cannot be read or more than one of them, and
+        text that is not a table, NNM715 for a source that cannot be read or for more than one, and
         what `TableDataset` raises.
         """
         given = [place for place in (url, path, text) if place is not None]

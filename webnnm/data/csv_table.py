@@ -38,11 +38,11 @@ def read_csv(
 
     Quotes are those of RFC 4180; blank lines and lines that start with `#` are left out, and blanks
     around a cell do not count. `header` tells whether the first row names the columns; "auto" says
-    so if it holds all names that are `known`; if a cell of it is no number although most others of
-    its column are; or if no cell of it comes again in its column, although all others of a column
-    do, as labels. Columns without a name are called column_1, column_2 … Raises `DataError`
-    NNM713 with row and column for quotes that do not match and for rows of unequal length, NNM704
-    for options that are no options.
+    so if it holds all names that are `known`; if one of its cells is not a number although most of
+    its column are; or if none of its cells is repeated in its column, although all other cells of
+    some column are, as labels are. Columns without a name are called column_1, column_2 … Raises
+    `DataError` NNM713 with row and column for quotes that do not match and for rows of unequal
+    length, NNM704 for unknown options.
     """
     if not isinstance(header, bool) and header != "auto":  # type: ignore[reportUnnecessaryComparison]
         raise DataError("NNM704", f"header is {header!r}", hint='True, False or "auto"')

@@ -18,7 +18,7 @@ Unknown = Literal["error", "zeros"]
 UNKNOWN: tuple[Unknown, ...] = get_args(Unknown)
 
 MOST_CATEGORIES = 1000
-"""More different words than this are no categories but names or numbers of single rows."""
+"""More different words than this are not categories but names or numbers of single rows."""
 
 NAMED = 8
 """Words that a message lists at most."""
@@ -161,7 +161,7 @@ class LabelEncoder:
         return cls(name, classes)
 
     def encode(self, words: Iterable[str], place: str = "row") -> list[int]:
-        """Return the number of each class. Raises `DataError` NNM706 for a word that is none."""
+        """Return the number of each class. Raises `DataError` NNM706 for an unknown word."""
         numbers = {word: number for number, word in enumerate(self.classes)}
         result: list[int] = []
         for row, word in enumerate(words):

@@ -45,7 +45,7 @@ class IrisDataset(Dataset):
 
         `url` (or a path), or `text`, names other data with the same columns and a header row.
         Further options, such as `method`, are those of `Dataset`. The species are one-hot, float32
-        `[3]`. Raises `DataError` NNM713 for text that is no such table, NNM715 for a URL that
+        `[3]`. Raises `DataError` NNM713 for text that is not such a table, NNM715 for a URL that
         cannot be read.
         """
         if text is None:

@@ -119,7 +119,7 @@ def check_dataset(value: Any) -> AnyDataset:
     if lacking:
         raise DataError(
             "NNM714",
-            f"a {type(value).__name__} is no dataset: it lacks {', '.join(lacking)}",
+            f"a {type(value).__name__} is not a dataset: it lacks {', '.join(lacking)}",
             hint="Dataset(inputs, outputs) makes one of arrays",
         )
     return value

@@ -154,7 +154,7 @@ def positions_of(
     >>> flat.tolist(), lengths
     ([1.0, 2.0, 3.0], [2, 1])
 
-    `first` is the number of the first row. Raises `DataError` NNM702 for rows that are no arrays,
+    `first` is the number of the first row. Raises `DataError` NNM702 for rows that are not arrays,
     or whose positions differ in shape.
     """
     given = _listed(value)

@@ -244,7 +244,7 @@ def elements_of(
 
 
 def channel_axis(field: Field) -> int | None:
-    """Return which dimension of an image holds its channels, None for what is no image."""
+    """Return which dimension of an image holds its channels, None for anything but an image."""
     for axis, name in enumerate(field.names):
         if name in CHANNELS and len(field.shape) > 1:
             return axis

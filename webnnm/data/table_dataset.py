@@ -100,7 +100,7 @@ class TableDataset(Dataset):
     - `split` (row numbers count the rows that are left) and all other options are those of
       `Dataset`.
 
-    Raises `DataError` as `Dataset` does, and NNM706 for labels that are no classes, NNM710 for an
+    Raises `DataError` as `Dataset` does, and NNM706 for labels that are not classes, NNM710 for an
     unknown column, NNM713 with row and column for a cell that is empty or no number.
 
     Attributes: those of `Dataset`; `encoders` of the features; `label_encoder`, None for
@@ -193,7 +193,7 @@ class TableDataset(Dataset):
         `rows` is a table with the columns of the features, or a list of rows with one cell for
         each of them. They are not standardised. Raises `DataError` NNM702 for rows of another
         length, NNM706 for unknown categories where they are errors, NNM710 for a column that is not
-        there, NNM713 for an empty cell or one that is no number.
+        there, NNM713 for an empty cell or one that is not a number.
         """
         return encode_rows(self.encoders, rows)
 

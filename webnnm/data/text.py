@@ -31,7 +31,7 @@ class TextDataset(Dataset):
 
     What is left behind the last window is dropped. Where windows overlap the subsets are stretches
     of the text, one behind the other, else windows at random. Further options are those of
-    `Dataset`. Raises `DataError` NNM702 for tokens that are no flat integers, NNM704 for options,
+    `Dataset`. Raises `DataError` NNM702 for tokens that are not flat integers, NNM704 for options,
     NNM706 for tokens beyond the vocabulary, NNM711 for a text shorter than one window.
     """
 

@@ -35,7 +35,7 @@ def reliability(
     >>> reliability([0.25, 0.75, 1.0], [False, True, True], number=2)[1]
     Bin(lower=0.5, upper=1.0, count=2, confidence=0.875, accuracy=1.0)
 
-    What is no number is in no bin.
+    NaN is in no bin.
     """
     inside: list[list[float]] = [[] for _ in range(number)]
     hits = [0] * number

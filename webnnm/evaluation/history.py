@@ -223,14 +223,14 @@ def _known(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     if missing := sorted(needed - values.keys()):
         raise DataError(
             "NNM702",
-            f"this is no {cls.__name__}: {', '.join(missing)} is missing",
+            f"not a {cls.__name__}: {', '.join(missing)} is missing",
             hint="give what History.to_dict returned",
         )
     return {f.name: values[f.name] for f in entries if f.name in values}
 
 
 def _record(values: Mapping[str, Any]) -> EpochRecord:
-    """Return a record again; JSON has null for a loss that was no number."""
+    """Return a record again; JSON has null for a loss that was not a number."""
     found = _known(EpochRecord, values)
     for name in ("losses", "val_losses", "val_metrics"):
         numbers: dict[str, float | None] = found.get(name) or {}

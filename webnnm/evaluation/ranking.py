@@ -15,7 +15,7 @@ def roc_auc(positives: Sequence[float], negatives: Iterable[float]) -> float:
 
     It is the probability that a positive row has a higher score than a negative one, a tie counts
     half: the rank statistic of Mann and Whitney (1947), exact up to the last division. Without a
-    positive or a negative row, or with a score that is no number, it is nan.
+    positive or a negative row, or with a score that is NaN, it is nan.
     """
     below = sorted(negatives)
     pairs = len(positives) * len(below)
@@ -31,7 +31,7 @@ def ranks(scores: Sequence[float], actual: Sequence[int]) -> list[int]:
     >>> ranks([0.2, 0.5, 0.3, 0.4, 0.4, 0.2], [2, 1])
     [1, 1]
 
-    Of equal scores the first class stands before. A score that is no number comes last.
+    Of equal scores the first class stands before. NaN comes last.
     """
     width = len(scores) // len(actual) if actual else 0
     found: list[int] = []

@@ -19,7 +19,7 @@ DECOUPLED = frozenset({"lion", "rlion", "adamw"})
 
 
 def _unregularised(facts: Facts) -> str:
-    """Return the numbers that make a network one to be regularised, "" if it is none."""
+    """Return the numbers that make a network one to be regularised, "" if it is not."""
     profile = facts.profile
     if not profile.high_capacity or profile.dropout_density >= LEAST_DENSITY:
         return ""

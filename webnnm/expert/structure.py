@@ -66,7 +66,7 @@ def heads_that_flow_on(network: Network) -> dict[str, str]:
     """Return softmax and sigmoid layers with the heavy layer that they flow into.
 
     Those are heads of outputs that reach a product on any way but through `attend`, and softmax
-    layers that are handed on to one. Products of two values, as in attention, are none.
+    layers that are handed on to one. Products of two values, as in attention, do not count.
     """
     heads = {id(_behind(output.source.vertex)) for output in network.outputs}
     carried: dict[int, dict[str, bool]] = {}

@@ -66,7 +66,7 @@ class Transposed(Form):
 
     def _shape(self, given: Shape) -> Shape:
         if len(given) != 2:
-            raise ValueError(f"only a matrix can be transposed, {show(given)} is none")
+            raise ValueError(f"only a matrix can be transposed, not {show(given)}")
         return given[::-1]
 
     def _data(self, given: Shape, data: memoryview[int], size: int) -> memoryview[int]:
@@ -81,7 +81,7 @@ class Permuted(Form):
     (5, 7, 3, 16)
 
     Filters of PyTorch are oihw, which `conv2d` takes unless its `filterLayout` says otherwise;
-    those of TensorFlow and Flax are hwio. Raises `DataError` NNM704 for letters that are no
+    those of TensorFlow and Flax are hwio. Raises `DataError` NNM704 for letters that are not
     permutation.
     """
 

@@ -340,18 +340,18 @@ def read_names(text: str) -> dict[str, str | Form | None]:
     None
 
     A form is an object: its name in small letters with the source, and its fields. Raises
-    `DataError` NNM704 for a text that is no name map.
+    `DataError` NNM704 for a text that is not a name map.
     """
     try:
         found = parsed(text)
         if not isinstance(found, dict):
-            raise ValueError("it is no JSON object")
+            raise ValueError("it is not a JSON object")
         entries = cast("dict[str, Any]", found).items()
         return {key: None if value is None else _form(value) for key, value in entries}
     except (ValueError, TypeError) as error:
         raise DataError(
             "NNM704",
-            f"this is no name map: {error}",
+            f"this is not a name map: {error}",
             hint='{"w1": "fc1.weight", "w2": {"transposed": "fc2.weight"}}',
         ) from error
 

@@ -167,7 +167,7 @@ def read(data: Any) -> File:
     """Return what a file holds, from anything with the buffer protocol; no data is copied.
 
     Raises `DataError` NNM801 for a file that is shorter than its header says, NNM802 for what is
-    no safetensors file: a header that is no JSON of the right form, tensors that overlap, leave
+    no safetensors file: a header that is not JSON of the right form, tensors that overlap, leave
     gaps or do not have the size of their shape.
     """
     view = memoryview(data).cast("B")
@@ -220,9 +220,9 @@ def _header(view: memoryview[int]) -> tuple[dict[str, Any], int]:
     try:
         content = parsed(_text(view[8 : 8 + length]))
     except ValueError as error:
-        raise invalid(f"its header is no JSON: {error}") from error
+        raise invalid(f"its header is not JSON: {error}") from error
     if not isinstance(content, dict):
-        raise invalid("its header is no JSON object")
+        raise invalid("its header is not a JSON object")
     return cast("dict[str, Any]", content), 8 + length
 
 
@@ -239,7 +239,7 @@ def _text(data: memoryview[int]) -> str:
 
 
 def parsed(text: str) -> Any:
-    """Return what a JSON text says; raises `ValueError` where it is none, or nested too deeply.
+    """Return what a JSON text says; raises `ValueError` where it is not JSON, or nested too deeply.
 
     Nor does it hold numbers that are not finite.
 
@@ -308,7 +308,7 @@ _AGAIN = "it was cut off: get it again"
 
 
 def invalid(reason: str) -> DataError:
-    """Return the error of a file that is none, or whose contents make no sense (NNM802)."""
+    """Return NNM802, the error of a file that is not a valid safetensors file."""
     return DataError(
-        "NNM802", f"this is no safetensors file: {reason}", hint="check what the path leads to"
+        "NNM802", f"this is not a safetensors file: {reason}", hint="check what the path leads to"
     )

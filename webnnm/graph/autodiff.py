@@ -45,7 +45,7 @@ def backward(
     builder = y.builder
     if seed is None:
         if y.shape:
-            raise DataError("NNM702", f"{show(y.shape)} is no scalar", hint="give a seed, or sum")
+            raise DataError("NNM702", f"{show(y.shape)} is not a scalar", hint="give a seed or sum")
         seed = cast("Operand", builder.constant(1, y.dtype))
     elif seed.type != y.type:
         raise DataError("NNM702", f"a seed {seed.type} for a result {y.type}")

@@ -135,7 +135,7 @@ class Declared:
 
 
 def shape_of(outline: Outline, shape: ShapeValue) -> tuple[list[int], list[str | None]]:
-    """Return the sizes and names of a declared shape. Raises NNM109 where a size is no number."""
+    """Return the sizes and names of a declared shape. Raises NNM109 for other sizes."""
     if isinstance(shape, NamedShape):
         pairs: list[tuple[Any, str | None]] = [(d.size, d.name) for d in shape.dimensions]
     else:

@@ -117,7 +117,7 @@ class Expander:
             if found is None or (found not in self.outline.blocks and ops.lookup(found) is None):
                 raise self.fail(
                     "NNM204",
-                    f'"{word}" is bound to {show_value(bound)}, which is no operator or block',
+                    f'"{word}" is bound to {show_value(bound)}, not to an operator or a block',
                     layer.span,
                     scope,
                     suggestion(str(found), operator_or_block(self.outline)),

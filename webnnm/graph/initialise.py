@@ -103,7 +103,7 @@ def _written(outline: Outline, parameter: ParameterVertex) -> Initialiser:
         case _:
             raise outline.error(
                 "NNM303",
-                f'"{name}" with {len(arguments)} numbers is no initialiser',
+                f'"{name}" with {len(arguments)} numbers is not an initialiser',
                 init.span,
                 suggestion(name, INITIALISERS),
             )

@@ -98,5 +98,5 @@ def _check_parameter(outline: Outline, block: Block, parameter: LossParameter) -
 
 
 def _number(value: Value) -> float:
-    """Return a number's value, NaN for what is none."""
+    """Return a number's value, NaN for anything else."""
     return value.value if isinstance(value, Number) else math.nan

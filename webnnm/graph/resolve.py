@@ -299,7 +299,7 @@ class Resolver:
             if isinstance(size, Call):
                 *parts, method = size.function.parts
                 if method != "dimension" or not parts:
-                    message = f"\"{size.function}\" is no size; write name.dimension('sequence')"
+                    message = f"\"{size.function}\" is not a size; write name.dimension('sequence')"
                     raise self.expander.fail("NNM303", message, size.span, given.scope)
                 other = Reference(tuple(parts), span=size.span)
                 source = self.references.existing(other, given.scope, size.span)

@@ -176,5 +176,5 @@ def constant_types(vertices: Iterable[ConstantVertex], outline: Outline) -> None
         flat = vertex.data if isinstance(vertex.data, list) else [vertex.data]
         wrong = next((number for number in flat if not holds(vertex.dtype, number)), None)
         if wrong is not None:
-            message = f"{wrong} is no {vertex.dtype} value"
+            message = f"{wrong} is not a value of {vertex.dtype}"
             raise outline.error("NNM115", message, vertex.span)

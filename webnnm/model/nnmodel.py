@@ -374,7 +374,7 @@ class NNModel:
         try:
             model = await cls._opened({"source": file.metadata[MODEL], **settings})
         except ModelError as error:
-            raise DataError("NNM802", f"the model in the snapshot is none: {error}") from error
+            raise DataError("NNM802", f"the snapshot's model is invalid: {error}") from error
         try:
             await restore(model.state, file)
             model._introduce()

@@ -123,7 +123,7 @@ def graph_text(graph: Graph, *, of_model: bool = False) -> str:
 
 
 def _arguments(node: OperatorNode, names: Mapping[tuple[int, int], str]) -> list[str]:
-    """Return the operands and the options that are no defaults, as a call writes them."""
+    """Return the operands and the options other than defaults, as a call writes them."""
     operands = [names[o.number, o.index] for o in node.operands if o is not None]
     options = [
         f"{camel_case(name)}={list(value) if isinstance(value, tuple) else value}"  # pyright: ignore

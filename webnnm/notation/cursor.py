@@ -83,7 +83,7 @@ class Cursor:
         return name, span
 
     def fail_name(self, code: str, expected: str, hint: str = "") -> NoReturn:
-        """Raise for a token that is no bare word."""
+        """Raise for a token that is not a bare word."""
         if self.kind == COMPOUND:
             self.fail_character()
         if self.kind == STRING and re.fullmatch(r"\w+", self.text[1:-1], re.ASCII):

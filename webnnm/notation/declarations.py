@@ -141,7 +141,7 @@ def _declared_size(cursor: Cursor) -> Value:
     if size is not None:
         cursor.advance()
         return Number(size, span=span)
-    # Words may begin with a digit, as long as they are no numbers.
+    # Words may begin with a digit, as long as they are not numbers.
     value = None if is_number(text) else read_value(cursor)
     if isinstance(value, Reference) and value.word:
         return value
@@ -219,7 +219,7 @@ def _tensor_options(cursor: Cursor) -> tuple[Option, ...]:
 
 
 def _check_fixed_length(cursor: Cursor, option: Option) -> None:
-    """Raise if `sequence={words:128}` has a length that is no size."""
+    """Raise if `sequence={words:128}` has a length that is not a size."""
     if option.name != "sequence" or not isinstance(option.value, NamedShape):
         return
     for dimension in option.value.dimensions:

@@ -23,7 +23,7 @@ class NumberTooLarge(ValueError):
 
 
 def read_number(text: str) -> int | float | None:
-    """Return the value of a numeric literal, or None if the text is no number.
+    """Return the value of a numeric literal, or None if the text is not a number.
 
     >>> read_number("-.5"), read_number("0x10"), read_number("1e-3"), read_number("1.2.3")
     (-0.5, 16, 0.001, None)
@@ -46,7 +46,7 @@ def read_number(text: str) -> int | float | None:
 
 
 def read_percent(text: str) -> int | float | None:
-    """Return the number in front of the percent sign, or None if the text is no percentage.
+    """Return the number in front of the percent sign, or None if the text is not a percentage.
 
     >>> read_percent("50%"), read_percent("12.5%"), read_percent("-1%")
     (50, 12.5, None)

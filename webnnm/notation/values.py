@@ -145,7 +145,7 @@ def _word_value(cursor: Cursor, *, layers: bool) -> Value:
 
 
 def _literal(cursor: Cursor, missing: str) -> Value:
-    """Consume a string or named shape, or raise for what is no value."""
+    """Consume a string or named shape, or raise for anything else."""
     if cursor.at(STRING):
         content, span = unquote(cursor.text), cursor.span
         cursor.advance()
@@ -178,7 +178,7 @@ def _dimension(cursor: Cursor) -> Dimension:
     size = read_value(cursor, f'dimension "{name}" has no size')
     match size:
         case Number() if not cursor.at(ERROR) and not _is_size(text, size):
-            cursor.fail("NNM109", f'"{text}" is no whole number of cells', span=start)
+            cursor.fail("NNM109", f'"{text}" is not a whole number of cells', span=start)
         case Text() | Items() | NamedShape():
             cursor.fail("NNM109", f'the size of dimension "{name}" must be a number', span=start)
         case Reference() if size.word is None or text[0] in "\"'":

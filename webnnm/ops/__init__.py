@@ -102,8 +102,8 @@ def register(operator: AnyOperator) -> None:
     """Make an operator known to the notation, to graph builders and to listings.
 
     What is declared anew in the module that declared it before, as in a notebook, replaces it.
-    Raises `WebNNMError` NNM101 for a name that is no word of the notation, NNM206 for one that is
-    taken.
+    Raises `WebNNMError` NNM101 for a name that is not a word of the notation, NNM206 for one that
+    is taken.
     """
     earlier = _registered.get(operator.name)
     replaced = earlier is not None and _home(earlier) == _home(operator)
@@ -111,12 +111,12 @@ def register(operator: AnyOperator) -> None:
         if not _WORD.fullmatch(word):
             raise WebNNMError(
                 "NNM101",
-                f'"{word}" is no word of the notation',
+                f'"{word}" is not a word of the notation',
                 hint="names consist of letters, digits and _, a letter or _ first",
             )
         holder = method(snake_case(word))
         if snake_case(word) in RESERVED:
-            message = f'"{word}" is no name for an operator: builders or tensors have it already'
+            message = f'"{word}" cannot name an operator: builders or tensors have it already'
             raise WebNNMError("NNM206", message, hint="take another name")
         if holder is not None and not (replaced and holder is earlier):
             raise WebNNMError(

@@ -76,7 +76,7 @@ def _build(builder: Builder, layer: BuildView, *, largest: bool) -> LayoutTensor
 def _index_type(value: Any) -> DataType:
     found = values.data_type(value)
     if found not in INDEX_TYPES:
-        raise ValueError(f"{found} is none of {', '.join(INDEX_TYPES)}")
+        raise ValueError(f"{found} is not one of {', '.join(INDEX_TYPES)}")
     return found
 
 

@@ -15,7 +15,7 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 
 
 def _bound(value: Any, *_: TensorType) -> float:
-    """Accept a number; integers stay exact, and NaN is no bound."""
+    """Accept a number; integers stay exact, and NaN is not a bound."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise OperatorError("NNM303", f"{value!r} is not a number")
     return int(value) if isinstance(value, int) else float(value)
@@ -45,7 +45,7 @@ def _range(dtype: DataType) -> tuple[float, float]:
 def _nearest(dtype: DataType, min_value: float, max_value: float) -> tuple[float, float]:
     """Return the bounds as the nearest numbers within them that the type has."""
     low, high = _range(dtype)
-    # In this order NaN, which is no bound, gives way to those of the type.
+    # In this order NaN, which is not a bound, gives way to those of the type.
     first, last = min(max(low, min_value), high), max(min(high, max_value), low)
     if dtype == "float16":  # bounds beyond its range hold nothing back
         largest = FLOAT_INFO[dtype].max

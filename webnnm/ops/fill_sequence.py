@@ -24,7 +24,7 @@ def _decompose(b: Builder, *, type: DataType, shape: Shape, start: float, delta:
     numbers = [start + place * delta for place in range(count(shape))]
     for number in (numbers[0], numbers[-1], start + delta if len(numbers) > 1 else start):
         if not holds(type, number):
-            raise OperatorError("NNM502", f'{number} of "fillSequence" is no {type}')
+            raise OperatorError("NNM502", f'{number} of "fillSequence" is not a {type}')
     return b.constant(numbers, type, shape)
 
 

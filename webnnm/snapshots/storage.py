@@ -107,7 +107,7 @@ def _named(place: Any, prefix: str, code: str) -> str | None:
         return None
     name = place.removeprefix(prefix)
     if sys.platform != "emscripten":
-        raise DataError(code, f'"{place}" is in a browser, and this is none', hint="give a path")
+        raise DataError(code, f'"{place}" needs a browser', hint="give a path")
     if not name or "/" in name:
         raise DataError(code, f'"{name}" is not a name in a browser', hint="one without slashes")
     return name

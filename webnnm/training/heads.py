@@ -70,7 +70,7 @@ _LOOKED_THROUGH = ("cast", "identity", *_MOVES)
 
 
 def _axis_before(node: OperatorNode, before: Shape, axis: int | None) -> int | None:
-    """Return which dimension of the operand an axis of the result is, None if it is none."""
+    """Return which dimension of the operand an axis of the result is, None if none is."""
     if axis is None or axis < 0 or node.operator.name not in _MOVES:
         return axis
     if node.operator.name == "transpose":

@@ -25,7 +25,7 @@ def strict(text: str) -> Any:
     """Read JSON without the numbers that JSON lacks."""
 
     def refuse(word: str) -> None:
-        raise AssertionError(f"{word} is no JSON")
+        raise AssertionError(f"{word} is not JSON")
 
     return json.loads(text, parse_constant=refuse)
 

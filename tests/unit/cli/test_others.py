@@ -134,7 +134,7 @@ def test_graphs_after_passes_and_for_a_browser(tmp_path: Path, capsys: Printed) 
     assert found["rewrites"] and "hardSwish" not in {o["op"] for o in found["graph"]["operators"]}
     limits.write_text("[")
     assert main(["show", str(path), "--limits", str(limits)]) == 2
-    assert "no JSON" in capsys.readouterr().err
+    assert "not JSON" in capsys.readouterr().err
 
 
 def test_the_limits_of_a_real_browser(model: str, tmp_path: Path, capsys: Printed) -> None:
@@ -232,7 +232,7 @@ def test_what_cannot_be_converted(
     assert code == 2 and "NNM715" in told
     (tmp_path / "names.json").write_text("{")
     code, told = refused("--model", model, "--names", str(tmp_path / "names.json"))
-    assert code == 2 and "no name map" in told
+    assert code == 2 and "not a name map" in told
     code, told = refused("--model", model, "--partial")
     assert code == 1 and "NNM710" in told
 
@@ -374,7 +374,7 @@ def test_what_is_hidden_or_elsewhere_is_not_served(site: Path) -> None:
 
 def test_what_cannot_be_served(site: Path, capsys: Printed) -> None:
     assert main(["serve", str(site / "none")]) == 2
-    assert "is no folder" in capsys.readouterr().err
+    assert "is not a folder" in capsys.readouterr().err
     with cli.serve.SiteServer(site) as server:
         port = server.url.rpartition(":")[2]
         assert main(["serve", str(site), "--port", port]) == 2

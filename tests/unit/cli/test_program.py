@@ -190,7 +190,7 @@ def test_a_split_that_is_no_list_is_usage(model: str, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit) as ended:
         main(["review", model, "--data", IRIS, "--split", "0.7,x"])
     assert ended.value.code == 2
-    assert "'0.7,x' is no list of numbers" in capsys.readouterr().err
+    assert "'0.7,x' is not a list of numbers" in capsys.readouterr().err
 
 
 def test_several_errors_of_a_text_are_all_told(

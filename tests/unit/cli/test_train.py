@@ -356,7 +356,7 @@ def spoilt(snapshot: str) -> None:
     [
         ("", 1, "NNM705"),
         ("[]", 1, "holds no rows"),
-        ("[1, 2", 1, "no JSON"),
+        ("[1, 2", 1, "not JSON"),
         ("[[1, 2]]", 1, "NNM702: row 0 is [1, 2]"),
         ('[{"a": 1}, {"b": 2}]', 1, "row 1 has b, row 0 has a"),
         ('[{"a": 1}]', 1, 'no column "sepal_length"'),

@@ -123,7 +123,7 @@ def test_fixed_sequence_length_is_checked() -> None:
 
 
 def test_what_is_no_dataset() -> None:
-    with pytest.raises(DataError, match="a list is no dataset") as caught:
+    with pytest.raises(DataError, match="a list is not a dataset") as caught:
         bind(ONE, [1, 2])  # type: ignore[arg-type]
     assert caught.value.code == "NNM714"
 

@@ -64,7 +64,7 @@ def test_names_that_are_no_text_become_text() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ([[1, 2]], "list is no table"),
+        ([[1, 2]], "list is not a table"),
         ({"a": [1, 2], "b": [1]}, 'column "b" has 1 rows, column "a" 2'),
         ({"a": [[1, 2]]}, 'column "a" holds lists'),
         (Frame({1: [1], "1": [2]}), 'two columns are called "1"'),

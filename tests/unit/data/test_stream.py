@@ -277,7 +277,7 @@ def test_protocols() -> None:
     assert isinstance(declared(), AnyDataset)
     assert isinstance(declared(), StreamedDataset)
     assert check_dataset(declared()).name == "stream"
-    with pytest.raises(DataError, match="a list is no dataset: it lacks name, inputs") as caught:
+    with pytest.raises(DataError, match="a list is not a dataset: it lacks name, inputs") as caught:
         check_dataset([1, 2])
     assert caught.value.code == "NNM714"
 

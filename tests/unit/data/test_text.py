@@ -96,7 +96,7 @@ def test_it_feeds_a_language_model() -> None:
         ([0, 5, 2], {"length": 1, "vocabulary": 4}, "NNM706", "token 1 is 5, tokens are 0 … 3"),
         ([0, 5, -2], {"length": 1}, "NNM706", "token 2 is -2"),
         ([0, 5, 2], {"length": 1, "labels": ["a", "b"]}, "NNM706", "token 1 is 5"),
-        ([0.5, 1], {"length": 1}, "NNM702", "tokens: 0.5 is no int32"),
+        ([0.5, 1], {"length": 1}, "NNM702", "tokens: 0.5 is not a value of int32"),
         ([[0, 1], [2, 3]], {"length": 1}, "NNM702", r"tokens are \[2, 2\]"),
         ("abc", {"length": 1, "labels": "ab"}, "NNM706", "character 2 'c' is not in labels"),
     ],

@@ -242,7 +242,7 @@ def test_json_says_the_same() -> None:
     ],
 )
 def test_texts_that_are_no_name_map(text: str) -> None:
-    with pytest.raises(DataError, match="no name map") as caught:
+    with pytest.raises(DataError, match="not a name map") as caught:
         read_names(text)
     assert caught.value.code == "NNM704"
 

@@ -98,13 +98,13 @@ def test_every_length_of_a_file_that_was_cut_off_is_refused() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (made(b"{"), "no JSON"),
-        (made(b"[]"), "no JSON object"),
-        (made(b"\xff\xfe"), "no JSON"),
+        (made(b"{"), "not JSON"),
+        (made(b"[]"), "not a JSON object"),
+        (made(b"\xff\xfe"), "not JSON"),
         (made(b'{"x": "\0"}'), "control characters"),
         (made(b'{"__metadata__": {"half": "\\ud83d"}}'), "surrogates"),
         (made(b'{"a": 1, "a": 2}'), "twice"),
-        (made(b"[" * 100_000), "no JSON"),
+        (made(b"[" * 100_000), "not JSON"),
         (struct.pack("<Q", 2**40) + b"{}", "1099511627776 bytes"),
         (made({"x": 3}), "needs dtype"),
         (made({"x": {**entry(), "more": 1}}, bytes(4)), "nothing else"),
@@ -146,7 +146,7 @@ def test_broken_headers_are_refused(data: bytes, words: str) -> None:
 )
 def test_reading_a_header_takes_no_longer_than_its_text(text: str) -> None:
     """Where each quote searches the rest of the text for its end, this takes a day."""
-    with pytest.raises(DataError, match="its header is no JSON") as caught:
+    with pytest.raises(DataError, match="its header is not JSON") as caught:
         read(made(text.encode()))
     assert len(str(caught.value)) < 1000
 

@@ -107,7 +107,7 @@ def test_result_that_is_no_scalar_needs_a_seed() -> None:
     x = b.input("x", "float32", [1, 2])
     with pytest.raises(WebNNMError) as caught:
         gradients(x * x, [x])
-    assert str(caught.value) == "NNM702: [1, 2] is no scalar\nhint: give a seed, or sum"
+    assert str(caught.value) == "NNM702: [1, 2] is not a scalar\nhint: give a seed or sum"
 
 
 def test_integers_have_no_gradient() -> None:

@@ -79,7 +79,7 @@ def test_written(init: str, expected: Initialiser) -> None:
 )
 def test_errors(init: str) -> None:
     found = network(model(f"matmul(w, init={init})"))
-    with pytest.raises(Exception, match="is no initialiser") as caught:
+    with pytest.raises(Exception, match="is not an initialiser") as caught:
         initialisers(found)
     assert caught.value.code == "NNM303"  # type: ignore[attr-defined]
 

@@ -31,8 +31,8 @@ def halves(*shapes: tuple[int, ...]) -> tuple[Given, ...]:
         ("NNM401", "attend", halves((3, 4), (3, 4), (2, 4)), {}, "number of tokens"),
         ("NNM401", "attend", (*FLOAT, ("uint8", (2,))), {}, "mask [2], scores"),
         ("NNM401", "attend", halves((2, 3, 4), (5, 3, 4), (5, 3, 4)), {}, "do not broadcast"),
-        ("NNM303", "attend", FLOAT, {"heads": 0}, "0 is no integer from 1"),
-        ("NNM303", "attend", FLOAT, {"kv_heads": 1.5}, "1.5 is no integer"),
+        ("NNM303", "attend", FLOAT, {"heads": 0}, "0 is not an integer from 1"),
+        ("NNM303", "attend", FLOAT, {"kv_heads": 1.5}, "1.5 is not an integer"),
         ("NNM303", "attend", FLOAT, {"rope": -1}, "-1.0 is not above 0"),
         ("NNM303", "attend", FLOAT, {"causal": 1}, "1 is neither true nor false"),
         ("NNM301", "attend", FLOAT, {"head": 2}, 'has no option "head"'),
@@ -46,7 +46,7 @@ def halves(*shapes: tuple[int, ...]) -> tuple[Given, ...]:
         ("NNM303", "positional_encoding", halves((2, 3)), {"base": 0}, "0.0 is not above 0"),
         ("NNM406", "rotary_embedding", halves((2, 3)), {}, "3 features has no pairs"),
         ("NNM406", "rotary_embedding", halves((2, 4)), {"heads": 3}, "4 features, 3 heads"),
-        ("NNM303", "rotary_embedding", halves((2, 4)), {"start": 0.5}, "0.5 is no integer"),
+        ("NNM303", "rotary_embedding", halves((2, 4)), {"start": 0.5}, "0.5 is not an integer"),
     ],
 )
 def test_wrong_calls(

@@ -183,10 +183,10 @@ def test_slots_and_options_may_be_given() -> None:
     ("options", "says"),
     [
         ({"flag": 1}, "1 is neither true nor false"),
-        ({"units": 1.5}, "1.5 is no integer"),
+        ({"units": 1.5}, "1.5 is not an integer"),
         ({"units": -1}, "units are positive"),
         ({"rate": "x"}, "'x' is not a number"),
-        ({"mode": 3}, "3 is no word"),
+        ({"mode": 3}, "3 is not a word"),
         ({"sizes": [1, "a"]}, "'a' is not a number"),
     ],
 )

@@ -61,7 +61,7 @@ def refused(name: str, shapes: tuple[Any, ...], **options: Any) -> OperatorError
         # Options.
         ("conv2d", (X, K), {"stride": 2}, "NNM301", ("conv2d", "stride")),
         ("conv2d", (X, K), {"strides": 2}, "NNM303", ("2 is not a list",)),
-        ("conv2d", (X, K), {"strides": (1, 0)}, "NNM303", ("0 is no integer",)),
+        ("conv2d", (X, K), {"strides": (1, 0)}, "NNM303", ("0 is not an integer",)),
         ("conv2d", (X, K), {"dilations": (1,)}, "NNM303", ("1 numbers", "2 expected")),
         ("conv2d", (X, K), {"padding": (1, 1)}, "NNM303", ("2 numbers", "4 expected")),
         ("conv2d", (X, K), {"padding": (0, 0, -1, 0)}, "NNM303", ("-1",)),
@@ -69,7 +69,7 @@ def refused(name: str, shapes: tuple[Any, ...], **options: Any) -> OperatorError
         ("conv2d", (X, K), {"groups": 0}, "NNM303", ("0",)),
         ("conv2d", (X, K), {"input_layout": "chwn"}, "NNM303", ("chwn", "nchw, nhwc")),
         ("conv2d", (X, K), {"auto_pad": "same"}, "NNM303", ("same-upper",)),
-        ("conv2d", (X, K), {"activation": 3}, "NNM303", ("3 is no activation",)),
+        ("conv2d", (X, K), {"activation": 3}, "NNM303", ("3 is not an activation",)),
         ("conv_transpose2d", (X, K), {"filter_layout": "oihw"}, "NNM303", ("oihw", "iohw")),
         ("max_pool2d", (X,), {"output_shape_rounding": "up"}, "NNM303", ("floor, ceil",)),
         (

@@ -23,7 +23,7 @@ REFUSED: dict[str, tuple[str, str, Call]] = {
         "NNM303", "minValue 2.0 of clamp exceeds maxValue 1.0",
         lambda b, x: b.clamp(x, min_value=2.0, max_value=1.0),
     ),
-    "a bound that is no number": (
+    "a bound that is not a number": (
         "NNM303", 'min_value of "clamp"', lambda b, x: b.clamp(x, min_value="low"),
     ),
     "an unknown option": (
@@ -50,7 +50,7 @@ REFUSED: dict[str, tuple[str, str, Call]] = {
     "a scalar without an axis": (
         "NNM405", 'input of "argMin"', lambda b, x: b.arg_min(b.input("s", "float32", []), 0),
     ),
-    "an index type that is none": (
+    "an unknown index type": (
         "NNM303", "none of int32, int64",
         lambda b, x: b.arg_max(x, 1, output_data_type="float32"),
     ),
@@ -88,7 +88,7 @@ REFUSED: dict[str, tuple[str, str, Call]] = {
             ints(b, 2, 3), b.input("s", "float32", [1, 1]), b.input("z", "uint8", [1, 1])
         ),
     ),
-    "steepness that is no number": (
+    "steepness that is not a number": (
         "NNM303", "steepness of softplus is 0", lambda b, x: b.softplus(x, steepness=0),
     ),
 }  # fmt: skip

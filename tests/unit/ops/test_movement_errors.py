@@ -58,11 +58,11 @@ PAD = {"beginning_padding": (1, 0), "ending_padding": (0, 2)}
         ("split", (X,), {"splits": 2, "axis": 1}, "NNM406", ("5 elements in 2",)),
         ("split", (X,), {"splits": (2, 2), "axis": 1}, "NNM406", ("5 elements", "[2, 2]")),
         ("split", (X,), {"splits": ()}, "NNM303", ("splits", "one part at least")),
-        ("split", (X,), {"splits": (0, 2)}, "NNM303", ("0 is no integer 1",)),
+        ("split", (X,), {"splits": (0, 2)}, "NNM303", ("0 is not an integer 1",)),
         ("split", (X,), {"splits": 2, "axis": 2}, "NNM308", ("axis 2, rank 2",)),
         ("split", ((),), {"splits": 1}, "NNM405", ("input", "split")),
         ("tile", (X,), {"repetitions": (1,)}, "NNM303", ("1 numbers for rank 2",)),
-        ("tile", (X,), {"repetitions": (1, 0)}, "NNM303", ("0 is no integer 1",)),
+        ("tile", (X,), {"repetitions": (1, 0)}, "NNM303", ("0 is not an integer 1",)),
         ("concat", (X, (INT, X)), {"axis": 0}, "NNM501", ("float32 and int32",)),
         ("expand", (X,), {"new_shape": (2, 2, 3)}, "NNM401", ("[2, 5]", "[2, 2, 3]")),
         # Shapes.
@@ -130,7 +130,7 @@ def test_tensors(
     ("arguments", "options", "code", "words"),
     [
         (("float8", (2,)), {}, "NNM113", "float8"),
-        (("int32", (2, 0)), {}, "NNM303", "0 is no integer"),
+        (("int32", (2, 0)), {}, "NNM303", "0 is not an integer"),
         (("int32",), {}, "NNM304", "shape"),
         (("int32", (2,)), {"start": 0.5}, "NNM502", "0.5"),
         (("uint8", (300,)), {}, "NNM502", "299"),

@@ -37,13 +37,13 @@ CELL = ((3, 2), (20, 2), (20, 5), (3, 5), (3, 5))
          {"steps": 3}),
         ("NNM303", "hidden_size of \"gru\": 4, the recurrent weights float32[1, 15, 5] have 5",
          "gru", GRU, {"hidden_size": 4}),
-        ("NNM303", "'sideways' is none of forward, backward, both", "gru", GRU,
+        ("NNM303", "'sideways' is not one of forward, backward, both", "gru", GRU,
          {"direction": "sideways"}),
-        ("NNM303", "'iofg' is none of zrn, rzn", "gru", GRU, {"layout": "iofg"}),
+        ("NNM303", "'iofg' is not one of zrn, rzn", "gru", GRU, {"layout": "iofg"}),
         ("NNM303", "3 activations, 2 expected", "gru", GRU, {"activations": ["relu"] * 3}),
         ("NNM303", "'relu' is not a list", "gru", GRU, {"activations": "relu"}),
-        ("NNM303", "3 is no activation", "gru", GRU, {"activations": ["relu", 3]}),
-        ("NNM204", '"rleu" is no activation', "gru", GRU, {"activations": ["relu", "rleu"]}),
+        ("NNM303", "3 is not an activation", "gru", GRU, {"activations": ["relu", 3]}),
+        ("NNM204", '"rleu" is not an activation', "gru", GRU, {"activations": ["relu", "rleu"]}),
         ("NNM303", "1 is neither true nor false", "gru", GRU, {"reset_after": 1}),
         ("NNM301", '"gru" has no option "peephole_weight"', "gru", GRU, {"peephole_weight": None}),
         ("NNM404", "weight is [1, 12, 2], not [1, 15, 2]", "gru",
@@ -107,5 +107,5 @@ def test_an_unknown_activation_stands_at_its_layer() -> None:
     with pytest.raises(ModelError) as caught:
         lower_network(found, sequence={"sequence": 2})
     assert caught.value.code == "NNM204"
-    assert '"tahn" is no activation' in caught.value.message
+    assert '"tahn" is not an activation' in caught.value.message
     assert (caught.value.line, caught.value.column) == (3, 10)

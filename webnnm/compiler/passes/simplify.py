@@ -90,7 +90,7 @@ def _bounds(node: OperatorNode) -> tuple[float, float]:
     """Return the bounds of a clamp or a relu."""
     if node.operator.name == "relu":
         return 0.0, math.inf
-    # In this order NaN, which is no bound, gives way.
+    # In this order NaN, which is not a bound, gives way.
     return max(-math.inf, node.options["min_value"]), min(math.inf, node.options["max_value"])
 
 
@@ -125,7 +125,7 @@ def _sum(x: Operand, axes: Sequence[int], shape: Shape) -> Operand:
 
 
 def _of(x: Operand, name: str) -> Operand | None:
-    """Return what an operator of this name was applied to, None if `x` is no result of one."""
+    """Return what an operator of this name was applied to, None if `x` is not a result of one."""
     node = x.node
     return (
         node.operands[0] if isinstance(node, OperatorNode) and node.operator.name == name else None

@@ -124,7 +124,7 @@ TRAPS = (
     ),
     Trap(
         operators=frozenset({"gatherElements"}),
-        reason="indices that are no constant are refused; gathered from all elements in a row",
+        reason="indices that are not constant are refused; gathered from all elements in a row",
         evidence=(
             Probe(
                 lambda g: g.gatherElements(g.tensor([10.0, 20.0, 30.0]), g.tensor([2, 0], "int32")),
@@ -136,7 +136,7 @@ TRAPS = (
     ),
     Trap(
         operators=frozenset({"scatterElements"}),
-        reason="indices that are no constant are refused, and updates of the same element would "
+        reason="indices that are not constant are refused, and updates of the same element would "
         "be added up; each element is gathered from itself and its updates",
         evidence=(
             Probe(

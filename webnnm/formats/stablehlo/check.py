@@ -34,7 +34,7 @@ def check_stablehlo(text: str) -> int:
             operation.fail("there is no such operation")
         for type in (*operation.operands, *operation.results):
             if type.element not in ELEMENTS:
-                operation.fail(f"{type.element} is no data type")
+                operation.fail(f"{type.element} is not a data type")
         signature(operation)
     return len(operations)
 
@@ -89,14 +89,14 @@ def _clamp(operation: Read) -> None:
         operation.fail(f"{x} and {result} differ")
     for bound in (low, high):
         if not (bound.fits(result) or bound == Tensor((), result.element)):
-            operation.fail(f"{bound} is no bound of {result}")
+            operation.fail(f"{bound} is not a bound of {result}")
 
 
 def _constant(operation: Read) -> None:
     (result,) = operation.results
     value = operation.attribute("value")
     if operation.operands or not value.endswith(f" : {result}") or None in result.shape:
-        operation.fail(f"its value is no {result}")
+        operation.fail(f"its value is not of type {result}")
 
 
 _BINARY = ("add", "divide", "maximum", "minimum", "multiply", "power", "remainder", "subtract",

@@ -80,7 +80,7 @@ class Dialect(Movement):
         scalars: list[Type] = [(x.dtype, ()), (dtype, ())] * 2
 
         def body(a: Value, i: Value, b: Value, j: Value) -> list[Value]:
-            # What is no number comes before all numbers, as it does in NumPy.
+            # NaN comes before all numbers, as it does in NumPy.
             beats = self.compare("GT" if largest else "LT", a, b)
             beats = self.bitwise_or(beats, self.compare("NE", a, a))
             tie = self.bitwise_and(self.compare("EQ", a, b), self.compare("LT", i, j))

@@ -10,7 +10,7 @@ from typing import NoReturn
 from webnnm.core.errors import ModelError
 
 CODE = "NNM904"
-"""The text is no module of well-typed operations."""
+"""The text is not a module of well-typed operations."""
 
 MODULE = re.compile(r"module @(\w+|\"[^\"]*\") \{")
 MAIN = re.compile(r"func\.func public @main\((.*)\) -> \((.*)\) \{")
@@ -106,7 +106,7 @@ def types(text: str, line: int) -> tuple[Tensor, ...]:
     found = tuple(_tensor(match) for match in TENSOR.finditer(text))
     rest = TENSOR.sub("", text).replace(",", "").strip(" ()")
     if rest:
-        raise wrong(line, f'"{rest}" is no type')
+        raise wrong(line, f'"{rest}" is not a type')
     return found
 
 
@@ -209,7 +209,7 @@ class Reader:
             raise wrong(self.line, f"{len(words)} values and {len(declared)} types")
         for word, type in zip(words, declared, strict=True):
             if not VALUE.fullmatch(word):
-                raise wrong(self.line, f'"{word}" is no value')
+                raise wrong(self.line, f'"{word}" is not a value')
             known = next((scope[word] for scope in self.scopes if word in scope), None)
             if known is None:
                 raise wrong(self.line, f"{word} is not defined before")

@@ -23,7 +23,7 @@ def inexpressible(message: str) -> OperatorError:
 
 
 def static(value: Dim, what: str) -> int:
-    """Return a size that has to be a number. Raises `OperatorError` NNM902 if it is none.
+    """Return a size that has to be a number. Raises `OperatorError` NNM902 otherwise.
 
     >>> static(3, "the padding")
     3
@@ -101,13 +101,13 @@ class Runtime(Emitter):
     def size(self, size: Dim) -> Value:
         """Return a size as an int32 scalar: a multiple of a known one, or of two, plus a number.
 
-        Raises `OperatorError` NNM902 where it is none.
+        Raises `OperatorError` NNM902 where it is not.
         """
         if isinstance(size, int):
             return self.constant(size, "int32")
         found = self._from_known(size)
         if found is None:
-            raise inexpressible("a size is no multiple of an open size plus a number")
+            raise inexpressible("a size is not a multiple of an open size plus a number")
         factors, a, c = found
         total = self._read(factors[0])
         for factor in factors[1:]:

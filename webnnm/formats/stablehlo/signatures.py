@@ -22,14 +22,14 @@ def _dims(operation: Read, name: str, rank: int) -> list[int]:
     """Return an attribute of different dimensions of a rank."""
     found = operation.integers(name)
     if len(set(found)) != len(found) or not all(0 <= axis < rank for axis in found):
-        operation.fail(f"{name} {found} are no dimensions of rank {rank}")
+        operation.fail(f"{name} {found} are not dimensions of a tensor of rank {rank}")
     return found
 
 
 def _vector(operation: Read, operand: Tensor, length: int) -> None:
-    """Refuse what is no vector of so many sizes."""
+    """Refuse what is not a vector of so many sizes."""
     if not operand.fits(Tensor((length,), "i32")):
-        operation.fail(f"{operand} are no {length} sizes")
+        operation.fail(f"{operand} is not a vector of {length} sizes")
 
 
 def _iota(operation: Read) -> None:
@@ -69,7 +69,7 @@ def _transpose(operation: Read) -> None:
     (x,), (result,) = operation.operands, operation.results
     order = _dims(operation, "permutation", x.rank)
     if len(order) != x.rank:
-        operation.fail(f"{order} is no order of {x.rank} dimensions")
+        operation.fail(f"{order} is not a permutation of {x.rank} dimensions")
     _expect(operation, result, [x.shape[axis] for axis in order], x.element)
 
 
@@ -316,7 +316,7 @@ def _update(operation: Read) -> None:
     if len(places) != x.rank or any(place != Tensor((), "i32") for place in places):
         operation.fail(f"{len(places)} places for {x.rank} dimensions")
     if update.rank != x.rank or update.element != x.element:
-        operation.fail(f"{update} is no part of {x}")
+        operation.fail(f"{update} does not fit into {x}")
     _expect(operation, result, x.shape, x.element)
 
 

@@ -80,7 +80,7 @@ def quoted(text: str) -> str:
 
 
 def symbol(name: str) -> str:
-    """Return the name of a module: a bare word, or a string if it is none."""
+    """Return the name of a module: a bare word, or a string otherwise."""
     bare = name.isascii() and name.replace("_", "a").isalnum() and not name[0].isdigit()
     return f"@{name}" if bare else f"@{quoted(name)}"
 

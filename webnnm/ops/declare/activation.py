@@ -34,7 +34,7 @@ class Activation:
         try:
             method = getattr(b, snake_case(self.name))
         except AttributeError as error:
-            raise OperatorError("NNM204", f'"{self.name}" is no activation') from error
+            raise OperatorError("NNM204", f'"{self.name}" is not an activation') from error
         return method(x, **self.options)
 
 
@@ -44,7 +44,7 @@ def activation(value: Any, *_: Any) -> Activation:
         return value
     if isinstance(value, str):
         return Activation(value)
-    raise OperatorError("NNM303", f"{value!r} is no activation")
+    raise OperatorError("NNM303", f"{value!r} is not an activation")
 
 
 def fused_activation(b: Builder, options: dict[str, Any]) -> Callable[[Any], Any] | None:

@@ -38,7 +38,7 @@ def integer(low: int | None = None) -> Callable[..., int]:
 
     def check(value: Any, *_: TensorType) -> int:
         if not is_integer(value) or (low is not None and value < low):
-            raise OperatorError("NNM303", f"{value!r} is no integer{_from(low)}")
+            raise OperatorError("NNM303", f"{value!r} is not an integer{_from(low)}")
         return int(value)
 
     return check
@@ -85,7 +85,7 @@ def word(*words: str) -> Callable[..., str]:
 
     def check(value: Any, *_: TensorType) -> str:
         if value not in words:
-            raise OperatorError("NNM303", f"{value!r} is none of {', '.join(words)}")
+            raise OperatorError("NNM303", f"{value!r} is not one of {', '.join(words)}")
         return value
 
     return check
@@ -136,7 +136,7 @@ def integers(low: int, high: int = MAX_DIMENSION) -> Callable[..., tuple[int, ..
         found = tuple(_items(value))
         for item in found:
             if not is_integer(item) or not low <= item <= high:
-                raise OperatorError("NNM303", f"{item!r} is no integer {low} … {high}")
+                raise OperatorError("NNM303", f"{item!r} is not an integer {low} … {high}")
         return tuple(map(int, found))
 
     return check

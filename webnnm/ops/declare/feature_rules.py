@@ -23,7 +23,7 @@ def per_feature(
     """Return one number for each feature, from an option written as `[…]` or `{name:n, …}`.
 
     What is not written is `default`, as is everything without the option. Raises NNM303 for a
-    list of another length and for numbers below `low`, NNM307 for a name that is none.
+    list of another length and for numbers below `low`, NNM307 for a name that is not a dimension.
     """
     asked: values.Sizes | None = layer.options[option]
     if asked is None:

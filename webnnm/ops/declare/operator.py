@@ -79,7 +79,7 @@ class Sample:
 
 
 def sample(*shapes: Shape | None, **keywords: Any) -> Sample:
-    """Return a sample; keywords that are no field of `Sample` are options of the operator."""
+    """Return a sample; keywords that are not fields of `Sample` are options of the operator."""
     fields = {key: keywords.pop(key) for key in tuple(keywords) if key in _SAMPLE_FIELDS}
     return Sample(shapes, keywords, **fields)
 

@@ -72,7 +72,7 @@ def layer_rules(windows: Callable[..., tuple[Windows, Windows]]) -> LayerRules:
 
 
 def _before_relu(image: Tensor) -> Tensor | None:
-    """Return what an image was before relu, None if it is no result of relu."""
+    """Return what an image was before relu, None if it is not a result of relu."""
     node: Any = image.node
     operator = getattr(node, "operator", None)
     return node.operands[0] if operator is not None and operator.name == "relu" else None

@@ -46,7 +46,7 @@ def _numbers(value: Any, *_: TensorType) -> Any:
 
 def _text(value: Any, *_: TensorType) -> str:
     if not isinstance(value, str):
-        raise OperatorError("NNM303", f"{value!r} is no word")
+        raise OperatorError("NNM303", f"{value!r} is not a word")
     return value
 
 

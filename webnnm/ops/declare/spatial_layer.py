@@ -124,7 +124,7 @@ def learn_image(layer: ShapeView, at: Places, sizes: Mapping[str, int | None]) -
 
 
 def sizes_of(features: Features, at: Mapping[str, int]) -> dict[str, int | None]:
-    """Return the sizes of an image by their letters, None for those of what is no image.
+    """Return the sizes of an image by their letters, None if it is not an image.
 
     Where a result of another rank was declared, `learn_image` refuses it.
     """

@@ -204,7 +204,7 @@ CLAMPS: dict[str, tuple[Make, list[str]]] = {
         ["clamp"],
     ),
     "without bounds": (lambda b, x: b.abs(b.clamp(x)), ["abs"]),
-    "NaN is no bound": (
+    "NaN is not a bound": (
         lambda b, x: b.clamp(b.clamp(x, min_value=float("nan")), max_value=0.5),
         ["clamp"],
     ),
