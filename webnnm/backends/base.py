@@ -104,12 +104,12 @@ Binding = Mapping[str, DeviceTensor]
 
 
 class Backend(ABC):
-    """Compiles graphs, holds tensors, dispatches.
+    """A device that compiles graphs, stores tensors and runs graphs on them.
 
-    `name` is "webnn", "numpy", …; `device` says in words what it runs on; `rewrites` tells, once
-    each, what compiled graphs were changed in to fit the backend, and `faults` what the backend
-    itself gets wrong, for which graphs are changed. `dispatch_seconds` is what a
-    dispatch takes beside the work of its graph; `max_tensor_bytes` is None without a limit.
+    Attributes: `name`, "webnn", "numpy" or "jax"; `device`, a description of what it runs on;
+    `rewrites`, how compiled graphs were changed to run on this backend, and `faults`, the bugs of
+    the backend that some of these avoid; `dispatch_seconds`, the overhead of a dispatch;
+    `max_tensor_bytes`, the largest tensor, None for no limit.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Backend(ABC):
         self._owners: dict[Any, tuple[str, int]] = {}
 
     def claim(self, kind: str, *tensors: DeviceTensor) -> None:
-        """Say what tensors are for, which the ledger tells; "parameters", "training data", …"""
+        """Record the purpose of some tensors for the ledger: "parameters", "training data", …"""
         for tensor in tensors:
             size = byte_length(tensor.type.dtype, count(tensor.type.shape))
             self._owners[tensor.handle] = kind, size
@@ -140,7 +140,7 @@ class Backend(ABC):
 
     @property
     def description(self) -> str:
-        """What runs graphs, in words, for logs and tables."""
+        """A description of the backend for logs and tables."""
         return self.device
 
     @abstractmethod
@@ -151,22 +151,22 @@ class Backend(ABC):
         constants: Binding | None = None,
         recompute: bool = False,
     ) -> Executable:
-        """Compile a graph, or a scan, all of whose runs are one dispatch.
+        """Compile a graph, or a scan, which runs all of its iterations in one dispatch.
 
-        Inputs among `constants` become constants of the values that the tensors
-        have now, which makes graphs faster; inputs that are too large for that stay inputs. With
-        `recompute` values are computed again rather than kept, where the backend does not plan its
-        memory by itself.
+        The inputs in `constants` are compiled as constants with the current values of these
+        tensors, which makes graphs faster; inputs that are too large for that stay inputs. With
+        `recompute=True` values are recomputed rather than kept in memory, unless the backend
+        optimises memory itself.
 
-        Raises `BackendError` where the backend cannot run it.
+        Raises `BackendError` if the backend cannot run the graph.
         """
 
     @abstractmethod
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
-        """Return a new tensor, zero or filled with data."""
+        """Create a tensor, filled with zeros or with data."""
 
     async def tensors(self, types: Mapping[str, TensorType]) -> dict[str, DeviceTensor]:
-        """Return new tensors of these types, zero; they are made side by side, all or none."""
+        """Create several tensors at the same time, filled with zeros; either all or none."""
         making = [asyncio.ensure_future(self.tensor(type)) for type in types.values()]
         try:
             if making:
@@ -181,15 +181,15 @@ class Backend(ABC):
 
     @abstractmethod
     def write(self, tensor: DeviceTensor, data: HostArray) -> None:
-        """Queue a copy of host data into a tensor."""
+        """Queue a copy of host data to a tensor."""
 
     @abstractmethod
     async def read(self, *tensors: DeviceTensor) -> list[HostArray]:
-        """Return copies of tensors, after everything queued before."""
+        """Return copies of tensors once all queued work has finished."""
 
     @abstractmethod
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
-        """Queue one run; an output tensor is never also an input."""
+        """Queue a run of a graph; outputs have to be different tensors from inputs."""
 
     async def run_once(
         self,
@@ -199,9 +199,10 @@ class Backend(ABC):
         outputs: Binding,
         read: Sequence[DeviceTensor],
     ) -> list[HostArray]:
-        """Write host data to the inputs of these names, run a graph, and return copies of tensors.
+        """Write host data to inputs, run a graph once, and return copies of some tensors.
 
-        The same as `write`, `dispatch` and `read`, in as few crossings as the backend can.
+        Equivalent to `write`, `dispatch` and `read`, with as few round trips to the device as
+        possible.
         """
         for name, array in data.items():
             self.write(inputs[name], array)
@@ -209,7 +210,7 @@ class Backend(ABC):
         return await self.read(*read)
 
     async def fill(self, graph: Graph, data: Mapping[str, HostArray], outputs: Binding) -> None:
-        """Compute tensors on the device, once, from host data by the names of the inputs."""
+        """Compute the contents of device tensors once, from host data for the inputs of a graph."""
         executable = await self.compile(graph)
         given: dict[str, DeviceTensor] = {}
         try:
@@ -225,7 +226,7 @@ class Backend(ABC):
         inputs: Mapping[str, Any],
         outputs: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Compute a graph once and return its outputs by name.
+        """Run a graph once and return its outputs by name.
 
         >>> import asyncio
         >>> from webnnm import GraphBuilder, backend
@@ -237,8 +238,8 @@ class Backend(ABC):
         >>> asyncio.run(double([1, 2, 3]))
         [2.0, 4.0, 6.0]
 
-        `outputs` may give writable buffers to copy results into. A graph that is not compiled yet
-        is compiled for this call alone.
+        `outputs` can give writable buffers to copy the results to. A graph that is not compiled yet
+        is compiled for this call only.
         """
         executable = await self.compile(graph) if isinstance(graph, Graph) else graph
         try:
@@ -258,9 +259,10 @@ class Backend(ABC):
         inputs: Mapping[str, Any],
         outputs: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Compute a graph once, as `compute_async` does, without await.
+        """Run a graph once without `await`, otherwise like `compute_async`.
 
-        Raises `BackendError` NNM709 where the backend can only be waited for: use `compute_async`.
+        Raises `BackendError` NNM709 if the backend only works asynchronously; use `compute_async`
+        then.
         """
         return self._waited(self.compute_async(graph, inputs, outputs))
 
@@ -286,32 +288,33 @@ class Backend(ABC):
         count: int,
         read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
     ) -> list[HostArray]:
-        """Run `count` steps in one crossing, then read.
+        """Run `count` steps of a training loop in one round trip to the device, then read tensors.
 
-        Step k (from `first`) uses the pair (inputs, outputs) of bank k mod 2. Each element of
-        `read` is a pair of tensors, of which the one that the last step wrote is returned:
-        `pair[k % 2]` for the last k. What the steps before it wrote need not be kept. Cancelled, it
-        ends once no step is under way; how many there were is not told.
+        Step k, starting from `first`, uses the inputs and outputs of entry k mod 2 of the double
+        buffer. Each element of `read` is a pair of tensors, of which the one that the last step
+        wrote is returned: `pair[k % 2]` for the last k. Results of earlier steps need not be kept.
+        If the call is cancelled, it ends once no step is running; how many ran is unknown.
         """
 
     def agreed(self, seconds: float) -> float:
-        """Return a measured time on which all processes that run the same program agree.
+        """Return a measured time on which all processes of a distributed program agree.
 
-        What depends on times has to come out alike in all of them, for they wait for each other.
+        Decisions that depend on timing have to be the same in all of them, since they wait for each
+        other.
         """
         return seconds
 
     @abstractmethod
     def release(self, *things: DeviceTensor | Executable) -> None:
-        """Free tensors and graphs at once; releasing twice is allowed."""
+        """Free tensors and graphs immediately; releasing something twice is allowed."""
 
     @abstractmethod
     def ledger(self) -> Ledger:
-        """Return what is held at the moment."""
+        """Return what is currently allocated."""
 
     @abstractmethod
     def close(self) -> None:
-        """Free everything and refuse further work."""
+        """Free everything; the backend cannot be used afterwards."""
 
 
 def check_data(type: TensorType, data: HostArray) -> None:

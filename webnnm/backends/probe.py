@@ -39,9 +39,9 @@ class ProbeResult:
 
 
 async def probe() -> ProbeResult:
-    """Ask the browser for each device, run graphs on it whose results are known, and report.
+    """Test each WebNN device of the browser with small graphs, and report the results.
 
-    Never raises for something that is missing.
+    Missing features are reported, never raised.
 
     >>> (await probe()).sentence                                    # doctest: +SKIP
     'no browser: models run on NumPy'

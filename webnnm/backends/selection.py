@@ -21,18 +21,18 @@ async def backend(
     power_preference: str | None = None,
     log: Callable[[str], None] | None = None,
 ) -> Backend:
-    """Return a backend by name; "auto" takes WebNN where the browser has it, else NumPy.
+    """Open a backend by name; "auto" selects WebNN if the browser supports it, else NumPy.
 
     >>> import asyncio
     >>> asyncio.run(backend("numpy")).name
     'numpy'
 
-    `device` asks WebNN for "npu", "gpu" or "cpu", `power_preference` for "high-performance" or
-    "low-power". Where "npu" does not work, "gpu" and "cpu" are asked for. `log` hears of that, and
-    why "auto" did not take WebNN.
+    `device` requests the "npu", "gpu" or "cpu" from WebNN, and `power_preference`
+    "high-performance" or "low-power". If the NPU does not work, the GPU and then the CPU are tried.
+    `log` receives a message about this, and about why "auto" did not select WebNN.
 
-    "jax" trains on all devices that JAX has (`pip install "webnnm[jax]"`, docs/cloud.md); there
-    `device` is "cpu", "gpu" or "tpu", and the NPU of a page stands for what JAX prefers.
+    "jax" uses all devices that JAX finds (`pip install "webnnm[jax]"`, see docs/cloud.md); its
+    `device` is "cpu", "gpu" or "tpu", and "npu" means JAX's default.
 
     Raises `BackendError` NNM709 if the backend is not available.
     """

@@ -47,11 +47,11 @@ def line_starts(source: str) -> list[int]:
 
 
 class WebNNMError(Exception):
-    """The base of every error that the package raises on purpose.
+    """Base class of all errors that the package raises deliberately.
 
-    Attributes: `code` (stable, such as "NNM204"), `message`, `hint` (what to do, or ""),
-    `line` and `column` (from 1; 0 where the error has no place in a model text), and `others`
-    (errors of the same stage, found together with this one).
+    Attributes: `code`, which never changes, such as "NNM204"; `message`; `hint`, what to do, or "";
+    `line` and `column` in the model text, from 1, or 0 if there is no position; `others`, errors of
+    the same stage that were found together with this one.
     """
 
     def __init__(
@@ -94,11 +94,11 @@ class WebNNMError(Exception):
 
 
 class ModelError(WebNNMError):
-    """A model whose text is well formed but whose meaning is not."""
+    """An invalid model: the text can be parsed, but its meaning is invalid."""
 
 
 class NotationError(ModelError):
-    """A text that is outside the grammar of the notation."""
+    """A syntax error in a model text."""
 
 
 class DataError(WebNNMError):
@@ -106,11 +106,11 @@ class DataError(WebNNMError):
 
 
 class BackendError(WebNNMError):
-    """What runs the graphs is not available, refused a graph, or failed."""
+    """A backend that is not available, rejected a graph, or failed."""
 
 
 class ContextLost(BackendError):
-    """The device is gone; `step` is the last training step known to be good."""
+    """The device was lost; `step` is the last training step whose results are known to be valid."""
 
     def __init__(self, message: str, *, step: int | None = None) -> None:
         super().__init__(

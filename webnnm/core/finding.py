@@ -16,16 +16,17 @@ AREAS = ("Loss", "Precision", "Stability", "Capacity", "Outputs", "Data", "Sched
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One finding (spec F).
+    """A finding of the expert system (spec F).
 
     >>> print(Finding(id="E404", severity="warning", nodes=("dropout1",), message="dropout1 "
     ...     "drops 80 %", remedy="Drop at most 70 %.", places=((1, 40),)))
     warning E404 line 1, column 40: dropout1 drops 80 %
       → Drop at most 70 %.
 
-    - `nodes`: the names of all layers, parameters and blocks that it is about.
-    - `action`: what was done about it, "" where nothing was.
-    - `evidence`: the numbers behind it; `places`: line and column of the nodes in the text.
+    - `nodes`: the names of the layers, parameters and blocks concerned.
+    - `action`: what was done about it automatically, or "".
+    - `evidence`: the numbers behind it.
+    - `places`: line and column of the nodes in the model text.
     """
 
     id: str
@@ -39,7 +40,7 @@ class Finding:
 
     @property
     def area(self) -> str:
-        """What the rule is about, one of `AREAS`."""
+        """The area of the rule, one of `AREAS`."""
         return AREAS[int(self.id[1]) - 1]
 
     def __str__(self) -> str:
@@ -60,5 +61,5 @@ class Finding:
         return cls(**found)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON takes it."""
+        """Return the finding as plain values for JSON."""
         return asdict(self) | {"area": self.area}

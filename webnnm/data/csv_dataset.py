@@ -13,7 +13,7 @@ from webnnm.data.table_dataset import Missing, TableDataset, Task, chosen_column
 
 
 class CSVDataset(TableDataset):
-    """The columns of a CSV text: features as one input, a label as output (spec G.5).
+    """A dataset from CSV: feature columns become one input, a label column the output (spec G.5).
 
     >>> import asyncio
     >>> data = asyncio.run(CSVDataset.create(text="width,kind\\n1,a\\n2,b\\n3,a\\n4,b"))
@@ -40,12 +40,12 @@ class CSVDataset(TableDataset):
         name: str | None = None,
         **options: Any,
     ) -> CSVDataset:
-        """Read the table of a `url`, a `path` or a `text`, exactly one of them.
+        """Read a table from a `url`, a `path` or a `text`; give exactly one of them.
 
         `header` and `delimiter` are those of `read_csv`, all other options those of `TableDataset`
-        and of `Dataset`; `name` is by default that of the file. Raises `DataError` NNM713 for a
-        text that is not a table, NNM715 for a source that cannot be read or for more than one, and
-        what `TableDataset` raises.
+        and `Dataset`. `name` defaults to the file name. Raises the errors of `TableDataset`, and
+        `DataError` NNM713 if the text is not a valid table, NNM715 if the source cannot be read or
+        several are given.
         """
         given = [place for place in (url, path, text) if place is not None]
         if len(given) != 1:

@@ -24,39 +24,45 @@ Arrays = dict[str, HostArray]
 
 
 class Dataset:
-    """Rows of inputs and outputs, divided into subsets and delivered in batches (spec G).
+    """Rows of inputs and outputs, split into subsets and delivered in batches (spec G).
 
     >>> data = Dataset([[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]], split=(1, 0, 0))
     >>> data.size("training"), data.inputs["model"].shape
     (4, (2,))
 
-    `inputs` and `outputs` are block → array, or one array for the only block; the first dimension
-    is the rows. An array is anything `HostArray.of` takes: nested lists, buffers, NumPy arrays.
+    `inputs` and `outputs` are dicts from block to array, or a single array for the only block. The
+    first dimension is the rows. Arrays can be nested lists, buffers or NumPy arrays: anything
+    `HostArray.of` accepts.
 
-    - `name`: text for logs.
-    - `batch_size`: rows of a batch, at least 1.
-    - `split`: three shares, counts or lists of row numbers: training, validation, testing.
-    - `seed`: of the split; the same seed gives the same subsets.
-    - `method`: "stratified" (where there are classes), "random" or "sequential";
-      `stratify=False` makes the first of them the second.
-    - `standardize`: True, or names of inputs or of features. Statistics come from training rows.
-    - `standardize_targets`: the same for continuous outputs; `decode` undoes it.
-    - `scale` of both: "standard" (mean 0, standard deviation 1) or "minmax" (0 … 1).
-    - `labels`: class names of the only output, or output → class names.
-    - `kinds`: block → kind where the detected one is wrong (of the output if both have the name).
-    - `names`: block → names of the dimensions (of the input if both have the name).
-    - `features`: names of the features of the only input, or input → names; of a data frame they
-      are its columns.
-    - `length`: of sequences, `[rows, length, …]` or a list of arrays of different lengths, which
-      are padded with zeros (class -1): "max", "bucket" (the next power of two) or a number; for
-      the only input and all such lists, or block → length. Figures count what is not padding.
+    - `name`: a name for logs.
+    - `batch_size`: rows per batch, at least 1.
+    - `split`: three fractions, counts or lists of row numbers, for training, validation and
+      testing.
+    - `seed`: the random seed of the split; the same seed gives the same subsets.
+    - `method`: "stratified" (if there are classes), "random" or "sequential". `stratify=False`
+      turns "stratified" into "random".
+    - `standardize`: True, or the names of inputs or features. Statistics are computed from the
+      training rows.
+    - `standardize_targets`: the same for continuous outputs; `decode` reverses it.
+    - `scale`: how both are scaled: "standard" (mean 0, standard deviation 1) or "minmax" (0 … 1).
+    - `labels`: the class names of the only output, or a dict from output to class names.
+    - `kinds`: block → kind, to override the detected one (that of the output if an input has the
+      same name).
+    - `names`: block → names of its dimensions (those of the input if an output has the same name).
+    - `features`: the feature names of the only input, or a dict from input to names; for data
+      frames they default to the column names.
+    - `length`: how to pad sequences, which are arrays `[rows, length, …]` or lists of arrays of
+      different lengths: "max", "bucket" (the next power of two) or an integer; either for the only
+      input and all such lists, or a dict by block. Padding is zeros (class -1) and does not count
+      in statistics and metrics.
 
-    Raises `DataError` NNM702 (sizes), NNM704 (options), NNM705 (no rows), NNM706 (labels),
-    NNM707 (numbers that are not finite), NNM710 (unknown names), NNM711 (lengths).
+    Raises `DataError` NNM702 for mismatched sizes, NNM704 for invalid options, NNM705 without rows,
+    NNM706 for invalid labels, NNM707 for non-finite numbers, NNM710 for unknown names, NNM711 for
+    invalid lengths.
 
     Attributes: `name`; `inputs` and `outputs`, block → `Field`; `seed`; `method` of the split
-    ("explicit" for lists of rows); `standardization` and `target_standardization`, input or
-    output block → `Standardization`, empty unless asked for; `augmentation`, a function or None.
+    ("explicit" for lists of rows); `standardization` and `target_standardization`, block →
+    `Standardization`, empty by default; `augmentation`, a function or None.
     """
 
     def __init__(
@@ -119,7 +125,7 @@ class Dataset:
 
     @property
     def batch_size(self) -> int:
-        """The rows of a batch."""
+        """The number of rows per batch."""
         return self._batch_size
 
     @batch_size.setter
@@ -130,31 +136,31 @@ class Dataset:
         self._batch_size = batch_size
 
     def set_batch_size(self, batch_size: int) -> None:
-        """Set the rows of a batch, at least 1 (NNM704)."""
+        """Set the number of rows per batch, at least 1 (else NNM704)."""
         self.batch_size = batch_size
 
     def labels(self, block: str | None = None) -> list[str] | None:
-        """Return the class names of an output, by default the only one, or None without names."""
+        """Return the class names of an output, by default the only one; None without names."""
         names = self._labels.get(self._output_block(block))
         return None if names is None else list(names)
 
     def rows(self, subset: str) -> Sequence[int]:
-        """Return which rows of the whole are in a subset, in the order of `arrays`."""
+        """Return the row numbers of a subset, in the order of `arrays`."""
         if subset not in self._rows:
             hint = suggestion(str(subset), SUBSETS) or f"one of {', '.join(SUBSETS)}"
             raise DataError("NNM705", f'unknown subset "{subset}"', hint=hint)
         return self._rows[subset]
 
     def size(self, subset: str = "full") -> int:
-        """Return the number of rows of a subset."""
+        """Return the number of rows in a subset."""
         return len(self.rows(subset))
 
     def num_batches(self, subset: str) -> int:
-        """Return how many batches hold a subset: ⌈size/batch_size⌉."""
+        """Return the number of batches in a subset: ⌈size/batch_size⌉."""
         return -(-self.size(subset) // self.batch_size)
 
     def statistics(self, subset: str = "training") -> Statistics:
-        """Return the figures of a subset, of the values that its batches deliver."""
+        """Return statistics of a subset, computed from the values that its batches contain."""
         inputs, outputs = self.arrays(subset)
         return Statistics(
             {block: measure(values, self.inputs[block]) for block, values in inputs.items()},
@@ -162,7 +168,7 @@ class Dataset:
         )
 
     def arrays(self, subset: str) -> tuple[Arrays, Arrays]:
-        """Return the inputs and outputs of a whole subset, in order, as batches deliver them.
+        """Return the inputs and outputs of a whole subset, in order, as batches contain them.
 
         Raises `DataError` NNM705 for a subset without rows.
         """
@@ -173,20 +179,21 @@ class Dataset:
         )
 
     def masks(self, subset: str) -> Arrays:
-        """Return block → float32 `[rows, length]` of a subset: 1 where a position counts.
+        """Return masks of a subset, float32 `[rows, length]`: 1 for real positions, 0 for padding.
 
         >>> data = Dataset([[3, 1], [2]], [0.5, 1.5], length="max", split=(1, 0, 0))
         >>> data.masks("training")["model"].tolist(), data.lengths("training")
         ([[1.0, 1.0], [1.0, 0.0]], {'model': [2, 1]})
 
-        Only of inputs and outputs whose rows have different lengths. Raises `DataError` NNM705.
+        Only blocks whose rows have different lengths have a mask. Raises `DataError` NNM705 for a
+        subset without rows.
         """
         fields = self.outputs | self.inputs
         lengths = self.lengths(subset)
         return {block: mask_of(some, fields[block].shape[0]) for block, some in lengths.items()}
 
     def lengths(self, subset: str) -> dict[str, list[int]]:
-        """Return block → the length of every row, as `masks` does."""
+        """Return the length of each row for the blocks that have `masks`."""
         rows = self._some_rows(subset)
         lengths = lengths_of((self._inputs, self._outputs))
         return {block: [every[row] for row in rows] for block, every in lengths.items()}
@@ -194,23 +201,24 @@ class Dataset:
     def order(
         self, subset: str, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
     ) -> list[int]:
-        """Return in which order an epoch takes the rows of `arrays(subset)` (spec G.3).
+        """Return the order in which an epoch visits the rows of `arrays(subset)` (spec G.3).
 
-        Training rows are shuffled unless `shuffle` is False, `full` if it is True, validation
-        and testing never. The order depends on seed and epoch alone.
+        Training rows are shuffled unless `shuffle=False`; those of "full" only with `shuffle=True`;
+        validation and testing rows never are. The order depends only on the seed and the epoch.
         """
         return row_order(subset, self.size(subset), epoch, shuffle, seed)
 
     def batches(
         self, subset: str, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
     ) -> Iterator[Batch]:
-        """Return the batches of an epoch in the order of `order`, the last filled up with zeros.
+        """Return an iterator over the batches of an epoch; the last one is padded with zeros.
 
         >>> data = Dataset([[1.0], [2.0], [3.0]], [2.5, 4.5, 6.5], split=(1, 0, 0), batch_size=2)
         >>> [batch.valid_count for batch in data.batches("training")]
         [2, 1]
 
-        Every call has a cursor of its own. Raises `DataError` NNM705 for a subset without rows.
+        The rows come in the order of `order`. Each call returns an independent iterator. Raises
+        `DataError` NNM705 for a subset without rows.
         """
         rows = self._some_rows(subset)
         indices = [rows[position] for position in self.order(subset, epoch, shuffle, seed)]
@@ -222,7 +230,7 @@ class Dataset:
         return augmented(batches, self.augmentation, (self.inputs, self.outputs), epoch, seed)
 
     def sample(self, index: int) -> tuple[Arrays, Arrays]:
-        """Return the inputs and outputs of one row of the whole, as batches deliver them."""
+        """Return the inputs and outputs of a single row of the dataset, as batches contain them."""
 
         def row(values: HostArray) -> HostArray:
             return HostArray.of(values.rows([index]), shape=values.shape[1:])
@@ -233,12 +241,12 @@ class Dataset:
         )
 
     def map(self, to_model: Mapping[str, str]) -> Dataset:
-        """Return the same data under other names: field → block of a model.
+        """Return the same data with its fields renamed to the blocks of a model.
 
         >>> list(Dataset({"x": [[1.0]]}, {"y": [0.5]}).map(to_model={"x": "left"}).inputs)
         ['left']
 
-        Raises `DataError` NNM710 for a field that is not there, or two of one name.
+        Raises `DataError` NNM710 for unknown fields and duplicate names.
         """
         known = {*self.inputs, *self.outputs}
         for field in to_model:
@@ -265,15 +273,17 @@ class Dataset:
         return other
 
     def folds(self, k: int, *, subset: str = "full", seed: int | None = None) -> Iterator[Dataset]:
-        """Yield k datasets over the same arrays, each with another k-th of the rows for testing.
+        """Yield k datasets for cross-validation, each with another k-th of the rows for testing.
 
         >>> data = Dataset([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1])
         >>> [(fold.rows("training"), fold.rows("testing")) for fold in data.folds(2, seed=2)]
         [([2, 3], [0, 1]), ([0, 1], [2, 3])]
 
-        The rows of `subset` are dealt, with classes in equal shares, by `seed` (of the dataset if
-        None); all but the k-th are for training, and what is standardised is measured there.
-        Raises `DataError` NNM704 for fewer than two folds or more than rows.
+        The rows of `subset` are divided at random by `seed` (by default that of the dataset), with
+        classes in equal shares. All other rows of the subset are for training; standardisation is
+        computed from these. The folds share the arrays of this dataset.
+
+        Raises `DataError` NNM704 for fewer than two folds or more folds than rows.
         """
         rows = self._some_rows(subset)
         classes = class_of_rows(self.outputs, self._outputs) if self.method != "random" else None
@@ -284,7 +294,7 @@ class Dataset:
         return (self._fold(number, k, rows, test) for number, test in enumerate(tested, 1))
 
     def augment(self, function: Augmentation | None) -> Dataset:
-        """Return the same data, whose training batches a function changes at random.
+        """Return the same data with a function that augments its training batches at random.
 
         >>> def jitter(inputs, outputs, stream, epoch):
         ...     x = inputs["model"].values()
@@ -293,18 +303,19 @@ class Dataset:
         >>> next(data.batches("training", epoch=3)).inputs["model"].values()[0] > 1
         True
 
-        The function gets inputs and outputs of a batch, block → `HostArray` of its rows that count,
-        a `Stream` that is the same for the same seed, epoch and batch, and the epoch. It returns
-        both in the same shapes; a block that it leaves out stays. None takes the function away.
+        The function receives the inputs and outputs of a batch, as dicts from block to `HostArray`
+        (without padding rows), a random `Stream` that depends only on the seed, epoch and batch,
+        and the epoch. It returns inputs and outputs of the same shapes; blocks that it leaves out
+        are unchanged. None removes the function.
         """
         other = self._copy()
         other.augmentation = function
         return other
 
     def decode(self, block: str | None, values: Any) -> Any:
-        """Return the class names, or numbers without names, that predictions stand for.
+        """Convert predictions to class names, or to class numbers if there are no names.
 
-        Continuous values, those of `predict(…, raw=True)`, come back in the units of the data. See
+        Continuous values, as of `predict(…, raw=True)`, are converted to the units of the data. See
         `webnnm.data.decode.decode`.
         """
         from webnnm.data.decode import decode
@@ -327,13 +338,13 @@ class Dataset:
     mapOutputToLabels = decode
 
     def prepareBatches(self, subset: str) -> None:
-        """Begin the next epoch of a subset for `getNextBatch`; every subset has its own cursor."""
+        """Start the next epoch of a subset for `getNextBatch`; each subset has its own position."""
         epoch = self._epochs.get(subset, -1) + 1
         self._cursors[subset] = self.batches(subset, epoch, seed=self.seed)
         self._epochs[subset] = epoch
 
     def getNextBatch(self, subset: str, model: object = None) -> Batch | None:
-        """Return the next batch, None when the epoch is over; `model` is not needed any more."""
+        """Return the next batch, or None at the end of the epoch; `model` is ignored."""
         del model
         if subset not in self._cursors:
             self.prepareBatches(subset)

@@ -14,25 +14,25 @@ from webnnm.data.pictures import LAYOUTS, joined_pictures
 
 
 class ImageDataset(Dataset):
-    """Images with labels, for classification or other outputs.
+    """A dataset of images with labels, for classification or any other output.
 
     >>> data = ImageDataset(bytes(range(8)), [0, 1], shape=(2, 2), split=(1, 0, 0))
     >>> data.inputs["model"].names, data.inputs["model"].shape
     (('height', 'width'), (2, 2))
 
-    - `images`: an array `[rows, height, width]`, `[rows, height, width, channels]` or
-      `[rows, channels, height, width]`, or a list of such images without the rows. An image may
-      also be an object of PIL, or a canvas' ImageData (4 channels).
+    - `images`: an array `[rows, height, width]`, `[rows, height, width, channels]` or `[rows,
+      channels, height, width]`, or a list of single images, which can also be PIL images or the
+      ImageData of a canvas (4 channels).
     - `labels`: one per image: class numbers, class names (numbered in alphabetical order), or any
-      output that `Dataset` takes.
-    - `layout`: "hw", "hwc" or "chw"; by default the one whose channels are at most 4.
-    - `shape`: of one image, where the images are flat, such as bytes of a file.
-    - `white`: the number that becomes 1; by default 255 for bytes, else the first of 1, 255 and
-      65535 that no pixel exceeds.
+      output that `Dataset` accepts.
+    - `layout`: "hw", "hwc" or "chw"; by default the one with at most 4 channels.
+    - `shape`: the shape of an image, if the images are flat, such as the bytes of a file.
+    - `white`: the pixel value that is scaled to 1; by default 255 for bytes, else the smallest of
+      1, 255 and 65535 that no pixel exceeds.
 
-    Further options are those of `Dataset`: `standardize=True` is per channel, `class_names` are its
-    `labels`. Raises `DataError` NNM702 for images of unequal shapes or of no known layout, and all
-    that `Dataset` raises.
+    Further options are those of `Dataset`: `standardize=True` works per channel, and `class_names`
+    are its `labels`. Raises the errors of `Dataset`, and `DataError` NNM702 for images of different
+    shapes or of an unknown layout.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ SPECIES = ("setosa", "versicolor", "virginica")
 
 
 class IrisDataset(Dataset):
-    """150 flowers of three species, four measurements in centimetres each (spec G.7).
+    """The Iris dataset: 150 flowers of three species with four measurements in cm (spec G.7).
 
     >>> import asyncio
     >>> iris = asyncio.run(IrisDataset.create())
@@ -41,12 +41,11 @@ class IrisDataset(Dataset):
         text: str | None = None,
         **options: Any,
     ) -> IrisDataset:
-        """Read the flowers and divide them; input and output are called "model".
+        """Load the flowers and split them; both the input and the output are named "model".
 
-        `url` (or a path), or `text`, names other data with the same columns and a header row.
-        Further options, such as `method`, are those of `Dataset`. The species are one-hot, float32
-        `[3]`. Raises `DataError` NNM713 for text that is not such a table, NNM715 for a URL that
-        cannot be read.
+        `url` (or a path) or `text` gives other data with the same columns and a header row. Further
+        options, such as `method`, are those of `Dataset`. The species are one-hot, float32 `[3]`.
+        Raises `DataError` NNM713 if the text is not such a table, NNM715 if the URL cannot be read.
         """
         if text is None:
             text = _shipped() if url is None else await _read(url)

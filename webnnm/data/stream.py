@@ -25,7 +25,7 @@ MEASURED = 1024
 
 
 class StreamDataset:
-    """Rows that a function yields, subset by subset and epoch by epoch (spec G.1).
+    """A dataset whose rows are produced by a function, epoch by epoch (spec G.1).
 
     >>> import asyncio
     >>> def source(subset, epoch):
@@ -39,17 +39,19 @@ class StreamDataset:
     >>> asyncio.run(sizes())
     [2, 2, 1]
 
-    `source(subset, epoch)` returns an iterator, generator or async iterator of pairs: inputs and
-    outputs, each block → array, or the array of the only block. It decides on the order: shuffling
-    is its work. Made by `create`, which looks at the first rows; or, where `inputs` and `outputs`
-    say what comes, block → `Field`, by the constructor.
+    `source(subset, epoch)` returns an iterator or async iterator over pairs of inputs and outputs,
+    each a dict from block to array, or the array of the only block. The source determines the order
+    of the rows, so it has to shuffle them if needed.
 
-    - `rows`: how many rows each subset has, subset → number; a subset that is not named has none.
-    - `items`: "rows" if the source yields single rows, "blocks" if it yields several at a time,
-      their number the first dimension.
-    - `name`, `batch_size`, `labels`: as of `Dataset`.
+    Use `create` to detect the fields from the first rows, or the constructor to declare them in
+    `inputs` and `outputs`, which are dicts from block to `Field`.
 
-    Raises `DataError` NNM704 for options, NNM705 for unknown subsets.
+    - `rows`: the number of rows in each subset; subsets that are left out are empty.
+    - `items`: "rows" if the source yields single rows, "blocks" if it yields several at a time as
+      the first dimension.
+    - `name`, `batch_size`, `labels`: see `Dataset`.
+
+    Raises `DataError` NNM704 for invalid options, NNM705 for unknown subsets.
     """
 
     def __init__(
@@ -87,11 +89,12 @@ class StreamDataset:
         length: int | Mapping[str, int] | None = None,
         **options: Any,
     ) -> StreamDataset:
-        """Measure the fields by the first training rows, for which the source is called once.
+        """Create a stream and detect its fields from the first training rows.
 
-        `kinds`, `names` and `length` are those of `Dataset`; the classes that occur later are not
-        known, so class outputs need `labels`, or fields that tell their number. Raises `DataError`
-        NNM705 where there are no training rows, and all that `Dataset` raises.
+        The source is called once for this. `kinds`, `names` and `length` are those of `Dataset`.
+        Classification outputs need `labels` or fields that give the number of classes, since later
+        rows may contain further classes. Raises the errors of `Dataset`, and `DataError` NNM705 if
+        there are no training rows.
         """
         _checked_items(items)
         seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
@@ -126,33 +129,33 @@ class StreamDataset:
 
     @property
     def batch_size(self) -> int:
-        """The rows of a batch."""
+        """The number of rows per batch."""
         return self._batch_size
 
     def set_batch_size(self, batch_size: int) -> None:
-        """Set the rows of a batch, at least 1 (NNM704)."""
+        """Set the number of rows per batch, at least 1 (else NNM704)."""
         if not is_integer(batch_size) or batch_size < 1:
             raise DataError("NNM704", f"batch_size is {batch_size}", hint="whole and at least 1")
         self._batch_size = batch_size
 
     def labels(self, block: str | None = None) -> list[str] | None:
-        """Return the class names of an output, by default the only one, or None without names."""
+        """Return the class names of an output, by default the only one; None without names."""
         names = self._labels.get(self._output_block(block))
         return None if names is None else list(names)
 
     def size(self, subset: str = "full") -> int:
-        """Return the number of rows of a subset, as declared; `full` is all of them."""
+        """Return the declared number of rows in a subset; "full" is the total."""
         _check_subset(subset)
         return sum(self._rows.values()) if subset == "full" else self._rows.get(subset, 0)
 
     def num_batches(self, subset: str) -> int:
-        """Return how many batches hold a subset: ⌈size/batch_size⌉."""
+        """Return the number of batches in a subset: ⌈size/batch_size⌉."""
         return -(-self.size(subset) // self.batch_size)
 
     def map(self, to_model: Mapping[str, str]) -> StreamDataset:
-        """Return the same stream under other names: field → block of a model.
+        """Return the same stream with its fields renamed to the blocks of a model.
 
-        Raises `DataError` NNM710 for a field that is not there, or two of one name.
+        Raises `DataError` NNM710 for unknown fields and duplicate names.
         """
         known = {*self.inputs, *self.outputs}
         for name in to_model:
@@ -173,18 +176,19 @@ class StreamDataset:
         return other
 
     def decode(self, block: str | None, values: Any) -> Any:
-        """Return the class names, or numbers without names, that predictions stand for."""
+        """Convert predictions to class names, or to class numbers if there are no names."""
         block = self._output_block(block)
         return decode(values, self.outputs[block], self._labels.get(block))
 
     async def blocks(
         self, subset: str, epoch: int = 0, rows: int | None = None
     ) -> AsyncIterator[tuple[Arrays, Arrays]]:
-        """Yield inputs and outputs of `rows` rows at a time, a batch by default; the last has less.
+        """Yield the inputs and outputs of `rows` rows at a time, by default of one batch.
 
-        Sequences of different lengths come as `Sequences`, which know their masks. Raises
-        `DataError` NNM702 for rows of another shape and for more or fewer rows than declared,
-        NNM706 for classes and NNM707 for numbers that make no sense, NNM711 for long sequences.
+        The last block can be smaller. Sequences of different lengths are `Sequences`, which provide
+        their masks. Raises `DataError` NNM702 for rows of the wrong shape and for more or fewer
+        rows than declared, NNM706 for invalid classes, NNM707 for non-finite numbers, NNM711 for
+        sequences that are too long.
         """
         rows = rows or self.batch_size
         expected = self.size(subset)

@@ -79,7 +79,7 @@ class TableReport:
 
 
 class TableDataset(Dataset):
-    """Columns of a dict, a DataFrame or a CSV text: features as one input, a label as output.
+    """A dataset from a table: feature columns become one input, a label column the output.
 
     >>> flowers = TableDataset({"width": [1, 2, 3, 4], "colour": ["red", "blue", "red", "blue"],
     ...     "kind": ["a", "b", "a", "b"]}, split=(1, 0, 0))
@@ -88,23 +88,26 @@ class TableDataset(Dataset):
     >>> flowers.encode({"width": [2.5], "colour": ["red"]}).tolist()
     [[2.5, 0.0, 1.0]]
 
-    - `table`: name → values, or an object with `columns` and `table[name]`, as pandas has.
-    - `features`, `label`: names of columns, or positions counted as in a list; by default the label
-      is the last column and all others are features.
-    - `task`: "classification", "regression", or "auto": classes where labels are words, or integers
-      of at most 20 values. Classes are one-hot, or class numbers with `sparse=True`.
-    - `missing`: "error"; "drop" leaves rows with an empty cell out; "mean" takes the mean of the
-      training rows, of categories their shares, and leaves rows without a label out.
-    - `categorical`: columns whose cells are words although they look like numbers.
-    - `unknown`: categories that no training row has become "zeros", or are an "error".
-    - `split` (row numbers count the rows that are left) and all other options are those of
-      `Dataset`.
+    - `table`: a dict from column name to values, a pandas DataFrame, or any object with `columns`
+      and `table[name]`.
+    - `features`, `label`: column names, or positions as in a list. By default the last column is
+      the label and all others are features.
+    - `task`: "classification", "regression" or "auto", which selects classification if the labels
+      are words, or integers with at most 20 distinct values. Classes are one-hot, or class numbers
+      with `sparse=True`.
+    - `missing`: what to do with empty cells: "error", "drop" (leave out their rows) or "mean" (fill
+      in the mean of the training rows, or the class frequencies of a category; rows without a label
+      are left out).
+    - `categorical`: columns to treat as categories although their cells look like numbers.
+    - `unknown`: categories that do not occur in the training rows become "zeros" or raise an
+      "error".
+    - `split` (row numbers count the remaining rows) and all other options are those of `Dataset`.
 
-    Raises `DataError` as `Dataset` does, and NNM706 for labels that are not classes, NNM710 for an
-    unknown column, NNM713 with row and column for a cell that is empty or no number.
+    Raises the errors of `Dataset`, and `DataError` NNM706 for labels that are not classes, NNM710
+    for unknown columns, NNM713 with row and column for cells that are empty or not numbers.
 
     Attributes: those of `Dataset`; `encoders` of the features; `label_encoder`, None for
-    quantities; `report`, what was found in the columns.
+    regression; `report`, what was detected in the columns.
     """
 
     def __init__(
@@ -188,12 +191,12 @@ class TableDataset(Dataset):
         )
 
     def encode(self, rows: Any) -> HostArray:
-        """Return new rows as float32 `[rows, features]`, as `model.predict` encodes them.
+        """Return new rows as float32 `[rows, features]`, encoded as `model.predict` does.
 
-        `rows` is a table with the columns of the features, or a list of rows with one cell for
-        each of them. They are not standardised. Raises `DataError` NNM702 for rows of another
-        length, NNM706 for unknown categories where they are errors, NNM710 for a column that is not
-        there, NNM713 for an empty cell or one that is not a number.
+        `rows` is a table with the feature columns, or a list of rows with one cell per feature. The
+        result is not standardised. Raises `DataError` NNM702 for rows of the wrong length, NNM706
+        for unknown categories if `unknown="error"`, NNM710 for missing columns, NNM713 for cells
+        that are empty or not numbers.
         """
         return encode_rows(self.encoders, rows)
 

@@ -15,24 +15,26 @@ from webnnm.data.intake import ONLY_BLOCK, SEQUENCE
 
 
 class TextDataset(Dataset):
-    """Windows of a text for a language model: inputs are tokens t, targets tokens t+1.
+    """A dataset of text windows for language models: inputs are tokens t, targets tokens t+1.
 
     >>> text = TextDataset("hello", 2, split=(1, 0, 0))
     >>> inputs, outputs = text.arrays("training")
     >>> inputs["model"].tolist(), outputs["model"].tolist(), text.labels()
     ([[1, 0], [2, 2]], [[0, 2], [2, 3]], ['e', 'h', 'l', 'o'])
 
-    - `tokens`: token numbers in a flat list, buffer or NumPy array; or a text, whose characters in
-      the order of their code points are then the tokens.
-    - `length`: tokens of a window.
+    - `tokens`: token ids as a flat list, buffer or NumPy array; or a string, whose characters are
+      then the tokens, numbered by code point.
+    - `length`: tokens per window.
     - `stride`: tokens from one window to the next, by default `length`.
-    - `vocabulary`: how many tokens there are, by default as many as occur (highest + 1).
-    - `labels`: what the tokens stand for.
+    - `vocabulary`: the number of tokens, by default the highest token id + 1.
+    - `labels`: the strings that the tokens stand for.
 
-    What is left behind the last window is dropped. Where windows overlap the subsets are stretches
-    of the text, one behind the other, else windows at random. Further options are those of
-    `Dataset`. Raises `DataError` NNM702 for tokens that are not flat integers, NNM704 for options,
-    NNM706 for tokens beyond the vocabulary, NNM711 for a text shorter than one window.
+    Tokens after the last full window are dropped. If windows overlap, the subsets are contiguous
+    parts of the text; otherwise windows are assigned at random. Further options are those of
+    `Dataset`.
+
+    Raises `DataError` NNM702 for tokens that are not a flat list of integers, NNM704 for invalid
+    options, NNM706 for tokens outside the vocabulary, NNM711 for a text shorter than one window.
     """
 
     def __init__(

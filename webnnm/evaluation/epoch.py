@@ -9,20 +9,20 @@ Numbers = dict[str, float]
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """One epoch of a training (spec H).
+    """The results of one training epoch (spec H).
 
     >>> record = EpochRecord(3, 20, 0.5, {"model": 0.5}, 1e-3, 0.25, val_metrics={"accuracy": 0.9})
     >>> print(record)
     epoch 3/20: loss 0.5000, accuracy 0.9000, lr 1.00e-03
 
-    Attributes: `epoch` of `epochs`, from 1; `loss` of all outputs and `losses` per output, means
-    over the rows that count; `lr` of the last step; `seconds`; `val_loss`, `val_losses` and
-    `val_metrics` (name → number) on the validation subset, None and empty in epochs without one.
-    `scale` is the gradient scale S (None where scaling is off), `clip_rate` the share of steps
-    whose gradient was clipped, `clip_threshold` the last one, `grad_norm` the mean over the epoch
-    (None where nothing is measured), `overflows` the steps skipped for their gradient,
-    `penalty` that of the regularisation, which no loss includes, and `phases` seconds per phase
-    ("data", "steps", "validation", …).
+    Attributes: `epoch`, from 1, of `epochs`; `loss`, the total over all outputs, and `losses` per
+    output, both averaged over the rows that count; `lr` at the last step; `seconds`; `val_loss`,
+    `val_losses` and `val_metrics` (name → number) on the validation subset, None or empty in epochs
+    without validation; `scale`, the gradient scale S, None without loss scaling; `clip_rate`, the
+    fraction of steps whose gradient was clipped, and `clip_threshold`, the last threshold;
+    `grad_norm`, the mean over the epoch, None if not measured; `overflows`, the number of steps
+    skipped because of non-finite gradients; `penalty`, the regularisation term, which is not part
+    of any loss; `phases`, seconds per phase ("data", "steps", "validation", …).
     """
 
     epoch: int
@@ -45,7 +45,7 @@ class EpochRecord:
 
     @property
     def shown(self) -> str:
-        """The losses and metrics in a few words: "loss 0.5000, validation 0.6000"."""
+        """The losses and metrics in short: "loss 0.5000, validation 0.6000"."""
         val = {} if self.val_loss is None else {"validation": self.val_loss}
         numbers = {"loss": self.loss, **val, **self.val_metrics}
         return ", ".join(f"{name} {value:.4f}" for name, value in numbers.items())

@@ -28,17 +28,19 @@ class Plot(str):
 
 @dataclass(repr=False)
 class History:
-    """The course of a training.
+    """The history of a training, epoch by epoch.
 
-    Attributes: `epochs` (records), `best_epoch` and `best_loss` (by validation loss if there is
-    one, else training loss; 0 and infinity before the first epoch), `stopped` ("epochs",
-    "patience", "callback", "stop" or "error"), `settings` (hyperparameters as resolved) and
-    `chosen` (setting → where its value came from), `findings` of the review, the `scouting` table,
-    `loss_settings` (output → its loss, the reason, δ, γ and α), `backend`, `seconds` in all and
-    `phases` (seconds of "review", "scouting", "build", "first step", "training", "restore").
-    `resumed_after` epochs were trained by an earlier run, from whose checkpoint this one went on.
-    `warnings` tell what went wrong beside the training, as an autosave that failed.
-    In a notebook it shows itself as a plot.
+    Attributes: `epochs`, one record per epoch; `best_epoch` and `best_loss`, by validation loss if
+    there is one, else by training loss (0 and infinity before the first epoch); `stopped`, why it
+    ended: "epochs", "patience", "callback", "stop" or "error"; `settings`, the resolved
+    hyperparameters, and `chosen`, where each value came from; `findings` of the review; `scouting`,
+    the table of the seed search; `loss_settings`, for each output its loss, the reason for it, δ, γ
+    and α; `backend`; `seconds` in total and `phases`, the seconds of "review", "scouting", "build",
+    "first step", "training" and "restore"; `resumed_after`, the number of epochs trained before
+    this run resumed; `warnings`, problems that did not stop the training, such as an autosave that
+    failed.
+
+    In notebooks a history is displayed as a plot.
     """
 
     settings: dict[str, Any]
@@ -58,27 +60,27 @@ class History:
 
     @property
     def finished(self) -> int:
-        """How many epochs of the training are finished, those of earlier runs with them."""
+        """The number of finished epochs, including those of earlier runs."""
         return self.resumed_after + len(self.epochs)
 
     @property
     def losses(self) -> list[float]:
-        """The training loss of every epoch."""
+        """The training loss of each epoch."""
         return [record.loss for record in self.epochs]
 
     @property
     def best(self) -> EpochRecord | None:
-        """The record of the best epoch, or None before the first."""
+        """The record of the best epoch, or None before the first epoch."""
         return next((r for r in self.epochs if r.epoch == self.best_epoch), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the history as plain values, ready for strict JSON (spec H).
+        """Return the history as plain values that strict JSON can represent (spec H).
 
         >>> History({"lr": 0.1, "on_epoch": print}, "numpy").to_dict()["settings"]
         {'lr': 0.1}
 
-        Callables are left out, tuples become lists, and numbers that JSON lacks become null, as
-        the best loss before the first epoch.
+        Callables are left out, tuples become lists, and non-finite numbers become None, such as the
+        best loss before the first epoch.
         """
         return plain(self) | {"findings": [plain(found.to_dict()) for found in self.findings]}
 
@@ -89,8 +91,8 @@ class History:
         >>> History.from_dict(History({"lr": 0.1}, "numpy").to_dict()).best_loss
         inf
 
-        What a later version added is left out. Raises `DataError` NNM702 where something is
-        missing.
+        Unknown keys, as written by later versions, are ignored. Raises `DataError` NNM702 if a
+        required key is missing.
         """
         found = _known(cls, values)
         found["epochs"] = [_record(r) for r in found.get("epochs", ())]
@@ -100,14 +102,15 @@ class History:
         return cls(**found)
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
-        """Return a table with a row per epoch (RFC 4180), and write it where a path is given.
+        """Return the epochs as CSV (RFC 4180), one row each; with `path`, also write a file.
 
         >>> record = EpochRecord(1, 20, 0.5, {"model": 0.5}, 1e-3, 0.25)
         >>> History({}, "numpy", [record]).to_csv().splitlines()[0]
         'epoch,loss,loss:model,val_loss,lr,scale,clip_rate,clip_threshold,grad_norm,overflows,...'
 
-        Columns: `loss:` with the name of every output, `val_loss:` likewise, `val_` with the name
-        of every metric, `seconds:` with that of every phase. A cell without a value is empty.
+        The per-output columns are `loss:` and `val_loss:` followed by the output's name; `val_` is
+        followed by the name of a metric and `seconds:` by that of a phase. Missing values are empty
+        cells.
         """
         import csv
         import io
@@ -131,24 +134,24 @@ class History:
         return _written(text.getvalue(), path)
 
     def plot(self, path: str | PathLike[str] | None = None, *, width: int = 640) -> Plot:
-        """Return a plot as SVG text that a notebook shows, and write it where a path is given.
+        """Return an SVG plot that notebooks display; with `path`, also write it to a file.
 
         >>> record = EpochRecord(1, 20, 0.5, {"model": 0.5}, 1e-3, 0.25)
         >>> History({}, "numpy", [record]).plot()[:4]
         '<svg'
 
-        It shows the losses (logarithmic where they span more than two decades), the best epoch and
-        the learning rate, and fits light and dark pages. `width` in CSS pixels, at least 240;
-        shown in less space it shrinks.
+        It shows the losses (on a logarithmic scale if they span more than two decades), the best
+        epoch and the learning rate, and suits light and dark pages. `width` is in CSS pixels, at
+        least 240; the plot shrinks to fit narrower spaces.
         """
         from webnnm.evaluation.history_plot import svg
 
         return Plot(_written(svg(self, max(int(width), 240)), path))
 
     def figure(self) -> Any:
-        """Return the same plot as a figure of Matplotlib's pyplot.
+        """Return the same plot as a Matplotlib figure.
 
-        Raises `DataError` NNM709 where Matplotlib is not installed.
+        Raises `DataError` NNM709 if Matplotlib is not installed.
         """
         from webnnm.evaluation.history_plot import figure
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TestResult:
-    """What a test found (spec H).
+    """The result of evaluating a model on a subset (spec H).
 
     >>> from webnnm.evaluation import ClassificationReport
     >>> result = TestResult(0.25, {"model": 0.25}, 8, "testing", {
@@ -34,8 +34,9 @@ class TestResult:
     no                   3    1      1.000   0.750  0.857        4
     yes                  0    4      0.800   1.000  0.889        4
 
-    Attributes: `loss` of all outputs together, `losses` per output, `samples`, `subset`,
-    `outputs`: block → report. With one output the attributes of its report are the result's too.
+    Attributes: `loss`, the total over all outputs; `losses` per output; `samples`, the number of
+    rows; `subset`; `outputs`, a report for each output. If there is only one output, the attributes
+    of its report are also attributes of the result.
     """
 
     __test__ = False  # no test of pytest's
@@ -54,13 +55,13 @@ class TestResult:
         raise AttributeError(f"no {name} of all outputs together; there is {names}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain values, ready for strict JSON.
+        """Return the result as plain values that strict JSON can represent.
 
         >>> TestResult(0.25, {"model": 0.25}, 8, "testing", {}).to_dict()["losses"]
         {'model': 0.25}
 
-        Numbers that JSON lacks become None; each report has a `kind`: "classification",
-        "multilabel" or "regression".
+        Non-finite numbers become None. Each report has a `kind`: "classification", "multilabel" or
+        "regression".
         """
         own = {name: getattr(self, name) for name in ("loss", "losses", "samples", "subset")}
         return {**plain(own), "outputs": {b: r.to_dict() for b, r in self.outputs.items()}}

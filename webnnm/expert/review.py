@@ -30,12 +30,12 @@ OPTIMIZERS_OWN = ("lr", "weight_decay", "momentum_factor", "beta1", "beta2", "al
 
 @dataclass(frozen=True, kw_only=True)
 class Review:
-    """What the rules found, and every setting with its origin.
+    """The findings of the expert system, and every setting with its origin.
 
-    - `findings`: by id, each rule at most once.
-    - `settings`: name → value, nothing "auto" any more; losses are called "block:loss".
-    - `origins`: name → "given", "default", "default of rlion", or the rules, "E401".
-    - `told`: the texts of findings that were logged before, which `brief` leaves out.
+    - `findings`: ordered by id; each rule reports at most once.
+    - `settings`: name → resolved value, with no "auto" left; losses are named "block:loss".
+    - `origins`: name → "given", "default", "default of rlion", or the rules that set it, "E401".
+    - `told`: the texts of findings that were logged earlier, which `brief` leaves out.
     """
 
     findings: Sequence[Finding]
@@ -44,14 +44,14 @@ class Review:
     told: Sequence[str] = ()
 
     def news(self, earlier: Review) -> list[Finding]:
-        """Return the findings of rules that an earlier review did not report."""
+        """Return the findings of rules that did not report in an earlier review."""
         known = {finding.id for finding in earlier.findings}
         return [finding for finding in self.findings if finding.id not in known]
 
     def brief(self) -> list[str]:
-        """Return what to tell before a training: all that asks for something, and what was chosen.
+        """Return what to show before a training: findings that need attention, settings chosen.
 
-        Findings that only inform are named by their ids.
+        Findings that are only informative are listed by id.
         """
         lines = self._grouped(SEVERITIES[:-1], self.told)
         notes = [f.id for f in self.findings if f.severity == SEVERITIES[-1]]
@@ -88,7 +88,7 @@ class Review:
         return lines
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON takes it."""
+        """Return the review as plain values for JSON."""
         return {
             "findings": [finding.to_dict() for finding in self.findings],
             "settings": {k: v for k, v in self.settings.items() if _shown(v)},

@@ -248,7 +248,7 @@ def review(
     hyperparameters: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Review:
-    """Return what the expert system finds before a training, without training (spec F).
+    """Check a model with the expert system, without training it (spec F).
 
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers dropout(0.8), matmul(w);"
     >>> found = review(text, epochs=50, gradient_clipping="global")
@@ -257,16 +257,17 @@ def review(
     >>> found.settings["gradient_clipping"], found.origins["gradient_clipping"]
     ('global', 'given')
 
-    - `model`: a text, a syntax tree or an `NNModel`. For a text no backend is opened; what depends
-      on one (E207, E208, E803) is then not known.
-    - `dataset`: in place of the model's; without any, the rules about data stay silent.
-    - Hyperparameters as for `NNModel.train`; `silence` names rules that shall not report.
+    - `model`: a text, a syntax tree or an `NNModel`. For texts no backend is opened, so findings
+      that depend on the device (E207, E208, E803) are skipped.
+    - `dataset`: used instead of that of the model. Without any, the rules about data are skipped.
+    - The hyperparameters are those of `NNModel.train`; `silence` lists rules to skip.
 
-    `print` shows the findings by area, then every setting with its origin; `to_dict` is for JSON.
-    Labels that cannot fit are the finding E103, numbers that are not finite E605, no errors.
+    Printing the result shows the findings by area, then every setting with its origin; `to_dict`
+    returns it for JSON. Labels that do not fit are reported as finding E103, and numbers that are
+    not finite as E605, instead of raising errors.
 
-    Raises `ModelError` for what is wrong with a text, `DataError` NNM701, NNM702 where the dataset
-    does not fit, NNM703, NNM704 for hyperparameters.
+    Raises `ModelError` if the text is invalid, `DataError` NNM701 or NNM702 if the dataset does not
+    fit, NNM703 or NNM704 for invalid hyperparameters.
     """
     hint = "name them, as in review(model, epochs=20)"
     given = written(keywords(hyperparameters, more, "webnnm.review", hint))

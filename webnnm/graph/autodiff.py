@@ -16,7 +16,7 @@ Arrived = dict[tuple[int, int], Operand]
 
 
 def gradients(y: Operand, xs: Sequence[Operand], seed: Operand | None = None) -> list[Operand]:
-    """Return the gradient of `y` with respect to each of `xs`, as further nodes of the graph.
+    """Return the gradients of `y` with respect to each of `xs`, as new nodes of the graph.
 
     >>> from webnnm import GraphBuilder, gradients
     >>> b = GraphBuilder()
@@ -25,11 +25,12 @@ def gradients(y: Operand, xs: Sequence[Operand], seed: Operand | None = None) ->
     >>> dx
     float32[2, 3]
 
-    `y` is a scalar, or `seed` is the gradient that arrives at it, of its type and shape. An
-    operand that `y` does not depend on by a differentiable path has gradient zero. Gradients
-    accumulate over all uses of a value; the result may be differentiated again.
+    `y` has to be a scalar unless `seed` gives the gradient with respect to `y`, of the same type
+    and shape. Gradients add up over all uses of an operand; operands that `y` does not depend on
+    have gradient zero. The results can be differentiated again.
 
-    Raises `DataError` NNM702 if `y` is no scalar and there is no seed, or the seed does not fit.
+    Raises `DataError` NNM702 if `y` is not a scalar and there is no seed, or if the seed has
+    another type or shape.
     """
     zero = y.builder.constant
     return [

@@ -34,9 +34,10 @@ Descriptor = Mapping[str, Any]
 
 
 class GraphBuilder:
-    """Builds tensor graphs; every operator of the registry is a method in snake_case.
+    """Builds tensor graphs; every registered operator is a method in snake_case.
 
-    Methods take what WebNN's take: operands, arguments behind them, options by keyword, `label`.
+    Methods take the same arguments as those of WebNN's `MLGraphBuilder`: operands, positional
+    arguments, options by keyword, and `label`.
 
     >>> b = GraphBuilder()
     >>> x = b.input("x", "float32", [2, 3])
@@ -44,12 +45,12 @@ class GraphBuilder:
     >>> b.build({"y": y}).outputs["y"]
     float32[2, 1]
 
-    `context` is the backend on which `build_async` compiles; `build` needs none.
+    `context` is the backend on which `build_async` compiles; `build` does not need one.
 
-    Numbers among the operands become scalar constants of the other operands' type. Equal
-    expressions are one node, equal constants are one constant.
+    Numbers among the operands become scalar constants of the type of the other operands. Identical
+    expressions share a node, and identical constants are stored once.
 
-    Raises `OperatorError` where operands or options break an operator's rule.
+    Raises `OperatorError` if operands or options are invalid for an operator.
     """
 
     def __init__(self, context: Context | None = None) -> None:
@@ -63,10 +64,11 @@ class GraphBuilder:
     def input(
         self, name: str, dtype: DataType | Descriptor, shape: Sequence[int] | None = None
     ) -> Operand:
-        """Return the input of that name; a second one of the same name is an error.
+        """Declare an input; names have to be unique.
 
-        Type and shape may come as WebNN's descriptor `{"dataType": …, "shape": …}`, or that of its
-        2022 draft, `{"type": …, "dimensions": …}`; a shape that is left out is that of a scalar.
+        Type and shape can also be given as a WebNN descriptor `{"dataType": …, "shape": …}`, or as
+        one of the 2022 draft, `{"type": …, "dimensions": …}`. Without a shape the input is a
+        scalar.
         """
         if isinstance(dtype, Mapping):
             dtype, shape = _described(dtype)
@@ -82,15 +84,16 @@ class GraphBuilder:
 
     @property
     def inputs(self) -> Mapping[str, Operand]:
-        """The inputs made so far, by name."""
+        """The inputs declared so far, by name."""
         return self._inputs
 
     def constant(
         self, value: Any, dtype: Any = None, shape: Sequence[int] | None = None
     ) -> Operand:
-        """Return a constant: a number, nested lists, or anything with the buffer protocol.
+        """Return a constant from a number, nested lists, or any object with the buffer protocol.
 
-        WebNN's own orders work too: `constant("float32", 2)`, `constant(descriptor, buffer)`.
+        The argument orders of WebNN work too: `constant("float32", 2)`, `constant(descriptor,
+        buffer)`.
         """
         if isinstance(value, Mapping):
             found, sizes = _described(value)  # pyright: ignore[reportUnknownArgumentType]
@@ -110,7 +113,7 @@ class GraphBuilder:
         )[0]
 
     def adopt(self, node: Node) -> tuple[Operand, ...]:
-        """Add a node whose operands are of this builder, or find its equal; return its results."""
+        """Add a node on this builder's operands, or reuse an identical one; return its results."""
         key = _key(node)
         known = self._known.get(key)
         if known is None:
@@ -130,11 +133,11 @@ class GraphBuilder:
         return results
 
     def build(self, outputs: Mapping[str, Operand]) -> Graph:
-        """Return the graph of these outputs."""
+        """Return the graph that computes these outputs."""
         return Graph(dict(outputs), dict(self._inputs))
 
     async def build_async(self, outputs: Mapping[str, Operand]) -> Any:
-        """Return the graph of these outputs, compiled on the builder's context."""
+        """Return the graph that computes these outputs, compiled for the builder's context."""
         if self.context is None:
             raise BackendError(
                 "NNM709",
@@ -145,7 +148,7 @@ class GraphBuilder:
 
     @contextmanager
     def place(self, label: str, span: Span | None = None) -> Generator[None]:
-        """Give the nodes made inside the block a label and a place in the model text."""
+        """Label the nodes made inside the `with` block with a name and a span of the text."""
         outer = self._label, self._span
         self._label, self._span = label, span
         try:
@@ -173,7 +176,7 @@ class GraphBuilder:
     def apply(
         self, operator: AnyOperator, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> Any:
-        """Apply an operator of the registry: one `Operand`, or a tuple of them."""
+        """Apply an operator; return its result, or a tuple if it has several."""
         if operator.earlier is None:
             return self._apply(operator, operands, options)
         operands, options, *finish = operator.earlier(self, operator, list(operands), dict(options))

@@ -1,4 +1,4 @@
-"""The model: a network with parameters on a backend (spec H)."""
+"""The model: a network with its parameters on a backend (spec H)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Log = Callable[[str], None]
 
 
 class NNModel:
-    """A neural network that runs, learns and is tested.
+    """A neural network that can be trained, evaluated and used for predictions.
 
     >>> import asyncio
     >>> from webnnm import IrisDataset, NNModel
@@ -61,11 +61,12 @@ class NNModel:
     >>> asyncio.run(main())
     45
 
-    Made by `NNModel.create`. Use `async with`, or `close`, to free device memory early.
+    Create models with `NNModel.create`. Use `async with`, or call `close`, to free device memory
+    early.
 
-    `state` is what there is of it, and what the parts below this class take. Who trains or tests
-    the model has it for itself until that is awaited: to set what a training looks at, or to
-    predict, is refused meanwhile (NNM712).
+    `state` is the data behind the model; the packages below this class work on it. While a model is
+    being trained or tested, calls that would change its settings or compute predictions raise
+    NNM712.
     """
 
     def __init__(self, network: Network, backend: Backend, *, seed: int, log: Log) -> None:
@@ -91,23 +92,24 @@ class NNModel:
     async def create(
         cls, config: Mapping[str, Any] | None = None, **settings: Unpack[CreateSettings]
     ) -> Self:
-        """Create a model from text, with its parameters initialised.
+        """Create a model from its source text and initialise its parameters.
 
-        - `source`, `url` or `path`: exactly one of them, the text or where it is.
-        - `dataset`: a `Dataset`, needed for `train` and `test`.
-        - `backend`: "auto" (WebNN where the browser has it, else NumPy), "webnn", "numpy", "jax";
-          or a `Backend`, which several models may share, and which its caller closes.
-        - `device_type`, `power_preference`: as of `backend()`; `optimize_for="edge"`: for the NPU.
-        - `seed`: of initialisation and shuffling.
-        - `batch_size`: in place of the dataset's.
-        - `sequence_length`: a number, or sequence name → number.
-        - `log`: where progress goes; `print` unless set.
-        - `strict`: warnings of the notation become errors.
+        - `source`, `url` or `path`: the text of the model, or where to read it. Give exactly one.
+        - `dataset`: a `Dataset`; required for `train` and `test`.
+        - `backend`: "auto" (WebNN if the browser supports it, else NumPy), "webnn", "numpy", "jax",
+          or an open `Backend`. Several models can share a `Backend`; whoever opened it closes it.
+        - `device_type`, `power_preference`: see `backend()`. `optimize_for="edge"` targets the NPU.
+        - `seed`: the random seed for initialisation and shuffling.
+        - `batch_size`: overrides the batch size of the dataset.
+        - `sequence_length`: an integer, or a dict from sequence name to integer.
+        - `log`: a function that receives progress messages; `print` by default.
+        - `strict`: treat warnings of the notation as errors.
 
-        `config` may hold the same as a dict; camelCase spellings are accepted.
+        The same settings can be passed as a dict in `config`; camelCase spellings are accepted.
 
-        Raises `ModelError` for what is wrong with the text, `DataError` NNM703, NNM715 for the
-        settings, NNM701, NNM702 where the dataset does not fit, `BackendError` NNM709.
+        Raises `ModelError` if the text is invalid, `DataError` NNM703 or NNM715 for invalid
+        settings and NNM701 or NNM702 if the dataset does not fit the model, `BackendError` NNM709
+        if the backend is not available.
         """
         hint = "NNModel.create(source=text), or url= or path= for where it is"
         model = await cls._opened(keywords(config, settings, "NNModel.create", hint))
@@ -161,22 +163,22 @@ class NNModel:
 
     @property
     def backend(self) -> Backend:
-        """What runs the model: opened by it, or the one that was given to it."""
+        """The backend that runs the model."""
         return self.given_backend or self.state.backend
 
     @property
     def given_backend(self) -> Backend | None:
-        """The backend that was given to `create`, None if the model opened its own."""
+        """The backend that was passed to `create`, or None if the model opened its own."""
         return getattr(self.state.backend, "given", None)
 
     @property
     def parameters(self) -> ParameterStore:
-        """The parameters, on the backend."""
+        """The parameters of the model, stored on the backend."""
         return self.state.parameters
 
     @property
     def sequence(self) -> dict[str, int]:
-        """Lengths by sequence name."""
+        """The sequence lengths by sequence name."""
         return self.state.sequence
 
     @sequence.setter
@@ -185,12 +187,12 @@ class NNModel:
 
     @property
     def trained(self) -> bool:
-        """Whether the parameters were trained or taken from elsewhere."""
+        """Whether the parameters have been trained or loaded, rather than just initialised."""
         return self.state.trained
 
     @property
     def step(self) -> int:
-        """The training steps applied so far."""
+        """The number of training steps applied so far."""
         return self.state.step
 
     @step.setter
@@ -199,7 +201,7 @@ class NNModel:
 
     @property
     def seed(self) -> int:
-        """The seed of initialisation and shuffling."""
+        """The random seed for initialisation and shuffling."""
         return self.state.seed
 
     @seed.setter
@@ -208,7 +210,7 @@ class NNModel:
 
     @property
     def batch_size(self) -> int | None:
-        """The rows of a batch where a hyperparameter does not say, None for the dataset's."""
+        """The batch size if no hyperparameter sets it; None to use that of the dataset."""
         return self.state.batch_size
 
     @batch_size.setter
@@ -217,7 +219,7 @@ class NNModel:
 
     @property
     def log(self) -> Log:
-        """Where progress goes."""
+        """The function that receives progress messages."""
         return self.state.log
 
     @log.setter
@@ -226,28 +228,28 @@ class NNModel:
 
     @property
     def training(self) -> Training | None:
-        """The training under way."""
+        """The training in progress, or None."""
         training = self._training
         return training if training is not None and training.going else None
 
     @property
     def checkpoint(self) -> Checkpoint | None:
-        """Where the last training stands, until parameters are changed otherwise; else None."""
+        """The state after the last training, or None if the parameters have changed since."""
         return self.state.checkpoint
 
     @property
     def name(self) -> str:
-        """The document's name."""
+        """The name of the model."""
         return self.network.name
 
     @property
     def source(self) -> str:
-        """The text that the model was made from."""
+        """The source text of the model."""
         return self.network.outline.document.source
 
     @property
     def warnings(self) -> list[Warning]:
-        """The warnings of the notation."""
+        """The warnings found in the source text."""
         return self.network.warnings
 
     def inputs(self) -> list[str]:
@@ -259,17 +261,17 @@ class NNModel:
         return [output.name for output in self.network.outputs]
 
     def params(self) -> list[Parameter]:
-        """Return the parameters in elaboration order, with their values."""
+        """Return the parameters with their values, in the order of the source text."""
         return self.parameters.listed()
 
     def serialize(self) -> str:
-        """Return the text of the model in canonical form."""
+        """Return the source text of the model in canonical form."""
         from webnnm.notation.formatter import format_document
 
         return format_document(self.network.outline.document)
 
     def summary(self) -> str:
-        """Return a table of layers, shapes and parameters."""
+        """Return a table of the layers with their shapes and parameter counts."""
         return summary(self.network, self.backend.description)
 
     def _repr_html_(self) -> str:
@@ -283,12 +285,12 @@ class NNModel:
         return f"<{type(self).__name__} {self.name or 'model'}: {told}>"
 
     def graph_text(self) -> str:
-        """Return the tensor graph for one sample as text, with every cast and transpose in it."""
+        """Return the tensor graph for a batch of one as text, with all casts and transposes."""
         graph = lower_network(self.network, sequence=self.sequence).graph()
         return graph_text(graph, of_model=True)
 
     def report(self) -> str:
-        """Return what runs the model, its known faults, and what was rewritten for them."""
+        """Return a report on the backend: device, known bugs, and rewrites that avoid them."""
         lines = [f"runs on {self.backend.description}"]
         if self.backend.faults:
             lines.append("faults of this implementation, around which graphs are rewritten:")
@@ -298,11 +300,11 @@ class NNModel:
         return "\n".join(lines)
 
     def view(self, data: Any, limit: int = 11) -> str:
-        """Return values as text, at most `limit` of them."""
+        """Return values as text, showing at most `limit` of them."""
         return view(data, limit)
 
     def memory(self) -> Ledger:
-        """Return what the model holds on its backend: graphs, tensors, bytes, and for what."""
+        """Return what the model has allocated on its backend, by purpose."""
         return self.state.backend.ledger()
 
     # Kept and taken.
@@ -313,14 +315,15 @@ class NNModel:
         names: Iterable[str] | None = None,
         mapping: Mapping[str, str] | None = None,
     ) -> list[str]:
-        """Take parameters from another model, or name → array; return the names of those taken.
+        """Copy parameters from another model or a dict of arrays; return the names that were set.
 
-        Taken is what has the name and the shape of a parameter here; or `names`, and `mapping`,
-        name there → name here. `train` then tries no other starts unless `seeds` asks for them.
-        `docs/transfer-learning.md` has an example.
+        By default every parameter is copied whose name and shape match. `names` restricts the copy
+        to some parameters, and `mapping` renames them: source name → name in this model. A later
+        `train` keeps these values as its starting point and searches no other seeds unless `seeds`
+        is set. See `docs/transfer-learning.md` for an example.
 
-        Raises `DataError` NNM710 for unknown names and where nothing fits, NNM702 for other
-        shapes; then nothing is taken. NNM712 while either model is being trained.
+        Raises `DataError` NNM710 for unknown names or if nothing matches, NNM702 for shapes that
+        differ, NNM712 while either model is being trained. Nothing is copied if an error is raised.
         """
         if isinstance(other, NNModel):
             other.state.occupancy.check()
@@ -334,13 +337,14 @@ class NNModel:
         optimizer: bool = True,
         dtype: DataType | None = None,
     ) -> Any:
-        """Write text, parameters and standardisation as one safetensors file (spec I).
+        """Save the source text, parameters and standardisation in one safetensors file (spec I).
 
-        Returns the path, or without one bytes. An older file is replaced as a whole. With
-        `optimizer` the file also holds where the training stands, the present one or the last, so
-        that `train(resume=True)` goes on there. `dtype="float16"` stores float32 parameters in
-        half of the bytes, for inference alone. Raises `DataError` NNM704 for another type, NNM807
-        where writing fails.
+        Returns the path, or the bytes of the file if no path is given. An existing file is replaced
+        atomically. With `optimizer=True` the file also contains the state of the current or last
+        training, so that `train(resume=True)` can continue it. `dtype="float16"` stores float32
+        parameters in half the space, for inference only.
+
+        Raises `DataError` NNM704 for other dtypes, NNM807 if the file cannot be written.
         """
         from webnnm.snapshots.snapshot import snapshot
         from webnnm.snapshots.storage import store
@@ -352,12 +356,13 @@ class NNModel:
 
     @classmethod
     async def load(cls, snapshot: Any = None, /, **settings: Unpack[CreateSettings]) -> Self:
-        """Create a model from a snapshot: bytes, a path, or "browser:" and a name.
+        """Load a model from a snapshot: its bytes, its path, or "browser:" followed by a name.
 
-        `settings` are those of `create`. A snapshot of a training can be resumed.
+        `settings` are those of `create`. If the snapshot contains the state of a training,
+        `train(resume=True)` continues it.
 
-        Raises `DataError` NNM801 … NNM806 for a file that is damaged or no snapshot, NNM703 for
-        wrong settings, NNM715.
+        Raises `DataError` NNM801 … NNM806 if the file is damaged or not a snapshot, NNM703 for
+        invalid settings, NNM715 if the file cannot be read.
         """
         from webnnm.snapshots.snapshot import MODEL, opened, restore, verified
 
@@ -386,11 +391,14 @@ class NNModel:
     async def load_params(
         self, source: Any, *, strict: bool = True, names: Names | None = None
     ) -> list[str]:
-        """Take parameters from any safetensors file; return their names.
+        """Load parameters from any safetensors file; return the names that were set.
 
-        `names` says what they are called there, and how they lie (`docs/foreign-weights.md`).
-        Unless `strict`, what has name and shape is taken. Raises `DataError` NNM801 … NNM803 for
-        a damaged file, NNM805, NNM806, NNM710 where parameters do not fit; nothing is taken then.
+        `names` maps the names and memory layouts of the file to those of the model (see
+        `docs/foreign-weights.md`). With `strict=False`, parameters are loaded only where name and
+        shape match.
+
+        Raises `DataError` NNM801 … NNM803 if the file is damaged, NNM805, NNM806 or NNM710 if the
+        parameters do not fit; nothing is loaded then.
         """
         from webnnm.snapshots.snapshot import load_parameters
 
@@ -398,13 +406,14 @@ class NNModel:
             return self._took(await load_parameters(self.state, source, strict=strict, names=names))
 
     async def reopen(self) -> None:
-        """Open the backend anew, after its device was lost, with the parameters that are known.
+        """Reopen the backend after its device was lost, and restore the last known parameters.
 
-        Those are the ones of the last training or checkpoint: `step` tells which, and
-        `train(resume=True)` goes on there. Contexts for inference have to be made again.
+        These come from the last training or checkpoint: `step` tells which training step they
+        belong to, and `train(resume=True)` continues from there. Inference contexts have to be
+        created again.
 
-        Raises `DataError` NNM712 while the model is trained or tested, NNM704 for a model that was
-        given its backend, `BackendError` NNM709.
+        Raises `DataError` NNM712 while the model is being trained or tested, NNM704 if the backend
+        was passed to `create`, `BackendError` NNM709 if no backend is available.
         """
         from webnnm.model.reopening import reopen
 
@@ -424,9 +433,9 @@ class NNModel:
         self.close()
 
     def close(self) -> None:
-        """Free everything that the model holds on the device.
+        """Free all device memory of the model.
 
-        A backend that was given to `create` stays open: who opened it closes it.
+        A backend that was passed to `create` stays open; whoever opened it closes it.
         """
         self.parameters.tensors = {}
         self.state.backend.close()
@@ -436,7 +445,7 @@ class NNModel:
     async def create_context(
         self, batch_size: int = 1, sequence_length: int | Mapping[str, int] | None = None
     ) -> InferenceContext:
-        """Return a context for inference with a batch of this size."""
+        """Return an inference context for batches of this size."""
         from webnnm.runtime.context import InferenceContext
 
         context = InferenceContext(
@@ -455,9 +464,10 @@ class NNModel:
     async def compile(
         self, batch_size: int = 1, sequence_length: int | Mapping[str, int] | None = None
     ) -> Compilation:
-        """Build the graph for predictions of so many rows, parameters as constants; tell its times.
+        """Compile the graph for predictions of `batch_size` rows, with the parameters as constants.
 
-        `predict` uses it for as many rows, about twice as fast, until parameters change.
+        `predict` then uses this graph for batches of this size until the parameters change, which
+        is about twice as fast. Returns how long the compilation took.
         """
         context = await self.create_context(batch_size, sequence_length)
         found = await context.compile()
@@ -466,20 +476,23 @@ class NNModel:
         return found
 
     async def run(self, context: InferenceContext) -> InferenceContext:
-        """Compute the outputs of a context with the present parameters, and return it."""
+        """Compute the outputs of an inference context with the current parameters; return it."""
         await context.run()
         return context
 
     async def predict(self, data: Any, batch_size: int | None = None, *, raw: bool = False) -> Any:
-        """Return what the model says of rows, given as its dataset was given its own.
+        """Predict the outputs for some rows, which are given in the same form as the dataset's.
 
         >>> (await model.predict([[5.1, 3.5, 1.4, 0.2]])).classes  # doctest: +SKIP
         ['setosa']
 
-        `data` are rows in the form and units of the dataset, one row, or block → rows. Classes come
-        as a `Prediction`, measurements as an array in the units of the data (docs/predictions.md).
-        `raw` data and results are the network's own numbers, `[rows, features…]`. Raises
-        `DataError` NNM702, NNM706, NNM710, NNM711, NNM713 for data that do not fit.
+        `data` contains one or more rows in the form and units of the dataset, or a dict from input
+        to rows. Classification returns a `Prediction`; regression returns an array in the units of
+        the dataset (see `docs/predictions.md`). With `raw=True`, both `data` and the result are the
+        network's own numbers, of shape `[rows, features…]`.
+
+        Raises `DataError` NNM702, NNM706, NNM710, NNM711 or NNM713 if the data do not fit the
+        model.
         """
         return await self._predictor.predict(data, batch_size or self.batch_size, raw=raw)
 
@@ -494,13 +507,15 @@ class NNModel:
         while_: bool = False,
         **hyperparameters: Any,
     ) -> str:
-        """Return the model as a StableHLO module, for XLA and others (docs/stablehlo.md).
+        """Export the model as a StableHLO module, for XLA and other compilers.
 
-        `graph` is "inference", "loss" or "train" (with hyperparameters as for `train`); sizes that
-        are None stay open. `constants` embeds the parameters; without `chlo` erf is a polynomial;
-        with `while_` recurrent layers are loops.
+        `graph` is "inference", "loss" or "train" (with the hyperparameters of `train`). Sizes that
+        are None remain dynamic. `constants=True` embeds the parameters, `chlo=False` replaces erf
+        by a polynomial, and `while_=True` writes recurrent layers as loops. See
+        `docs/stablehlo.md`.
 
-        Raises `ModelError` NNM901, NNM902, NNM903, `DataError` NNM703, NNM704, NNM711.
+        Raises `ModelError` NNM901, NNM902 or NNM903 for models that cannot be exported, `DataError`
+        NNM703, NNM704 or NNM711 for invalid arguments.
         """
         from webnnm.model.exporting import stablehlo
 
@@ -511,10 +526,13 @@ class NNModel:
     # Training and testing.
 
     def set_dataset(self, dataset: AnyDataset, mapping: Mapping[str, str] | None = None) -> None:
-        """Bind a dataset, by `mapping` field → block, by name, or the only field to the only block.
+        """Bind a dataset to the inputs and outputs of the model.
 
-        Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ, NNM712
-        while the model is trained or tested.
+        `mapping` is a dict from dataset field to model block. Without it fields and blocks are
+        matched by name; a single field always matches a single block.
+
+        Raises `DataError` NNM701 if a block has no matching field, NNM702 if shapes differ, NNM712
+        while the model is being trained or tested.
         """
         self.state.bind(dataset, mapping)
         self._reviewer.forget()
@@ -529,21 +547,22 @@ class NNModel:
         on_autosave: Callable[[Exception | None], object] | None = None,
         **more: Unpack[Hyperparameters],
     ) -> Training:
-        """Start a training; await the result for its `History`.
+        """Start training; await the result to get its `History`.
 
-        Hyperparameters are those of the specification's table E.1 in snake_case or camelCase:
+        The hyperparameters are those of table E.1 of the specification, in snake_case or camelCase:
         `epochs`, `batch_size`, `optimizer`, `lr`, `weight_decay`, `schedule`, `patience`, …
 
-        `resume` goes on with the training that was stopped or loaded, from where it stood, with
-        the hyperparameters that it had; `epochs`, `patience` and callbacks may be others.
-        `autosave` is where `save` writes the training: after two seconds, every `autosave_seconds`,
-        when its page is left, and at its end; a failure is a warning in log and history, and
-        `on_autosave` hears of it, or None.
+        - `resume`: continue a training that was stopped or loaded, with its original
+          hyperparameters; only `epochs`, `patience` and callbacks can be changed.
+        - `autosave`: where `save` writes checkpoints: after two seconds, every `autosave_seconds`,
+          when the page is closed, and at the end.
+        - `on_autosave`: a function called after each of them, with None or the exception. Failures
+          also appear as warnings in the log and the history.
 
-        Raises `DataError` NNM703 for an unknown name, NNM704 for a value out of range, NNM712
-        while the model is trained or tested, NNM714 without a dataset, NNM808 where there is
-        nothing to resume or it would be another training; when awaited also NNM605, NNM606, NNM708,
-        and `ContextLost`.
+        Raises `DataError` NNM703 for unknown names, NNM704 for values out of range, NNM712 while
+        the model is being trained or tested, NNM714 without a dataset, NNM808 if there is no
+        matching training to resume. Awaiting it can also raise NNM605, NNM606, NNM708 and
+        `ContextLost`.
         """
         from webnnm.trainer.training import Training
 
@@ -572,21 +591,25 @@ class NNModel:
         hyperparameters: Mapping[str, Any] | None = None,
         **more: Unpack[Hyperparameters],
     ) -> list[Finding]:
-        """Return what the expert system finds in model, data and hyperparameters (spec F).
+        """Check the model, dataset and hyperparameters with the expert system (spec F).
 
-        Without a dataset the rules about data stay silent; `webnnm.review(model)` tells the
-        settings, too. `silence` names rules that shall not report. Raises `DataError` NNM703,
-        NNM704 for hyperparameters.
+        Without a dataset the rules about data are skipped. `silence` lists rules to skip. Call
+        `webnnm.review(model)` to also get the resolved settings.
+
+        Raises `DataError` NNM703 or NNM704 for invalid hyperparameters.
         """
         given = self._written(hyperparameters, more, "review")
         return list(self._reviewer.review(given, self._settings(given)).findings)
 
     def profile(self) -> Profile:
-        """Return the model in numbers: depth, width, heavy operators and more (spec F.1)."""
+        """Return key figures of the model: depth, width, heavy operators and more (spec F.1)."""
         return self._reviewer.facts({}, resolve({})).profile
 
     async def scout(self, seeds: int = 100, seed: int | None = None) -> Scouting:
-        """Try so many starts, leave the parameters at the best, and return the table (spec E.4)."""
+        """Try several random seeds for initialisation and keep the best parameters (spec E.4).
+
+        Returns the table of all seeds tried.
+        """
         from webnnm.trainer.scout import scout
 
         state = self.state
@@ -610,9 +633,10 @@ class NNModel:
         return settings | {name: value for name, value in own.items() if settings[name] is None}
 
     async def test(self, subset: str = "testing") -> TestResult:
-        """Evaluate the model on a subset: losses, and per output accuracy, confusion and more.
+        """Evaluate the model on a subset of its dataset: loss, accuracy, confusion matrix, …
 
-        Raises `DataError` NNM705 for an empty or unknown subset, NNM712 while it is trained.
+        Raises `DataError` NNM705 if the subset is empty or unknown, NNM712 while the model is being
+        trained.
         """
         from webnnm.runtime.testing import tested
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 async def split(
     model: NNModel, at: str, **settings: Unpack[CreateSettings]
 ) -> tuple[NNModel, NNModel]:
-    """Return two models with the parameters of one: what computes a value, and what goes on.
+    """Split a model at a layer into two models, a trunk and a head, that share its parameters.
 
     >>> import asyncio
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[8]), head();"
@@ -38,14 +38,14 @@ async def split(
     >>> bool(asyncio.run(parts()))
     True
 
-    `at` is the first layer of the head: its `name=`, or the operator or block that it calls; or a
-    root block, whose value the head begins with. Both parts are models that can be saved, loaded
-    and trained; `concatenate` puts them together. `settings` are those of `NNModel.create`; the
-    parts run on a backend like the model's unless they say otherwise; on the very same one if the
-    model was given it.
+    `at` names the first layer of the head: its `name=`, or the operator or block that it calls; or
+    a root block whose value is the input of the head. Both parts are ordinary models that can be
+    saved, loaded and trained; `concatenate` joins them again. `settings` are those of
+    `NNModel.create`. By default the parts run on the same kind of backend as the model, or on the
+    same backend if it was passed to `create`.
 
-    Raises `DataError` NNM710 for a layer that is not there or stands twice, NNM704 where one value
-    alone is not all that the head needs of the trunk.
+    Raises `DataError` NNM710 if the layer does not exist or its name is not unique, NNM704 if the
+    head needs more than one value of the trunk.
     """
     trunk, head = split_document(model.network.outline.document, at)
     parts = elaborate(trunk), elaborate(head)
@@ -78,16 +78,16 @@ async def concatenate(
     keep_output: bool = False,
     **settings: Unpack[CreateSettings],
 ) -> NNModel:
-    """Return a model that computes a head of what a trunk gives, with the parameters of both.
+    """Join two models into one: the outputs of the trunk become the inputs of the head.
 
-    An input of the head takes the output of the trunk that has its name, or the only one the only
-    one; parts that `split` made become what they were. With `freeze` the parameters of the trunk
-    stay as they are in trainings (`lrm=0`); with `keep_output` what the trunk gives stays an
-    output. `settings` are those of `NNModel.create`.
+    Inputs and outputs are matched by name; a single output always matches a single input. Parts
+    made by `split` join to the original model. `freeze=True` excludes the parameters of the trunk
+    from training (`lrm=0`); `keep_output=True` keeps the outputs of the trunk as outputs of the new
+    model. `settings` are those of `NNModel.create`.
 
-    Raises `DataError` NNM710 where no output fits an input by name, NNM702 where they differ in
-    type or shape, NNM704 where the head standardises what it takes, `ModelError` NNM206 where a
-    name means different things in the two texts.
+    Raises `DataError` NNM710 if an input has no matching output, NNM702 if their types or shapes
+    differ, NNM704 if the head standardises that input, `ModelError` NNM206 if a name has different
+    meanings in the two texts.
     """
     first, second = trunk.state.known_data(), head.state.known_data()
     taken = link(trunk.network, head.network)[1].block
@@ -138,11 +138,13 @@ async def concatenate(
 
 
 def replace_head(model: NNModel, head: NNModel) -> list[str]:
-    """Give a model the parameters of another head of the same text; return which were set.
+    """Replace the head's parameters in a model by those of another; return the names that were set.
 
-    The head is one that `split` made of such a model, or `concatenate` put into this one; the
-    parameters of the trunk are not touched. Raises `ModelError` NNM206 where the model does not
-    end as the head does, `DataError` NNM712 while either is being trained.
+    The head has to be one that `split` made from such a model, or that `concatenate` added to this
+    one. The parameters of the trunk do not change.
+
+    Raises `ModelError` NNM206 if the model does not end in the same layers as the head, `DataError`
+    NNM712 while either model is being trained.
     """
     blocks = {layer.chain[0] for layer in head.network.layers}
     offsets = {b: _layers(model.network, b) - _layers(head.network, b) for b in blocks}

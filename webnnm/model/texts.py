@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def check(text: str) -> list[ModelError | Warning]:
-    """Return the errors of a text, or its warnings if it has no errors.
+    """Return the errors in a model text, or its warnings if there are no errors.
 
     >>> [str(found).split(": ")[0] for found in check("m:input shape=[4]; m:layers relu();")]
     ['NNM202 line 1, column 1']
 
-    Each has `code`, `message`, `line` and `column`. A text outside the grammar gives one error,
-    the first; later stages may give several.
+    Each item has a `code`, `message`, `line` and `column`. Syntax errors are reported one at a
+    time; later stages can report several.
     """
     try:
         return list(elaborate(parse(text)).warnings)
@@ -31,14 +31,14 @@ def check(text: str) -> list[ModelError | Warning]:
 
 
 def format_model(model: NNModel | Document | str) -> str:
-    """Return the canonical text of a model, a syntax tree or a text (spec A.11).
+    """Return a model, syntax tree or text in canonical form (spec A.11).
 
     >>> print(format_model("m:input shape = [4,]; m:layers relu( );"), end="")
     m:input shape=[4];
     m:layers
       relu();
 
-    Raises `NotationError` for a text outside the grammar.
+    Raises `NotationError` for syntax errors.
     """
     if isinstance(model, str):
         model = parse(model)

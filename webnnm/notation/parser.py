@@ -18,16 +18,17 @@ _VERSION = re.compile(r"0*(\d{1,9})(?:\.0*(\d{1,9}))?", re.ASCII)
 
 
 def parse(text: str) -> Document:
-    """Read a model text into its syntax tree.
+    """Parse a model text into its syntax tree.
 
     >>> document = parse("model:input shape=[4]; model:layers relu();")
     >>> [type(statement).__name__ for statement in document.statements]
     ['Port', 'Layers']
 
-    A byte-order mark at the start is ignored; positions count from the text behind it, which is
-    the `source` of the document. Raises `NotationError` for texts outside the grammar, for
-    shapes, constants and repeated statements that are wrong by the text alone, and for texts of
-    more than 16 MiB characters.
+    A byte-order mark at the start is ignored; positions count from the text after it, which is the
+    `source` of the document.
+
+    Raises `NotationError` for syntax errors, for shapes, constants and repeated statements that are
+    invalid on their own, and for texts of more than 16 MiB characters.
     """
     source = text.removeprefix("\ufeff")
     if len(source) > MAX_LENGTH:

@@ -64,7 +64,7 @@ class Answers:
 
 
 class Prediction:
-    """The classes of rows, with the probability of each class.
+    """The predicted classes of some rows, with the probability of each class.
 
     >>> found = Prediction(HostArray.of([[0.25, 0.75]]), Answers((2,), "onehot", 2, ("no", "yes")))
     >>> found.classes, found.labels, found[0].tolist()
@@ -72,13 +72,14 @@ class Prediction:
     >>> found
     yes 75.0% (no 25.0%)
 
-    It is an array of probabilities to NumPy and to programs: indices, `len`, `shape`, `tolist()`,
-    `np.asarray(found)` and the methods of arrays are those of `probabilities`.
+    A prediction behaves like the array of its probabilities: indexing, `len`, `shape`, `tolist()`,
+    `np.asarray(found)` and array methods all work on `probabilities`.
 
-    Attributes: `classes`, one per row: its name, or its number without names; of several yes/no
-    answers the list of those that are yes; of sequences lists of them. `labels`, what the classes
-    are called. `probabilities`, an array `[rows, …, classes]`, of one yes/no answer `[rows, 1]`
-    with that of yes; of sequences of different lengths a list of arrays.
+    Attributes: `classes`, the predicted class of each row, as its name or else its number; for
+    several yes/no outputs, the list of those predicted as yes; for sequences, lists of these.
+    `labels`, the names of the classes. `probabilities`, an array `[rows, …, classes]`; for a single
+    yes/no output `[rows, 1]` with the probability of yes; for sequences of different lengths, a
+    list of arrays.
     """
 
     def __init__(self, found: Rows, answers: Answers) -> None:
@@ -90,7 +91,7 @@ class Prediction:
 
     @property
     def classes(self) -> list[Any]:
-        """The class of every row."""
+        """The predicted class of each row."""
         if isinstance(self._found, list):
             return [self._answers.decode(row) for row in self._found]
         return self._answers.decode(self._found)

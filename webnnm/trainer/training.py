@@ -48,17 +48,17 @@ IMPROVEMENT = 1e-9
 
 
 class Training:
-    """A training under way; awaiting it gives the `History`.
+    """A training in progress; await it to get its `History`.
 
-    Made by `NNModel.train`. `pause`, `resume` and `stop` take effect after the steps that the
-    device is running. A stopped training keeps its best parameters. `async for record in training`
-    yields the record of every epoch as it ends.
+    Created by `NNModel.train`. `pause`, `resume` and `stop` take effect once the steps that are
+    already queued on the device have finished. A stopped training keeps its best parameters. `async
+    for record in training` yields an `EpochRecord` after each epoch.
 
-    One that is cancelled, or fails, leaves the parameters of a step that is known: the last one, or
-    the one before the steps that were interrupted, which `NNModel.step` counts; where the device
-    was lost, those of the last checkpoint. `train(resume=True)` goes on there.
+    If a training is cancelled or fails, the model is left with the parameters of a known step,
+    which `NNModel.step` gives: the last one, or the one before the interrupted steps; if the device
+    was lost, those of the last checkpoint. `train(resume=True)` continues from there.
 
-    `going`: whether it can still be asked for a checkpoint.
+    `going` tells whether a checkpoint can still be requested.
     """
 
     def __init__(
@@ -117,16 +117,16 @@ class Training:
         await self
 
     def pause(self) -> None:
-        """Hold the training after the steps that the device is running."""
+        """Pause the training once the queued steps have finished."""
         self._held = True
 
     def resume(self) -> None:
-        """Go on after `pause`."""
+        """Continue after `pause`."""
         self._held = False
         self._wake.set()
 
     async def stop(self) -> History:
-        """End the training after the steps that the device is running; return its history."""
+        """Stop the training once the queued steps have finished; return its history."""
         self._stop = self._stop or "stop"
         self.resume()
         if asyncio.current_task() in (self._task, self._answering):
@@ -134,9 +134,9 @@ class Training:
         return await self
 
     async def checkpoint(self) -> Checkpoint:
-        """Return the state after the steps that the device is running; the training goes on.
+        """Return a checkpoint once the queued steps have finished; the training continues.
 
-        Raises `DataError` NNM808 if it ends with an error before.
+        Raises `DataError` NNM808 if the training fails first.
         """
         asked: asyncio.Future[Checkpoint] = asyncio.get_running_loop().create_future()
         self._asked.append(asked)

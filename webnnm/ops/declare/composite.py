@@ -65,7 +65,7 @@ class Declaration(TypedDict, total=False):
 
 
 def composite(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decompose], Composite]:
-    """Declare an operator by its decomposition, for the notation and for graph builders.
+    """Define an operator by its decomposition, for the notation and for graph builders.
 
     >>> from webnnm import GraphBuilder, composite, ops
     >>> @composite("shrink", "softThreshold")
@@ -78,13 +78,13 @@ def composite(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Deco
     >>> ops.unregister("shrink")
 
     Parameters: the names, the main one first (by default that of the function); `types` of the
-    operands ("float", "integer", "any", one type, several, or by operand), `checks` of options,
-    `parameters` that a layer may own, `result` and `results`, `native` (the method of WebNN that
-    computes the same), `gradient` and `reference` in place of those that follow from the
-    decomposition; docs/composites.md tells of all of them.
+    operands ("float", "integer", "any", one type, several, or by operand); `checks` of the options;
+    `parameters` that a layer can own; `result` and `results`; `native`, the method of WebNN that
+    computes the same; `gradient` and `reference`, to replace those derived from the decomposition.
+    docs/composites.md explains them all.
 
-    Raises `WebNNMError` NNM101, NNM206 for names that cannot be had, NNM113, NNM303 for a
-    declaration that makes no sense.
+    Raises `WebNNMError` NNM101 or NNM206 for names that are invalid or taken, NNM113 or NNM303 for
+    an invalid declaration.
     """
 
     def declare(function: Decompose) -> Composite:
