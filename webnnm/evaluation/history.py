@@ -226,7 +226,7 @@ def _known(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     if missing := sorted(needed - values.keys()):
         raise DataError(
             "NNM702",
-            f"not a {cls.__name__}: {', '.join(missing)} is missing",
+            f"{cls.__name__}: {', '.join(missing)} is missing",
             hint="give what History.to_dict returned",
         )
     return {f.name: values[f.name] for f in entries if f.name in values}

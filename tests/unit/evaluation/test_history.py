@@ -97,10 +97,10 @@ def test_dict_of_an_earlier_and_of_a_later_version() -> None:
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"settings": {}}, "no History: backend is missing"),
+        ({"settings": {}}, "History: backend is missing"),
         (
             {"settings": {}, "backend": "numpy", "epochs": [{"epoch": 1, "epochs": 2}]},
-            "no EpochRecord: loss, losses, lr, seconds is missing",
+            "EpochRecord: loss, losses, lr, seconds is missing",
         ),
     ],
 )

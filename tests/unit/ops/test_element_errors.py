@@ -51,7 +51,7 @@ REFUSED: dict[str, tuple[str, str, Call]] = {
         "NNM405", 'input of "argMin"', lambda b, x: b.arg_min(b.input("s", "float32", []), 0),
     ),
     "an unknown index type": (
-        "NNM303", "none of int32, int64",
+        "NNM303", "not one of int32, int64",
         lambda b, x: b.arg_max(x, 1, output_data_type="float32"),
     ),
     "a missing axis": (

@@ -78,7 +78,7 @@ PAD = {"beginning_padding": (1, 0), "ending_padding": (0, 2)}
         ("resample2d", (X,), {}, "NNM405", ("input", "rank 4")),
         ("resample2d", ((INT, IMAGE),), {}, "NNM501", ("int32",)),
         ("resample2d", (IMAGE,), {"mode": "cubic"}, "NNM303", ("cubic", "linear")),
-        ("resample2d", (IMAGE,), {"scales": 2}, "NNM303", ("scales", "no two numbers")),
+        ("resample2d", (IMAGE,), {"scales": 2}, "NNM303", ("scales", "not a pair of numbers")),
         ("resample2d", (IMAGE,), {"scales": (2, 0)}, "NNM303", ("above 0",)),
         ("resample2d", (IMAGE,), {"scales": (0.1, 1)}, "NNM408", ("nothing is left",)),
         ("resample2d", (IMAGE,), {"sizes": (4,)}, "NNM303", ("1 sizes, 2 expected",)),
