@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv/bin
 SETUP := $(PYTHON) -m tools.setup
+# Bytecode is kept, whatever the shell says: all processes of the tests load the same modules.
+export PYTHONDONTWRITEBYTECODE :=
 # Further words for pytest: make test ARGS="tests/unit -x"; for parity, a seed; for bench, --quick
 ARGS ?=
 
@@ -18,9 +20,9 @@ demo: ## train the Iris model on WebNN in the bundled Chromium, shown in the ter
 	@$(SETUP) site
 	@$(VENV)/python -m tools.demo
 
-test: ## set up, lint, then run every test
+test: ## set up, lint, then run every test; types are checked by one of them
 	@$(SETUP) all
-	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory style
 	@$(VENV)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 fuzz: ## random graphs, texts, files and tables for five minutes; ARGS="--minutes 60"
@@ -67,10 +69,14 @@ lint: ## check style and types of Python and JavaScript
 	@$(SETUP) tools
 	@$(MAKE) --no-print-directory check
 
-.PHONY: check
-check:
+.PHONY: check style types
+check: style types
+
+style:
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .
+
+types:
 	@node_modules/.bin/pyright --project pyproject.toml
 	@node_modules/.bin/tsc --project tsconfig.json
 

@@ -14,6 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent
 # busily. NumPy reads this when it is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# What XLA made of a graph is kept: of an equal graph it makes the same in every run.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".cache" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
 # pytest-pyodide types commands into a shell, which would keep them in the home folder.
 os.environ["HISTFILE"] = os.devnull
 
@@ -23,19 +28,21 @@ settings.register_profile("webnnm", deadline=None, derandomize=True)
 settings.load_profile("webnnm")
 
 LONGEST = (
-    "tests/browser/test_units_in_pyodide.py",
     "tests/browser/test_kept_trainings.py",
-    "tests/browser/test_wpt.py",
+    "tests/browser/test_units_in_pyodide.py",
     "tests/browser/test_kept_files.py",
     "tests/browser/test_pages.py",
-    "tests/unit/backends/test_jax.py",
-    "tests/unit/backends/test_jax_devices.py",
+    "tests/browser/test_fallback.py",
     "tests/browser/test_digits_page.py",
+    "tests/unit/backends/test_jax.py",
+    "tests/laws/test_types.py",
     "tests/unit/snapshots/test_damaged.py",
+    "tests/unit/backends/test_jax_devices.py",
     "tests/unit/ops/test_operator_laws.py",
-    "tests/unit/model/test_parts.py",
+    "tests/unit/backends/test_jax_training.py",
+    "tests/browser/test_wpt.py",
     "tests/unit/trainer/test_resume.py",
-    "tests/conformance/test_emission.py",
+    "tests/unit/cli/test_lasting.py",
 )
 """Files of tests that take longest: they begin first, so that no process is left with one."""
 

@@ -1,17 +1,40 @@
-"""How much work: the calls of a function, counted; the examples that a test draws."""
+"""How much work: the calls of a function, counted; the examples and repetitions of a test.
+
+A desktop runs every case. Pyodide, where each takes ten times as long, runs those again that can
+meet what is different there: Python and its word size, NumPy and the functions of C below it, the
+stack, files, the event loop, and the package without docstrings and annotations. Which of these it
+meets depends on the code that it goes through and on its types. More random numbers on the same way
+show nothing new: of a test that draws some, only the first draws run there.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+EVERYTHING = "WEBNNM_UNITS_IN_PYODIDE"
+"""A variable of the environment: where it is "all", nothing is left out in Pyodide."""
+
+
+def is_shortened() -> bool:
+    """Tell whether the first draws are enough here."""
+    return sys.platform == "emscripten" and os.environ.get(EVERYTHING) != "all"
 
 
 def examples(count: int) -> int:
-    """Return how many of the examples that a test draws on a desktop it draws here.
+    """Return how many of the examples that a test draws on a desktop it draws here."""
+    return max(count // 10, 10) if is_shortened() else count
 
-    In a page, where each takes ten times as long, the first tenth of the same ones.
-    """
-    return max(count // 10, 10) if sys.platform == "emscripten" else count
+
+def seeds(values: Sequence[int]) -> Sequence[int]:
+    """Return which of the seeds run here with which a test repeats each of its cases."""
+    return values[:1] if is_shortened() else values
+
+
+def draws(values: Sequence[int]) -> Sequence[int]:
+    """Return which of the seeds run here each of which draws a case of its own."""
+    return values[: examples(len(values))]
 
 
 def calls(function: Callable[[], object]) -> int:

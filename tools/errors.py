@@ -18,6 +18,8 @@ from webnnm.expert.rules import RULES
 PAGE = ROOT / "docs" / "errors.md"
 PACKAGE = ROOT / "webnnm"
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
 CODE = re.compile(r"NNM\d{3}")
 SHOWN = 8
 """So many messages of a code are listed at most; a code of many rules has dozens."""
@@ -150,9 +152,11 @@ def places(source: str, module: str) -> Iterator[Raised]:
     >>> [place.messages for place in places("raise DataError('NNM702', f'{n} rows')", "a.py")]
     [('… rows',)]
     """
-    tree = ast.parse(source)
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    for node in ast.walk(tree):
+    if not CODE.search(source):
+        return
+    nodes = list(ast.walk(ast.parse(source)))
+    functions = [n for n in nodes if isinstance(n, Function)]
+    for node in nodes:
         if isinstance(node, ast.Call):
             for index, argument in enumerate(node.args):
                 if (code := _code(argument)) is not None:
@@ -173,9 +177,9 @@ def _code(node: ast.expr) -> str | None:
     return None
 
 
-def _around(functions: Iterable[ast.AST], node: ast.Call) -> ast.AST | None:
+def _around(functions: Iterable[Function], node: ast.Call) -> Function | None:
     """Return the innermost function that a call stands in."""
-    holding = [f for f in functions if any(inner is node for inner in ast.walk(f))]
+    holding = [f for f in functions if f.lineno <= node.lineno <= (f.end_lineno or f.lineno)]
     return holding[-1] if holding else None
 
 

@@ -40,8 +40,13 @@ def package_of(module: str) -> str:
     return module.split(".")[0]
 
 
-def imports(path: Path) -> Iterator[Import]:
-    """Yield every import of a module; `when` is "now", "later" or "types"."""
+@cache
+def imports(path: Path) -> tuple[Import, ...]:
+    """Return every import of a module; `when` is "now", "later" or "types"."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[Import]:
     tree = ast.parse(path.read_text())
     found: list[tuple[ast.AST, str]] = [(tree, "now")]
     while found:

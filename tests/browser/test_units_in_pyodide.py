@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.browser.harness import PyodidePage, open_pyodide
+from tests.work import EVERYTHING
 
 TIME_LIMIT = 1800
 """Seconds; a minute is usual."""
@@ -21,6 +23,8 @@ IN_NODE = (
     "trainer/test_progress.py",
 )
 """Tests of what asks where it runs, reads and writes files, or hands memory over."""
+ENVIRONMENT = {EVERYTHING: os.environ.get(EVERYTHING, "")}
+"""What the tests are told: `tests/work.py` says which draws they leave out."""
 TEXT_FILES = (".py", ".json", ".nnm", ".txt", ".csv", ".md", ".abnf")
 
 
@@ -79,7 +83,9 @@ async def test_page(launch: Any, site_url: str, root: Path) -> AsyncIterator[Pyo
 async def test_unit_tests_in_chromium(test_page: PyodidePage, root: Path) -> None:
     """Chromium can block on promises (JSPI), so that asynchronous tests run here as well."""
     runner = (root / "tests" / "browser" / "unit_runner.py").read_text()
-    check(await test_page.run_python(f"{runner}\nrun_unit_tests(files)", files=unit_tests(root)))
+    program = f"{runner}\nrun_unit_tests(files, environment)"
+    found = await test_page.run_python(program, files=unit_tests(root), environment=ENVIRONMENT)
+    check(found)
 
 
 @pytest.mark.slow
@@ -94,7 +100,8 @@ def test_unit_tests_in_node(selenium_standalone: Any, root: Path) -> None:
     selenium_standalone.p.timeout = TIME_LIMIT  # the driver's own waits for an answer
     selenium_standalone.load_package([*packages(root), "webnnm-rest"])
     runner = (root / "tests" / "browser" / "unit_runner.py").read_text()
-    files = json.dumps(unit_tests(root, IN_NODE))
-    selenium_standalone.run_js(f"pyodide.globals.set('files', pyodide.toPy({files}));")
-    program = f"{runner}\nimport json\njson.dumps(run_unit_tests(files))"
+    for name, value in {"files": unit_tests(root, IN_NODE), "environment": ENVIRONMENT}.items():
+        given = f"pyodide.toPy({json.dumps(value)})"
+        selenium_standalone.run_js(f"pyodide.globals.set('{name}', {given});")
+    program = f"{runner}\nimport json\njson.dumps(run_unit_tests(files, environment))"
     check(json.loads(selenium_standalone.run_async(program)))

@@ -46,8 +46,11 @@ class Report:
         return True
 
 
-def run_unit_tests(files: dict[str, str]) -> dict[str, Any]:
-    """Write files to their absolute paths, run pytest in /checkout, and return what came out."""
+def run_unit_tests(files: dict[str, str], environment: dict[str, str]) -> dict[str, Any]:
+    """Write files to their absolute paths, run pytest in /checkout, and return what came out.
+
+    `environment` are variables of the environment that the tests find.
+    """
     import importlib.util
     import os
     import sys
@@ -59,6 +62,7 @@ def run_unit_tests(files: dict[str, str]) -> dict[str, Any]:
         path = Path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    os.environ.update(environment)
     os.chdir("/checkout")
     sys.path.insert(0, "/checkout")
     numpy = importlib.util.find_spec("numpy") is not None
@@ -66,6 +70,8 @@ def run_unit_tests(files: dict[str, str]) -> dict[str, Any]:
     # There is neither a terminal nor a cache in the page, and faulthandler needs threads.
     disabled = [f"-pno:{name}" for name in ("cacheprovider", "faulthandler", "terminal")]
     options = ["--import-mode=importlib", "-m", "not slow and not desktop", *disabled]
+    # To rewrite the assertions of all files takes a quarter of the time; the desktop explains them.
+    options += ["--assert=plain"]
     # Without NumPy the modules about it cannot be collected; the others run all the same.
     options += [] if numpy else ["--continue-on-collection-errors"]
     code = pytest.main([*options, "tests/unit"], plugins=[report])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.work import examples
 from webnnm.core.errors import NotationError
 from webnnm.notation import parse
 from webnnm.notation.cursor import MAX_DEPTH
@@ -23,6 +24,8 @@ def test_nesting_up_to_the_bound() -> None:
     assert parse(format_document(document)) == document
 
 
+MANY = examples(50_000)
+"""Far more than parsers that call themselves stand anywhere."""
 UNITS = ["/", "*", "/*", "#", "#\n", '"', "'", "\\", "\\'", "-", "+", ".", "1", "1.", "1e-", "0x"]
 UNITS += ["a", "a-", "a.", "a:", ":", ";", ",", "=", "%", " ", "\n", "/ ", "/a", "a b", "a=1 "]
 UNITS += ["1,", "[1],", "a\t", "\u00e9", "\0"]
@@ -34,12 +37,12 @@ UNITS += ["1,", "[1],", "a\t", "\u00e9", "\0"]
 )
 def test_texts_of_many_units(before: str, unit: str) -> None:
     try:
-        parse(before + unit * 50_000)
+        parse(before + unit * MANY)
     except NotationError as error:
         assert len(str(error)) < 1000
 
 
 def test_many_options() -> None:
-    options = [f"o{index}=1" for index in range(50_000)]
+    options = [f"o{index}=1" for index in range(MANY)]
     assert parse("m:input shape=[] " + " ".join(options)).statements
     assert parse("m:layers f(" + ", ".join(options) + ")").statements

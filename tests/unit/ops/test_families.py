@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from tests.unit.ops.cases import build, np
 from tests.unit.ops.families import Drawn, families
 from tests.unit.ops.gradient import check_gradients, functional
+from tests.work import examples
 from webnnm.backends.reference import evaluate
 from webnnm.core.dtypes import is_float
 
-EXAMPLES = 50
-GRADIENTS = 15
+EXAMPLES = examples(50)
+GRADIENTS = examples(15)
 ELEMENTS = 6
 """So many elements of a gradient are measured; the samples of the operators measure more."""
 PRECISION = {"float32": 2e-5, "float16": 5e-3}

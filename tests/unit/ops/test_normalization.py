@@ -9,6 +9,7 @@ import pytest
 from tests.unit.graph.texts import calls, model, network, parameters, run
 from tests.unit.ops.cases import np
 from tests.unit.ops.gradient import check_gradients, functional
+from tests.work import seeds
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
 from webnnm.graph.initialise import initialisers
@@ -260,7 +261,7 @@ def test_halves_are_normalised_in_float32() -> None:
         assert (made[0], made[-1]) == ("cast float32", "cast float16")
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(range(2)))
 @pytest.mark.parametrize(
     ("name", "shapes", "options"),
     [

@@ -10,6 +10,7 @@ from tests.unit.graph.texts import model as text_of
 from tests.unit.graph.texts import network
 from tests.unit.ops.cases import np
 from tests.unit.ops.gradient import check_gradients, functional
+from tests.work import seeds
 from webnnm import Dataset, NNModel
 from webnnm.backends.reference import evaluate
 from webnnm.graph.builder import GraphBuilder
@@ -96,7 +97,7 @@ def test_statistics_are_over_everything_but_the_channels() -> None:
 
 
 @pytest.mark.parametrize("rows", [None, [1, 0, 1, 1]])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(range(3)))
 def test_gradient_goes_through_the_statistics(rows: Any, seed: int) -> None:
     lowered, b = step("batchNorm(scale=g, bias=b)", rows)
     rng = np.random.default_rng(seed)

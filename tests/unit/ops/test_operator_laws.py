@@ -9,6 +9,7 @@ import pytest
 
 from tests.unit.ops.cases import CASES, TYPES, Built, Case, build, np
 from tests.unit.ops.gradient import check_gradients, functional
+from tests.work import seeds
 from webnnm import gradients, ops
 from webnnm.backends.reference import evaluate
 from webnnm.core.dtypes import is_float
@@ -18,7 +19,7 @@ from webnnm.ops.declare.naming import snake_case
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite, Operator
 from webnnm.ops.declare.tensors import OperatorError
 
-SEEDS = range(5)
+SEEDS = seeds(range(5))
 OPERATORS = list(ops.registry().values())
 HAZARDS = {"overflow", "wide"}
 PRECISION = {"float32": 1e-5, "float16": 5e-3}

@@ -9,6 +9,7 @@ import pytest
 
 from tests.unit.ops.cases import CASES, Case, build, np
 from tests.unit.ops.gradient import check_direction, check_gradients, functional
+from tests.work import seeds
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
 from webnnm.graph.node import Operand
@@ -45,7 +46,7 @@ FUNCTIONS: dict[str, Callable[[GraphBuilder, Operand], Operand]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(range(2)))
 def test_second_gradient_is_the_difference_of_the_first(name: str, seed: int) -> None:
     b = GraphBuilder()
     x = b.input("x", "float32", SHAPE)

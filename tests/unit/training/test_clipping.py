@@ -18,6 +18,7 @@ from tests.unit.training.trained import (
     run,
     values,
 )
+from tests.work import seeds
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph
 from webnnm.training.clipping import CLIP_STATE, clip_globally, clip_units, global_norm
@@ -71,7 +72,7 @@ def norms(count: int, seed: int) -> list[float]:
 
 
 @pytest.mark.parametrize("alpha", [0.95, 0.5, 0.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(range(3)))
 def test_forty_batches(seed: int, alpha: float) -> None:
     graph, written, state = clipper(alpha), Rolling(alpha), START
     clipped = 0
