@@ -14,8 +14,8 @@ export { permutations } from "./permutations.js";
 
 /** Milliseconds for which steps are queued before the page gets its turn. */
 const TURN = 8;
-/** Milliseconds of device work that may wait in the queue; the steps in flight follow from it. */
-const AHEAD = 50;
+/** Milliseconds of device work in a lot of steps; two lots may be in flight. */
+const LOT = 25;
 /** @type {Record<string, number>} */
 const BITS = {
   float32: 32, float16: 16, int64: 64, uint64: 64, int32: 32, uint32: 32,
@@ -204,29 +204,42 @@ export async function steps(handle, banksJson, first, count, readsJson, ticket) 
   /** @type {number[]} */
   const wanted = JSON.parse(readsJson).map((/** @type {number[]} */ pair) => pair[(end - 1) % 2]);
   let done = first;
+  let sent = first;
   let result = new Uint8Array();
+  /** @type {[number, ReturnType<typeof read>][]} */
+  const lots = [];
+  const send = () => {
+    const began = performance.now();
+    const stop = Math.min(end, sent + graph.ahead);
+    let used = even;
+    do {
+      used = sent % 2 ? odd : even;
+      guard(context, "BindingError", ({ ml }) => {
+        ml.dispatch(graph.ml, used.inputs, used.outputs);
+      });
+      sent += 1;
+    } while (sent < stop && performance.now() - began < TURN);
+    // dispatch() reports no errors by itself: reading waits for the device and finds it lost.
+    // The page gets its turn meanwhile. No timer and no animation frame sets the pace: timers
+    // are clamped, and frames stop in hidden tabs.
+    const seen = read(...(sent === end && wanted.length > 0 ? wanted : [used.check]));
+    seen.catch(() => {}); // the lot before may have told of it
+    lots.push([sent, seen]);
+  };
+  let before = performance.now();
   running.add(ticket);
   try {
-    while (done < end && running.has(ticket)) {
-      const began = performance.now();
-      const stop = Math.min(end, done + graph.ahead);
-      let step = done;
-      let used = even;
-      do {
-        used = step % 2 ? odd : even;
-        guard(context, "BindingError", ({ ml }) => {
-          ml.dispatch(graph.ml, used.inputs, used.outputs);
-        });
-        step += 1;
-      } while (step < stop && performance.now() - began < TURN);
-      // dispatch() reports no errors by itself: reading waits for the device and finds it lost.
-      // The page gets its turn meanwhile. No timer and no animation frame sets the pace: timers
-      // are clamped, and frames stop in hidden tabs.
-      const finished = step === end && wanted.length > 0;
-      result = await read(...(finished ? wanted : [used.check]));
-      const fitting = Math.floor(((step - done) * AHEAD) / (performance.now() - began + 0.01));
+    for (;;) {
+      // The device has the next lot while the page hears of the one before.
+      while (lots.length < 2 && sent < end && running.has(ticket)) send();
+      const lot = lots.shift();
+      if (!lot) break;
+      result = await lot[1];
+      const now = performance.now();
+      const fitting = Math.floor(((lot[0] - done) * LOT) / (now - before + 0.01));
       graph.ahead = Math.max(1, Math.min(2 * graph.ahead, fitting));
-      done = step;
+      [done] = lot;
+      before = now;
     }
   } catch (error) {
     throw await failure(context, "DeviceError", error, { step: done > first ? done - 1 : null });

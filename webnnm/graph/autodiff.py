@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import cast
 
 from webnnm.core.dtypes import is_float
@@ -11,8 +13,8 @@ from webnnm.core.shapes import broadcast_axes, show
 from webnnm.graph.node import Node, Nodes, Operand, OperatorNode, dependencies
 from webnnm.ops.declare.operator import Composite
 
-Arrived = dict[tuple[int, int], Operand]
-"""The gradient that has arrived so far at each result, by node number and index."""
+Arrived = dict[tuple[int, int], list[Operand]]
+"""The gradients that have arrived so far at each result, by node number and index."""
 
 
 def gradients(y: Operand, xs: Sequence[Operand], seed: Operand | None = None) -> list[Operand]:
@@ -52,10 +54,10 @@ def backward(
         raise DataError("NNM702", f"a seed {seed.type} for a result {y.type}")
     if not is_float(y.dtype):
         raise DataError("NNM501", f"{y.dtype} results have no gradient")
-    arrived: Arrived = {(y.number, y.index): seed}
+    arrived: Arrived = {(y.number, y.index): [seed]}
     nodes = dependencies([y])
     _walk(builder, nodes, arrived, _leading_to(nodes, {x.number for x in xs}))
-    return [arrived.get((x.number, x.index)) for x in xs]
+    return [_total(arrived, x) for x in xs]
 
 
 def _leading_to(nodes: Sequence[Node], leaves: set[int]) -> set[int]:
@@ -75,19 +77,28 @@ def _walk(builder: Nodes, nodes: Sequence[Node], arrived: Arrived, needed: set[i
         if not isinstance(node, OperatorNode) or node.number not in needed:
             continue
         results = [Operand(builder, node.number, index) for index in range(len(node.types))]
-        incoming = [arrived.get((node.number, index)) for index in range(len(results))]
-        if all(g is None for g in incoming):
+        if all((node.number, index) not in arrived for index in range(len(results))):
             continue
         with builder.place(f"gradient of {node.label}" if node.label else "", node.span):
+            incoming = [_total(arrived, result) for result in results]
             for operand, gradient in _apply(node, results, incoming, needed):
                 if operand.number in needed:
                     _arrive(arrived, operand, gradient)
 
 
 def _arrive(arrived: Arrived, operand: Operand, gradient: Operand) -> None:
-    key = (operand.number, operand.index)
-    before = arrived.get(key)
-    arrived[key] = gradient if before is None else before + gradient
+    arrived.setdefault((operand.number, operand.index), []).append(gradient)
+
+
+def _total(arrived: Arrived, operand: Operand) -> Operand | None:
+    """Return the sum of the gradients that have arrived at an operand, None if none have."""
+    several: Sequence[Operand] = arrived.get((operand.number, operand.index), ())
+    node = several[1].node if len(several) > 1 else None
+    if isinstance(node, OperatorNode) and node.operator.name == "matmul":
+        from webnnm.graph.shared_weights import joined
+
+        several = joined(several)
+    return reduce(add, several) if several else None
 
 
 def _apply(
@@ -144,8 +155,9 @@ def _derived(
     _walk(builder, inner, arrived, _leading_to(inner, leaves & needed))
     return [
         (Operand(builder, number, index), gradient)
-        for (number, index), gradient in arrived.items()
+        for (number, index), several in arrived.items()
         if number in leaves
+        for gradient in several
     ]
 
 

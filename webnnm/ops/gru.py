@@ -77,13 +77,16 @@ class _Recurrence(NamedTuple):
     def step(self, b: Builder, entering: Tensor, hidden: Tensor) -> Tensor:
         """Return the hidden state behind a step, from the projected input and the one before."""
         gate, candidate = self.functions
-        inputs = parts(b, entering, GATES, 1)
+        width = hidden.shape[1]
+        cuts = [(GATES - 1) * width, width]
         after = len(self.matrices) == 1
-        recurrent = parts(b, self._product(b, hidden, 0), GATES if after else GATES - 1, 1)
-        gates = [gate(inputs[k] + recurrent[k]) for k in range(GATES - 1)]
+        product = self._product(b, hidden, 0)
+        sums, fresh = b.split(entering, splits=cuts, axis=1)
+        recurrent, behind = b.split(product, splits=cuts, axis=1) if after else (product, None)
+        gates = parts(b, gate(sums + recurrent), GATES - 1, 1)
         z, r = (gates[self.layout.index(letter)] for letter in "zr")
-        again = r * recurrent[-1] if after else self._product(b, r * hidden, 1)
-        return z * hidden + (1 - z) * candidate(inputs[-1] + again)
+        again = self._product(b, r * hidden, 1) if behind is None else r * behind
+        return z * hidden + (1 - z) * candidate(fresh + again)
 
     def _product(self, b: Builder, x: Tensor, number: int) -> Tensor:
         product = b.matmul(x, self.matrices[number])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from webnnm.ops.declare import checks
@@ -71,11 +72,20 @@ class _Gates(NamedTuple):
     def step(self, b: Builder, total: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
         """Return the hidden and the cell state behind a step."""
         gate, candidate, output = self.functions
-        sums = dict(zip(self.layout, parts(b, total, GATES, 1), strict=True))
-        for letter, weight in self.peepholes.items():
-            sums[letter] = sums[letter] + cell * weight
-        cell = gate(sums["f"]) * cell + gate(sums["i"]) * candidate(sums["g"])
-        return gate(sums["o"]) * output(cell), cell
+        # Gates side by side are one operand, unless each of them has a peephole of its own.
+        groups = [*self.layout]
+        if not self.peepholes:
+            groups = ["".join(letters) for _, letters in groupby(self.layout, "g".__eq__)]
+        hidden = cell.shape[1]
+        values: dict[str, Tensor] = {}
+        sums = b.split(total, splits=[len(letters) * hidden for letters in groups], axis=1)
+        for letters, entering in zip(groups, sums, strict=True):
+            if letters in self.peepholes:
+                entering = entering + cell * self.peepholes[letters]
+            found = (candidate if letters == "g" else gate)(entering)
+            values |= zip(letters, parts(b, found, len(letters), 1), strict=True)
+        cell = values["f"] * cell + values["i"] * values["g"]
+        return values["o"] * output(cell), cell
 
 
 def _gates(

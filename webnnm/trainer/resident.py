@@ -36,12 +36,15 @@ from webnnm.training.step_settings import (
 )
 from webnnm.training.totals import Totals
 
+REPEATED = 1.0
+"""Seconds that steps may take which are repeated to come back to a known one."""
+
 
 @dataclass(frozen=True)
 class ReplayPoint:
-    """From where steps can be repeated: the tables, the state before them, how many they were.
+    """From where a step is reached again: the tables, a state before it, how many steps follow.
 
-    `step` is the number of the step that the state is of.
+    `step` is the number of the step that the state is of, -1 before it is copied.
     """
 
     tables: Mapping[str, HostArray]
@@ -222,11 +225,7 @@ class ResidentTraining:
 
     async def run_steps(self, count: int) -> list[Totals]:
         """Run some steps in one call and return the totals of the epochs so far."""
-        assert self._last is not None
-        taken = None if self._best is None else self._best.state
-        spare = next(state for state in self._device.spares if state is not taken)
-        self._stepper.copy_state(spare)
-        self._last = ReplayPoint(self._last.tables, spare, count, self._stepper.step)
+        self._last = self._replay_point()
         with self._counted():
             totals = await self._stepper.timed(
                 count, epoch=self.feed.steps, total=self.schedule.total
@@ -236,9 +235,25 @@ class ResidentTraining:
         rows = range(0, len(values), len(names))
         return [Totals(dict(zip(names, values[k : k + len(names)], strict=True))) for k in rows]
 
+    def _replay_point(self) -> ReplayPoint:
+        """Return from where to get to the present step: the copy of before, or a new one.
+
+        A copy of a large state takes as long as a good part of a step.
+        """
+        assert self._last is not None
+        last, now = self._last, self._stepper.step
+        steps = now - last.step
+        if last.step >= 0 and steps * self._stepper.tuner.step_seconds <= REPEATED:
+            return replace(last, steps=steps)
+        taken = None if self._best is None else self._best.state
+        spare = next(state for state in self._device.spares if state is not taken)
+        self._stepper.copy_state(spare)
+        return ReplayPoint(last.tables, spare, 0, now)
+
     async def _run(self, count: int) -> None:
-        with self._counted():
-            await self._stepper.run(count)
+        if count:
+            with self._counted():
+                await self._stepper.run(count)
 
     @contextmanager
     def _counted(self) -> Generator[None]:
@@ -259,8 +274,7 @@ class ResidentTraining:
         step = training_step(self._network, self.feed.targets, made)
         last = self._stepper.step
         if replay:
-            assert self._last is not None
-            self._restore(self._last)
+            await self._undo_last_call()
         from webnnm.trainer.watching import first_nonfinite
 
         with self._counted():
@@ -274,6 +288,12 @@ class ResidentTraining:
         """Go back to the state before some steps."""
         with self._counted():
             self._stepper.restore(point.state, self._stepper.step - point.step)
+
+    async def _undo_last_call(self) -> None:
+        """Go back to the state before the last call."""
+        assert self._last is not None
+        self._restore(self._last)
+        await self._run(self._last.steps)
 
     async def rewind(self, epochs: int) -> None:
         """Go back to the end of an epoch of the last call, by repeating its steps up to there."""
@@ -295,13 +315,13 @@ class ResidentTraining:
         if self._last is None:
             return
         if self._stepper.in_flight:
-            self._restore(self._last)
+            await self._undo_last_call()
         if self._stepper.step > (finished + 1) * self.feed.steps:
             seen = finished - (self._epoch - 1)
             if seen > 0:
                 await self.rewind(seen)
             else:
-                self._restore(self._last)
+                await self._undo_last_call()
 
     async def task_weights(self) -> dict[str, float]:
         """Return s of every output that is weighed by uncertainty."""
@@ -347,6 +367,7 @@ class ResidentTraining:
             self._best = None
             if self._last is not None:
                 self._write(self._last.tables)
+                self._last = replace(self._last, step=-1)  # its state was the spare one
         names = self._graph.checkpointed
         state = await read_tensors(self._backend, {name: self.current[name] for name in names})
         best = await read_tensors(self._backend, device.best) if self._has_best else {}

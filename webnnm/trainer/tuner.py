@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-SLICE = 0.1
+SLICE = 0.25
 """Seconds of a call: `pause` and `stop` wait so long, and progress is reported so often."""
 FIRST_STEPS = 8
 """Steps of the first call, whose time has the device's warming-up in it."""

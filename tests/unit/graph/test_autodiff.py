@@ -38,6 +38,48 @@ def test_both_operands_may_be_the_same() -> None:
     assert values({"x": [[1, 2], [3, 4]]}, dx=dx) == {"dx": [[7, 11], [9, 13]]}
 
 
+def of_steps(rows: int) -> tuple[Operand, Operand]:
+    """Return the last of three states s ← tanh(s·w + x) of so many rows, and w."""
+    b = GraphBuilder()
+    state, w = b.input("s", "float32", [rows, 4]), b.input("w", "float32", [4, 4])
+    for step in range(3):
+        state = b.tanh(b.matmul(state, w) + b.input(f"x{step}", "float32", [rows, 4]))
+    return state, w
+
+
+def test_a_matrix_used_in_every_step_receives_one_product() -> None:
+    np = pytest.importorskip("numpy")
+    state, w = of_steps(1)
+    (dw,) = gradients(state.reduce_sum(), [w])
+    nodes = [n for n in dependencies([dw]) if isinstance(n, OperatorNode)]
+    products = [n.types[0].shape for n in nodes if n.operator.name == "matmul"]
+    assert products == [(1, 4), (1, 4), (1, 4), (1, 4), (1, 4), (4, 4)]
+    draw = np.random.default_rng(5)
+    feeds = {name: draw.normal(size=[1, 4]) for name in ("s", "x0", "x1", "x2")}
+    matrix = draw.normal(size=[4, 4])
+
+    def total(changed: Any) -> float:
+        s = feeds["s"]
+        for step in range(3):
+            s = np.tanh(s @ changed + feeds[f"x{step}"])
+        return s.sum()
+
+    expected = np.zeros([4, 4])
+    for place in np.ndindex(4, 4):
+        apart = np.zeros([4, 4])
+        apart[place] = 1e-6
+        expected[place] = (total(matrix + apart) - total(matrix - apart)) / 2e-6
+    found = values({**feeds, "w": matrix}, dw=dw)["dw"]
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_products_of_many_rows_are_added_up() -> None:
+    state, w = of_steps(9)
+    (dw,) = gradients(state.reduce_sum(), [w])
+    names = [n.operator.name for n in dependencies([dw]) if isinstance(n, OperatorNode)]
+    assert "concat" not in names
+
+
 def test_operand_may_be_given_twice() -> None:
     b = GraphBuilder()
     x = b.input("x", "float32", [])

@@ -22,7 +22,7 @@ from webnnm import GraphBuilder
 from webnnm.backends.reference import evaluate
 from webnnm.compiler.traps.recurrent import TRAPS
 from webnnm.graph.node import OperatorNode
-from webnnm.graph.rewrite import rewrite
+from webnnm.graph.rewrite import inlined, rewrite
 
 DIRECTIONS = {"forward": [False], "backward": [True], "both": [False, True]}
 
@@ -142,3 +142,18 @@ def test_peepholes_with_another_layout_are_computed_by_steps() -> None:
 
 def _is_lstm(node: Any) -> bool:
     return isinstance(node, OperatorNode) and node.operator.name == "lstm"
+
+
+@pytest.mark.parametrize(
+    ("layout", "sigmoids"), [("iofg", 1), ("ifgo", 2)], ids=["side by side", "apart"]
+)
+def test_gates_of_an_lstm_that_stand_side_by_side_are_one_operand(
+    layout: str, sigmoids: int
+) -> None:
+    b = GraphBuilder()
+    shapes = {"x": [5, 2, 3], "w": [1, 16, 3], "r": [1, 16, 4]}
+    x, w, r = (b.input(name, "float32", shape) for name, shape in shapes.items())
+    hidden, _ = b.lstm(x, w, r, layout=layout)
+    graph = inlined(b.build({"hidden": hidden}), lambda composite: composite.name == "lstm")
+    names = [n.operator.name for n in graph.nodes() if isinstance(n, OperatorNode)]
+    assert names.count("sigmoid") == 5 * sigmoids

@@ -110,6 +110,34 @@ async def test_patience_ends_within_a_call(epochs_per_call: int, restore: bool) 
     assert model.step == 6 * len(history.epochs)
 
 
+@pytest.mark.parametrize(("seconds", "copies"), [(math.inf, 3), (-1, 18)])
+async def test_short_calls_share_a_copy_of_the_state(
+    seconds: float, copies: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webnnm.trainer.resident.REPEATED", seconds)
+    copy, copied = Stepper.copy_state, []
+
+    def counted(self: Stepper, into: Any) -> None:
+        copied.append(self.step)
+        copy(self, into)
+
+    monkeypatch.setattr(Stepper, "copy_state", counted)
+    await trained(0, epochs=3, on_batch=lambda _: None)
+    assert len(copied) == copies
+
+
+@pytest.mark.parametrize("seconds", [math.inf, -1])
+async def test_a_divergence_behind_a_shared_copy_is_found_at_its_step(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webnnm.trainer.resident.REPEATED", seconds)
+    seen: list[int] = []
+    with pytest.raises(Exception, match="NNM708") as caught:
+        await trained(0, epochs=30, lr=1e6, on_batch=lambda record: seen.append(record.batch))
+    epoch, batch = divmod(len(seen), 6)
+    assert f"epoch {epoch + 1}, batch {batch + 1}" in str(caught.value)
+
+
 async def test_epochs_before_a_divergence_are_recorded() -> None:
     async def diverged(epochs_per_call: int) -> History:
         with pytest.MonkeyPatch.context() as patch:
