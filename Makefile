@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE :=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz operators parity quality serve wheel release-wheel lint bench clean
+.PHONY: help setup demo test fuzz operators parity quality teach serve wheel release-wheel lint bench clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -45,6 +45,10 @@ documents: ## write the generated documents anew, from the source
 parity: ## compare operators, gradients and training with PyTorch, StableHLO modules with XLA
 	@$(PYTHON) -m tools.parity live $(ARGS)
 	@$(PYTHON) -m tools.parity xla.live
+
+teach: ## what reviews and trainings say of planted mistakes; ARGS="leaking_column all_warm_up"
+	@$(SETUP) tools
+	@$(VENV)/python -m tools.teach $(ARGS)
 
 quality: ## accuracy with default settings, beside scikit-learn, which it installs into .cache
 	@$(PYTHON) -m tools.quality quality $(ARGS)

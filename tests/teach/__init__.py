@@ -1,0 +1,12 @@
+"""Small programs, sound ones and ones with a mistake, by which reviews are judged."""
+
+from tests.teach import mistakes_afterwards as mistakes_afterwards
+from tests.teach import mistakes_data as mistakes_data
+from tests.teach import mistakes_model as mistakes_model
+from tests.teach import mistakes_training as mistakes_training
+from tests.teach import sound_data as sound_data
+from tests.teach import sound_models as sound_models
+from tests.teach import sound_training as sound_training
+from tests.teach.cases import CASES as CASES
+from tests.teach.cases import Case as Case
+from tests.teach.setup import Setup as Setup

@@ -1,0 +1,165 @@
+"""Runs the programs of tests/teach, and prints what a review and a training said of each.
+
+Run `make teach`, for some alone `make teach ARGS="leaking_column all_warm_up"`. Findings are those
+of the first seed, scores are medians over all seeds. Every text, of findings, errors and the log,
+is in build/teach.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import inspect
+import json
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.teach import CASES, Case, Setup
+from tools.common import ROOT, say
+from webnnm import NNModel
+from webnnm.core.errors import WebNNMError
+
+SEEDS = 3
+INTO = ROOT / "build" / "teach.json"
+LINE = "{:34} {:28} {:28} {:>8} {:>8}"
+
+
+@dataclass
+class Run:
+    """What one run of a program gave.
+
+    Attributes: `before`, the findings of the review, and `after`, those that the training added,
+    as `Finding.to_dict` has them; `warnings` of the history and of Python; `log`; the `error`
+    that ended it, "" without one; `score`, None where there is none.
+    """
+
+    before: list[dict[str, Any]] = field(default_factory=list)
+    after: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+    error: str = ""
+    score: float | None = None
+    seconds: float = 0.0
+
+    def codes(self, findings: Sequence[dict[str, Any]]) -> str:
+        """Return the ids of findings, information in brackets."""
+        return " ".join(
+            each["id"] if each["severity"] != "info" else f"({each['id']})" for each in findings
+        )
+
+
+async def run(setup: Setup, seed: int) -> Run:
+    """Review, train and test a program on NumPy; an error ends it, and is told."""
+    found = Run()
+    began = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            await _run(setup, seed, found)
+        except WebNNMError as error:
+            found.error = f"{error}\n{error.hint}".strip()
+        except Exception as error:  # a fault of the library: told, and the other cases go on
+            found.error = f"{type(error).__name__}: {error}"
+    found.warnings += [f"{each.category.__name__}: {each.message}" for each in caught]
+    found.seconds = round(time.perf_counter() - began, 2)
+    return found
+
+
+async def _run(setup: Setup, seed: int, found: Run) -> None:
+    made = setup.data(seed)
+    dataset = await made if inspect.isawaitable(made) else made
+    given: dict[str, Any] = {"backend": "numpy", "seed": seed, **setup.create}
+    model = await NNModel.create(source=setup.text, dataset=dataset, log=found.log.append, **given)
+    async with model:
+        if setup.begin is not None:
+            await setup.begin(model)
+        review = [finding.to_dict() for finding in model.review(**setup.train)]
+        found.before = review
+        history = await model.train(progress="off", **setup.train)
+        known = [(each["id"], each["message"]) for each in review]
+        later = [finding.to_dict() for finding in history.findings]
+        found.after = [each for each in later if (each["id"], each["message"]) not in known]
+        found.warnings += history.warnings
+        found.score = _score(await model.test(setup.subset), setup.score)
+
+
+def _score(result: Any, name: str) -> float:
+    block, _, attribute = name.rpartition(".")
+    return float(getattr(result.outputs[block] if block else result, attribute))
+
+
+async def judge(case: Case, seeds: int) -> dict[str, Any]:
+    """Return what the runs of a case gave, those of the first seed in full."""
+    wrong = [await run(case.setup(), seed) for seed in range(seeds)]
+    mended = case.mended()
+    right = [] if mended is None else [await run(mended, seed) for seed in range(seeds)]
+    return {
+        "name": case.name,
+        "area": case.area,
+        "about": case.about,
+        "remedy": case.remedy,
+        "why": case.why,
+        "score": _median(wrong),
+        "mended_score": _median(right),
+        "first": vars(wrong[0]),
+        "codes": {
+            "before": wrong[0].codes(wrong[0].before),
+            "after": wrong[0].codes(wrong[0].after),
+        },
+        "mended": vars(right[0]) if right else None,
+        "seconds": sum(each.seconds for each in wrong + right),
+    }
+
+
+def _median(runs: Sequence[Run]) -> float | None:
+    """Return the median score, None unless every run has one."""
+    scores = [each.score for each in runs if each.score is not None]
+    return statistics.median(scores) if scores and len(scores) == len(runs) else None
+
+
+def line(found: dict[str, Any]) -> str:
+    """Return the line of the table for what `judge` found."""
+    error = found["first"]["error"].partition(":")[0].split(" line ")[0]
+    before = found["codes"]["before"] or "–"
+    after = f"error {error}" if error else found["codes"]["after"] or "–"
+    scores = [f"{s:.3f}" if s is not None else "–" for s in (found["score"], found["mended_score"])]
+    return LINE.format(found["name"], before, after, *scores)
+
+
+async def main(words: Sequence[str]) -> None:
+    """Run the cases that are named, or all of them."""
+    options = _arguments(words)
+    cases = [CASES[name] for name in options.names or CASES]
+    say(LINE.format("case", "before the training", "after it", "score", "mended"))
+    area, results = "", list[dict[str, Any]]()
+    for case in cases:
+        if case.area != area:
+            area = case.area
+            say(f"\n{area}")
+        results.append(await judge(case, options.seeds))
+        say(line(results[-1]))
+        options.into.parent.mkdir(parents=True, exist_ok=True)
+        options.into.write_text(json.dumps(results, indent=1, ensure_ascii=False, default=str))
+    say(f"\n{len(results)} cases; all texts are in {options.into}")
+
+
+def _arguments(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make teach ARGS=…", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="CASE", help="all of them unless given")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--into", type=Path, default=INTO, metavar="FILE")
+    options = parser.parse_args(words)
+    for name in options.names:
+        if name not in CASES:
+            parser.error(f'there is no case "{name}"; tests/teach has {", ".join(CASES)}')
+    return options
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:]))
