@@ -1,7 +1,7 @@
 """Measures scores over learning rates, from which `docs/defaults.md` takes the defaults.
 
 Run `python3 -m tools.quality learning_rates`; it takes about half an hour. Everything but the rate
-is left at its default: 20 epochs, batches of 20, cosine schedule, 100 scouted starts.
+is left at its default: 20 epochs, batches of 20, cosine schedule, a search over 100 seeds.
 """
 
 from __future__ import annotations

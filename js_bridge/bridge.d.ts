@@ -88,14 +88,14 @@ export function once(
 /**
  * Run steps `first … first + count - 1` of a graph, then read.
  *
- * Step k uses `banks[k % 2]`, a binding as in `dispatch`. Each element of `reads` is a pair of
+ * Step k uses `buffers[k % 2]`, a binding as in `dispatch`. Each element of `reads` is a pair of
  * tensors, of which the one at `k % 2` for the last k is read. Waits for the device now and then,
  * so that the page stays alive and a lost context is noticed. `ticket` is a number of the caller's,
  * by which `halt` ends them early.
  */
 export function steps(
   graph: number,
-  banksJson: string,
+  buffersJson: string,
   first: number,
   count: number,
   readsJson: string,

@@ -151,7 +151,7 @@ export async function read(...handles) {
 /** @type {Bridge["dispatch"]} */
 export function dispatch(handle, bindingJson) {
   const { ml, context } = known(handle, "graph");
-  const { inputs, outputs } = bank(JSON.parse(bindingJson));
+  const { inputs, outputs } = bound(JSON.parse(bindingJson));
   guard(alive(context), "BindingError", (owner) => owner.ml.dispatch(ml, inputs, outputs));
 }
 
@@ -196,10 +196,10 @@ export async function once(context, planJson, constants, data) {
 }
 
 /** @type {Bridge["steps"]} */
-export async function steps(handle, banksJson, first, count, readsJson, ticket) {
+export async function steps(handle, buffersJson, first, count, readsJson, ticket) {
   const graph = known(handle, "graph");
   const context = alive(graph.context);
-  const [even, odd] = JSON.parse(banksJson).map(bank);
+  const [even, odd] = JSON.parse(buffersJson).map(bound);
   const end = first + count;
   /** @type {number[]} */
   const wanted = JSON.parse(readsJson).map((/** @type {number[]} */ pair) => pair[(end - 1) % 2]);
@@ -287,8 +287,8 @@ export function close(handle) {
   context.ml.destroy();
 }
 
-/** @param {[Names, Names]} binding @returns {Bank} */
-function bank([inputs, outputs]) {
+/** @param {[Names, Names]} binding @returns {Bound} */
+function bound([inputs, outputs]) {
   const find = (/** @type {Names} */ names) => Object.entries(names).map(
     ([name, handle]) => /** @type {const} */ ([name, known(handle, "tensor")]),
   );

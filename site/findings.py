@@ -70,11 +70,11 @@ def item(finding, editor):
 
 
 def scouted(start):
-    """Say which start scouting chose."""
+    """Say which seed the search chose."""
     if not start:
         return "No scouting: the training began at the parameters that were there."
     return (
-        f"Scouting tried {start['starts']} starts and took number {start['number']}: loss "
+        f"The search tried {start['starts']} seeds and took number {start['number']}: loss "
         f"{start['loss']:.3f}, after three trial steps {start['delta']:.3f}; "
         f"{start['dead']:.0%} of a layer's units dead at most."
     )

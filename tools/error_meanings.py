@@ -297,7 +297,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "NNM806": ("A tensor has another shape or type than the model's.", "Take the model's text."),
     "NNM807": (
-        "Writing or removing failed; what was there before is as it was.",
+        "Writing or removing failed; the previous file is unchanged.",
         "Make room, or choose another place; in a browser close the other tab.",
     ),
     "NNM808": (

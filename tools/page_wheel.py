@@ -34,7 +34,7 @@ DESKTOP = tuple(
 """The command line and JAX, which no page has."""
 EARLY = (f"{PACKAGE}backends/", f"{PACKAGE}compiler/", f"{PACKAGE}ops/where.py")
 """What a first visit needs although it is not seen on a desktop, where NumPy runs the models: steps
-of several epochs in one crossing choose with `where`."""
+of several epochs in one call choose with `where`."""
 LATE = (
     *(f"{PACKAGE}backends/{name}.py" for name in ("drawing", "kernels", "reference", "shared")),
     *(

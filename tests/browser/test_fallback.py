@@ -38,7 +38,7 @@ async def test_a_page_says_before_anybody_trains_that_nothing_can(
     page: Any, without_numpy: None, site_url: str, project: Any, name: str
 ) -> None:
     await open_site_page(page, site_url, name)
-    await page.locator("#runs", has_text="odels cannot run, for this page has no NumPy").wait_for()
+    await page.locator("#runs", has_text="odels cannot run: this page has no NumPy").wait_for()
     assert await page.locator("#result[data-done]").count() == 0
 
 

@@ -184,7 +184,7 @@ found = await probe()
 [report.splitlines(), [list(each.faults) for each in found.devices.values()]]
 """
     lines, devices = await pyodide_page.run_python(program)
-    assert lines[1] == "faults of this implementation, around which graphs are rewritten:"
+    assert lines[1] == "faults of this implementation that graphs are rewritten to avoid:"
     assert "- exp: the exponential of NaN would be 0; it is NaN now" in lines
     rewritten = lines[lines.index("rewritten so far:") + 1 :]
     assert rewritten == ['- exp "exp1": the exponential of NaN would be 0; it is NaN now']

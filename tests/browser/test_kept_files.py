@@ -228,8 +228,8 @@ async def test_a_file_that_another_page_claims_is_neither_written_nor_removed(
     for text in refusals:
         assert text == (
             f'NNM807: another tab or window of this site keeps the training "{name}"\n'
-            "hint: what it has kept stays as it is; "
-            "finish or close it there, then start again here"
+            "hint: files saved so far are unchanged; "
+            "close it there, then try again here"
         )
     # A page may do with what it claimed whatever it likes, also when it has given it back once.
     assert await one.run_python(REFUSED + RELEASED, name=NAME) == "nobody's"
@@ -311,7 +311,7 @@ async def test_a_full_storage_costs_a_warning_and_the_file_before_stays(
     await fill(1000)
     told, kept = await page.run_python(UNTIL, name=NAME, failing=True)
     assert told.startswith('NNM807: keeping "kept.webnnm.safetensors" in the browser failed: ')
-    assert "the room that the browser gives this site is full" in told
+    assert "this site's storage quota is full" in told
     assert kept >= before, "what was kept last is whole"
     await fill(None)
     told, after = await page.run_python(UNTIL, name=NAME, failing=False)
@@ -345,7 +345,7 @@ async def test_a_storage_without_room_answers_whatever_it_is_asked(
     for text, beginning in zip(texts, begun, strict=True):
         assert text.startswith(f'{beginning} "kept.webnnm.safetensors"')
         assert "failed: no room" in text
-        assert "the room that the browser gives this site is full" in text
+        assert "this site's storage quota is full" in text
     page_log.check()
 
 
@@ -394,7 +394,7 @@ async def ended(training):
     )
     assert epochs > 0 and stopped == "stop"
     assert "NNM807" in lines[0] and "not in this window" in lines[0]
-    assert "a private window may keep nothing" in lines[0]
+    assert "private windows and browser settings" in lines[0]
     page_log.check()
     await context.close()
 

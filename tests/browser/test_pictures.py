@@ -106,8 +106,8 @@ async def test_pictures_of_a_page_are_predicted(pyodide_page: PyodidePage) -> No
     assert row == "0000ffff" * 3 + "ffffffff" * 3
     transparent, waiting, loading, other = errors
     assert "transparent pixels" in transparent
-    assert "HTMLVideoElement has no picture yet" in waiting
-    assert "HTMLImageElement has no picture yet" in loading
+    assert "HTMLVideoElement has no image data yet" in waiting
+    assert "HTMLImageElement has no image data yet" in loading
     assert other
 
 

@@ -105,5 +105,5 @@ found
 """
     found = await pyodide_page.run_python(program)
     assert [code for code, _ in found] == ["NNM715"] * 3
-    assert 'keeps no "nothing"' in found[0][1]
+    assert 'has no "nothing" stored' in found[0][1]
     assert '"a/b" is not a name' in found[1][1]

@@ -275,7 +275,7 @@ class Backend(ABC):
         work.close()
         raise BackendError(
             "NNM709",
-            f"{self.description} does not answer at once",
+            f"{self.description} cannot compute synchronously",
             hint="use `await compute_async(…)`",
         )
 
@@ -283,7 +283,7 @@ class Backend(ABC):
     async def run_steps(
         self,
         executable: Executable,
-        banks: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
+        buffers: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
         first: int,
         count: int,
         read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
@@ -331,7 +331,7 @@ def check_binding(executable: Executable, inputs: Binding, outputs: Binding) -> 
     """
     taken = {tensor.handle for tensor in inputs.values()}
     if len({tensor.handle for tensor in outputs.values()} - taken) < len(outputs):
-        raise BackendError("NNM709", "every output needs a tensor that nothing else is bound to")
+        raise BackendError("NNM709", "every output needs a tensor of its own")
     for what, types, binding in (
         ("input", executable.inputs, inputs),
         ("output", executable.outputs, outputs),

@@ -9,11 +9,11 @@ from typing import Any, Protocol, cast
 from webnnm.backends import pyodide_host
 from webnnm.core.errors import BackendError, DataError
 
-REFUSED = "a private window may keep nothing, or the browser's settings forbid this site to do so"
+REFUSED = "private windows and browser settings may disable storage for this site"
 REMEDIES = {
-    "QuotaExceededError": "the room that the browser gives this site is full: discard what is kept "
-    "and no longer needed, or free space on the disk",
-    "InUse": "what it has kept stays as it is; finish or close it there, then start again here",
+    "QuotaExceededError": "this site's storage quota is full: delete saved files that are not "
+    "needed, or free disk space",
+    "InUse": "files saved so far are unchanged; close it there, then try again here",
 }
 """What to do, by the name of a browser's error."""
 

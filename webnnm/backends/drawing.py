@@ -26,7 +26,9 @@ def drawn(picture: Any, width: int, height: int) -> memoryview[int] | None:
     if kind not in (*DRAWABLE.split(), "ImageData"):
         return None
     if getattr(picture, "readyState", 2) < 2 or not getattr(picture, "naturalWidth", 1):
-        raise DataError("NNM702", f"the {kind} has no picture yet", hint="wait until it is loaded")
+        raise DataError(
+            "NNM702", f"the {kind} has no image data yet", hint="wait until it is loaded"
+        )
     make = page().OffscreenCanvas.new
     canvas = make(width, height).getContext("2d", willReadFrequently=True)
     canvas.imageSmoothingQuality = "high"

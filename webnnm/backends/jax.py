@@ -218,7 +218,7 @@ class JaxBackend(KernelBackend):
             raise BackendError(
                 "NNM709",
                 f"JAX cannot trace the graph {' '.join(error.__notes__)}: {error}",
-                hint="kernels keep to the Python array API, without looking at values",
+                hint="kernels may only use the Python array API, and never branch on values",
             ) from error
 
     def _like(self, value: Any) -> Any:
@@ -246,18 +246,18 @@ class JaxBackend(KernelBackend):
     async def run_steps(
         self,
         executable: Executable,
-        banks: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
+        buffers: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
         first: int,
         count: int,
         read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
     ) -> list[HostArray]:
         """Run steps as one program, while other tasks go on."""
         self._check_open()
-        for bank in banks:
-            check_binding(executable, *bank)
-        inputs, outputs = banks[first % 2]
-        last = banks[(first + count - 1) % 2][1]
-        if _swap(executable, banks):
+        for binding in buffers:
+            check_binding(executable, *binding)
+        inputs, outputs = buffers[first % 2]
+        last = buffers[(first + count - 1) % 2][1]
+        if _swap(executable, buffers):
             self._run(executable, count, inputs, outputs)
             if last is not outputs:
                 for name in executable.outputs:
@@ -265,7 +265,7 @@ class JaxBackend(KernelBackend):
                     a.value, b.value = b.value, a.value
         else:
             for step in range(first, first + count):
-                self._run(executable, 1, *banks[step % 2])
+                self._run(executable, 1, *buffers[step % 2])
         arrays = [last[name].handle.value for name in executable.outputs]
         with self._translated():
             await asyncio.to_thread(self._jax.block_until_ready, arrays)
@@ -306,10 +306,10 @@ def _failure(message: str) -> BackendError:
 
 
 def _swap(
-    executable: Executable, banks: tuple[tuple[Binding, Binding], tuple[Binding, Binding]]
+    executable: Executable, buffers: tuple[tuple[Binding, Binding], tuple[Binding, Binding]]
 ) -> bool:
     """Tell whether steps hand on just their state, by the names of inputs that are outputs."""
-    (a, after_a), (b, after_b) = banks
+    (a, after_a), (b, after_b) = buffers
     state = executable.handle.value.state
     written = {
         t[name].handle for t in (after_a, after_b) for name in executable.outputs.keys() - state

@@ -83,7 +83,7 @@ def _too_large(node: OperatorNode) -> BackendError:
     return BackendError(
         "NNM409",
         f'"{node.label or node.operator.name}" makes {node.types[0]}: {_size(node)} bytes, more '
-        "memory than there is",
+        "memory than is available",
         hint="use a smaller batch, sequence or layer",
     )
 

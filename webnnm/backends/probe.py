@@ -81,4 +81,4 @@ def _without(reason: str) -> ProbeResult:
 def _fallback() -> str:
     if pyodide_host.offers("numpy"):
         return "models run on NumPy"
-    return "models cannot run, for this page has no NumPy either"
+    return "models cannot run: this page has no NumPy either"

@@ -55,7 +55,7 @@ class BridgeModule(Protocol):
         self, context: int, plan: str, constants: Any, data: Any, /
     ) -> Awaitable[JsBuffer]: ...
     def steps(  # noqa: D102
-        self, graph: int, banks: str, first: int, count: int, reads: str, ticket: int, /
+        self, graph: int, buffers: str, first: int, count: int, reads: str, ticket: int, /
     ) -> Awaitable[JsBuffer]: ...
     def halt(self, ticket: int, /) -> None: ...  # noqa: D102
     def permutations(self, words: Any, size: int, /) -> JsBuffer: ...  # noqa: D102
@@ -146,17 +146,17 @@ class Bridge:
     async def steps(
         self,
         graph: int,
-        banks: Sequence[tuple[Names, Names]],
+        buffers: Sequence[tuple[Names, Names]],
         first: int,
         steps: int,
         reads: Sequence[tuple[int, int]],
     ) -> memoryview[int]:
-        """Run steps over alternating banks, then return the bytes of the tensors read.
+        """Run steps over alternating buffers, then return the bytes of the tensors read.
 
         Cancelled, it lets them end early, and waits until the device does nothing any more.
         """
         ticket = next(self._tickets)
-        texts = json.dumps(banks), json.dumps(reads)
+        texts = json.dumps(buffers), json.dumps(reads)
         with _translated():
             work = self._module.steps(graph, texts[0], first, steps, texts[1], ticket)
             result = await to_the_end(work, stop=lambda: self._module.halt(ticket))
@@ -251,7 +251,7 @@ async def load_bridge() -> Bridge:
     if not in_browser():
         raise BackendError(
             "NNM709",
-            "WebNN is a part of web browsers, and this Python does not run in one",
+            "WebNN needs a web browser, and this Python does not run in one",
             hint='use backend("numpy")',
         )
     if not LOADED:
@@ -373,7 +373,7 @@ def _translation(error: Any, plan: Plan | None) -> BackendError:
             "the device failed",
             "the device may be out of memory: a smaller batch takes less",
         ),
-        "UnknownHandle": ("a tensor, graph or context is used after its release", ""),
+        "UnknownHandle": ("a tensor, graph or context was used after its release", ""),
     }
     what, hint = sentences.get(name, (f"the bridge failed with {name}", ""))
     return BackendError("NNM709", f"{what}: {message}", hint=hint)

@@ -125,14 +125,14 @@ class ReferenceBackend(KernelBackend):
     async def run_steps(
         self,
         executable: Executable,
-        banks: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
+        buffers: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
         first: int,
         count: int,
         read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
     ) -> list[HostArray]:
         """Run steps one after the other, letting other tasks in now and then."""
         for step in range(first, first + count):
-            self.dispatch(executable, *banks[step % 2])
+            self.dispatch(executable, *buffers[step % 2])
             if not await self._rest() and step % STEPS_BETWEEN_YIELDS == 0:
                 await asyncio.sleep(0)
         return await self.read(*(pair[(first + count - 1) % 2] for pair in read))

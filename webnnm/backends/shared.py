@@ -26,7 +26,7 @@ def shared(backend: Backend, settings: Mapping[str, Any]) -> SharedBackend:
         if settings.get(name) is not None and name not in implied:
             raise DataError(
                 "NNM703",
-                f'"{name}" says how to open a backend, but "backend" is one that is open',
+                f'"{name}" selects a backend to open, but "backend" is already open',
                 hint=f'leave "{name}" out, or give the name of a backend',
             )
     return SharedBackend(backend)
@@ -121,14 +121,14 @@ class SharedBackend(Backend):
     async def run_steps(
         self,
         executable: Executable,
-        banks: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
+        buffers: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
         first: int,
         count: int,
         read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
     ) -> list[HostArray]:
         """Run steps, then read."""
         self._check_open()
-        return await self.given.run_steps(executable, banks, first, count, read)
+        return await self.given.run_steps(executable, buffers, first, count, read)
 
     def agreed(self, seconds: float) -> float:
         """Return a measured time on which all processes agree."""

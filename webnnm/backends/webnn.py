@@ -164,7 +164,7 @@ class WebNNBackend(Backend):
                 f"WebNN computes wrong numbers here: relu of [-1, 2] gave {found}, not [0, 2]",
                 hint='use backend("numpy")',
             )
-        runs = "+".join(devices) or "a device that the browser does not tell"
+        runs = "+".join(devices) or "an unknown device"
         self.device = f"{runs} ({self._asked} asked for)" if self._asked not in ("", runs) else runs
 
     @property
@@ -240,7 +240,7 @@ class WebNNBackend(Backend):
         self._bridge.write(tensor.handle, data.data)
 
     async def read(self, *tensors: DeviceTensor) -> list[HostArray]:
-        """Return copies of tensors, all in one crossing."""
+        """Return copies of tensors, all in one round trip."""
         if not tensors:
             return []
         data = await self._bridge.read([tensor.handle for tensor in tensors])
@@ -258,7 +258,7 @@ class WebNNBackend(Backend):
         outputs: Binding,
         read: Sequence[DeviceTensor],
     ) -> list[HostArray]:
-        """Write, run and read in one crossing."""
+        """Write, run and read in one round trip."""
         for name, array in data.items():
             check_data(inputs[name].type, array)
         found = await self._bridge.compute(
@@ -272,18 +272,18 @@ class WebNNBackend(Backend):
     async def run_steps(
         self,
         executable: Executable,
-        banks: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
+        buffers: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
         first: int,
         count: int,
         read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
     ) -> list[HostArray]:
-        """Run `count` steps over alternating banks inside the browser, then read.
+        """Run `count` steps over alternating buffers inside the browser, then read.
 
         Raises `ContextLost`, whose `step` is the last step known to be good.
         """
         data = await self._bridge.steps(
             executable.handle.built.graph,
-            [_bound(executable, *bank) for bank in banks],
+            [_bound(executable, *binding) for binding in buffers],
             first,
             count,
             [(even.handle, odd.handle) for even, odd in read],

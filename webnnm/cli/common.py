@@ -97,7 +97,7 @@ def add_delimiter(parser: Any) -> None:
     help = 'between columns; default: a comma; "tab"'
     parser.add_argument("--delimiter", default=",", metavar="C", type=_delimiter, help=help)
     header = argparse.BooleanOptionalAction
-    help = "whether the first row names the columns; default: the table tells"
+    help = "whether the first row names the columns; default: detected"
     parser.add_argument("--header", action=header, default="auto", help=help)
 
 

@@ -28,7 +28,7 @@ GRAPHS = ("inference", "loss", "train")
 
 def add(commands: Parsers) -> None:
     """Add the command."""
-    one = command(commands, "export", "write a model as other programs read it", _export)
+    one = command(commands, "export", "export a model to other formats", _export)
     add_model(one)
     one.add_argument(
         "--format",

@@ -32,7 +32,7 @@ from webnnm.runtime.restored import Restored
 
 def add(commands: Parsers) -> None:
     """Add the command."""
-    one = command(commands, "predict", "print what a snapshot answers to rows", _predict)
+    one = command(commands, "predict", "print the predictions of a snapshot", _predict)
     add_model(one, help="path of a snapshot")
     one.add_argument(
         "rows",

@@ -15,7 +15,7 @@ LIBRARIES = ("numpy", "jax")
 
 def add(commands: Parsers) -> None:
     """Add the command."""
-    command(commands, "probe", "say what runs models here", _probe)
+    command(commands, "probe", "show which devices can run models here", _probe)
 
 
 def _probe(given: argparse.Namespace) -> int:

@@ -31,7 +31,7 @@ def add(commands: Parsers) -> None:
     """Add the command."""
     usage = "webnnm review MODEL [--data CSV] [--json] [options]"
     one = command(
-        commands, "review", "say what a training of a model would meet", _review, usage=usage
+        commands, "review", "check a model and its data before training", _review, usage=usage
     )
     add_model(one)
     add_table(one)

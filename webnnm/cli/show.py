@@ -36,7 +36,7 @@ STAGES = ("lowering", *(each.name for each in PASSES))
 
 def add(commands: Parsers) -> None:
     """Add the command."""
-    one = command(commands, "show", "show what a model is: layers, graph, plan", _show)
+    one = command(commands, "show", "show the layers, graph or plan of a model", _show)
     add_model(one)
     what = one.add_mutually_exclusive_group()
     what.add_argument("--graph", action="store_true", help="the tensor graph, a line per node")

@@ -52,10 +52,10 @@ def add(commands: Parsers) -> None:
     add_model(one)
     one.add_argument("--out", required=True, metavar="FILE", help="where the snapshot goes")
     one.add_argument(
-        "--resume", action="store_true", help="go on where the training of the snapshot was"
+        "--resume", action="store_true", help="resume the training that the snapshot was saved from"
     )
     one.add_argument(
-        "--history", metavar="FILE", help=f"the course of the training: {', '.join(COURSES)}"
+        "--history", metavar="FILE", help=f"write the history of the training: {', '.join(COURSES)}"
     )
     add_backend(one)
     add_table(one, required=True)
@@ -131,7 +131,7 @@ async def _until_interrupted(training: Training) -> History:
             return await asyncio.shield(waiting)
     except asyncio.CancelledError:
         task.uncancel()
-        say("Ctrl-C: the training ends after these steps; once more gives it up")
+        say("Ctrl-C: stopping after these steps; press again to abort")
         return await training.stop()
 
 

@@ -131,7 +131,7 @@ class Legaliser:
                 f"{_place(node)}: this browser's WebNN has no such operator",
                 hint='use another operator, a newer browser, or backend("numpy")',
             )
-        self._note(node, "computed by other operators, because the browser has none of this name")
+        self._note(node, "decomposed, because the browser lacks this operator")
         return found
 
     def _lowered(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
@@ -175,10 +175,10 @@ class Legaliser:
             return found
         raise BackendError(
             "NNM505",
-            f"{_place(node)}: this browser's WebNN does not take {dtype} here, only "
-            f"{_listed(bounds)}, and no type that it takes holds all values of {dtype}",
+            f"{_place(node)}: this browser's WebNN does not support {dtype} here, only "
+            f"{_listed(bounds)}, and none of them can represent all values of {dtype}",
             hint=f"cast to one of these types before this layer, if your values allow it; "
-            f'backend("numpy") takes {dtype}',
+            f'backend("numpy") supports {dtype}',
         )
 
     def _casts(self, node: OperatorNode, dtype: DataType, wider: DataType) -> set[int] | None:

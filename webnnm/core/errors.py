@@ -116,7 +116,7 @@ class ContextLost(BackendError):
         super().__init__(
             "NNM716",
             message,
-            hint="create the model again; parameters that were read back or saved are not lost",
+            hint="create the model again; parameters that were read or saved are not lost",
         )
         self.step = step
 

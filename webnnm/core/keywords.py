@@ -20,5 +20,5 @@ def keywords(
     """
     given: Any = {} if config is None else config
     if not isinstance(given, Mapping):
-        raise DataError("NNM703", f"{method} was given {given!r:.60} without a name", hint=hint)
+        raise DataError("NNM703", f"{method} was given {given!r:.60} by position", hint=hint)
     return {**given, **more}

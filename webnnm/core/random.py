@@ -106,7 +106,7 @@ class Stream:
 
 
 def permutations(streams: Sequence[Stream], n: int) -> list[array[int]]:
-    """Return the `permutation` of each stream as int32, in one crossing where the host permutes.
+    """Return the `permutation` of each stream as int32, in one call where the host permutes.
 
     >>> one, other = permutations([Stream(0, Purpose.SHUFFLING, k) for k in (1, 2)], 5)
     >>> one.tolist() == Stream(0, Purpose.SHUFFLING, 1).permutation(5), sorted(other)

@@ -64,7 +64,7 @@ def augment_batch(
         inputs, outputs = changed
     except (TypeError, ValueError) as error:
         raise DataError(
-            "NNM702", "the augmentation returned no pair", hint="return inputs, outputs"
+            "NNM702", "the augmentation did not return a pair", hint="return inputs, outputs"
         ) from error
     return replace(
         batch,
@@ -83,7 +83,7 @@ def _checked(
     """Return what was changed in the form of the batch; blocks left out stay as they were."""
     for block in changed:
         if block not in given:
-            hint = suggestion(block, given) or f"there is {', '.join(given)}"
+            hint = suggestion(block, given) or f"available: {', '.join(given)}"
             raise DataError("NNM710", f'the augmentation returned an {role} "{block}"', hint=hint)
     result = dict(given)
     for block, value in changed.items():

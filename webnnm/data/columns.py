@@ -65,7 +65,7 @@ class Table:
             return self.names.index(str(column))
         if is_integer(column) and -len(self.names) <= column < len(self.names):
             return column % len(self.names)
-        hint = suggestion(str(column), self.names) or f"there is {', '.join(self.names[:NAMED])}"
+        hint = suggestion(str(column), self.names) or f"available: {', '.join(self.names[:NAMED])}"
         raise DataError("NNM710", f'no column "{column}"', hint=hint)
 
 
@@ -145,7 +145,7 @@ def column_keys(value: Any) -> Sequence[Any] | None:
     # A lazy frame that is asked itself computes its columns.
     if hasattr(value, "collect") and hasattr(type(value), "columns"):  # type: ignore[reportUnknownArgumentType]
         kind = type(value).__name__
-        raise DataError("NNM702", f"a {kind} holds no rows yet", hint="give its collect()")
+        raise DataError("NNM702", f"a {kind} holds no rows yet", hint="call its collect() first")
     # Arrow calls the names `column_names`, pandas and Polars `columns`.
     return getattr(value, "column_names", getattr(value, "columns", None))
 
@@ -240,7 +240,7 @@ def check_writable(words: Sequence[str | None], place: Callable[[int], str]) -> 
         if word and not word.isascii() and HALF.search(word):
             raise DataError(
                 "NNM713",
-                f"{place(number)} holds half a character: {word!r}",
+                f"{place(number)} has an unpaired surrogate: {word!r}",
                 hint="read the file in the encoding that it was written in",
             )
 

@@ -170,13 +170,13 @@ def _check_widths(table: Table, rows: Sequence[Sequence[str]]) -> None:
                 "NNM713",
                 f"{table.place(row, len(cells))} is missing: the row has {len(cells)} cells, "
                 f"row 1 {width}",
-                hint="an empty cell has its delimiter too",
+                hint="empty cells need their delimiters too",
             )
         if len(cells) > width:
             where = table.place(row, width - 1).rpartition(",")[0]
             raise DataError(
                 "NNM713",
-                f"{where}, column {width + 1} is too much: the row has {len(cells)} cells, "
+                f"{where}, column {width + 1} is one too many: the row has {len(cells)} cells, "
                 f"row 1 {width}",
                 hint='a cell with a delimiter inside is written "…"',
             )

@@ -111,7 +111,9 @@ class Dataset:
         self._given_outputs = Unscaled.of(self.outputs, self._outputs, standardize_targets, scale)
         if scale != "standard" and standardize is False and not standardize_targets:
             raise DataError(
-                "NNM704", f'scale="{scale}", but of nothing', hint="standardize=True scales inputs"
+                "NNM704",
+                f'scale="{scale}", but nothing is scaled',
+                hint="standardize=True scales inputs",
             )
         self._row_count = row_count
         self._divide(parts)
@@ -131,7 +133,7 @@ class Dataset:
     @batch_size.setter
     def batch_size(self, batch_size: int) -> None:
         if not isinstance(batch_size, int) or not 1 <= batch_size < 2**31:  # type: ignore[reportUnnecessaryIsInstance]
-            hint = "whole, at least 1, and below 2³¹, as rows are counted on a device"
+            hint = "an integer from 1, below 2³¹"
             raise DataError("NNM704", f"batch_size is {batch_size!r}"[:60], hint=hint)
         self._batch_size = batch_size
 

@@ -38,7 +38,7 @@ def decode(values: Any, field: Field, labels: Sequence[str] | None, threshold: f
     else:
         if not given.shape or given.shape[-1] != field.classes:
             raise DataError(
-                "NNM702", f"{show(given.shape)} holds no scores of {field.classes} classes"
+                "NNM702", f"{show(given.shape)} is not scores of {field.classes} classes"
             )
         numbers, shape = top_classes(given), given.shape[:-1]
     for number in numbers:
@@ -61,10 +61,10 @@ def _yes_or_no(given: HostArray, field: Field, names: Sequence[Any], threshold: 
     if width == 1:
         shape = given.shape if field.shape == () else given.shape[:-1]
         if len(on) != count(shape):
-            raise DataError("NNM702", f"{show(given.shape)} does not hold one value per row")
+            raise DataError("NNM702", f"{show(given.shape)} does not have one value per row")
         return _nested([names[int(value)] for value in on], shape)
     if not given.shape or given.shape[-1] != width:
-        raise DataError("NNM702", f"{show(given.shape)} holds no rows of {width} yes/no values")
+        raise DataError("NNM702", f"{show(given.shape)} is not rows of {width} yes/no values")
     rows = [[names[i] for i in range(width) if on[first + i]] for first in range(0, len(on), width)]
     return _nested(rows, given.shape[:-1])
 

@@ -89,7 +89,7 @@ class OneHotEncoder:
                 "NNM713",
                 f"column {name} has {len(categories)} different words, of which "
                 f'"{categories[0]}" is one: too many for categories',
-                hint="features=[…] without it leaves it out",
+                hint="leave it out with features=[…]",
             )
         return cls(name, categories, unknown)
 
@@ -270,7 +270,7 @@ def _absent(place: str, column: Column) -> DataError:
     return DataError(
         "NNM713",
         f"{place} {column.missing[0]}, column {column.name} is empty",
-        hint="give a value: none was missing where the encoder was fitted",
+        hint="give a value: no cell was empty when the encoder was fitted",
     )
 
 

@@ -90,7 +90,7 @@ def _layout(shape: Sequence[int], wanted: str | None) -> str:
         first, _, last = shape
         wanted = "hwc" if last <= 4 < first else "chw" if first <= 4 < last else None
     if wanted is None or len(LAYOUTS[wanted]) != rank:
-        problem = f'are not "{wanted}"' if wanted else "have no clear layout"
+        problem = f'are not "{wanted}"' if wanted else "have an ambiguous layout"
         raise DataError(
             "NNM702",
             f"images of {show(shape)} {problem}",

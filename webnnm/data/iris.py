@@ -90,7 +90,7 @@ def parse(text: str) -> tuple[list[list[float]], list[int]]:
             raise DataError(
                 "NNM713",
                 f'{table.place(row, index)} is "{cell}"',
-                hint=suggestion(cell, SPECIES) or f"there is {', '.join(SPECIES)}",
+                hint=suggestion(cell, SPECIES) or f"available: {', '.join(SPECIES)}",
             )
     rows = zip(*(column.numbers or () for column in measurements), strict=True)
     return list(map(list, rows)), [SPECIES.index(cell.strip()) for cell in table.columns[index]]

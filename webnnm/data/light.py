@@ -41,7 +41,7 @@ class Light:
             highest = max(pixels.values(), default=0)
             white = next((full for full in FULL_SCALES if highest <= full), 1.0)
         if not white > 0:
-            hint = "the number that stands for full light"
+            hint = "the pixel value of white"
             raise DataError("NNM704", f"white is {white}", hint=hint)
         return cls(float(white), pixels.dtype == "uint8")
 

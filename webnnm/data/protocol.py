@@ -142,8 +142,8 @@ def whole_subset(dataset: AnyDataset, subset: str) -> tuple[Arrays, Arrays, Arra
     if not hasattr(given, "batches"):
         raise DataError(
             "NNM702",
-            f"{dataset.name} is a stream: its rows do not lie in memory",
-            hint='await stream.collect("testing") takes a subset into memory',
+            f"{dataset.name} is a stream: its rows are not in memory",
+            hint='await stream.collect("testing") loads a subset into memory',
         )
     batches: list[Batch] = list(given.batches(subset, shuffle=False))
     if not batches:

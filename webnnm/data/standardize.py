@@ -144,7 +144,7 @@ class Unscaled:
         wanted = set(names)
         known = {*fields, *(name for field in fields.values() for name in field.features)}
         for name in sorted(wanted - known):
-            hint = suggestion(name, known) or f"there is {', '.join(sorted(known))}"
+            hint = suggestion(name, known) or f"available: {', '.join(sorted(known))}"
             raise DataError("NNM710", f'no field or feature "{name}" to standardise', hint=hint)
         scaled = {
             block: None if block in whole or block in wanted else tuple(sorted(wanted))
@@ -167,7 +167,7 @@ class Unscaled:
         NNM705 without training rows.
         """
         if self.chosen and not training:
-            raise DataError("NNM705", "there are no training rows to measure for standardising")
+            raise DataError("NNM705", "there are no training rows to compute statistics from")
         fields, arrays = dict(self.fields), dict(self.arrays)
         fitted: dict[str, Standardization] = {}
         for block, features in self.chosen.items():

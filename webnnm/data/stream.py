@@ -116,7 +116,7 @@ class StreamDataset:
         known = per_block(labels, first[1], "labels")
         for size in length.values() if isinstance(length, Mapping) else [length]:
             if size is not None and not is_integer(size):
-                raise DataError("NNM704", f"length is {size!r}", hint="of a stream it is a number")
+                raise DataError("NNM704", f"length is {size!r}", hint="streams need an integer")
         options_of = {"kinds": kinds, "names": names, "length": length}
         (inputs, _), (outputs, _) = take_all(first[0], first[1], known, options_of)
         return cls(
@@ -135,7 +135,7 @@ class StreamDataset:
     def set_batch_size(self, batch_size: int) -> None:
         """Set the number of rows per batch, at least 1 (else NNM704)."""
         if not is_integer(batch_size) or batch_size < 1:
-            raise DataError("NNM704", f"batch_size is {batch_size}", hint="whole and at least 1")
+            raise DataError("NNM704", f"batch_size is {batch_size}", hint="an integer from 1")
         self._batch_size = batch_size
 
     def labels(self, block: str | None = None) -> list[str] | None:

@@ -277,7 +277,7 @@ def chosen_columns(option: str, columns: Any) -> list[str | int]:
     elif not given:
         given = [columns]
     if not all(isinstance(column, str) or is_integer(column) for column in given):
-        hint = "a list of names of columns, or of their numbers from 0"
+        hint = "a list of column names or positions"
         raise DataError("NNM704", f"{option} is {columns!r}", hint=hint)
     return given
 
@@ -358,7 +358,7 @@ def _no_value(name: str) -> DataError:
     return DataError(
         "NNM713",
         f"column {name} has no value in any training row",
-        hint="features=[…] without it leaves it out",
+        hint="leave it out with features=[…]",
     )
 
 

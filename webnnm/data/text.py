@@ -61,12 +61,12 @@ class TextDataset(Dataset):
         step = length if stride is None else stride
         for what, size in (("length", length), ("stride", step)):
             if not is_integer(size) or size < 1:
-                raise DataError("NNM704", f"{what} is {size!r}", hint="whole and at least 1")
+                raise DataError("NNM704", f"{what} is {size!r}", hint="an integer from 1")
         total = len(values)
         if total <= length:
             raise DataError(
                 "NNM711",
-                f"{total} tokens hold no window of {length} and the token behind it",
+                f"{total} tokens are too few for a window of {length} and the token after it",
                 hint=f"length={max(1, total - 1)} at most",
             )
         flat = values.values()

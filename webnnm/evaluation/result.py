@@ -52,7 +52,7 @@ class TestResult:
         if len(outputs) == 1 and not name.startswith("_"):
             return getattr(next(iter(outputs.values())), name)
         names = ", ".join(f'outputs["{block}"].{name}' for block in outputs)
-        raise AttributeError(f"no {name} of all outputs together; there is {names}")
+        raise AttributeError(f"no {name} for all outputs together; use {names}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values that strict JSON can represent.

@@ -113,7 +113,7 @@ class DeviceFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoutingFacts:
-    """What scouting measured of the chosen start (spec E.4).
+    """What the seed search measured of the chosen seed (spec E.4).
 
     `dead_ratio`; `gradient_variation`: standard deviation of the gradient's norm over its mean;
     `initial_losses`: output → loss.

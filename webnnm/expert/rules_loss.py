@@ -142,7 +142,7 @@ def unscaled(facts: Facts) -> Hit | None:
 @rule("E109", "advice", "Take HUL, which outliers move less.", "HUL if no loss is written")
 def outliers(facts: Facts) -> Hit | None:
     """MSE with outliers among the targets, or with gradients whose norms vary more than their mean
-    over the scouting batches."""
+    over the batches of the seed search."""
     variation = facts.scouting.gradient_variation
     found = [
         o

@@ -138,14 +138,14 @@ def diverged(facts: Facts) -> Hit | None:
 
 @rule("E312", "info", "Set seeds to decide yourself.", "lowers seeds")
 def costly_scouting(facts: Facts) -> Hit | None:
-    """Seeds times parameters of scouting is above 2·10⁷."""
+    """The seed search would try more than 2·10⁷ parameters: seeds times parameters."""
     seeds, size = facts.settings.get("seeds") or 0, facts.profile.param_count
     started = facts.trained_before or facts.settings.get("freeze")
     if seeds * size <= SCOUTING_BUDGET or (started and "seeds" not in facts.given):
         return None
     fewer = SCOUTING_BUDGET // size
     return Hit(
-        message=f"scouting {seeds} starts of {size:,} parameters is costly; {fewer} are affordable",
+        message=f"trying {seeds} seeds of {size:,} parameters is costly; {fewer} are affordable",
         evidence={"seeds": seeds, "parameters": size, "affordable": fewer},
         changes={"seeds": fewer},
     )

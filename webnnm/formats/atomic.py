@@ -39,7 +39,7 @@ REMEDIES = {
 }
 """What to do by the number of a system's error."""
 
-_KEPT = "the file that was there before is as it was"
+_KEPT = "the previous file is unchanged"
 _under_way: set[Path] = set()
 
 

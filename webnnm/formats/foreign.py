@@ -170,7 +170,7 @@ class Part(Form):
             first, sizes = sum(parts[: self.index]), parts
         if rest or any(size % self.heads for size in sizes):
             heads = f" of {self.heads} heads" if self.heads > 1 else ""
-            raise ValueError(f"axis {axis} of {show(given)} does not fall into {parts}{heads}")
+            raise ValueError(f"axis {axis} of {show(given)} does not split into {parts}{heads}")
         return axis, first, size
 
     def _shape(self, given: Shape) -> Shape:
@@ -207,7 +207,9 @@ class Reshaped(Form):
 
     def _shape(self, given: Shape) -> Shape:
         if count(given) != count(self.sizes):
-            raise ValueError(f"{show(given)} has not as many numbers as {show(self.sizes)}")
+            raise ValueError(
+                f"{show(given)} has a different number of elements than {show(self.sizes)}"
+            )
         return tuple(self.sizes)
 
     def _data(self, given: Shape, data: memoryview[int], size: int) -> memoryview[int]:

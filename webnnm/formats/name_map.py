@@ -245,8 +245,8 @@ def _check_names(
         return
     told = [n if places[n] == n else f"{n} ({places[n]} in the file)" for n in missing]
     parts = [f"{_listed(told)} missing"] if missing else []
-    parts += [f"{_listed(extra)} unknown to the model"] if extra else []
-    parts += [f"{_listed(idle)} in the name map unknown to the model"] if idle else []
+    parts += [f"{_listed(extra)} not in the model"] if extra else []
+    parts += [f"{_listed(idle)} in the name map not in the model"] if idle else []
     hint = ""
     if missing and extra:
         hint = suggestion(places[missing[0]], extra) or _fitting(tensors, types, missing, extra)
@@ -254,7 +254,7 @@ def _check_names(
     raise DataError(
         "NNM805",
         f"the parameters are not those of the model: {'; '.join(parts)}",
-        hint=hint or "names={parameter: name in the file} maps names, strict=False takes what fits",
+        hint=hint or "names={parameter: name in the file} maps names, strict=False loads what fits",
     )
 
 

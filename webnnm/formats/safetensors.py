@@ -177,7 +177,7 @@ def read(data: Any) -> File:
     if not isinstance(metadata, dict) or not all(
         isinstance(value, str) for value in cast("dict[str, Any]", metadata).values()
     ):
-        raise invalid("its metadata are not texts by name")
+        raise invalid("its metadata are not all strings")
     places = sorted(
         ((*_place(name, entry), name) for name, entry in content.items() if name != "__metadata__"),
         key=lambda place: (place[0], place[1]),
@@ -206,7 +206,9 @@ def read(data: Any) -> File:
 def _header(view: memoryview[int]) -> tuple[dict[str, Any], int]:
     """Return the header and where the data start."""
     if len(view) < 8:
-        raise DataError("NNM801", f"the file has {len(view)} bytes, fewer than any", hint=_AGAIN)
+        raise DataError(
+            "NNM801", f"the file has {len(view)} bytes, too few for a header", hint=_AGAIN
+        )
     length = int.from_bytes(view[:8], "little")
     if length > MOST_HEADER_BYTES:
         raise invalid(f"its header would have {length} bytes")
@@ -275,7 +277,7 @@ def _finite(text: str) -> float:
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands in it twice")
+        raise ValueError("it contains a name twice")
     return found
 
 

@@ -250,7 +250,9 @@ class GraphBuilder:
         if not tensors and slots:
             raise OperatorError("NNM302", f'"{operator.name}" needs a tensor among its operands')
         if any(tensor.builder is not self for tensor in tensors):
-            raise OperatorError("NNM302", f'operands of "{operator.name}" are of another builder')
+            raise OperatorError(
+                "NNM302", f'operands of "{operator.name}" belong to another builder'
+            )
         found = [
             value
             if value is None or isinstance(value, Operand)

@@ -78,6 +78,6 @@ def _alike(own: Vertex, its: Vertex, same: Mapping[int, Vertex]) -> bool:
 def _unlike(what: str) -> ModelError:
     return ModelError(
         "NNM206",
-        f'"{what}" means one thing in the part and another one in the whole',
+        f'"{what}" means different things in the two models',
         hint="a name of one part stands for something of the other: choose another name",
     )

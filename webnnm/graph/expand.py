@@ -127,7 +127,9 @@ class Expander:
             return word
         known = word in self._call_options or word in ("activation", "normalization")
         if known and not layer.operands:
-            self.outline.warn("NNM003", f'"{word}" is not bound and taken as identity', layer.span)
+            self.outline.warn(
+                "NNM003", f'"{word}" is not bound and treated as identity', layer.span
+            )
             return "identity"
         # Errors alone need these words: pages start without them.
         from webnnm.graph.foreign_words import layer_hint

@@ -14,8 +14,8 @@ _DENSE = (
 )
 _BATCH = "leave it out: the batch comes first, and no shape has it"
 _INFERRED = "leave it out: sizes are inferred from the input"
-_OWN_LAYER = "write the activation as a layer of its own behind this one, such as relu()"
-_BIAS = "write add(b) behind this layer"
+_OWN_LAYER = "write the activation as a layer of its own after this one, such as relu()"
+_BIAS = "write add(b) after this layer"
 _CROSS_ENTROPY = "write CCE for one-hot labels, SCE for class numbers, BCE for yes and no"
 
 LAYERS: Mapping[str, str] = {

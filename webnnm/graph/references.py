@@ -30,7 +30,7 @@ class References:
         if isinstance(flow, Pending):
             return self.existing(flow.value, flow.scope, flow.span)
         if flow is None:
-            message = "this is the value that enters the block, and the block has no input"
+            message = "this is the value passed to the block, and the block has no input"
             raise self.outline.error("NNM210", message, span, "name another value")
         return flow
 
@@ -54,7 +54,7 @@ class References:
         word, *rest = reference.parts
         if word == "input" and not rest:
             if scope.entering is None:
-                message = f'nothing enters block "{scope.block.name}"'
+                message = f'no value is passed to block "{scope.block.name}"'
                 raise self.expander.fail("NNM205", message, span, scope)
             return self.source(scope.entering, span)
         level: Scope | None = scope
@@ -140,7 +140,7 @@ class References:
             words |= level.names.keys()
             level = level.parent
         hint = suggestion(str(reference), words)
-        return self.expander.fail("NNM205", f'nothing is called "{reference}"', span, scope, hint)
+        return self.expander.fail("NNM205", f'unknown name "{reference}"', span, scope, hint)
 
 
 def _result_index(vertex: Any, word: str) -> int | None:

@@ -120,7 +120,7 @@ def _place(network: Network, at: str) -> Place:
             found.append(Place(at, len(layers)))
         found += [Place(block.name, k) for k, layer in enumerate(layers) if at in _words(layer)]
     if not found:
-        hint = suggestion(at, words) or f"there are {', '.join(sorted(words))}"
+        hint = suggestion(at, words) or f"available: {', '.join(sorted(words))}"
         raise DataError("NNM710", f'the model has no layer "{at}" to be split at', hint=hint)
     if len(found) > 1:
         raise DataError(
@@ -129,7 +129,7 @@ def _place(network: Network, at: str) -> Place:
             hint="give the first layer of the head a name: name=head",
         )
     if found[0].position == 0:
-        raise DataError("NNM704", f'nothing stands before "{at}": the trunk would be empty')
+        raise DataError("NNM704", f'nothing comes before "{at}": the trunk would be empty')
     return found[0]
 
 

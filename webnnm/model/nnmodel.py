@@ -293,7 +293,7 @@ class NNModel:
         """Return a report on the backend: device, known bugs, and rewrites that avoid them."""
         lines = [f"runs on {self.backend.description}"]
         if self.backend.faults:
-            lines.append("faults of this implementation, around which graphs are rewritten:")
+            lines.append("faults of this implementation that graphs are rewritten to avoid:")
             lines += [f"- {text}" for text in self.backend.faults]
         lines.append("rewritten so far:")
         lines += [f"- {text}" for text in self.backend.rewrites] or ["- nothing"]
@@ -423,7 +423,7 @@ class NNModel:
     def _took(self, taken: Collection[str]) -> list[str]:
         self.state.trained = True
         left = ", ".join(name for name in self.parameters.types if name not in taken)
-        self.log(f"took {len(taken)} parameters" + (f", not {left}" if left else ""))
+        self.log(f"loaded {len(taken)} parameters" + (f", not {left}" if left else ""))
         return list(taken)
 
     async def __aenter__(self) -> Self:
@@ -623,7 +623,7 @@ class NNModel:
         self, config: Mapping[str, Any] | None, more: Mapping[str, Any], method: str
     ) -> dict[str, Any]:
         """Return hyperparameters as they were given to a method, in canonical form."""
-        hint = f"name them, as in model.{method}(epochs=20)"
+        hint = f"pass keywords, as in model.{method}(epochs=20)"
         return written(keywords(config, more, f"NNModel.{method}", hint))
 
     def _settings(self, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ async def reopen(state: ModelState) -> None:
     if isinstance(state.backend, SharedBackend):
         raise DataError(
             "NNM704",
-            "reopen opens only backends that the model opened itself; this one was given to it",
+            "reopen opens only backends that the model opened itself; this one was passed to it",
             hint="open a new one, then NNModel.load(await model.save(), backend=new)",
         )
     backend = await open_backend(

@@ -80,7 +80,7 @@ def check_end(cursor: Cursor) -> None:
     if cursor.at(";", END):
         return
     if cursor.at(")", "]", "}"):
-        cursor.fail("NNM111", f"{cursor.shown()} closes nothing")
+        cursor.fail("NNM111", f"{cursor.shown()} has no opening bracket")
     if cursor.at(","):
         cursor.fail("NNM104", "';' expected, found ','", "options of a tensor need no commas")
     following, word = cursor.peek()

@@ -70,7 +70,7 @@ def fail_compound(cursor: Cursor) -> NoReturn:
     if not _NUMERIC_START.match(text):
         cursor.fail_character()
     if HYPHENATED.fullmatch(text) or text.endswith("%"):
-        cursor.fail("NNM105", f"{cursor.shown()} cannot stand here")
+        cursor.fail("NNM105", f"{cursor.shown()} is not allowed here")
     hint = "hexadecimal, octal and binary numbers have no sign" if _SIGNED.match(text) else ""
     cursor.fail("NNM105", f"{cursor.shown()} is not a number", hint)
 
@@ -97,5 +97,5 @@ def _read_port(cursor: Cursor) -> Reference | None:
     if cursor.brackets and port in PROPERTIES:
         message = f'expected a closing bracket before "{block}:{port}"'
         cursor.fail("NNM111", message, cursor.open_bracket())
-    message = f'"{port}" is nothing to refer to, only "input" and "output" are'
+    message = f'"{port}" is not a port, only "input" and "output" are'
     cursor.fail("NNM106", message, suggestion(port, _PORTS), Span(place, end))

@@ -118,7 +118,7 @@ def _stablehlo(h: Any, *parts: Any, axis: int) -> Any:
 
 concat = Operator(
     name="concat",
-    summary="tensors one behind the other along an axis",
+    summary="tensors joined along an axis",
     operands=(Slot(name="inputs", ranks=(1, None), variadic=True),),
     options={"axis": Option(REQUIRED, checks.axis, positional=True)},
     infer=_infer,

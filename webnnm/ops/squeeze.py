@@ -55,7 +55,7 @@ def _dropped(layer: ShapeView | BuildView, sizes: list[int | None]) -> list[int]
     roles = layer.axes("axes") or []
     features = [role for role in roles if isinstance(role, int)]
     if len(features) < len(roles):
-        layer.fail("NNM310", '"squeeze" takes features away, no sequence', at="axes")
+        layer.fail("NNM310", '"squeeze" removes features, not a sequence', at="axes")
     return features
 
 
@@ -116,7 +116,7 @@ def _unsqueeze_build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 squeeze = Composite(
     name="squeeze",
-    summary="dimensions of one element taken away",
+    summary="dimensions of size 1 removed",
     operands=(Slot(name="input"),),
     options={"axes": Option(None, _single)},
     decompose=_without,
@@ -130,7 +130,7 @@ squeeze = Composite(
 
 unsqueeze = Composite(
     name="unsqueeze",
-    summary="dimensions of one element put in",
+    summary="dimensions of size 1 inserted",
     operands=(Slot(name="input"),),
     options={"axes": Option(REQUIRED, _new)},
     decompose=_with,

@@ -114,7 +114,7 @@ class Checkpoint:
         if self.batch and (missing := {*sums} - self.totals.keys() - {LATEST}):
             raise DataError(
                 "NNM808",
-                f"the sums of the epoch that has begun lack {', '.join(sorted(missing))}",
+                f"the checkpoint lacks sums of its unfinished epoch: {', '.join(sorted(missing))}",
                 hint=WRITTEN_WITH,
             )
 
@@ -150,8 +150,7 @@ class Checkpoint:
             if value != before:
                 raise DataError(
                     "NNM808",
-                    f"the training was begun with {name} {before!r} and cannot go on with "
-                    f"{value!r}",
+                    f"the training had {name} {before!r}, it cannot continue with {value!r}",
                     hint=f"leave {name} out, or train without resume=True from these parameters",
                 )
         return {**resolve({}), **self.settings, "seeds": 0, **given}

@@ -376,7 +376,7 @@ class InferenceContext:
             return names[0]
         word = name.removesuffix(f":{what}")
         if word not in names:
-            hint = suggestion(word, names) or f"there are {', '.join(names)}"
+            hint = suggestion(word, names) or f"available: {', '.join(names)}"
             raise DataError("NNM710", f'there is no {what} "{name}"', hint=hint)
         return word
 

@@ -49,7 +49,7 @@ def by_input(data: Any, inputs: Mapping[str, InputVertex], kept: Restored | None
     for name, values in cast("Mapping[str, Any]", data).items():
         block = name.removesuffix(":input")
         if block not in inputs:
-            hint = suggestion(block, inputs) or f"there are {', '.join(inputs)}"
+            hint = suggestion(block, inputs) or f"available: {', '.join(inputs)}"
             raise DataError("NNM710", f'there is no input "{name}"', hint=hint)
         found[block] = values
     return found
@@ -131,8 +131,8 @@ def check_units(where: str, values: Any, scale: Standardization) -> None:
         return  # rows of different lengths; what does not fit is told elsewhere
     if scale.doubts(given, own=True):
         warn(
-            f"{where}: the rows look like numbers in the units of the dataset, and raw=True takes "
-            "the network's own, which are standardised: leave raw=True out"
+            f"{where}: the rows look like values in the units of the dataset, but raw=True "
+            "expects standardised values: leave raw=True out"
         )
 
 
@@ -196,6 +196,6 @@ def _applied(where: str, rows: HostArray, field: Field, slot: Slot) -> HostArray
 def _check_given(where: str, given: HostArray, scale: Standardization) -> None:
     if scale.doubts(given, own=False):
         warn(
-            f"{where}: the rows look standardised already, and predict standardises what it is "
-            "given: give it the units of the dataset, or raw=True for the network's own numbers"
+            f"{where}: the rows look standardised already, but predict standardises its input: "
+            "give values in the units of the dataset, or raw=True"
         )

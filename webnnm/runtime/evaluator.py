@@ -133,5 +133,5 @@ class Evaluator:
 
     def close(self) -> None:
         """Free the graph and its tensors."""
-        given = [tensor for bank in self._given for tensor in bank.values()]
+        given = [tensor for inputs in self._given for tensor in inputs.values()]
         self._backend.release(*given, *self._results.values(), self._executable)

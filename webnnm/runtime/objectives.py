@@ -125,8 +125,8 @@ def objectives(
         if ending.elsewhere and word is None:
             raise DataError(
                 "NNM604",
-                f'output "{output.name}" ends in a softmax along another dimension than the last '
-                f"of {show(features)}, over which losses compare classes",
+                f'output "{output.name}" ends in a softmax, but not along the last dimension of '
+                f"{show(features)}, where losses compare classes",
                 hint="end it in transpose(…) that puts classes last, or write its loss",
             )
         try:

@@ -15,7 +15,7 @@ class Occupancy:
     >>> with model.by("a training", changes=True):
     ...     model.check()
     Traceback (most recent call last):
-    webnnm.core.errors.DataError: NNM712: a training of this model is under way
+    webnnm.core.errors.DataError: NNM712: a training of this model is in progress
     hint: await it first, as in `await model.train(…)`
     """
 
@@ -67,6 +67,6 @@ class Occupancy:
         call = {"a training": "train", "a test": "test"}.get(self._what)
         raise DataError(
             "NNM712",
-            f"{self._what} of this model is under way",
+            f"{self._what} of this model is in progress",
             hint=f"await it first, as in `await model.{call}(…)`" if call else "await it first",
         )

@@ -157,7 +157,7 @@ class ParameterStore:
         if not found:
             raise DataError(
                 "NNM710",
-                f"none of the {len(given)} parameters given has name and shape of one here",
+                f"none of the {len(given)} parameters given matches one here by name and shape",
                 hint="mapping={name there: name here}",
             )
         for name, array in found.items():

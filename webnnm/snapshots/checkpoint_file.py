@@ -102,7 +102,7 @@ def checkpoint_of(
         found = _read(content, best, outputs, applied)
         _check_agreement(found, content)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
-        raise invalid(f"its state of a training makes no sense: {error!r}") from error
+        raise invalid(f"its training state is invalid: {error!r}") from error
     state = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
     state |= _optimizer_state(tensors, types, outputs)
     for name, array in best.items():

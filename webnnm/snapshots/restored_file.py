@@ -85,7 +85,7 @@ def restored(content: Mapping[str, Any], tensors: Mapping[str, StoredTensor]) ->
         forms = {block: _form(one) for block, one in content.get("forms", {}).items()}
         return Restored(inputs, targets, columns, answers, _text(content.get("label", "")), forms)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
-        raise invalid(f"its normalisation makes no sense: {error!r}") from error
+        raise invalid(f"its normalisation is invalid: {error!r}") from error
 
 
 def _standardization(mean: Any, std: Any, repeat: Any, scale: Any) -> Standardization:

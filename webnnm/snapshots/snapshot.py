@@ -140,21 +140,21 @@ def verified(file: File) -> File:
     if KEY + "format" not in given or MODEL not in given:
         raise DataError(
             "NNM804",
-            "the file holds no snapshot of a model",
-            hint="parameters alone are loaded into a model that exists: model.load_params",
+            "the file is not a snapshot of a model",
+            hint="load bare parameters into an existing model with model.load_params",
         )
     found = given[KEY + "format"]
     if found != str(FORMAT):
         raise DataError(
             "NNM804",
-            f"the snapshot has format {found[:20]!r}, this package knows {FORMAT}",
+            f"the snapshot has format {found[:20]!r}, this package supports {FORMAT}",
             hint="use a newer webnnm",
         )
     signed = {name: text for name, text in given.items() if name != CHECKSUM}
     if checksum_of([file.body], {**file.header, "__metadata__": signed}) != given.get(CHECKSUM):
         raise DataError(
             "NNM803",
-            "the checksum of the snapshot does not fit its contents",
+            "the checksum of the snapshot does not match its contents",
             hint="it was damaged or changed: get it again",
         )
     return file
@@ -182,7 +182,9 @@ async def load_parameters(
     given = parameters(verified(file)) if is_snapshot(file) else file.tensors
     found = assigned(given, state.parameters.types, names, strict=strict)
     if not found:
-        raise DataError("NNM710", f"none of the {len(given)} tensors there fits a parameter here")
+        raise DataError(
+            "NNM710", f"none of the {len(given)} tensors there matches a parameter of the model"
+        )
     return _take(state, found)
 
 

@@ -52,7 +52,7 @@ async def fetch(place: str | os.PathLike[str]) -> Any:
 
         found = await kept_file(name)
         if found is None:
-            raise DataError("NNM715", f'the browser keeps no "{name}" for this site')
+            raise DataError("NNM715", f'the browser has no "{name}" stored for this site')
         return found
     try:
         return Path(place).read_bytes()

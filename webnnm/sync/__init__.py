@@ -99,14 +99,14 @@ def _result(work: Coroutine[Any, Any, Any]) -> Any:
             return pyodide_host.wait(work)
         work.close()
         raise BackendError(
-            "NNM709", "this browser cannot hold up Python", hint="use webnnm and await its calls"
+            "NNM709", "this browser cannot block Python", hint="use webnnm and await its calls"
         )
     loop, thread = _loop()
     if threading.current_thread() is thread:
         work.close()
         raise DataError(
             "NNM712",
-            "a callback of webnnm.sync is called by what would have to wait for it",
+            "a callback cannot call webnnm.sync, which waits for it",
             hint="make the callback a coroutine function, which may await the model's methods",
         )
     done: Future[Any] = Future()

@@ -62,9 +62,9 @@ class Events:
     """Tells a callable what happens, as plain dicts that JSON can hold.
 
     >>> seen = []
-    >>> Events(seen.append).note("scouting 100 starts")
+    >>> Events(seen.append).note("seed search")
     >>> seen
-    [{'event': 'note', 'text': 'scouting 100 starts'}]
+    [{'event': 'note', 'text': 'seed search'}]
 
     `event` is "begin" (with `epochs` and `text`), "epoch" (with the fields of an `EpochRecord`,
     `eta_seconds` and `text`), "note" (with `text`) or "end" (with `stopped`, `best_epoch`,

@@ -31,6 +31,6 @@ def resumed_losses(state: ModelState, checkpoint: Checkpoint) -> dict[str, Outpu
             if numbers["alpha"] is not None:
                 objective.check_alpha(numbers["alpha"])
         except WebNNMError as error:
-            raise DataError("NNM808", f'output "{name}" cannot go on: {error}') from error
+            raise DataError("NNM808", f'output "{name}" cannot be resumed: {error}') from error
         found[name] = replace(chosen, settings=LossSettings(**numbers), reason=saved["reason"])
     return found

@@ -40,10 +40,10 @@ Arrays = Mapping[str, HostArray]
 class Candidate:
     """Initial parameters and what was measured of them.
 
-    `number` 0 are those that training begins with if nobody scouts. `loss` before and `delta` after
-    the trial steps are sums over outputs, each divided by the loss of knowing nothing; `spread` is
-    the standard deviation of log10 of the weights' gradients, `ratio` their largest by their
-    smallest; `dead` the largest share of units, or rows, that are out of reach.
+    `number` 0 are those that training starts from without a seed search. `loss` before and `delta`
+    after the trial steps are sums over outputs, each divided by the loss of knowing nothing;
+    `spread` is the standard deviation of log10 of the weights' gradients, `ratio` their largest by
+    their smallest; `dead` the largest share of units, or rows, that are out of reach.
     """
 
     number: int
@@ -94,15 +94,15 @@ class Scouting:
     def __str__(self) -> str:
         best = self.best
         return (
-            f"scouting {len(self.candidates)} starts: number {best.number}, loss {best.loss:.3f} → "
-            f"{best.delta:.3f}, gradient ratio {best.ratio:.1f}, dead {best.dead:.0%}"
+            f"seed search: best of {len(self.candidates)} is {best.number}, loss {best.loss:.3f} → "
+            f"{best.delta:.3f}, gradient ratio {best.ratio:.1f}, dead units {best.dead:.0%}"
         )
 
 
 async def scout(
     state: ModelState, losses: Mapping[str, OutputLoss], seeds: int, seed: int
 ) -> Scouting:
-    """Measure so many initialisations, and leave the model's parameters at the best one.
+    """Try several initialisations, and leave the model's parameters at the best one.
 
     Candidate 0 are the present parameters; others are drawn from stream (seed, 4, i, name). The
     result depends on `seed` alone. Raises `DataError` NNM708 if no candidate has a finite loss.
@@ -123,8 +123,8 @@ async def scout(
         if not finite:
             raise DataError(
                 "NNM708",
-                f"none of {len(found)} starts has a finite loss",
-                hint="standardise the data; look for log, exp or pow of what may be out of range",
+                f"none of {len(found)} seeds has a finite loss",
+                hint="standardise the data; look for log, exp or pow of values out of range",
             )
         best = max(finite, key=lambda candidate: candidate.score)
         if best.number:
@@ -288,5 +288,5 @@ class _Trial:
         backend.dispatch(self._initial, self._bytes, self._drawn)
 
     def close(self) -> None:
-        """Free what scouting holds on the device."""
+        """Free what the seed search allocated on the device."""
         self._state.backend.release(*self._made)

@@ -214,7 +214,7 @@ class Training:
         except BaseException as error:
             history.stopped = "error"
             if not self._awaited:
-                state.log(f"the training, which nobody awaits, ended early: {error!r}")
+                state.log(f"the training, which was never awaited, failed: {error!r}")
             raise
         finally:
             self.going = False
@@ -338,8 +338,8 @@ class Training:
         state.step = known.applied
         state.keep(known)
         lost.hint = (
-            f"the model holds the parameters of step {known.step}, where `await model.reopen()`, "
-            "or what `model.save` writes now, can be resumed"
+            f"the model has the parameters of step {known.step}: resume from there after "
+            "`await model.reopen()`, or from what `model.save` writes now"
         )
 
     async def _epochs(self, run: ResidentTraining) -> None:

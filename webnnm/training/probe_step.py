@@ -1,4 +1,4 @@
-"""The graph that scouting runs: losses, gradients and dead units of a model (spec E.4)."""
+"""The graph that the seed search runs: losses, gradients and dead units of a model (spec E.4)."""
 
 from __future__ import annotations
 

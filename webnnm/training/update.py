@@ -321,5 +321,5 @@ def _unreached(network: Network, name: str) -> WebNNMError:
         "NNM606",
         f'no loss reaches "{name}" by a differentiable path',
         parameter.span,
-        "set trainable=false, or take the operator without gradient out of its way",
+        "set trainable=false, or remove the operator without a gradient",
     )

@@ -127,7 +127,7 @@ def test_graphs_after_passes_and_for_a_browser(tmp_path: Path, capsys: Printed) 
     assert "transpose" not in before and "transpose" in passed
     fitted = printed(capsys, "show", str(path), "--after", "finish", "--limits", str(limits))
     assert fitted != whole
-    assert "- hardSwish" in fitted and "the browser has none of this name" in fitted
+    assert "- hardSwish" in fitted and "the browser lacks this operator" in fitted
     found = strict(
         printed(capsys, "show", str(path), "--after", "finish", "--limits", str(limits), "--json")
     )

@@ -254,7 +254,7 @@ def test_labels_and_places_are_kept(limits: dict[str, Any]) -> None:
 REFUSED: dict[str, tuple[str, tuple[str, ...], Make]] = {
     "uint64 division": (
         "NNM505",
-        ('div "layer"', "does not take uint64", "float32, float16, int32"),
+        ('div "layer"', "does not support uint64", "float32, float16, int32"),
         lambda b: b.div(b.input("x", "uint64", [2]), 3),
     ),
     "uint64 sum": ("NNM505", ('add "layer"', "uint64"), lambda b: b.input("x", "uint64", [2]) + 1),
@@ -327,7 +327,7 @@ def test_no_way_through_a_type_that_cannot_be_cast(limits: dict[str, Any]) -> No
     without = copy.deepcopy(limits)
     without["cast"]["input"]["dataTypes"].remove("uint8")
     graph = built(lambda b: b.input("x", "uint8", [3]) + 1)
-    with pytest.raises(BackendError, match=r"add: .* does not take uint8"):
+    with pytest.raises(BackendError, match=r"add: .* does not support uint8"):
         legalise(graph, without)
 
 

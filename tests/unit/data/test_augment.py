@@ -106,8 +106,8 @@ def test_outputs_and_integers_keep_their_type() -> None:
         (({"model": [[1.0], [float("nan")]]}, {}), "NNM707", 'augmented input "model": row 1'),
         (({"modle": [[1.0], [2.0]]}, {}), "NNM710", 'returned an input "modle"'),
         (({}, {"y": [[1.0], [2.0]]}), "NNM710", 'returned an output "y"'),
-        (None, "NNM702", "returned no pair"),
-        (({},), "NNM702", "returned no pair"),
+        (None, "NNM702", "did not return a pair"),
+        (({},), "NNM702", "did not return a pair"),
     ],
 )
 def test_what_a_function_returns_is_checked(result: Any, code: str, words: str) -> None:

@@ -117,8 +117,8 @@ def test_rows_are_counted_from_the_first_and_lines_as_an_editor_does() -> None:
     ("text", "words"),
     [
         ("a,b\n1,2\n3\n", "row 3, column b is missing: the row has 1 cells, row 1 2"),
-        ("a,b\n1,2,3\n", "row 2, column 3 is too much: the row has 3 cells, row 1 2"),
-        ("a,b\n#\n\n1,2,3\n", r"row 2 \(line 4\), column 3 is too much"),
+        ("a,b\n1,2,3\n", "row 2, column 3 is one too many: the row has 3 cells, row 1 2"),
+        ("a,b\n#\n\n1,2,3\n", r"row 2 \(line 4\), column 3 is one too many"),
         ("1,2\n3\n", "row 2, column column_2 is missing"),
         ('a,b\n1,"2\n3,4\n', "row 2, column 2: its quote is not closed"),
         ('a,b\n"x","y" z\n', 'row 2, column 2: " " follows the closing quote'),
@@ -177,7 +177,7 @@ def test_words_without_a_header(text: str) -> None:
 
 
 def test_half_a_character_in_a_name() -> None:
-    with pytest.raises(DataError, match="row 1, column 1 holds half a character"):
+    with pytest.raises(DataError, match="row 1, column 1 has an unpaired surrogate"):
         read_csv("a\ud800,b\n1,2\n3,4\n")
 
 

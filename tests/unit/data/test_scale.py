@@ -57,7 +57,7 @@ def test_extent() -> None:
     [
         ({"standardize": True, "scale": "minmx"}, 'unknown scale "minmx"'),
         ({"scale": "minmx"}, 'unknown scale "minmx"'),
-        ({"scale": "minmax"}, 'scale="minmax", but of nothing'),
+        ({"scale": "minmax"}, 'scale="minmax", but nothing is scaled'),
     ],
 )
 def test_impossible_choices_are_refused(options: dict[str, Any], words: str) -> None:

@@ -43,10 +43,10 @@ def test_options_are_checked_when_the_dataset_is_made(options: dict[str, Any], w
 
 def test_half_a_character_is_refused_where_it_is_read() -> None:
     """No snapshot could hold it."""
-    with pytest.raises(DataError, match="row 1, column b holds half a character") as caught:
+    with pytest.raises(DataError, match="row 1, column b has an unpaired surrogate") as caught:
         TableDataset({"a": [1.0, 2.0], "b": ["x", "y\ud800"]})
     assert caught.value.code == "NNM713"
-    with pytest.raises(DataError, match="the name of column 0 holds half a character"):
+    with pytest.raises(DataError, match="the name of column 0 has an unpaired surrogate"):
         TableDataset({"a\udfff": [1.0, 2.0], "b": ["x", "y"]})
 
 

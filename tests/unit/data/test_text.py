@@ -90,7 +90,7 @@ def test_it_feeds_a_language_model() -> None:
 @pytest.mark.parametrize(
     ("tokens", "options", "code", "text"),
     [
-        ([0, 1, 2], {"length": 3}, "NNM711", "3 tokens hold no window of 3"),
+        ([0, 1, 2], {"length": 3}, "NNM711", "3 tokens are too few for a window of 3"),
         ([0, 1, 2], {"length": 0}, "NNM704", "length is 0"),
         ([0, 1, 2], {"length": 1, "stride": -1}, "NNM704", "stride is -1"),
         ([0, 5, 2], {"length": 1, "vocabulary": 4}, "NNM706", "token 1 is 5, tokens are 0 … 3"),

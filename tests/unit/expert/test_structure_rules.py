@@ -161,7 +161,7 @@ CASES = [
     Case(
         "E312",
         facts(LARGE, {"seeds": 1000}),
-        "scouting 1000 starts of 42,000 parameters is costly; 476 are affordable",
+        "trying 1000 seeds of 42,000 parameters is costly; 476 are affordable",
         facts(LARGE, {"seeds": 476}),
     ),
     Case(

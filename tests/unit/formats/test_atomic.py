@@ -214,7 +214,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     )
     assert ended.stdout.splitlines() == [
         f"NNM807: {path} cannot be written: File too large",
-        "hint: free some space, or give another place; the file that was there before is as it was",
+        "hint: free some space, or give another place; the previous file is unchanged",
     ]
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
@@ -243,7 +243,7 @@ def test_what_to_do_is_told(
     with pytest.raises(DataError) as caught:
         write_atomically(path, [b"new"])
     assert os.strerror(number) in caught.value.message
-    kept = "the file that was there before is as it was"
+    kept = "the previous file is unchanged"
     assert caught.value.hint == (f"{words}; {kept}" if words else kept)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]

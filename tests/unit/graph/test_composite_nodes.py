@@ -140,9 +140,7 @@ def test_browser_without_the_method_gets_the_decomposition() -> None:
     x, (square, _) = applied(NATIVE, scale=2)
     graph, rewrites = legalise(x.builder.build({"y": square}), {"mul": {}, "identity": {}})
     assert operators(graph) == ["mul", "mul"]
-    assert rewrites == [
-        "squareAndRoot: computed by other operators, because the browser has none of this name"
-    ]
+    assert rewrites == ["squareAndRoot: decomposed, because the browser lacks this operator"]
 
 
 def test_browser_with_the_method_keeps_the_node() -> None:

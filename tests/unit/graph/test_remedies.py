@@ -193,9 +193,9 @@ STEPS = "m:input shape=[4] sequence=true;\nm:output shape=[3];\nm:layers "
         (
             "NNM301",
             VECTOR + "matmul(w, activation=relu);",
-            "write the activation as a layer of its own behind this one, such as relu()",
+            "write the activation as a layer of its own after this one, such as relu()",
         ),
-        ("NNM301", VECTOR + "matmul(w, bias=true);", "write add(b) behind this layer"),
+        ("NNM301", VECTOR + "matmul(w, bias=true);", "write add(b) after this layer"),
         ("NNM204", VECTOR + "globalAveragePooling2D(), matmul(w);", 'write "globalAveragePool"'),
         ("NNM204", VECTOR + "upsampling2d(), matmul(w);", 'write "resample2d"'),
         ("NNM204", VECTOR + "sigmod(), matmul(w);", 'did you mean "sigmoid"?'),

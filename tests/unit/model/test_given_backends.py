@@ -178,7 +178,7 @@ async def test_how_to_open_a_backend_is_not_said_of_an_open_one(
     given: Counting, setting: str
 ) -> None:
     more: dict[str, Any] = {setting: "gpu"}
-    with pytest.raises(DataError, match="says how to open a backend") as caught:
+    with pytest.raises(DataError, match="selects a backend to open") as caught:
         await create(given, **more)
     assert caught.value.code == "NNM703"
     (await create(given, optimize_for="edge")).close()

@@ -95,7 +95,7 @@ def text(layers: str, *more: str, input: str = "shape=[4]") -> str:
         ("NNM405", text("¦instanceNorm()"), "[4]"),
         ("NNM303", text("instanceNorm(¦layout=oihw)"), "expected nchw or nhwc"),
         ("NNM401", text("¦meanVarianceNormalization(mean=k)", "k [3] 1;"), "mean [3] and [4]"),
-        ("NNM205", text("meanVarianceNormalization(¦mean=nothing)"), 'nothing is called "nothing"'),
+        ("NNM205", text("meanVarianceNormalization(¦mean=nothing)"), 'unknown name "nothing"'),
     ],
 )  # fmt: skip
 def test_layers(code: str, marked: str, says: str) -> None:

@@ -93,8 +93,8 @@ def text(layers: str, *more: str, input: str = "shape=[2] sequence=true") -> str
         ("NNM303", text("lstm(w, r, ¦hiddenSize=0)"), "0 is less than 1"),
         ("NNM303", text("lstm(w, r, ¦activations=[relu])"), "a list of 3 activations"),
         ("NNM205", text("lstm(w, r, name=l), ¦add(l.sequence)"), '"l" has 3 results'),
-        ("NNM205", text("gruCell(w, r, ¦h)"), 'nothing is called "h"'),
-        ("NNM205", text("gru(w, r, ¦initialHiddenState=h)"), 'nothing is called "h"'),
+        ("NNM205", text("gruCell(w, r, ¦h)"), 'unknown name "h"'),
+        ("NNM205", text("gru(w, r, ¦initialHiddenState=h)"), 'unknown name "h"'),
         ("NNM301", text("gru(w, r, ¦peepholeWeight=p)"), 'no option "peepholeWeight"'),
     ],
 )  # fmt: skip

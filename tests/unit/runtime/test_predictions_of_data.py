@@ -88,7 +88,7 @@ async def test_numbers_of_the_other_units_are_told() -> None:
     with pytest.warns(UserWarning, match="leave raw=True out"):
         await model.predict(FLOWERS, raw=True)
     own, _ = iris.arrays("testing")
-    with pytest.warns(UserWarning, match="raw=True for the network's own numbers"):
+    with pytest.warns(UserWarning, match="in the units of the dataset, or raw=True"):
         await model.predict(own["model"])
     await model.predict(own["model"], raw=True)
 
@@ -291,7 +291,7 @@ async def test_a_frame_that_is_still_to_be_computed_is_told() -> None:
     model = await create("m:input shape=[3]; m:output shape=[2]; m:layers matmul(w);", table())
     with pytest.raises(DataError, match="a Lazy holds no rows yet") as caught:
         await model.predict(Lazy())
-    assert caught.value.hint == "give its collect()"
+    assert caught.value.hint == "call its collect() first"
     assert len(await model.predict(Lazy().collect())) == 1
 
 

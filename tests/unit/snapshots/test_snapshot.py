@@ -275,7 +275,7 @@ async def test_standardised_targets_are_kept() -> None:
 )
 async def test_knowledge_without_sense_is_refused(entry: str) -> None:
     data = signed(await (await create()).save(), normalisation=f'{{"inputs": {{}}, {entry}}}')
-    with pytest.raises(DataError, match="normalisation makes no sense") as caught:
+    with pytest.raises(DataError, match="normalisation is invalid") as caught:
         await load(data)
     assert caught.value.code == "NNM802"
 

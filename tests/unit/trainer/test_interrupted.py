@@ -356,7 +356,7 @@ async def test_a_training_that_nobody_awaits_and_that_ends_early_is_told() -> No
     await turns(50)
     training._task.cancel()
     await asyncio.wait([training._task])
-    assert any("which nobody awaits" in line for line in lines)
+    assert any("which was never awaited" in line for line in lines)
 
 
 async def test_setters_are_refused_while_a_training_runs() -> None:

@@ -74,7 +74,7 @@ class Movement(Elementwise):
         return self.slice(x, starts, sizes)
 
     def concatenate(self, parts: Sequence[Value], axis: int) -> Value:
-        """Return tensors one behind the other along an axis."""
+        """Return tensors joined along an axis."""
         if len(parts) == 1:
             return parts[0]
         first, total = parts[0], parts[0].shape[axis]

@@ -160,7 +160,7 @@ def _guarded(name: str, function: Decompose, results: int) -> Decompose:
         except AttributeError as error:
             if error.obj is not b:
                 raise
-            raise OperatorError("NNM204", f"{this} uses what is not there: {error}") from error
+            raise OperatorError("NNM204", f"{this} uses an unknown name: {error}") from error
         except RecursionError as error:
             raise OperatorError("NNM207", f"{this} does not end", "it uses itself") from error
         if len(made) != results:

@@ -38,6 +38,6 @@ def common_lead(values: Sequence[LayoutTensor]) -> tuple[tuple[Role, ...], Shape
         found = {value.size(role) for value in values if role in value.layout}
         if len(found) > 1:
             both = " and ".join(map(str, sorted(found)))
-            raise OperatorError("NNM411", f"{role} of {both} elements: they shall agree")
+            raise OperatorError("NNM411", f"{role} of {both} elements: they have to agree")
         sizes += found
     return lead, tuple(sizes)

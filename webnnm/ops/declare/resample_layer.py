@@ -49,7 +49,7 @@ def _targets(layer: ShapeView | BuildView, flow: Features) -> Mapping[int, int |
     found: dict[int, int | None] = {}
     for role, number in zip(roles, given, strict=True):
         if not isinstance(role, int):
-            layer.fail("NNM310", "features are resampled, no sequence", at=option)
+            layer.fail("NNM310", "features can be resampled, not a sequence", at=option)
         if not isinstance(number, int | float | None):
             layer.fail("NNM303", "expected numbers", at=option)
         size = (flow.dims or [])[role]

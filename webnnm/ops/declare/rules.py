@@ -178,6 +178,6 @@ def broadcast_operands(
     sequences = {v.size("sequence") for v in values if "sequence" in v.layout}
     if len(sequences) > 1:
         lengths = " and ".join(map(str, sorted(sequences)))
-        layer.fail("NNM411", f"sequences of length {lengths}", hint="lengths shall agree")
+        layer.fail("NNM411", f"sequences of length {lengths}", hint="lengths have to agree")
     tensors, layout = aligned(values, match)
     return tensors, layout, next((v.sequence for v in values if v.sequence), None)
