@@ -105,7 +105,7 @@ interface BridgeGraph {
 type Thing = BridgeContext | BridgeTensor | BridgeGraph;
 
 /** What a graph is dispatched with; `check` is the handle of the smallest output. */
-interface Bank {
+interface Bound {
   inputs: Record<string, MLTensor>;
   outputs: Record<string, MLTensor>;
   check: number;

@@ -198,7 +198,7 @@ REWRITTEN: dict[str, tuple[str, Make]] = {
         ),
     ),
     "a name that the browser lacks": (
-        "other operators",
+        "decomposed, because the browser lacks",
         lambda b: b.log_softmax(b.input("x", "float32", [2, 3]), axis=1),
     ),
 }

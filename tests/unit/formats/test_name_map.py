@@ -183,7 +183,7 @@ def test_names_that_lack_a_counterpart_are_told_on_both_sides() -> None:
     error = refused({"bias": numbered(3)}, {"bias1": (3,)}, {"bias2": "bias"})
     assert "bias2 in the name map not in the model" in error.message
     error = refused({f"t{k}": numbered(1) for k in range(20)}, {}, {})
-    assert "t7 and 12 more unknown" in error.message
+    assert "t7 and 12 more not in the model" in error.message
 
 
 @pytest.mark.parametrize(
