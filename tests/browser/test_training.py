@@ -170,3 +170,42 @@ found
 """
     kept, again = await pyodide_page.run_python(program)
     assert again == kept
+
+
+VALIDATED = """
+from pyodide.code import run_js
+from webnnm import Dataset, NNModel
+
+written = run_js('''(() => {
+  const found = [];
+  const write = MLContext.prototype.writeTensor;
+  MLContext.prototype.writeTensor = function (tensor, ...given) {
+    found.push(`${tensor.dataType}${tensor.shape}`);
+    return write.call(this, tensor, ...given);
+  };
+  found.restore = () => { MLContext.prototype.writeTensor = write; };
+  return found;
+})()''')
+counts = []
+for epochs in (2, 7):
+    dataset = Dataset({"model": x}, targets, split=(0.4, 0.6, 0), batch_size=12)
+    model = await NNModel.create(
+        source=source, backend="webnn", dataset=dataset, log=lambda _: None
+    )
+    written.length = 0
+    history = await model.train(epochs=epochs, seeds=0, restore_best=False)
+    shapes = list(written)
+    counts.append([shapes.count("float3230,4"), shapes.count("float3230,3"), len(history.epochs)])
+    model.close()
+written.restore()
+counts
+"""
+
+
+async def test_the_validation_subset_goes_to_the_device_once(pyodide_page: PyodidePage) -> None:
+    rows = data()
+    source = f"model:loss CCE;{CLASSES}"
+    found = await pyodide_page.run_python(
+        VALIDATED, source=source, x=rows["x"], targets={"model": rows["y"]}
+    )
+    assert found == [[1, 1, 2], [1, 1, 7]]  # its 30 rows and their targets, however many epochs
