@@ -39,12 +39,12 @@ LATE = (
     *(f"{PACKAGE}backends/{name}.py" for name in ("drawing", "kernels", "reference", "shared")),
     *(
         f"{PACKAGE}compiler/{name}.py"
-        for name in ("four_bits", "images", "infinite", "integers", "rematerialisation")
+        for name in ("four_bits", "images", "infinite", "integers", "ranks", "rematerialisation")
     ),
 )
 """What only pages need that look at pictures, recompute values to save memory, whose models have
-unusual numbers or a backend given to them, or that have no WebNN: those wait for NumPy, which takes
-longer."""
+unusual numbers, many dimensions or a backend given to them, or that have no WebNN: those wait for
+NumPy, which takes longer."""
 INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]

@@ -11,7 +11,6 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from webnnm.compiler.limits import Bounds, Limits, present
-from webnnm.compiler.ranks import lower_rank
 from webnnm.compiler.traps import GUARDS, TRAPS, Trap
 from webnnm.compiler.traps.constants import MAX_GRAPH_CONSTANT_BYTES
 from webnnm.core.dtypes import FORMATS, DataType, byte_length
@@ -19,7 +18,14 @@ from webnnm.core.errors import BackendError
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, again, decomposed, rewrite
+from webnnm.graph.rewrite import (
+    Replacement,
+    Rule,
+    again,
+    decomposed,
+    first_replaced,
+    rewrite_from,
+)
 from webnnm.ops.declare.tensors import TensorType
 
 WIDER: Mapping[str, tuple[DataType, ...]] = {
@@ -50,6 +56,7 @@ class Legaliser:
         self._traps = _by_operator(trap for trap in TRAPS if trap in traps)
         self._guards = _by_operator(trap for trap in GUARDS if trap in traps)
         self._done: Counter[str] = Counter()
+        self._fitting: set[object] = set()
 
     def rewrites(self) -> list[str]:
         """Return one sentence per kind of rewrite."""
@@ -90,7 +97,7 @@ class Legaliser:
     def fitted(self, graph: Graph) -> Graph:
         """Return the graph with every node replaced that does not fit, and what replaced it."""
         for _ in range(ROUNDS):
-            found = rewrite(graph, self.fit)
+            found = self._rewritten(graph, self.fit)
             if found is graph:
                 return graph
             graph = found
@@ -98,7 +105,7 @@ class Legaliser:
 
     def guarded(self, graph: Graph) -> Graph:
         """Return a graph that fits with what would lose NaN or range computed around."""
-        found = rewrite(graph, self.guard)
+        found = self._rewritten(graph, self.guard)
         return graph if found is graph else self.fitted(found)
 
     def finished(self, graph: Graph) -> Graph:
@@ -109,17 +116,32 @@ class Legaliser:
         self._check_constants(graph)
         return graph
 
+    def _rewritten(self, graph: Graph, rule: Rule) -> Graph:
+        done = self._done.copy()
+        first = first_replaced(graph, rule)
+        if first is None:
+            return graph
+        self._done = done  # what is seen twice counts once
+        return rewrite_from(graph, rule, first)
+
     def guard(self, b: GraphBuilder, node: Node) -> Replacement | None:
         """Return what stands in for a node that would lose NaN or range."""
         return self._out_of_traps(b, node, self._guards)
 
     def fit(self, b: GraphBuilder, node: Node) -> Replacement | None:
         """Return what stands in for a node, None where the node fits."""
-        self._check_size(node)
-        found = None
-        if isinstance(node, OperatorNode):
+        if not isinstance(node, OperatorNode):
+            self._check_size(node)
+            return self._out_of_traps(b, node, self._traps)
+        # Most nodes have the operator and the types of another one.
+        kind = node.operator, node.types, tuple([o and o.type for o in node.operands])
+        if kind not in self._fitting:
+            self._check_size(node)
             found = self._decomposed(b, node) or self._lowered(b, node) or self._detour(b, node)
-        return found or self._out_of_traps(b, node, self._traps)
+            if found:
+                return found
+            self._fitting.add(kind)
+        return self._out_of_traps(b, node, self._traps)
 
     def _decomposed(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
         if node.operator.native in self._limits.operators:
@@ -139,6 +161,8 @@ class Legaliser:
         excess = [place for place in places if len(place[0].shape) > place[1].ranks[1]]
         if not excess:
             return None
+        from webnnm.compiler.ranks import lower_rank
+
         limit = min(bounds.ranks[1] for _, bounds in places)
         found = lower_rank(b, node, limit) or decomposed(b, node)
         if found is None:
@@ -231,7 +255,11 @@ class Legaliser:
 
     def _check_borders(self, graph: Graph) -> None:
         """Refuse inputs, constants and outputs of types that the backend does not hold."""
-        borders = [(_kind(n), n.types[0], n.label) for n in graph.nodes() if _kind(n)]
+        borders = [
+            (_kind(node), node.types[0], node.label)
+            for node in graph.nodes()
+            if not isinstance(node, OperatorNode)
+        ]
         borders += [("output", o.type, name) for name, o in graph.outputs.items()]
         for kind, type, label in borders:
             bounds = self._limits.tensor(kind)

@@ -29,6 +29,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -36,11 +37,16 @@ from typing import Any, cast
 
 from webnnm.core.dtypes import byte_length
 from webnnm.core.shapes import count
-from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
+from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
 from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.tensors import TensorType
 
 ALIGNMENT = 8
+_LABEL = re.compile(r'"label": "(?:[^"\\]|\\.)*", ')
+"""The label of an operator; quotes inside of a text have a backslash before them."""
+
+Numbers = dict[int, list[int]]
+"""Number of a node → those of its results in the plan."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +68,7 @@ class Plan:
     @cached_property
     def hash(self) -> str:
         """SHA-256 over the JSON without labels, and the constants; stable between runs."""
-        bare = {
-            part: [{key: value for key, value in call.items() if key != "label"} for call in calls]
-            for part in ("before", "operators", "after")
-            if (calls := self.content.get(part)) is not None
-        }
-        text = json.dumps({**self.content, **bare}, sort_keys=True)
+        text = _LABEL.sub("", json.dumps(self.content, sort_keys=True))
         return hashlib.sha256(text.encode() + b"\0" + self.constants).hexdigest()
 
     def embedding(self, tensors: Mapping[str, int]) -> Plan:
@@ -103,38 +104,30 @@ def lower(graph: Graph) -> Plan:
 
     Inputs that no output depends on are left out: WebNN refuses to bind them.
     """
-    numbers: dict[tuple[int, int], int] = {}
+    numbers: Numbers = {}
     inputs: list[dict[str, Any]] = []
     constants: list[dict[str, Any]] = []
     operators: list[dict[str, Any]] = []
     buffer = bytearray()
     sizes: dict[int, int] = {}
-
-    def number(node: Node, index: int = 0) -> int:
-        return numbers.setdefault((node.number, index), len(numbers))
-
+    free = 0
     for node in graph.nodes():
-        if isinstance(node, InputNode):
-            inputs.append({"name": node.name, **typed(node.types[0]), "id": number(node)})
+        results = list(range(free, free := free + len(node.types)))
+        numbers[node.number] = results
+        if isinstance(node, OperatorNode):
+            for result, type in zip(results, node.types, strict=True):
+                sizes[result] = byte_length(type.dtype, count(type.shape))
+            operators.append(_call(node, numbers))
+        elif isinstance(node, InputNode):
+            inputs.append({"name": node.name, **typed(node.types[0]), "id": results[0]})
         elif isinstance(node, ConstantNode):
             data = node.array.data
             place = {"offset": len(buffer), "length": data.nbytes}
-            constants.append({**typed(node.types[0]), "id": number(node), **place})
+            constants.append({**typed(node.types[0]), "id": results[0], **place})
             buffer += data
             buffer += bytes(-len(buffer) % ALIGNMENT)
-        elif isinstance(node, OperatorNode):
-            results = [number(node, index) for index in range(len(node.types))]
-            for result, type in zip(results, node.types, strict=True):
-                sizes[result] = byte_length(type.dtype, count(type.shape))
-            operators.append(
-                {
-                    **_call(node, numbers),
-                    "label": node.label,
-                    "results": results,
-                }
-            )
     outputs = [
-        {"name": name, **typed(o.type), "id": numbers[o.number, o.index]}
+        {"name": name, **typed(o.type), "id": numbers[o.number][o.index]}
         for name, o in graph.outputs.items()
     ]
     content = {
@@ -162,39 +155,38 @@ def renamed(call: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:
     return {**call, "operands": operands, "references": references}
 
 
-def _call(node: OperatorNode, numbers: Mapping[tuple[int, int], int]) -> dict[str, Any]:
+def _call(node: OperatorNode, numbers: Numbers) -> dict[str, Any]:
     """Return the WebNN call of a node."""
-
-    def number(operand: Operand) -> int:
-        return numbers[operand.number, operand.index]
-
-    slots = node.operator.operands
+    operator = node.operator
+    ids = [operand and numbers[operand.number][operand.index] for operand in node.operands]
     operands: list[Any] = []
     references: dict[str, int] = {}
-    if slots and slots[0].variadic:
-        operands.append([number(operand) for operand in node.operands if operand is not None])
+    if operator.variadic:
+        operands.append(ids)
     else:
-        for slot, operand in zip(slots, node.operands, strict=True):
-            if operand is None:
+        for slot, id in zip(operator.operands, ids, strict=True):
+            if id is None:
                 continue
             if slot.keyword:
-                references[camel_case(slot.name)] = number(operand)
+                references[camel_case(slot.name)] = id
             else:
-                operands.append(number(operand))
+                operands.append(id)
     arguments: list[Any] = []
     options: dict[str, Any] = {}
-    for name, option in node.operator.options.items():
+    for name, option in operator.options.items():
         value = node.options[name]
         if option.positional:
             arguments.append(_plain(value))
         elif value is not None and value != option.default:
             options[camel_case(name)] = _plain(value)
     return {
-        "op": node.operator.native,
+        "op": operator.native,
         "operands": operands,
         "arguments": arguments,
         "options": options,
         "references": references,
+        "label": node.label,
+        "results": numbers[node.number],
     }
 
 

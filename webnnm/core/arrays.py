@@ -24,6 +24,7 @@ _DTYPES_OF_FORMAT: dict[str, DataType] = {
 }
 _SIGNED_FORMATS = "hilqn"
 _BLOCK = 1 << 11
+_PYTHON = {bool, int, float, list, tuple}
 
 
 class HostArray:
@@ -71,6 +72,9 @@ class HostArray:
         1.0
         """
         given: Any = value
+        if isinstance(value, int | float) and shape is None:
+            dtype = dtype or "float32"
+            return cls(dtype, (), pack((value,), dtype))
         if isinstance(value, HostArray):
             found, given = value, value.data
             copy = copy and not isinstance(
@@ -142,7 +146,9 @@ class HostArray:
                         hint="give all lists of one depth the same length",
                     )
             shape.append(size)
-            level = [_in_python(element) for item in level for element in item]
+            level = [element for item in level for element in item]
+            if not {*map(type, level)} <= _PYTHON:
+                level = [*map(_in_python, level)]
         return cls(dtype, shape, pack(level, dtype))
 
     def __len__(self) -> int:

@@ -76,7 +76,7 @@ def _walk(builder: Nodes, nodes: Sequence[Node], arrived: Arrived, needed: set[i
     for node in reversed(nodes):
         if not isinstance(node, OperatorNode) or node.number not in needed:
             continue
-        results = [Operand(builder, node.number, index) for index in range(len(node.types))]
+        results = builder.results[node.number]
         if all((node.number, index) not in arrived for index in range(len(results))):
             continue
         with builder.place(f"gradient of {node.label}" if node.label else "", node.span):
@@ -103,7 +103,7 @@ def _total(arrived: Arrived, operand: Operand) -> Operand | None:
 
 def _apply(
     node: OperatorNode,
-    results: list[Operand],
+    results: tuple[Operand, ...],
     incoming: list[Operand | None],
     needed: set[int],
 ) -> list[tuple[Operand, Operand]]:
@@ -120,7 +120,7 @@ def _apply(
             else arrived
             for result, arrived in zip(results, incoming, strict=True)
         )
-        y = tuple(results)
+        y = results
     found = node.operator.gradient(builder, g, y, *node.operands, **node.options)
     return [
         (operand, _unbroadcast(gradient, operand))
@@ -154,7 +154,7 @@ def _derived(
     inner = [step for step in nodes if step.number not in leaves]
     _walk(builder, inner, arrived, _leading_to(inner, leaves & needed))
     return [
-        (Operand(builder, number, index), gradient)
+        (builder.results[number][index], gradient)
         for (number, index), several in arrived.items()
         if number in leaves
         for gradient in several

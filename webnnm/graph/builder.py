@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 from webnnm import ops
@@ -16,7 +16,6 @@ from webnnm.core.shapes import MAX_DIMENSION, is_integer, show
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.ops.declare.activation import Activation, is_activation
 from webnnm.ops.declare.checks import check_room, few_enough
-from webnnm.ops.declare.naming import snake_case
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite, Slot
 from webnnm.ops.declare.tensors import OperatorError, TensorType
 
@@ -56,7 +55,9 @@ class GraphBuilder:
     def __init__(self, context: Context | None = None) -> None:
         self.context = context
         self.nodes: list[Node] = []
-        self._known: dict[Any, Node] = {}
+        self.results: list[tuple[Operand, ...]] = []
+        self._known: dict[Any, tuple[Operand, ...]] = {}
+        self._inferred: dict[Any, dict[Any, TensorType | tuple[TensorType, ...]]] = {}
         self._inputs: dict[str, Operand] = {}
         self._label = ""
         self._span: Span | None = None
@@ -80,7 +81,8 @@ class GraphBuilder:
         if not all(is_integer(size) and 1 <= size <= MAX_DIMENSION for size in shape):
             raise OperatorError("NNM109", f'input "{name}" {show(shape)}: sizes are 1 … 2147483647')
         types = (TensorType(dtype, tuple(shape)),)
-        return self.adopt(InputNode(number=0, types=types, label=name, name=name))[0]
+        number = len(self.nodes)
+        return self.adopt(InputNode(number=number, types=types, label=name, name=name))[0]
 
     @property
     def inputs(self) -> Mapping[str, Operand]:
@@ -107,27 +109,32 @@ class GraphBuilder:
             number = max(0, -((value.start - value.stop) // value.step))
             few_enough(number, "the numbers of a range")
         array = HostArray.of(value, dtype, shape, copy=True)
-        types = (TensorType(array.dtype, array.shape),)
         return self.adopt(
-            ConstantNode(number=0, types=types, label=self._label, span=self._span, array=array)
+            ConstantNode(
+                number=len(self.nodes),
+                types=(TensorType(array.dtype, array.shape),),
+                label=self._label,
+                span=self._span,
+                array=array,
+                digest=_digest(array),
+            )
         )[0]
 
     def adopt(self, node: Node) -> tuple[Operand, ...]:
         """Add a node on this builder's operands, or reuse an identical one; return its results."""
         key = _key(node)
-        known = self._known.get(key)
-        if known is None:
+        results = self._known.get(key)
+        if results is None:
             number = len(self.nodes)
             check_room(number)
-            if node.number == number:
-                known = node
-            elif isinstance(node, OperatorNode):
-                known = node.at(number, node.operands)
-            else:
-                known = replace(node, number=number)
-            self._known[key] = known
-            self.nodes.append(known)
-        results = tuple(Operand(self, known.number, index) for index in range(len(known.types)))
+            if node.number != number:
+                node = node.at(number)
+            results = tuple(
+                [Operand(self, number, index, type) for index, type in enumerate(node.types)]
+            )
+            self._known[key] = results
+            self.nodes.append(node)
+            self.results.append(results)
         if isinstance(node, InputNode):
             self._inputs[node.name] = results[0]
         return results
@@ -150,28 +157,34 @@ class GraphBuilder:
     def place(self, label: str, span: Span | None = None) -> Generator[None]:
         """Label the nodes made inside the `with` block with a name and a span of the text."""
         outer = self._label, self._span
-        self._label, self._span = label, span
+        self.locate(label, span)
         try:
             yield
         finally:
-            self._label, self._span = outer
+            self.locate(*outer)
+
+    def locate(self, label: str, span: Span | None) -> None:
+        """Label the nodes made from now on, up to the end of the block of `place` around."""
+        self._label, self._span = label, span
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         operator = ops.method(name)
         if operator is None:
             hint = suggestion(name, ops.methods())
             raise AttributeError(f'GraphBuilder has no operator "{name}"; {hint}')
+        return partial(self._call, operator)
 
-        def apply(*given: Any, label: str = "", **options: Any) -> Any:
-            if not given and is_activation(operator):
-                return Activation(operator.name, options)
-            operands, arguments = _separated(operator, given)
-            if not label:
-                return self.apply(operator, operands, arguments | options)
-            with self.place(label):
-                return self.apply(operator, operands, arguments | options)
-
-        return apply
+    def _call(self, operator: AnyOperator, /, *given: Any, label: str = "", **options: Any) -> Any:
+        """Apply an operator to what its method was given."""
+        if not given and is_activation(operator):
+            return Activation(operator.name, options)
+        operands, arguments = _separated(operator, given)
+        if arguments:
+            options = arguments | options
+        if not label:
+            return self.apply(operator, operands, options)
+        with self.place(label):
+            return self.apply(operator, operands, options)
 
     def apply(
         self, operator: AnyOperator, operands: Sequence[Any], options: Mapping[str, Any]
@@ -190,21 +203,23 @@ class GraphBuilder:
         self, operator: AnyOperator, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> Any:
         found, options = self._bind(operator, operands, options)
-        types = tuple(operand and operand.type for operand in found)
-        _check_types(operator, found)
-        checked = {
-            name: _checked(
-                operator, name, option.check, option.default, options, [t for t in types if t]
-            )
-            for name, option in operator.options.items()
-        }
+        types = tuple([operand and operand.type for operand in found])
+        # Networks repeat their layers: what was checked and inferred once holds for all of them.
+        known = self._inferred.get((operator, types))
+        if known is None:
+            _check_types(operator, types)
+            known = self._inferred[operator, types] = {}
+        checked = _checked(operator, options, types)
         if isinstance(operator, Composite) and not _is_native(operator, checked):
             return operator.decompose(self, *found, **checked)
-        result = (operator.infer or _tried(operator))(*types, **checked)
+        values = tuple(checked.values())
+        result = known.get(values)
+        if result is None:
+            result = known[values] = (operator.infer or _tried(operator))(*types, **checked)
         several = not isinstance(result, TensorType)
         results = self.adopt(
             OperatorNode(
-                number=0,
+                number=len(self.nodes),
                 types=result if several else (result,),
                 label=self._label,
                 span=self._span,
@@ -217,58 +232,60 @@ class GraphBuilder:
 
     def _bind(
         self, operator: AnyOperator, given: Sequence[Any], options: Mapping[str, Any]
-    ) -> tuple[list[Operand | None], Mapping[str, Any]]:
+    ) -> tuple[Sequence[Operand | None], Mapping[str, Any]]:
         """Match what was given to the operator's slots, numbers turned into constants."""
-        slots = operator.operands
-        names = [snake_case(slot.name) for slot in slots]
-        named = {name for name, slot in zip(names, slots, strict=True) if slot.keyword}
-        keywords = named & options.keys()
+        slots, names = operator.operands, operator.operand_names
+        keywords = operator.keywords.intersection(options)
         unknown = options.keys() - operator.options.keys() - keywords
         if unknown:
             word = min(unknown)
             raise OperatorError(
                 "NNM301",
                 f'"{operator.name}" has no option "{word}"',
-                suggestion(word, [*operator.options, *sorted(named)]),
+                suggestion(word, [*operator.options, *sorted(operator.keywords)]),
             )
-        if slots and slots[0].variadic:
+        if operator.variadic:
             given = given[0] if len(given) == 1 and not isinstance(given[0], Operand) else given
             values = list(given)
         else:
-            required = sum(not slot.optional for slot in slots)
-            if not required <= len(given) <= len(slots):
+            if not operator.required <= len(given) <= len(slots):
                 raise OperatorError(
                     "NNM302",
-                    f'"{operator.name}" takes {_amount(required, len(slots))}, {len(given)} given',
+                    f'"{operator.name}" takes {_amount(operator.required, len(slots))}, '
+                    f"{len(given)} given",
                 )
-            twice = keywords.intersection(names[: len(given)])
-            if twice:
+            if keywords and (twice := keywords.intersection(names[: len(given)])):
                 raise OperatorError("NNM302", f'"{operator.name}" is given {min(twice)} twice')
-            rest = [options.get(name) for name in names[len(given) :]]
-            values = [*given, *rest]
+            values = list(given)
+            if len(given) < len(names):
+                values += [options.get(name) for name in names[len(given) :]]
         tensors = [value for value in values if isinstance(value, Operand)]
         if not tensors and slots:
             raise OperatorError("NNM302", f'"{operator.name}" needs a tensor among its operands')
-        if any(tensor.builder is not self for tensor in tensors):
-            raise OperatorError(
-                "NNM302", f'operands of "{operator.name}" belong to another builder'
-            )
+        for tensor in tensors:
+            if tensor.builder is not self:
+                message = f'operands of "{operator.name}" belong to another builder'
+                raise OperatorError("NNM302", message)
+        if keywords:
+            options = {key: value for key, value in options.items() if key not in keywords}
+        if len(tensors) == len(values):
+            return tensors, options
         found = [
             value
             if value is None or isinstance(value, Operand)
             else self.constant(value, _literal_type(slots, values, position))
             for position, value in enumerate(values)
         ]
-        return found, {key: value for key, value in options.items() if key not in keywords}
+        return found, options
 
 
 def _separated(operator: AnyOperator, given: Sequence[Any]) -> tuple[Sequence[Any], dict[str, Any]]:
     """Tell operands from the plain arguments that stand behind them in WebNN's methods."""
-    slots = operator.operands
-    names = [name for name, option in operator.options.items() if option.positional]
-    listed = not (slots and slots[0].variadic) or (given and not isinstance(given[0], Operand))
-    behind = sum(not slot.keyword for slot in slots)
-    arguments = given[behind:] if names and listed else ()
+    names = operator.arguments
+    listed = not operator.variadic or (given and not isinstance(given[0], Operand))
+    if not names or not listed:
+        return given, {}
+    arguments = given[operator.ahead :]
     if len(arguments) > len(names) or any(isinstance(value, Operand) for value in arguments):
         return given, {}
     return given[: len(given) - len(arguments)], dict(zip(names, arguments, strict=False))
@@ -320,15 +337,15 @@ def _tried(operator: AnyOperator) -> Callable[..., Any]:
 
 def _key(node: Node) -> Hashable:
     """Return what makes two nodes equal: they compute the same from the same."""
-    match node:
-        case OperatorNode():
-            operands = tuple(o and (o.number, o.index) for o in node.operands)
-            return (node.operator, operands, tuple(node.options.values()))
-        case ConstantNode():
-            array = node.array
-            return (array.dtype, array.shape, hashlib.sha256(array.data).digest())
-        case _:
-            return node
+    if isinstance(node, OperatorNode):
+        return (node.operator, node.operands, tuple(node.options.values()))
+    return (node.types, node.digest) if isinstance(node, ConstantNode) else node
+
+
+def _digest(array: HostArray) -> bytes:
+    """Return what is the same for the same bytes of one type alone."""
+    data = array.data
+    return bytes(data) if data.nbytes < 32 else hashlib.sha256(data).digest()
 
 
 def _literal_type(slots: Sequence[Slot], values: Sequence[Any], position: int) -> DataType:
@@ -338,16 +355,22 @@ def _literal_type(slots: Sequence[Slot], values: Sequence[Any], position: int) -
     """
     if slots[0].variadic:
         return next(value.dtype for value in values if isinstance(value, Operand))
-    leaders = [place if slot.like is None else slot.like for place, slot in enumerate(slots)]
-    dtypes: list[DataType] = [
+    leader = _leader(slots, position)
+    dtypes: set[DataType] = {
         value.dtype
         for place, value in enumerate(values)
-        if isinstance(value, Operand) and leaders[place] == leaders[position]
-    ]
+        if isinstance(value, Operand) and _leader(slots, place) == leader
+    }
     if dtypes:
         return highest(dtypes)
-    allowed = slots[leaders[position]].dtypes
+    allowed = slots[leader].dtypes
     return next(dtype for dtype in ("float32", "int32", *PRECEDENCE) if dtype in allowed)
+
+
+def _leader(slots: Sequence[Slot], position: int) -> int:
+    """Return the position of the operand whose type the one at a position shall have."""
+    like = slots[position].like
+    return position if like is None else like
 
 
 def _amount(required: int, most: int) -> str:
@@ -356,45 +379,45 @@ def _amount(required: int, most: int) -> str:
 
 
 def _checked(
-    operator: AnyOperator,
-    name: str,
-    check: Callable[..., Any],
-    default: Any,
-    given: Mapping[str, Any],
-    types: Sequence[TensorType],
-) -> Any:
-    value = given.get(name, default)
-    if value is REQUIRED:
-        raise OperatorError("NNM304", f'"{operator.name}" needs {name}=')
-    try:
-        return check(value, *types)
-    except OperatorError as error:
-        raise OperatorError(error.code, f'{name} of "{operator.name}": {error.message}') from error
+    operator: AnyOperator, given: Mapping[str, Any], types: Sequence[TensorType | None]
+) -> dict[str, Any]:
+    """Return the canonical values of an operator's options, in the order of their declaration."""
+    found: dict[str, Any] = {}
+    for name, option in operator.options.items():
+        value = given.get(name, option.default)
+        if value is REQUIRED:
+            raise OperatorError("NNM304", f'"{operator.name}" needs {name}=')
+        try:
+            found[name] = option.check(value, *[type for type in types if type is not None])
+        except OperatorError as error:
+            message = f'{name} of "{operator.name}": {error.message}'
+            raise OperatorError(error.code, message) from error
+    return found
 
 
-def _check_types(operator: AnyOperator, operands: Sequence[Operand | None]) -> None:
+def _check_types(operator: AnyOperator, types: Sequence[TensorType | None]) -> None:
     """Check types and ranks against the operator's slots."""
     slots = operator.operands
-    if slots and slots[0].variadic:
-        slots = slots * len(operands)
-    for slot, operand in zip(slots, operands, strict=True):
-        if operand is None:
+    if operator.variadic:
+        slots = slots * len(types)
+    for slot, type in zip(slots, types, strict=True):
+        if type is None:
             continue
-        low, high = slot.ranks
-        if operand.dtype not in slot.dtypes:
+        (low, high), rank = slot.ranks, len(type.shape)
+        if type.dtype not in slot.dtypes:
             allowed = ", ".join(sorted(slot.dtypes))
             raise OperatorError(
-                "NNM501", f'{slot.name} of "{operator.name}" is {operand.dtype}, not {allowed}'
+                "NNM501", f'{slot.name} of "{operator.name}" is {type.dtype}, not {allowed}'
             )
-        if operand.rank < low or (high is not None and operand.rank > high):
+        if rank < low or (high is not None and rank > high):
             rule = f"rank {low}" if low == high else f"rank {low} … {'' if high is None else high}"
             raise OperatorError(
-                "NNM405", f'{slot.name} of "{operator.name}" is {operand.type}, needs {rule}'
+                "NNM405", f'{slot.name} of "{operator.name}" is {type}, needs {rule}'
             )
-        leader = operands[slot.like] if slot.like is not None else None
-        if leader is not None and leader.dtype != operand.dtype:
+        leader = types[slot.like] if slot.like is not None else None
+        if leader is not None and leader.dtype != type.dtype:
             raise OperatorError(
                 "NNM501",
-                f'operands of "{operator.name}" are {leader.dtype} and {operand.dtype}',
+                f'operands of "{operator.name}" are {leader.dtype} and {type.dtype}',
                 "cast one of them",
             )

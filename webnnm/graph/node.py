@@ -6,8 +6,9 @@ them by number: graphs of any depth are walked, and freed, without recursion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 from webnnm.core.arrays import HostArray
@@ -31,6 +32,10 @@ class Node:
     label: str = ""
     span: Span | None = None
 
+    def at(self, number: int) -> Node:
+        """Return the node at another place."""
+        return replace(self, number=number)
+
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class InputNode(Node):
@@ -41,9 +46,22 @@ class InputNode(Node):
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class ConstantNode(Node):
-    """A constant tensor."""
+    """A constant tensor; `digest` stands for its bytes: equal ones have equal digests."""
 
     array: HostArray
+    digest: bytes
+
+    def at(self, number: int) -> ConstantNode:
+        """Return the node at another place."""
+        # dataclasses.replace takes five times as long, and graphs are rebuilt often.
+        return ConstantNode(
+            number=number,
+            types=self.types,
+            label=self.label,
+            span=self.span,
+            array=self.array,
+            digest=self.digest,
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -55,31 +73,39 @@ class OperatorNode(Node):
 
     operator: AnyOperator
     operands: tuple[Operand | None, ...]
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    options: Mapping[str, Any]
 
-    def at(self, number: int, operands: tuple[Operand | None, ...]) -> OperatorNode:
-        """Return the node at another place, with other operands of the same types."""
-        # dataclasses.replace takes five times as long, and graphs are rebuilt often.
+    def at(
+        self,
+        number: int,
+        operands: tuple[Operand | None, ...] | None = None,
+        types: tuple[TensorType, ...] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> OperatorNode:
+        """Return the node at another place, with other operands, types and options."""
         return OperatorNode(
             number=number,
-            types=self.types,
+            types=self.types if types is None else types,
             label=self.label,
             span=self.span,
             operator=self.operator,
-            operands=operands,
-            options=self.options,
+            operands=self.operands if operands is None else operands,
+            options=self.options if options is None else options,
         )
 
 
 class Nodes(Builder, Protocol):
-    """The builder of a graph, in which its nodes lie."""
+    """The builder of a graph, in which its nodes lie, and the results of each of them."""
 
     nodes: list[Node]
+    results: list[tuple[Operand, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Operand:
     """Result `index` of a node, as users and rules hold it: it has a type and an algebra.
+
+    There is one operand for each result of a builder.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
@@ -90,19 +116,15 @@ class Operand:
     Every operator of the registry is a method in snake_case with this tensor as first operand.
     """
 
-    builder: Nodes = field(repr=False)
+    builder: Nodes
     number: int
-    index: int = 0
+    index: int
+    type: TensorType
 
     @property
     def node(self) -> Node:
         """The node that this is a result of."""
         return self.builder.nodes[self.number]
-
-    @property
-    def type(self) -> TensorType:
-        """The data type and shape."""
-        return self.node.types[self.index]
 
     @property
     def dtype(self) -> DataType:
@@ -152,12 +174,7 @@ class Operand:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):  # protocols such as __array__ are not operators
             raise AttributeError(name)
-        method = getattr(self.builder, name)
-
-        def apply(*operands: Any, **options: Any) -> Any:
-            return method(self, *operands, **options)
-
-        return apply
+        return partial(getattr(self.builder, name), self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +183,21 @@ class Graph:
 
     outputs: Mapping[str, Operand]
     inputs: Mapping[str, Operand]
+    _nodes: list[Sequence[Node]] = field(
+        init=False, repr=False, compare=False, default_factory=list[Sequence[Node]]
+    )
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> Sequence[Node]:
         """Return every node that an output depends on, operands before users."""
-        return dependencies(self.outputs.values())
+        if not self._nodes:
+            self._nodes.append(dependencies(self.outputs.values()))
+        return self._nodes[0]
+
+    def uses(self, names: Container[str]) -> bool:
+        """Tell whether an operator of one of these names is among the nodes."""
+        return any(
+            isinstance(node, OperatorNode) and node.operator.name in names for node in self.nodes()
+        )
 
 
 def dependencies(roots: Iterable[Operand], stop: Container[int] = ()) -> list[Node]:
@@ -177,13 +205,13 @@ def dependencies(roots: Iterable[Operand], stop: Container[int] = ()) -> list[No
 
     What the nodes whose numbers are in `stop` depend on is left out.
     """
-    waiting = list(roots)
+    waiting: list[Operand | None] = list(roots)
     found: dict[int, Node] = {}
     while waiting:
         operand = waiting.pop()
-        if operand.number in found:
+        if operand is None or operand.number in found:
             continue
         node = found[operand.number] = operand.node
         if isinstance(node, OperatorNode) and operand.number not in stop:
-            waiting += [o for o in node.operands if o is not None]
+            waiting += node.operands
     return [found[number] for number in sorted(found)]

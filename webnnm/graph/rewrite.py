@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeGuard
 
 from webnnm.graph.builder import GraphBuilder
@@ -11,14 +11,17 @@ from webnnm.ops.declare.operator import Composite
 
 Replacement = Operand | tuple[Operand, ...]
 Rule = Callable[[GraphBuilder, Node], Replacement | None]
+Results = dict[int, tuple[Operand, ...]]
+"""Number of a node of the given graph → what stands for its results in the new one."""
 
 
 def rewrite(graph: Graph, rule: Rule) -> Graph:
     """Return the graph with every node replaced for which the rule gives a replacement.
 
-    The rule sees each node once, operands before users, its operands rewritten already. What it
-    builds gets the label and the place of the node. Without a replacement the very same graph
-    comes back. Takes time linear in the size of the graph.
+    The rule sees each node, operands before users, its operands rewritten already; it has to give
+    the same for the same node: what comes first is seen twice. What it builds gets the label and
+    the place of the node. Without a replacement the very same graph comes back. Takes time linear
+    in the size of the graph.
 
     >>> b = GraphBuilder()
     >>> graph = b.build({"y": b.input("x", "float32", [2]) + 0})
@@ -28,23 +31,56 @@ def rewrite(graph: Graph, rule: Rule) -> Graph:
     >>> [type(node).__name__ for node in rewrite(graph, without_zero).nodes()]
     ['InputNode']
     """
+    first = first_replaced(graph, rule)
+    return graph if first is None else rewrite_from(graph, rule, first)
+
+
+def first_replaced(graph: Graph, rule: Rule) -> int | None:
+    """Return the place of the first node that the rule replaces; of many graphs it is none.
+
+    A replacement is built beside the given graph, in its builder, and left there.
+    """
+    nodes = graph.nodes()
+    if not nodes:
+        return None
+    builder = next(iter(graph.outputs.values())).builder
+    assert isinstance(builder, GraphBuilder)
+    with builder.place(""):
+        for place, node in enumerate(nodes):
+            builder.locate(node.label, node.span)
+            if rule(builder, node) is not None:
+                return place
+    return None
+
+
+def rewrite_from(graph: Graph, rule: Rule, first: int) -> Graph:
+    """Return the graph rewritten by a rule that sees the nodes from a place on, each once."""
     builder = GraphBuilder()
-    results: dict[int, tuple[Operand, ...]] = {}
+    results: Results = {}
     replaced = False
-    for node in graph.nodes():
-        current = moved(node, builder, results)
-        with builder.place(node.label, node.span):
+    _copy(graph.nodes()[:first], builder, results)
+    with builder.place(""):
+        for node in graph.nodes()[first:]:
+            current = moved(node, builder, results)
+            builder.locate(node.label, node.span)
             found = rule(builder, current)
-        if found is None:
-            found = builder.adopt(current)
-        else:
-            replaced = True
-        results[node.number] = found if isinstance(found, tuple) else (found,)
+            if found is None:
+                found = builder.adopt(current)
+            else:
+                replaced = True
+            results[node.number] = found if isinstance(found, tuple) else (found,)
     if not replaced:
         return graph
     outputs = {name: results[o.number][o.index] for name, o in graph.outputs.items()}
     inputs = {name: builder.adopt(o.node)[0] for name, o in graph.inputs.items()}
     return Graph(outputs, inputs)
+
+
+def _copy(nodes: Iterable[Node], builder: GraphBuilder, results: Results) -> None:
+    """Write nodes into a builder, but those of which there are results."""
+    for node in nodes:
+        if node.number not in results:
+            results[node.number] = builder.adopt(moved(node, builder, results))
 
 
 def copied(b: GraphBuilder, graph: Graph, given: Mapping[str, Operand]) -> dict[str, Operand]:
@@ -56,12 +92,10 @@ def copied(b: GraphBuilder, graph: Graph, given: Mapping[str, Operand]) -> dict[
     >>> copied(other, double, {"x": other.constant([1.0, 2.0])})
     {'y': float32[2]}
     """
-    results: dict[int, tuple[Operand, ...]] = {}
-    for node in graph.nodes():
-        if isinstance(node, InputNode):
-            results[node.number] = (given[node.name],)
-        else:
-            results[node.number] = b.adopt(moved(node, b, results))
+    results: Results = {
+        node.number: (given[node.name],) for node in graph.nodes() if isinstance(node, InputNode)
+    }
+    _copy(graph.nodes(), b, results)
     return {name: results[o.number][o.index] for name, o in graph.outputs.items()}
 
 
@@ -90,11 +124,11 @@ def decomposed(b: GraphBuilder, node: OperatorNode) -> Replacement | None:
     return node.operator.decompose(b, *node.operands, **node.options)
 
 
-def moved(node: Node, builder: GraphBuilder, results: dict[int, tuple[Operand, ...]]) -> Node:
+def moved(node: Node, builder: GraphBuilder, results: Results) -> Node:
     """Return a node whose operands are the results of the rewritten ones."""
     if not isinstance(node, OperatorNode):
         return node
-    operands = tuple(o and results[o.number][o.index] for o in node.operands)
+    operands = tuple([o and results[o.number][o.index] for o in node.operands])
     return node.at(len(builder.nodes), operands)  # where it goes if it stays
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from webnnm.core.errors import WebNNMError
 from webnnm.ops.declare.naming import snake_case
@@ -16,7 +16,7 @@ from webnnm.ops.declare.operator import AnyOperator, Composite, Operator
 
 RESERVED = {
     *("adopt", "apply", "build", "build_async", "constant", "context", "input", "inputs"),
-    *("nodes", "place"),
+    *("locate", "nodes", "place", "results"),
     *("builder", "dtype", "index", "node", "number", "rank", "shape", "type"),
 }
 """Names that graph builders and their tensors have already."""
@@ -87,6 +87,7 @@ def operator_names() -> list[str]:
     return [word for each in known for word in (each.name, *each.aliases)]
 
 
+@lru_cache(512)
 def method(name: str) -> AnyOperator | None:
     """Return the operator that Python calls by this snake_case name, or None."""
     place = _places().get(name)
@@ -142,4 +143,5 @@ def _home(operator: AnyOperator) -> str:
 
 def _forget_listings() -> None:
     registry.cache_clear()
+    method.cache_clear()
     _added.cache_clear()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from webnnm.compiler.passes.layout import FILTERS
 from webnnm.compiler.passes.pending_transposes import reshaped
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import rewrite
-
-CONVOLUTIONS = frozenset({"conv2d", "convTranspose2d"})
+from webnnm.graph.rewrite import rewrite_from
 
 
 def with_biases(graph: Graph) -> Graph:
@@ -24,6 +23,8 @@ def with_biases(graph: Graph) -> Graph:
     >>> [node.operator.name for node in found.nodes() if isinstance(node, OperatorNode)]
     ['reshape', 'conv2d']
     """
+    if not graph.uses(FILTERS):
+        return graph
     users = Counter(operand.number for operand in graph.outputs.values())
     adds: list[OperatorNode] = []
     for node in graph.nodes():
@@ -31,18 +32,20 @@ def with_biases(graph: Graph) -> Graph:
             users.update(operand.number for operand in node.operands if operand is not None)
             if node.operator.name == "add":
                 adds.append(node)
-    # Numbers are those of the given graph, all through a rewrite.
-    places = {
-        node.number: place
-        for node in adds
-        for place, operand in enumerate(node.operands)
-        if operand is not None and users[operand.number] == 1 and _without_bias(operand)
-    }
+    # The operand that is a convolution, of every addition in the order of the graph.
+    places = iter(
+        [
+            max((k for k, o in enumerate(node.operands) if o and _takes(o, users)), default=None)
+            for node in adds
+        ]
+    )
 
     def rule(b: GraphBuilder, node: Node) -> Operand | None:
-        if node.number not in places or not isinstance(node, OperatorNode):
+        if not isinstance(node, OperatorNode) or node.operator.name != "add":
             return None
-        place = places[node.number]
+        place = next(places)
+        if place is None:
+            return None
         image, added = node.operands[place], node.operands[1 - place]
         if image is None or added is None or not isinstance(image.node, OperatorNode):
             return None
@@ -57,13 +60,15 @@ def with_biases(graph: Graph) -> Graph:
         assert isinstance(found, Operand)
         return found
 
-    return rewrite(graph, rule) if places else graph
+    return rewrite_from(graph, rule, 0)
 
 
-def _without_bias(operand: Operand) -> bool:
+def _takes(operand: Operand, users: Counter[int]) -> bool:
+    """Tell whether an operand is a convolution without a bias that nobody else uses."""
     node = operand.node
     return (
-        isinstance(node, OperatorNode)
-        and node.operator.name in CONVOLUTIONS
+        users[operand.number] == 1
+        and isinstance(node, OperatorNode)
+        and node.operator.name in FILTERS
         and node.operands[2] is None
     )

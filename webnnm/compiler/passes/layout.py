@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from webnnm.compiler.passes.pending_transposes import (
@@ -60,9 +59,9 @@ def channels_last(graph: Graph) -> Graph:
     Without operators on images the transposes alone are carried on. Takes time linear in the
     size of the graph.
     """
-    nodes = graph.nodes()
-    if not any(_is(node, _SOURCES) for node in nodes):
+    if not graph.uses(_SOURCES):
         return graph
+    nodes = graph.nodes()
     walk = _Walk(_carrying(graph, nodes))
     builder, values = walk.builder, walk.values
     for node in nodes:
@@ -77,10 +76,6 @@ def channels_last(graph: Graph) -> Graph:
 
 
 _SOURCES = LAYOUTS.keys() | {"transpose"}
-
-
-def _is(node: Node, names: Any) -> bool:
-    return isinstance(node, OperatorNode) and node.operator.name in names
 
 
 def _carrying(graph: Graph, nodes: Sequence[Node]) -> set[int]:
@@ -148,9 +143,8 @@ class _Walk:
                 for type, p in pairs
             )
         chosen = {**node.options, **options} if options else node.options
-        made = self.builder.adopt(
-            replace(node, operands=tuple(operands), types=types, options=chosen)
-        )
+        number = len(self.builder.nodes)
+        made = self.builder.adopt(node.at(number, tuple(operands), types, chosen))
         if not permutations:
             return made
         return tuple(transposed(x, p) for x, p in zip(made, permutations, strict=True))

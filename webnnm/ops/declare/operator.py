@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from webnnm.core.dtypes import ANY, DataType
 from webnnm.core.shapes import Shape
 from webnnm.ops.declare.layer import LayerRules
+from webnnm.ops.declare.naming import snake_case
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 
@@ -87,8 +89,46 @@ def sample(*shapes: Shape | None, **keywords: Any) -> Sample:
 _SAMPLE_FIELDS = ("low", "high", "kinks", "values", "dtypes")
 
 
+class Signature:
+    """What calls of an operator need of its declaration again and again."""
+
+    operands: tuple[Slot, ...]
+    options: Mapping[str, Option]
+
+    @cached_property
+    def operand_names(self) -> tuple[str, ...]:
+        """The operands' names in Python."""
+        return tuple(snake_case(slot.name) for slot in self.operands)
+
+    @cached_property
+    def keywords(self) -> frozenset[str]:
+        """The names of the operands that WebNN has among the options."""
+        pairs = zip(self.operand_names, self.operands, strict=True)
+        return frozenset(name for name, slot in pairs if slot.keyword)
+
+    @cached_property
+    def ahead(self) -> int:
+        """How many operands come before the arguments."""
+        return len(self.operands) - len(self.keywords)
+
+    @cached_property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the options that WebNN has as arguments."""
+        return tuple(name for name, option in self.options.items() if option.positional)
+
+    @cached_property
+    def required(self) -> int:
+        """How many operands cannot be left out."""
+        return sum(not slot.optional for slot in self.operands)
+
+    @cached_property
+    def variadic(self) -> bool:
+        """Whether the operands are one list."""
+        return bool(self.operands) and self.operands[0].variadic
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Operator:
+class Operator(Signature):
     """An operator with rules of its own.
 
     `infer(*types, **options)` gives the result type, or a tuple of them.
@@ -150,7 +190,7 @@ def covers_all(**_options: Any) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Composite:
+class Composite(Signature):
     """An operator written with others: `decompose(b, *operands, **options)` builds its result.
 
     Types, gradient and result follow from the decomposition; `infer`, `gradient`, `reference` and

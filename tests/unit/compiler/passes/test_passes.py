@@ -167,6 +167,19 @@ BIASES: dict[str, Make] = {
 }
 
 
+def test_every_convolution_of_a_chain_gets_its_bias() -> None:
+    """Although what is built for one bias, a reshape, moves all nodes behind it."""
+    b = GraphBuilder()
+    b.input("unused", "float32", [1])
+    x = b.input("x", "float32", [1, 2, 4, 4])
+    b.exp(x)
+    for k in range(3):
+        w = b.input(f"w{k}", "float32", [2, 2, 1, 1])
+        x = b.conv2d(x, w) + b.input(f"b{k}", "float32", [2, 1, 1])
+    found = same(with_biases, b.build({"y": x}))
+    assert names(found) == ["reshape", "conv2d"] * 3
+
+
 @pytest.mark.parametrize("make", BIASES.values(), ids=BIASES)
 def test_a_bias_becomes_part_of_the_convolution(make: Make) -> None:
     found = same(with_biases, graph_of(make, 1, 2, 3, 4))
