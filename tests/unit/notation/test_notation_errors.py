@@ -120,7 +120,7 @@ CASES = [
     ("NNM109", "m:input shape={¦height, width:2}", '"height" has no size'),
     ("NNM109", "m:input shape={¦2, 3}", "stand in [ ]"),
     ("NNM109", "m:input shape=[4] sequence={words:¦0}", "dimension must be"),
-    ("NNM109", "m:layers f(shape={a:¦1.5})", "no whole number"),
+    ("NNM109", "m:layers f(shape={a:¦1.5})", "not a whole number"),
     ("NNM109", "m:layers f(shape={a:¦[1]})", "must be a number"),
     ("NNM109", "m:layers f(shape={a:¦'b'})", "must be a number"),
     # NNM110: layer without parentheses

@@ -256,7 +256,7 @@ def test_names_and_sequence_of_the_result() -> None:
         ("NNM406", "¦attend(q, k, v, heads=4, rope=true)", "1 features has no pairs"),
         ("NNM302", "¦attend(q, k)", "takes 3"),
         ("NNM303", "attend(q, k, v, ¦dropout=1)", "below 1"),
-        ("NNM303", "attend(q, k, v, ¦heads=0)", "no integer from 1"),
+        ("NNM303", "attend(q, k, v, ¦heads=0)", "not an integer from 1"),
         ("NNM303", "attend(q, k, v, ¦rope=-1)", "above 0"),
         ("NNM205", "attend(q, k, v, ¦to=nothing)", "nothing"),
         ("NNM205", "attend(q, k, v, ¦mask=nothing)", "nothing"),
