@@ -41,6 +41,7 @@ LATE = (
         f"{PACKAGE}compiler/{name}.py"
         for name in ("four_bits", "images", "infinite", "integers", "ranks", "rematerialisation")
     ),
+    f"{PACKAGE}compiler/passes/bias.py",
 )
 """What only pages need that look at pictures, recompute values to save memory, whose models have
 unusual numbers, many dimensions or a backend given to them, or that have no WebNN: those wait for

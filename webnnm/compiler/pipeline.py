@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from webnnm.compiler.legalise import Legaliser
-from webnnm.compiler.passes.bias import with_biases
 from webnnm.compiler.passes.broadcasts import without_broadcasts
 from webnnm.compiler.passes.choices import expanded_choices
 from webnnm.compiler.passes.folding import folded
-from webnnm.compiler.passes.layout import channels_last
+from webnnm.compiler.passes.layout import FILTERS, channels_last
 from webnnm.compiler.passes.simplify import simplified
 from webnnm.compiler.plan import Plan, lower
 from webnnm.compiler.scanned import scanned
@@ -53,6 +52,14 @@ def _layout(graph: Graph, target: Target, _: Legaliser) -> Graph:
     return channels_last(graph) if nhwc else graph
 
 
+def _biases(graph: Graph) -> Graph:
+    if not graph.uses(FILTERS):
+        return graph
+    from webnnm.compiler.passes.bias import with_biases
+
+    return with_biases(graph)
+
+
 def _plain(run: Callable[[Graph], Graph]) -> Run:
     """Return a pass that does the same for every target."""
     return lambda graph, _, __: run(graph)
@@ -67,7 +74,7 @@ OPTIMISATIONS = (
     # Operands that an operator broadcasts by itself need no expand before it.
     Pass("broadcast", _plain(without_broadcasts)),
     # A bias that is added to a convolution becomes part of it.
-    Pass("bias", _plain(with_biases)),
+    Pass("bias", _plain(_biases)),
     # Images have their channels last where the device prefers that.
     Pass("layout", _layout),
     # Arithmetic on a few constants is done beforehand.

@@ -23,8 +23,6 @@ def with_biases(graph: Graph) -> Graph:
     >>> [node.operator.name for node in found.nodes() if isinstance(node, OperatorNode)]
     ['reshape', 'conv2d']
     """
-    if not graph.uses(FILTERS):
-        return graph
     users = Counter(operand.number for operand in graph.outputs.values())
     adds: list[OperatorNode] = []
     for node in graph.nodes():
