@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
@@ -13,7 +13,7 @@ from webnnm.data.classes import class_of_rows
 from webnnm.data.field import SUBSETS, Field, Kind
 from webnnm.data.intake import by_block, listed, per_block, row_count_of, take_all
 from webnnm.data.sequences import Length, check_shared, lengths_of, mask_of
-from webnnm.data.split import METHODS, PARTS, Method, Rows, fold_rows, parts_of, split_rows
+from webnnm.data.split import PARTS, Method, Rows, Split, fold_rows
 from webnnm.data.standardize import Scale, Unscaled, warn
 from webnnm.data.statistics import Statistics, measure
 
@@ -98,15 +98,10 @@ class Dataset:
         taken = take_all(given_inputs, given_outputs, self._labels, options)
         (self.inputs, self._inputs), (self.outputs, self._outputs) = taken
         row_count = row_count_of(self._inputs, self._outputs)
-        if method == "stratified" and not stratify:
-            method = "random"
         classes = class_of_rows(self.outputs, self._outputs)
-        parts = split_rows(row_count, split, method=method, classes=classes, seed=seed)
-        self.method: Method | Literal["explicit"] = method
-        if not all(isinstance(part, int | float) for part in parts_of(split)):
-            self.method = "explicit"
-        elif method == METHODS[0] and classes is None:
-            self.method = "random"
+        division = Split(split, seed, stratify, method)
+        parts = division.rows(row_count, classes)
+        self.method = division.applied(classes)
         self._given_inputs = Unscaled.of(self.inputs, self._inputs, standardize, scale)
         self._given_outputs = Unscaled.of(self.outputs, self._outputs, standardize_targets, scale)
         if scale != "standard" and standardize is False and not standardize_targets:

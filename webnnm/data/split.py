@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
 from webnnm.core.errors import DataError, suggestion
@@ -19,6 +20,37 @@ PARTS = ("training", "validation", "testing")
 
 _BILLION = 10**9
 """Shares are kept as whole billionths: 0.15 of 50 rows is then a tie exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How a dataset is to be divided: the options of `split_rows` that do not depend on the rows.
+
+    >>> Split((2, 0, 1), method="sequential").rows(4)
+    ([0, 1], [], [2])
+
+    `stratify=False` turns the method "stratified" into "random".
+    """
+
+    parts: Sequence[Any]
+    seed: int = 0
+    stratify: bool = True
+    method: Method = "stratified"
+
+    def rows(self, row_count: int, classes: Sequence[int] | None = None) -> Rows:
+        """Divide rows, by their classes where those are known."""
+        method = self._method()
+        return split_rows(row_count, self.parts, method=method, classes=classes, seed=self.seed)
+
+    def applied(self, classes: Sequence[int] | None) -> Method | Literal["explicit"]:
+        """Return the method by which `rows` divides: "explicit" where it is given lists of rows."""
+        if not all(isinstance(part, int | float) for part in parts_of(self.parts)):
+            return "explicit"
+        method = self._method()
+        return "random" if method == "stratified" and classes is None else method
+
+    def _method(self) -> Method:
+        return "random" if self.method == "stratified" and not self.stratify else self.method
 
 
 def split_rows(

@@ -23,7 +23,7 @@ from webnnm.data.encoding import (
     side_by_side,
 )
 from webnnm.data.field import Kind
-from webnnm.data.split import Method, Rows, split_rows
+from webnnm.data.split import Method, Rows, Split
 
 Task = Literal["auto", "classification", "regression"]
 Missing = Literal["error", "drop", "mean"]
@@ -136,46 +136,24 @@ class TableDataset(Dataset):
         table = table_of(table)
         target, chosen = _roles(table, features, label)
         as_words = {table.index(each) for each in chosen_columns("categorical", categorical)}
-        columns = [read_column(table, i, False if i in as_words else None) for i in chosen]
-        goal = _label_column(table, target, task)
-        indices = [*chosen, target]
-        rows = _kept_rows(table, [*columns, goal], indices, missing)
-        report = [
-            ColumnReport(
-                column.name, _KINDS[column is goal, column.numbers is None], len(column.missing)
-            )
-            for column in [*columns, goal]
-        ]
+        read = [read_column(table, i, False if i in as_words else None) for i in chosen]
+        read.append(_label_column(table, target, task))
+        rows = _kept_rows(table, read, [*chosen, target], missing)
+        kept = read
         if len(rows) < table.row_count:
-            columns = [column.of_rows(rows) for column in columns]
-            goal = goal.of_rows(rows)
+            kept = [column.of_rows(rows) for column in read]
+        *columns, goal = kept
         numbers: list[int] | None = None
         self.label_encoder: LabelEncoder | None = None
         if goal.numbers is None:
             words = goal.known_words(range(len(rows)))
             self.label_encoder = LabelEncoder.fit(goal.name, words)
             numbers = self.label_encoder.encode(words)
-            report[-1] = replace(report[-1], categories=self.label_encoder.classes)
-        method = "random" if method == "stratified" and not stratify else method
-        training = split_rows(len(rows), split, method=method, classes=numbers, seed=seed)[0]
-        self.encoders: tuple[Encoder, ...] = ()
-        self._holes: list[_Hole] = []
-        values: list[array[float]] = []
-        for place, column in enumerate(columns):
-            encoder = _fitted(column, training, unknown)
-            width = len(encoder.features)
-            if column.missing:
-                self._holes.append(_Hole(place, len(values), width, column.missing))
-                encoder = encoder.filled([0.0] * width)
-            values += encoder.encode(column)
-            self.encoders += (encoder,)
-            if isinstance(encoder, OneHotEncoder):
-                known = {*encoder.categories, None}
-                strange = sum([word not in known for word in column.words])
-                report[place] = replace(
-                    report[place], categories=encoder.categories, unknown=strange
-                )
-        self.report = TableReport(table.row_count, table.row_count - len(rows), tuple(report))
+        training = Split(split, seed, stratify, method).rows(len(rows), numbers)[0]
+        self.encoders: tuple[Encoder, ...]
+        self.encoders, self._holes, values = _encoded(columns, training, unknown)
+        reports = _column_reports(read, kept, [*self.encoders, self.label_encoder])
+        self.report = TableReport(table.row_count, table.row_count - len(rows), reports)
         outputs, kind = _outputs(goal, numbers, self.label_encoder, sparse)
         super().__init__(
             side_by_side(values, len(rows)),
@@ -183,6 +161,7 @@ class TableDataset(Dataset):
             name=name,
             split=split,
             seed=seed,
+            stratify=stratify,
             method=method,
             labels=self.label_encoder and self.label_encoder.classes,
             kinds={"model": kind},
@@ -342,6 +321,44 @@ def _fitted(column: Column, training: Sequence[int], unknown: Literal["error", "
     # Without training rows there is nothing to keep apart: all rows tell the categories.
     words = words or column.known_words(range(len(column.words)))
     return OneHotEncoder.fit(column.name, words, unknown)
+
+
+def _encoded(
+    columns: Sequence[Column], training: Sequence[int], unknown: Literal["error", "zeros"]
+) -> tuple[tuple[Encoder, ...], list[_Hole], list[array[float]]]:
+    """Fit an encoder to each column; return them, the missing cells, and the encoded columns."""
+    encoders: list[Encoder] = []
+    holes: list[_Hole] = []
+    values: list[array[float]] = []
+    for place, column in enumerate(columns):
+        encoder = _fitted(column, training, unknown)
+        width = len(encoder.features)
+        if column.missing:
+            holes.append(_Hole(place, len(values), width, column.missing))
+            encoder = encoder.filled([0.0] * width)
+        values += encoder.encode(column)
+        encoders.append(encoder)
+    return tuple(encoders), holes, values
+
+
+def _column_reports(
+    read: Sequence[Column],
+    kept: Sequence[Column],
+    encoders: Sequence[Encoder | LabelEncoder | None],
+) -> tuple[ColumnReport, ...]:
+    """Describe columns as they were read, the label last, and the words in the rows kept."""
+    reports: list[ColumnReport] = []
+    for column, left, encoder in zip(read, kept, encoders, strict=True):
+        kind = _KINDS[column is read[-1], column.numbers is None]
+        report = ColumnReport(column.name, kind, len(column.missing))
+        if isinstance(encoder, LabelEncoder):
+            report = replace(report, categories=encoder.classes)
+        elif isinstance(encoder, OneHotEncoder):
+            known = {*encoder.categories, None}
+            unknown = sum([word not in known for word in left.words])
+            report = replace(report, categories=encoder.categories, unknown=unknown)
+        reports.append(report)
+    return tuple(reports)
 
 
 def _outputs(

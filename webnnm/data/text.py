@@ -50,13 +50,8 @@ class TextDataset(Dataset):
     ) -> None:
         self.letters: tuple[str, ...] = ()
         if isinstance(tokens, str):
-            letters = sorted(set(tokens)) if labels is None else list(labels)
-            number = {letter: index for index, letter in enumerate(letters)}
-            for place, letter in enumerate(tokens):
-                if letter not in number:
-                    raise DataError("NNM706", f"character {place} {letter!r} is not in labels")
-            tokens, labels = [number[letter] for letter in tokens], letters
-            self.letters = tuple(letters)
+            tokens, labels = _numbered(tokens, labels)
+            self.letters = tuple(labels)
         values = _flat(tokens)
         step = length if stride is None else stride
         for what, size in (("length", length), ("stride", step)):
@@ -69,13 +64,8 @@ class TextDataset(Dataset):
                 f"{total} tokens are too few for a window of {length} and the token after it",
                 hint=f"length={max(1, total - 1)} at most",
             )
-        flat = values.values()
-        lowest, highest = min(flat), max(flat)
-        known = vocabulary or (highest + 1 if labels is None else len(labels))
-        if lowest < 0 or highest >= known:
-            bad = lowest if lowest < 0 else highest
-            place = next(index for index, token in enumerate(flat) if token == bad)
-            raise DataError("NNM706", f"token {place} is {bad}, tokens are 0 … {known - 1}")
+        named = None if labels is None else len(labels)
+        known = _token_count(values.values(), vocabulary or named)
         options.setdefault("method", "sequential" if step < length else "random")
         kinds: dict[str, Kind] = {ONLY_BLOCK: "classes"}
         super().__init__(
@@ -95,6 +85,27 @@ class TextDataset(Dataset):
         self._given_outputs = replace(
             self._given_outputs, fields=self.outputs, arrays=self._outputs
         )
+
+
+def _numbered(text: str, labels: Sequence[str] | None) -> tuple[list[int], list[str]]:
+    """Return the number of every character, and the characters by number."""
+    letters = sorted(set(text)) if labels is None else list(labels)
+    number = {letter: index for index, letter in enumerate(letters)}
+    for place, letter in enumerate(text):
+        if letter not in number:
+            raise DataError("NNM706", f"character {place} {letter!r} is not in labels")
+    return [number[letter] for letter in text], letters
+
+
+def _token_count(tokens: Sequence[int], known: int | None) -> int:
+    """Return how many different tokens there may be, by default up to the highest token."""
+    lowest, highest = min(tokens), max(tokens)
+    known = highest + 1 if known is None else known
+    if lowest < 0 or highest >= known:
+        bad = lowest if lowest < 0 else highest
+        place = next(index for index, token in enumerate(tokens) if token == bad)
+        raise DataError("NNM706", f"token {place} is {bad}, tokens are 0 … {known - 1}")
+    return known
 
 
 def _flat(tokens: Any) -> HostArray:
