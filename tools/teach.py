@@ -63,7 +63,7 @@ async def run(setup: Setup, seed: int) -> Run:
         try:
             await _run(setup, seed, found)
         except WebNNMError as error:
-            found.error = f"{error}\n{error.hint}".strip()
+            found.error = str(error)
         except Exception as error:  # a fault of the library: told, and the other cases go on
             found.error = f"{type(error).__name__}: {error}"
     found.warnings += [f"{each.category.__name__}: {each.message}" for each in caught]

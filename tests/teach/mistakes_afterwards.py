@@ -60,23 +60,27 @@ def crawls_to_the_end() -> Setup:
 
 @mistake(
     "Training loss falls to nothing while validation loss rises: rows are learnt by heart.",
-    remedy="A smaller model, dropout or weight decay, or more rows.",
-    mended=lambda setup: setup.but(text=classifier(20, (), 2)),
+    remedy="More rows, and a smaller model.",
+    mended=lambda setup: setup.but(
+        text=classifier(20, (8,), 2),
+        data=of(*blobs(900, 2, 20, 6.0), split=VALIDATED, standardize=True),
+        train={"epochs": 20},
+    ),
 )
 def validation_rises() -> Setup:
-    data = of(*blobs(160, 2, 20, 6.0), split=VALIDATED, standardize=True)
+    data = of(*blobs(80, 2, 20, 6.0), split=VALIDATED, standardize=True)
     settings = {"epochs": 60, "optimizer": "adam", "seeds": 3, "restore_best": False}
     return Setup(classifier(20, (128, 128), 2), data, settings)
 
 
 @mistake(
-    "All training rows are right and a third of the testing rows wrong.",
+    "All training rows are right and many testing rows wrong: there are 42 rows to learn from.",
     remedy="A smaller model, dropout or weight decay, or more rows.",
-    mended=lambda setup: setup.but(text=classifier(30, (), 3), train={"weight_decay": 0.1}),
+    mended=lambda setup: setup.but(data=of(*blobs(900, 3, 30, 9.0), standardize=True)),
 )
 def training_far_better_than_testing() -> Setup:
-    data = of(*blobs(120, 3, 30, 5.0), standardize=True)
-    return Setup(classifier(30, (200,), 3), data, {"epochs": 60, "seeds": 3, "optimizer": "adam"})
+    data = of(*blobs(60, 3, 30, 9.0), standardize=True)
+    return Setup(classifier(30, (64,), 3), data, {"epochs": 30, "seeds": 3, "optimizer": "adam"})
 
 
 @mistake(

@@ -55,7 +55,7 @@ def one_hot_categories() -> Setup:
 
 @sound("Empty cells become the mean of the training rows.")
 def gaps_filled_with_means() -> Setup:
-    x, y = blobs(300, 2, 3, 1.5)
+    x, y = rare(300, 0.5, 1.8)
     columns: dict[str, list[object]] = {name: x[:, n].tolist() for n, name in enumerate("abc")}
     columns["b"][::19] = [None] * len(columns["b"][::19])
     table = {**columns, "kind": ["elm" if n else "fir" for n in y]}
@@ -253,13 +253,13 @@ def exclusive_or() -> Setup:
     return Setup(text, data, {"epochs": 300, "optimizer": "adam", "lr": 0.05}, subset="training")
 
 
-@sound("A few targets are far off, and the loss is Huber's.")
+@sound("A few targets are far off, and the loss is Huber's, with δ = 1.")
 def outliers_under_huber() -> Setup:
     x, y = houses()
     y[:280:33] = 40
     rows = list(range(280)), [], list(range(280, 400))
     data = of(x, y, split=rows, standardize=True)
-    return Setup(regressor(6, (16,), loss="HUL"), data, {"epochs": 40}, score="r2")
+    return Setup(regressor(6, (16,), loss="HUL; model:delta 1"), data, {"epochs": 40}, score="r2")
 
 
 @sound("Two features that go together without being the same, as height and weight.")

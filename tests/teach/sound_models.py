@@ -111,7 +111,8 @@ def deep_with_residuals() -> Setup:
 def highway() -> Setup:
     text = model(4, f"{dense(16, 'tanh')}, unit(repeat=12), {dense(3, 'softmax')}", 3)
     text += (
-        "unit:layers matmul(t, shape=[16]), add(c, init=constant(-1)), sigmoid(name=gate),\n"
+        "model:param closed shape=[16] init=constant(-1) shared=false;\n"
+        "unit:layers matmul(t, shape=[16]), add(closed), sigmoid(name=gate),\n"
         "  matmul(h, node=input, shape=[16]), add(b), tanh(name=new),\n"
         "  sub([new, input], name=step), mul([step, gate], name=part), add([part, input]);\n"
     )
