@@ -104,7 +104,9 @@ def deep_with_residuals() -> Setup:
         "unit:layers layerNorm(scale=g, bias=c), matmul(v), add(d), relu(shape=[16]),\n"
         "  residual(to=input);\n"
     )
-    return Setup(text, of(*blobs(), standardize=True), _quick(optimizer="adam"))
+    return Setup(
+        text, of(*blobs(), standardize=True), {"seeds": 1, "epochs": 8, "optimizer": "adam"}
+    )
 
 
 @sound("A highway network of twelve layers, whose gates start closed at bias −1.")

@@ -75,7 +75,7 @@ def lowest_rate_below_rate() -> Setup:
 
 @sound("A constant low rate with many epochs.")
 def constant_low_rate() -> Setup:
-    return _quantity(optimizer="adam", lr=0.003, schedule="constant", epochs=80)
+    return _quantity(optimizer="adam", lr=0.003, schedule="constant", epochs=50)
 
 
 @sound("One cycle to a rate of 0.1 and back, with nesterov.")
