@@ -13,6 +13,12 @@ export interface PythonBuffer {
 /** Raw little-endian elements of a tensor, whatever its data type. */
 export type Bytes = PythonBuffer | Uint8Array<ArrayBuffer> | ArrayBuffer;
 
+/** A function of Python (Pyodide's PyProxy). */
+export interface Answer {
+  (ticket: number, found?: Uint8Array, error?: Error): void;
+  callPromising: Answer;
+}
+
 export type ErrorName =
   | "NotAvailable" // there is no WebNN here, or createContext refused
   | "BuildError" // a graph was refused; `operator` and `label` tell where, if it is known
@@ -64,15 +70,21 @@ export function read(...tensors: number[]): Promise<Uint8Array>;
 export function dispatch(graph: number, bindingJson: string): void;
 
 /**
- * Write tensors, run a graph once and read tensors. `tensorsJson` is `[written, read]`, the handles;
- * `data` are those of the written ones, in their order.
+ * Bind a graph to tensors for many runs. `tensorsJson` is `[written, read]`, the handles of those
+ * that are written before and read after each run.
  */
-export function compute(
-  graph: number,
-  bindingJson: string,
-  tensorsJson: string,
-  ...data: Bytes[]
-): Promise<Uint8Array>;
+export function runner(graph: number, bindingJson: string, tensorsJson: string): number;
+
+/** Return the buffer whose bytes `run` writes into the written tensor at an index. */
+export function given(runner: number, index: number): Uint8Array;
+
+/**
+ * Write tensors, run the graph and read tensors. `answer` is called with the ticket, the bytes of
+ * the tensors, one after the other, or undefined and an error; as soon as they are there,
+ * without a turn of the event loop, and on a stack that Python can suspend (JSPI) where that is
+ * asked for.
+ */
+export function run(runner: number, ticket: number, answer: Answer, promising: boolean): void;
 
 /**
  * Build the graph of a plan, run it once and return the bytes of all outputs; nothing of it stays.

@@ -27,6 +27,8 @@ const things = new Map();
 /** The tickets of steps that go on: those that are halted lose theirs. @type {Set<number>} */
 const running = new Set();
 let lastHandle = 0;
+/** How often things were destroyed: what runners are bound to is looked up again then. */
+let releases = 0;
 
 /** @type {Bridge["browser"]} */
 export async function browser() {
@@ -131,21 +133,7 @@ export function write(handle, data) {
 export async function read(...handles) {
   const tensors = handles.map((handle) => known(handle, "tensor"));
   const [first] = tensors;
-  if (!first) return new Uint8Array();
-  const context = alive(first.context);
-  try {
-    const buffers = await Promise.all(tensors.map(({ ml }) => context.ml.readTensor(ml)));
-    if (buffers.length === 1) return new Uint8Array(/** @type {ArrayBuffer} */ (buffers[0]));
-    const all = new Uint8Array(buffers.reduce((sum, buffer) => sum + buffer.byteLength, 0));
-    let offset = 0;
-    for (const buffer of buffers) {
-      all.set(new Uint8Array(buffer), offset);
-      offset += buffer.byteLength;
-    }
-    return all;
-  } catch (error) {
-    throw await failure(context, "DeviceError", error);
-  }
+  return first ? contents(alive(first.context), tensors) : new Uint8Array();
 }
 
 /** @type {Bridge["dispatch"]} */
@@ -155,12 +143,37 @@ export function dispatch(handle, bindingJson) {
   guard(alive(context), "BindingError", (owner) => owner.ml.dispatch(ml, inputs, outputs));
 }
 
-/** @type {Bridge["compute"]} */
-export function compute(handle, bindingJson, tensorsJson, ...data) {
-  const [written, wanted] = JSON.parse(tensorsJson);
-  data.forEach((bytes, index) => write(written[index], bytes));
-  dispatch(handle, bindingJson);
-  return read(...wanted);
+/** @type {Bridge["runner"]} */
+export function runner(graph, bindingJson, tensorsJson) {
+  const { context } = known(graph, "graph");
+  /** @type {[number[], number[]]} */
+  const [written, read] = JSON.parse(tensorsJson);
+  const given = written.map((tensor) => new Uint8Array(known(tensor, "tensor").bytes));
+  const names = { graph, binding: JSON.parse(bindingJson), written, read };
+  return join({ kind: "runner", context, given, names, bound: null, releases });
+}
+
+/** @type {Bridge["given"]} */
+export function given(handle, index) {
+  return /** @type {Uint8Array} */ (known(handle, "runner").given[index]);
+}
+
+/** @type {Bridge["run"]} */
+export function run(handle, ticket, answer, promising) {
+  const made = known(handle, "runner");
+  const context = alive(made.context);
+  const { graph, inputs, outputs, written, read: wanted } = bindings(made);
+  guard(context, "DeviceError", ({ ml }) => {
+    written.forEach((tensor, index) => {
+      ml.writeTensor(tensor, /** @type {Uint8Array<ArrayBuffer>} */ (made.given[index]));
+    });
+  });
+  guard(context, "BindingError", ({ ml }) => ml.dispatch(graph, inputs, outputs));
+  const tell = promising ? answer.callPromising.bind(answer) : answer;
+  contents(context, wanted).then(
+    (found) => tell(ticket, found),
+    (error) => tell(ticket, undefined, error),
+  );
 }
 
 /** @type {Bridge["once"]} */
@@ -259,9 +272,10 @@ export function release(...handles) {
   for (const handle of handles) {
     const thing = things.get(handle);
     if (!thing || thing.kind === "context") continue;
-    thing.ml.destroy();
+    if (thing.kind !== "runner") thing.ml.destroy();
     things.delete(handle);
     known(thing.context, "context").members.delete(handle);
+    releases += 1;
   }
 }
 
@@ -271,7 +285,7 @@ export function ledger(handle) {
   const context = things.get(handle);
   for (const member of context?.kind === "context" ? context.members : []) {
     const thing = things.get(member);
-    if (!thing || thing.kind === "context") continue;
+    if (thing?.kind !== "graph" && thing?.kind !== "tensor") continue;
     counted[`${thing.kind}s`] += 1;
     counted.bytes += thing.bytes;
   }
@@ -302,6 +316,43 @@ function bound([inputs, outputs]) {
   return { inputs: tensors(find(inputs)), outputs: tensors(written), check };
 }
 
+/** Return what a runner is bound to, which may be gone. @param {BridgeRunner} made */
+function bindings(made) {
+  if (made.bound === null || made.releases !== releases) {
+    const { graph, binding, written, read } = made.names;
+    const tensors = (/** @type {number[]} */ handles) => handles.map((each) => known(each, "tensor"));
+    made.bound = {
+      ...bound(binding),
+      graph: known(graph, "graph").ml,
+      written: tensors(written).map(({ ml }) => ml),
+      read: tensors(read),
+    };
+    made.releases = releases;
+  }
+  return made.bound;
+}
+
+/**
+ * Return the bytes of tensors, one after the other.
+ *
+ * @param {BridgeContext} context @param {BridgeTensor[]} tensors
+ */
+async function contents(context, tensors) {
+  try {
+    const buffers = await Promise.all(tensors.map(({ ml }) => context.ml.readTensor(ml)));
+    if (buffers.length === 1) return new Uint8Array(/** @type {ArrayBuffer} */ (buffers[0]));
+    const all = new Uint8Array(buffers.reduce((sum, buffer) => sum + buffer.byteLength, 0));
+    let offset = 0;
+    for (const buffer of buffers) {
+      all.set(new Uint8Array(buffer), offset);
+      offset += buffer.byteLength;
+    }
+    return all;
+  } catch (error) {
+    throw await failure(context, "DeviceError", error);
+  }
+}
+
 /** @param {Thing} thing */
 function enter(thing) {
   lastHandle += 1;
@@ -310,10 +361,10 @@ function enter(thing) {
 }
 
 /** Enter what was made in a context, unless that was closed meanwhile. */
-function join(/** @type {BridgeTensor | BridgeGraph} */ thing) {
+function join(/** @type {BridgeTensor | BridgeGraph | BridgeRunner} */ thing) {
   const context = things.get(thing.context);
   if (context?.kind !== "context") {
-    thing.ml.destroy();
+    if (thing.kind !== "runner") thing.ml.destroy();
     throw new BridgeError("UnknownHandle", `context ${thing.context} was closed meanwhile`);
   }
   const handle = enter(thing);

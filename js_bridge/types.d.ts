@@ -102,7 +102,18 @@ interface BridgeGraph {
   /** Steps that may wait in the queue, from the time that steps took so far. */
   ahead: number;
 }
-type Thing = BridgeContext | BridgeTensor | BridgeGraph;
+/** A graph that runs again and again with the same tensors. */
+interface BridgeRunner {
+  kind: "runner";
+  context: number;
+  /** What the next run writes, by written tensor. */
+  given: Uint8Array[];
+  names: { graph: number; binding: [Names, Names]; written: number[]; read: number[] };
+  /** What the names stand for, as of so many releases. */
+  bound: (Bound & { graph: MLGraph; written: MLTensor[]; read: BridgeTensor[] }) | null;
+  releases: number;
+}
+type Thing = BridgeContext | BridgeTensor | BridgeGraph | BridgeRunner;
 
 /** What a graph is dispatched with; `check` is the handle of the smallest output. */
 interface Bound {

@@ -36,16 +36,26 @@ EARLY = (f"{PACKAGE}backends/", f"{PACKAGE}compiler/", f"{PACKAGE}ops/where.py")
 """What a first visit needs although it is not seen on a desktop, where NumPy runs the models: steps
 of several epochs in one call choose with `where`."""
 LATE = (
-    *(f"{PACKAGE}backends/{name}.py" for name in ("drawing", "kernels", "reference", "shared")),
+    *(
+        f"{PACKAGE}backends/{name}.py"
+        for name in (
+            "drawing",
+            "kernels",
+            "reference",
+            "shared",
+            "webnn_runner",
+        )
+    ),
     *(
         f"{PACKAGE}compiler/{name}.py"
-        for name in ("four_bits", "images", "infinite", "integers", "ranks", "rematerialisation")
+        for name in ("four_bits", "images", "integers", "ranks", "rematerialisation")
     ),
     f"{PACKAGE}compiler/passes/bias.py",
+    *(f"{PACKAGE}runtime/{name}.py" for name in ("context", "entries", "prediction")),
 )
 """What only pages need that look at pictures, recompute values to save memory, whose models have
 unusual numbers, many dimensions or a backend given to them, or that have no WebNN: those wait for
-NumPy, which takes longer."""
+NumPy, which takes longer. Inference comes after training, which takes its time as well."""
 INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]

@@ -22,7 +22,6 @@ iris = await IrisDataset.create(standardize=True)
 async with await NNModel.create(source=SOURCE, dataset=iris, log=lambda _: None) as model:
     await model.train(epochs=20)
     result = await model.test()
-    await model.predict([[1, 2, 3, 4]])
 result.samples
 """
 RARE = "from webnnm.ops import lstm\nlstm.__file__.rpartition('/')[2]"

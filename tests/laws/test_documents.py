@@ -15,7 +15,7 @@ from tools.errors import anchor
 from webnnm import ops
 
 LEAST = {
-    "backends.md": 8,
+    "backends.md": 12,
     "cloud.md": 10,
     "composites.md": 20,
     "foreign-weights.md": 15,

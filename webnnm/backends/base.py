@@ -103,6 +103,42 @@ class Executable:
 Binding = Mapping[str, DeviceTensor]
 
 
+class Runner:
+    """A graph bound to tensors, which runs again and again with other data.
+
+    `close` it before its tensors and its graph are released, which it leaves alone;
+    docs/backends.md has an example.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        executable: Executable,
+        inputs: Binding,
+        outputs: Binding,
+        given: Sequence[str],
+        wanted: Sequence[str],
+    ) -> None:
+        check_binding(executable, inputs, outputs)
+        self._backend = backend
+        self._bound = executable, inputs, outputs
+        self._written = [inputs[name] for name in given]
+        self._read = [outputs[name] for name in wanted]
+
+    async def run(self, data: Sequence[HostArray]) -> list[HostArray]:
+        """Return the outputs for data, which are copied before anything is awaited.
+
+        Runs at the same time have to wait for each other.
+        """
+        for tensor, array in zip(self._written, data, strict=True):
+            self._backend.write(tensor, array)
+        self._backend.dispatch(*self._bound)
+        return await self._backend.read(*self._read)
+
+    def close(self) -> None:
+        """Free what it holds by itself."""
+
+
 class Backend(ABC):
     """A device that compiles graphs, stores tensors and runs graphs on them.
 
@@ -191,23 +227,20 @@ class Backend(ABC):
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Queue a run of a graph; outputs have to be different tensors from inputs."""
 
-    async def run_once(
+    def runner(
         self,
         executable: Executable,
-        data: Mapping[str, HostArray],
         inputs: Binding,
         outputs: Binding,
-        read: Sequence[DeviceTensor],
-    ) -> list[HostArray]:
-        """Write host data to inputs, run a graph once, and return copies of some tensors.
+        given: Sequence[str],
+        wanted: Sequence[str],
+    ) -> Runner:
+        """Bind a graph to tensors for many runs.
 
-        Equivalent to `write`, `dispatch` and `read`, with as few round trips to the device as
-        possible.
+        Each takes host data for the inputs called `given`, and returns the outputs called `wanted`.
+        Here it is `write`, `dispatch` and `read`; backends that can do with less override it.
         """
-        for name, array in data.items():
-            self.write(inputs[name], array)
-        self.dispatch(executable, inputs, outputs)
-        return await self.read(*read)
+        return Runner(self, executable, inputs, outputs, given, wanted)
 
     async def fill(self, graph: Graph, data: Mapping[str, HostArray], outputs: Binding) -> None:
         """Compute the contents of device tensors once, from host data for the inputs of a graph."""

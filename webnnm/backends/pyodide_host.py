@@ -6,6 +6,7 @@ desktop Python `load_bridge` raises `BackendError` NNM709.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
@@ -21,7 +22,7 @@ from typing import Any, Protocol
 from webnnm.compiler.plan import Plan
 from webnnm.core.errors import BackendError, ContextLost, DataError
 from webnnm.core.random import shuffle_by
-from webnnm.core.waiting import to_the_end
+from webnnm.core.waiting import Answer, to_the_end
 
 Names = Mapping[str, int]
 
@@ -31,6 +32,10 @@ class JsBuffer(Protocol):
 
     def to_py(self) -> memoryview[int]:
         """Return a copy of its memory that Python owns."""
+        ...
+
+    def assign(self, data: Any, /) -> None:
+        """Copy a buffer of as many bytes into its memory."""
         ...
 
 
@@ -48,9 +53,9 @@ class BridgeModule(Protocol):
     def write(self, tensor: int, data: Any, /) -> None: ...  # noqa: D102
     def read(self, *tensors: int) -> Awaitable[JsBuffer]: ...  # noqa: D102
     def dispatch(self, graph: int, binding: str, /) -> None: ...  # noqa: D102
-    def compute(  # noqa: D102
-        self, graph: int, binding: str, tensors: str, /, *data: Any
-    ) -> Awaitable[JsBuffer]: ...
+    def runner(self, graph: int, binding: str, tensors: str, /) -> int: ...  # noqa: D102
+    def given(self, runner: int, index: int, /) -> JsBuffer: ...  # noqa: D102
+    def run(self, runner: int, ticket: int, answer: Any, promising: bool, /) -> None: ...  # noqa: D102
     def once(  # noqa: D102
         self, context: int, plan: str, constants: Any, data: Any, /
     ) -> Awaitable[JsBuffer]: ...
@@ -74,6 +79,8 @@ class Bridge:
     def __init__(self, module: BridgeModule) -> None:
         self._module = module
         self._tickets = count(1)
+        self._asking: dict[int, Answer] = {}
+        self._proxy: Any = None
 
     async def browser(self) -> str:
         """Return the name and the version of the browser and its system, as exactly as it tells."""
@@ -123,20 +130,41 @@ class Bridge:
         with _translated():
             self._module.dispatch(graph, json.dumps([inputs, outputs]))
 
-    async def compute(
-        self,
-        graph: int,
-        inputs: Names,
-        outputs: Names,
-        data: Mapping[int, Any],
-        reads: Sequence[int],
-    ) -> memoryview[int]:
-        """Write tensors, by their handles, run a graph once, and return the bytes of tensors."""
-        binding = json.dumps([inputs, outputs])
-        tensors = json.dumps([list(data), reads])
+    def runner(
+        self, graph: int, inputs: Names, outputs: Names, written: Sequence[int], read: Sequence[int]
+    ) -> tuple[int, list[JsBuffer]]:
+        """Bind a graph for many runs; return a handle and the buffers of what each run writes."""
+        texts = json.dumps([inputs, outputs]), json.dumps([written, read])
         with _translated():
-            found = await self._module.compute(graph, binding, tensors, *data.values())
-            return found.to_py()
+            runner = self._module.runner(graph, *texts)
+            return runner, [self._module.given(runner, index) for index in range(len(written))]
+
+    def run(self, runner: int) -> asyncio.Future[memoryview]:
+        """Write, run and read once; who awaits that goes on in the very moment it is there.
+
+        A future of the event loop would let it wait for a turn, which takes as long as a small
+        network.
+        """
+        if self._proxy is None:
+            ffi = import_module("pyodide.ffi")
+            self._proxy, self._can_wait = ffi.create_proxy(self._answered), ffi.can_run_sync
+        ticket = next(self._tickets)
+        try:
+            self._module.run(runner, ticket, self._proxy, self._can_wait())
+        except js_error() as error:
+            raise _translation(error, None) from error
+        # While the device works there is time for all else.
+        answer = self._asking[ticket] = Answer(loop=asyncio.get_running_loop())
+        return answer
+
+    def _answered(self, ticket: int, found: JsBuffer | None, error: Any = None) -> None:
+        answer = self._asking.pop(ticket)
+        if found is not None:
+            answer.settle(found.to_py())
+        else:
+            failure = _translation(error, None)
+            failure.__cause__ = error
+            answer.settle(None, failure)
 
     async def once(self, context: int, plan: Plan, data: bytes) -> memoryview[int]:
         """Build the graph of a plan, run it once on the bytes of all inputs, return all outputs."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Ledger
+from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Ledger, Runner
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import byte_length
 from webnnm.core.errors import BackendError, DataError
@@ -106,17 +106,18 @@ class SharedBackend(Backend):
         self._check_open()
         self.given.dispatch(executable, inputs, outputs)
 
-    async def run_once(
+    def runner(
         self,
         executable: Executable,
-        data: Mapping[str, HostArray],
         inputs: Binding,
         outputs: Binding,
-        read: Sequence[DeviceTensor],
-    ) -> list[HostArray]:
-        """Write, run and read, in as few host round trips as the backend can."""
+        given: Sequence[str],
+        wanted: Sequence[str],
+    ) -> Runner:
+        """Bind a graph for many runs, in as few host round trips as the backend can."""
         self._check_open()
-        return await self.given.run_once(executable, data, inputs, outputs, read)
+        made = self.given.runner(executable, inputs, outputs, given, wanted)
+        return _SharedRunner(made, self._check_open)
 
     async def run_steps(
         self,
@@ -164,3 +165,17 @@ class SharedBackend(Backend):
         if self._closed:
             self.close()
             self._check_open()
+
+
+class _SharedRunner(Runner):
+    """A runner of the backend, for as long as the model is open."""
+
+    def __init__(self, runner: Runner, check_open: Callable[[], None]) -> None:
+        self._runner = runner
+        self._check_open = check_open
+        self.close = runner.close
+
+    async def run(self, data: Sequence[HostArray]) -> list[HostArray]:
+        """Return the outputs for data. Raises `BackendError` NNM709 where the model was closed."""
+        self._check_open()
+        return await self._runner.run(data)

@@ -15,9 +15,10 @@ from webnnm.backends.base import (
     DeviceTensor,
     Executable,
     Ledger,
-    check_binding,
+    Runner,
     check_data,
 )
+from webnnm.backends.binding_bytes import arrays_of, handles
 from webnnm.backends.faults import find_faults, sentences
 from webnnm.backends.pyodide_host import Bridge
 from webnnm.backends.verdicts import Verdicts
@@ -244,30 +245,24 @@ class WebNNBackend(Backend):
         if not tensors:
             return []
         data = await self._bridge.read([tensor.handle for tensor in tensors])
-        return _cut(data, [tensor.type for tensor in tensors])
+        return arrays_of(data, [tensor.type for tensor in tensors])
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Queue one run; an output tensor is never also an input."""
-        self._bridge.dispatch(executable.handle.built.graph, *_bound(executable, inputs, outputs))
+        self._bridge.dispatch(executable.handle.built.graph, *handles(executable, inputs, outputs))
 
-    async def run_once(
+    def runner(
         self,
         executable: Executable,
-        data: Mapping[str, HostArray],
         inputs: Binding,
         outputs: Binding,
-        read: Sequence[DeviceTensor],
-    ) -> list[HostArray]:
-        """Write, run and read in one round trip."""
-        for name, array in data.items():
-            check_data(inputs[name].type, array)
-        found = await self._bridge.compute(
-            executable.handle.built.graph,
-            *_bound(executable, inputs, outputs),
-            {inputs[name].handle: array.data for name, array in data.items()},
-            [tensor.handle for tensor in read],
-        )
-        return _cut(found, [tensor.type for tensor in read])
+        given: Sequence[str],
+        wanted: Sequence[str],
+    ) -> Runner:
+        """Bind a graph for many runs, each of which is one round trip."""
+        from webnnm.backends.webnn_runner import WebNNRunner
+
+        return WebNNRunner(self, self._bridge, executable, inputs, outputs, given, wanted)
 
     async def run_steps(
         self,
@@ -283,12 +278,12 @@ class WebNNBackend(Backend):
         """
         data = await self._bridge.steps(
             executable.handle.built.graph,
-            [_bound(executable, *binding) for binding in buffers],
+            [handles(executable, *binding) for binding in buffers],
             first,
             count,
             [(even.handle, odd.handle) for even, odd in read],
         )
-        return _cut(data, [even.type for even, _ in read])
+        return arrays_of(data, [even.type for even, _ in read])
 
     def _waited(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Return the result of work, holding up Python meanwhile where the browser can do that."""
@@ -327,17 +322,6 @@ def _check_word(what: str, word: str | None, known: Sequence[str]) -> None:
         raise BackendError("NNM709", f'there is no {what} "{word}"', hint=hint)
 
 
-def _bound(
-    executable: Executable, inputs: Binding, outputs: Binding
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Check a binding against the graph, and return the tensors' handles."""
-    check_binding(executable, inputs, outputs)
-    return (
-        {name: inputs[name].handle for name in executable.inputs},
-        {name: outputs[name].handle for name in executable.outputs},
-    )
-
-
 def _embeddable(plan: Plan, tensors: Binding) -> dict[str, int]:
     """Return the handles of the tensors that the browser takes as constants of a graph."""
     left = MAX_GRAPH_CONSTANT_BYTES - len(plan.constants)
@@ -348,14 +332,3 @@ def _embeddable(plan: Plan, tensors: Binding) -> dict[str, int]:
             found[name] = tensors[name].handle
             left -= size
     return found
-
-
-def _cut(data: memoryview[int], types: Sequence[TensorType]) -> list[HostArray]:
-    """Cut the bytes of several tensors apart."""
-    arrays: list[HostArray] = []
-    start = 0
-    for type in types:
-        end = start + byte_length(type.dtype, count(type.shape))
-        arrays.append(HostArray(type.dtype, type.shape, data[start:end]))
-        start = end
-    return arrays

@@ -7,6 +7,7 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from webnnm.core.dtypes import FORMATS, DataType, byte_length, holds
@@ -80,6 +81,8 @@ class HostArray:
             copy = copy and not isinstance(
                 value.data.obj, array
             )  # nobody else has what `pack` made
+        elif type(value) is list:
+            found = cls._from_nested(value, dtype or "float32")  # type: ignore[reportUnknownArgumentType]
         elif isinstance(value, bytes | bytearray) and dtype is not None and shape is not None:
             found = cls(dtype, shape, value)
         else:
@@ -132,6 +135,9 @@ class HostArray:
 
     @classmethod
     def _from_nested(cls, value: Any, dtype: DataType) -> HostArray:
+        found = _floats(value) if dtype == "float32" and type(value) is list else None  # type: ignore[reportUnknownArgumentType]
+        if found is not None:
+            return cls(dtype, *found)
         shape: list[int] = []
         level: list[Any] = [value]
         while level and _is_list(level[0]):
@@ -231,6 +237,20 @@ class HostArray:
             )
         target.cast("B")[:] = self.data
 
+    def part(self, start: int, stop: int) -> HostArray:
+        """Return the rows from start to before stop, which share the memory.
+
+        >>> HostArray.of([[1, 2], [3, 4], [5, 6]]).part(1, 3).tolist()
+        [[3.0, 4.0], [5.0, 6.0]]
+        """
+        if (start, stop) == (0, len(self)):
+            return self
+        if self.dtype not in FORMATS:  # rows may share a byte
+            return self.rows(range(start, stop))
+        width = len(self.data) // max(1, len(self))
+        data = self.data[start * width : stop * width]
+        return HostArray(self.dtype, (stop - start, *self.shape[1:]), data)
+
     def rows(self, indices: Iterable[int]) -> HostArray:
         """Return the rows at these indices of the first axis, in this order.
 
@@ -253,6 +273,27 @@ class HostArray:
         )
 
 
+def _floats(value: list[Any]) -> tuple[tuple[int, ...], array[float]] | None:
+    """Return shape and elements of a list of numbers, or of lists of as many numbers, in one step.
+
+    None for all else, and where something is wrong, which is told by who looks at each element.
+    """
+    first: Any = value[0] if value else None
+    row: list[Any] = first if type(first) is list else []  # type: ignore[reportUnknownVariableType]
+    try:
+        if isinstance(first, float | int):
+            return (len(value),), array("f", value)
+        if not row or not isinstance(row[0], float | int):
+            return None
+        if len(value) == 1:
+            return (1, len(row)), array("f", row)
+        if {*map(type, value)} == {list} and {*map(len, value)} == {len(row)}:
+            return (len(value), len(row)), array("f", chain.from_iterable(value))
+    except (TypeError, OverflowError):
+        pass
+    return None
+
+
 def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
@@ -272,6 +313,8 @@ def joined(arrays: Sequence[HostArray]) -> HostArray:
     >>> joined([HostArray.of([[1]]), HostArray.of([[2], [3]])]).shape
     (3, 1)
     """
+    if len(arrays) == 1:
+        return arrays[0]
     rows = sum(len(array) for array in arrays)
     data = b"".join(array.data for array in arrays)
     return HostArray(arrays[0].dtype, (rows, *arrays[0].shape[1:]), data)

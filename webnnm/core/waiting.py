@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextvars import Context, copy_context
 from typing import Any, TypeVar
 
 from webnnm.core.errors import DataError
@@ -25,6 +26,48 @@ def check_event_loop(what: str) -> None:
 
 def _nothing(*_: Any) -> None:
     pass
+
+
+class Answer(asyncio.Future[Any]):
+    """A future whose task goes on as soon as it is settled, without a turn of the event loop.
+
+    One task may await it, and nobody may run while it is settled: it is for calls from outside.
+    """
+
+    _task: tuple[Callable[[asyncio.Future[Any]], object], Context] | None = None
+
+    def add_done_callback(
+        self, fn: Callable[[asyncio.Future[Any]], object], *, context: Context | None = None
+    ) -> None:
+        """Remember how the task goes on."""
+        self._task = fn, context or copy_context()
+
+    def settle(self, result: Any, error: BaseException | None = None) -> None:
+        """Let the task go on with a result, or with an error, unless it was cancelled."""
+        if self.done():
+            return
+        if error is None:
+            self.set_result(result)
+        else:
+            self.set_exception(error)
+        if self._task is not None:
+            go_on, context = self._task
+            try:
+                context.run(go_on, self)
+            except (SystemExit, KeyboardInterrupt) as stop:  # those are the event loop's
+                self.get_loop().call_soon(_raise, stop)
+
+    def cancel(self, msg: Any = None) -> bool:
+        """Let the task end at the next turn of the event loop."""
+        cancelled = super().cancel(msg)
+        if cancelled and self._task is not None:
+            go_on, context = self._task
+            self.get_loop().call_soon(go_on, self, context=context)
+        return cancelled
+
+
+def _raise(error: BaseException) -> None:
+    raise error
 
 
 async def to_the_end(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import warnings
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, cycle
+from operator import add, mul, sub, truediv  # type: ignore[reportUnknownVariableType]
 from typing import Any, Literal, get_args
 
 from webnnm.core.arrays import HostArray
@@ -53,51 +54,60 @@ class Standardization:
 
     def apply(self, values: HostArray) -> HostArray:
         """Return (x - mean)/std in float32; rows, several or one, keep their shape."""
-        return self._map(values, lambda x, mean, std: (x - mean) / std)
+        means, stds = self._figures(values)
+        flat = array("f", map(truediv, map(sub, values.values(), means), stds))  # type: ignore[reportUnknownArgumentType]
+        return HostArray("float32", values.shape, flat)
 
     def undo(self, values: HostArray) -> HostArray:
         """Return z·std + mean in float32, what `apply` was given."""
-        return self._map(values, lambda z, mean, std: z * std + mean)
+        means, stds = self._figures(values)
+        flat = array("f", map(add, map(mul, values.values(), stds), means))
+        return HostArray("float32", values.shape, flat)
 
-    def doubts(self, values: HostArray, *, own: bool) -> bool:
+    def doubts(self, values: HostArray, *, own: bool, applied: HostArray | None = None) -> bool:
         """Tell whether numbers that are said to be standardised, `own`, or not, seem the contrary.
 
         >>> Standardization((1000.0,), (10.0,)).doubts(HostArray.of([990, 1005]), own=True)
         True
 
         They do where they lie far from the training rows, and would not in the other units.
+        `applied` is what `apply` makes of them, if that is known already.
         """
         width = len(self.mean) * self.repeat
         size = min(count(values.shape), LOOKED_AT * width)
         if not size or size % width:
             return False
-        sample = HostArray.of(list(values.values()[:size]))
-        found = self._distance(sample), self._distance(self.apply(sample))
-        said, other = found if own else found[::-1]
-        return said > FAR and other <= said / 2
+        given = values.values()[:size]
 
-    def _distance(self, values: HostArray) -> float:
+        def scaled() -> Sequence[float]:
+            sample = self.apply(HostArray.of(list(given))) if applied is None else applied
+            return sample.values()[:size]
+
+        said = self._distance(given if own else scaled())
+        return said > FAR and self._distance(scaled() if own else given) <= said / 2
+
+    def _distance(self, flat: Sequence[float]) -> float:
         """Return how far standardised numbers lie from the training rows, in deviations."""
-        middle, spread = (0.5, math.sqrt(1 / 12)) if self.scale == "minmax" else (0.0, 1.0)
-        flat = values.values()
-        total = sum([((value - middle) / spread) ** 2 for value in flat])
+        if self.scale == "minmax":  # as far as a uniform distribution spreads
+            flat = [(value - 0.5) * math.sqrt(12) for value in flat]
+        total = sum(map(mul, flat, flat))
         return math.sqrt(total / len(flat)) if math.isfinite(total) else 0.0
 
-    def _map(self, values: HostArray, rule: Callable[[float, float, float], float]) -> HostArray:
-        period = len(self.mean) * self.repeat
-        if count(values.shape) % period:
+    def _figures(self, values: HostArray) -> tuple[Iterator[float], Iterator[float]]:
+        """Return the mean and the deviation of every element of the rows, again and again."""
+        if count(values.shape) % (len(self.mean) * self.repeat):
             raise DataError(
-                "NNM702", f"{show(values.shape)} does not divide into rows of {period} elements"
+                "NNM702",
+                f"{show(values.shape)} does not divide into rows of "
+                f"{len(self.mean) * self.repeat} elements",
             )
-        flat = values.values()
-        result = array("f", bytes(4 * len(flat)))
-        for element in range(period):
-            mean = self.mean[element // self.repeat]
-            std = self.std[element // self.repeat]
-            result[element::period] = array(
-                "f", [rule(x, mean, std) for x in flat[element::period]]
-            )
-        return HostArray("float32", values.shape, result)
+        if self.repeat == 1:
+            return cycle(self.mean), cycle(self.std)
+        mean, std = (
+            [figure for figure in figures for _ in range(self.repeat)]
+            for figures in (self.mean, self.std)
+        )
+        return cycle(mean), cycle(std)
 
 
 @dataclass(frozen=True, slots=True)

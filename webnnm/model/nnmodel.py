@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import nullcontext
-from functools import partial
+from contextlib import nullcontext, suppress
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from webnnm.backends.base import Backend, Ledger
@@ -80,10 +80,10 @@ class NNModel:
             occupancy=occupancy,
         )
         self._reviewer = Reviewer(self.state)
-        self._predictor = self._predictions()
         self._training: Training | None = None
 
-    def _predictions(self) -> Predictor:
+    @cached_property
+    def _predictor(self) -> Predictor:
         from webnnm.runtime.prediction import Predictor
 
         return Predictor(self.network, self.create_context, self.state.known_data)
@@ -418,7 +418,8 @@ class NNModel:
         from webnnm.model.reopening import reopen
 
         await reopen(self.state)
-        self._predictor = self._predictions()
+        with suppress(AttributeError):  # nothing was predicted yet
+            del self._predictor
 
     def _took(self, taken: Collection[str]) -> list[str]:
         self.state.trained = True

@@ -167,26 +167,24 @@ def _public(found: Rows) -> Any:
 
 def predicted(
     found: Rows,
-    features: Shape = (),
     answers: Answers | None = None,
     scale: Scale | None = None,
     target: Standardization | None = None,
 ) -> Any:
     """Return what an output says: a `Prediction` of classes, else numbers in units of the data.
 
-    `features` are the sizes of the output without batch and sequence; `scale` is what its scores
-    are, None where they are probabilities as they stand; `target` standardised what it learnt.
+    `answers` are those of rows of its size; `scale` is what its scores are, None where they are
+    probabilities as they stand; `target` standardised what it learnt.
     """
     rows = found if isinstance(found, list) else [found]
-    of_row = answers and answers.of(features)
-    if of_row is None:
+    if answers is None:
         if target is not None:
             rows = [target.undo(row) for row in rows]
         return _public(rows if isinstance(found, list) else rows[0])
     if scale is not None:
-        columns = 1 if of_row.kind == "multilabel" else of_row.classes
+        columns = 1 if answers.kind == "multilabel" else answers.classes
         rows = [_probabilities(row, columns, scale) for row in rows]
-    return Prediction(rows if isinstance(found, list) else rows[0], of_row)
+    return Prediction(rows if isinstance(found, list) else rows[0], answers)
 
 
 def _probabilities(scores: HostArray, columns: int, scale: Scale) -> HostArray:

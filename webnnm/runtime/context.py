@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable
+from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Runner
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import byte_length, is_float
 from webnnm.core.errors import DataError, suggestion
@@ -66,11 +66,13 @@ class InferenceContext:
         self._seed = seed
         self._data: dict[str, HostArray] = {}
         self._lengths: dict[str, HostArray] = {}
+        self._masked: set[str] = set()
         self._executable: Executable | None = None
         self._version: int | None = None
         self._tensors: dict[str, DeviceTensor] = {}
         self._results: dict[str, DeviceTensor] = {}
-        self._ran = False
+        self._runner: tuple[int, Runner] | None = None
+        self._found: dict[str, HostArray] = {}
 
     @property
     def batch_size(self) -> int:
@@ -140,9 +142,14 @@ class InferenceContext:
                         hint=f"whole, from 1 to {most}",
                     )
             found[name] = HostArray.of([float(length) for length in given])
-        if found.keys() != self._lengths.keys():
-            self._drop()
+        self.mask(found)
         self._lengths = found
+
+    def mask(self, sequences: Iterable[str]) -> None:
+        """Take lengths of rows for these sequences, by another graph where that changes."""
+        if self._masked != {*sequences}:
+            self._drop()
+        self._masked = {*sequences}
 
     def set_data(self, *name_and_data: Any, raw: bool = False) -> Any:
         """Set an input and return it as an array: `set_data(data)` or `set_data(name, data)`.
@@ -200,32 +207,17 @@ class InferenceContext:
         """Return an output of the last run, by default the first one."""
         names = [output.name for output in self._network.outputs]
         name = names[0] if name is None else self._known(name, "output", names)
-        return (await self.read_outputs(name))[name].public()
+        return self._output(name)
 
     async def outputs(self) -> dict[str, Any]:
         """Return all outputs of the last run."""
-        found = await self.read_outputs(*(output.name for output in self._network.outputs))
-        return {name: array.public() for name, array in found.items()}
+        return {output.name: self._output(output.name) for output in self._network.outputs}
 
-    async def read_outputs(self, *names: str) -> dict[str, HostArray]:
-        """Return outputs of the last run as host arrays, all of them if none is named."""
-        if not self._ran:
+    def _output(self, name: str) -> Any:
+        if not self._found:
             raise DataError("NNM702", "there is no output before a run", hint="await model.run(…)")
-        names = names or tuple(output.name for output in self._network.outputs)
-        arrays = await self._backend.read(*(self._results[name] for name in names))
-        return dict(zip(names, arrays, strict=True))
-
-    async def read_lengths(self) -> dict[str, list[int]]:
-        """Return of every output with padded positions how many count in each row of the last run.
-
-        Only where `set_lengths` said which inputs have some.
-        """
-        names = [name for name in self._results if name.startswith(LENGTH)]
-        arrays = await self.read_outputs(*names) if names else {}
-        return {
-            name.removeprefix(LENGTH): [int(n) for n in array.values()]
-            for name, array in arrays.items()
-        }
+        found = self._found[name]
+        return HostArray(found.dtype, found.shape, bytearray(found.data)).public()
 
     def clear_data(self) -> None:
         """Forget the data of all inputs."""
@@ -233,34 +225,41 @@ class InferenceContext:
 
     async def run(self) -> None:
         """Compute the outputs with the present parameters, compiled on first use."""
-        executable, data, inputs = await self._ready()
-        for name, array in data.items():
-            self._backend.write(inputs[name], array)
-        self._backend.dispatch(executable, inputs, self._results)
-        self._ran = True
+        lengths = {LENGTH + name: array for name, array in self._lengths.items()}
+        self._found = await self.computed(self._data | lengths)
 
-    async def computed(self) -> dict[str, HostArray]:
-        """Run, and return all outputs as host arrays."""
-        executable, data, inputs = await self._ready()
-        names = [output.name for output in self._network.outputs]
-        wanted = [self._results[name] for name in names]
-        arrays = await self._backend.run_once(executable, data, inputs, self._results, wanted)
-        self._ran = True
-        return dict(zip(names, arrays, strict=True))
+    async def computed(self, data: Mapping[str, HostArray]) -> dict[str, HostArray]:
+        """Return the outputs for these data, one array of its type for every input.
 
-    async def _ready(self) -> tuple[Executable, dict[str, HostArray], dict[str, DeviceTensor]]:
-        """Return the graph, what is to be written for it, and the tensors that it takes."""
-        missing = [v.block for v in self._network.inputs if v.block not in self._data]
-        executable = await self._compiled()
-        used = [name for name in missing if name in executable.inputs]
-        if used:
-            raise DataError(
-                "NNM702", f'input "{used[0]}" has no data', hint="set_data or randomize"
+        Lengths of padded rows are inputs under `LENGTH`, if `mask` or `set_lengths` said so; of
+        every output with padded positions how many count in each row is an output under `LENGTH`.
+        """
+        runner = await self._bound()
+        for name in self._tensors:
+            if name not in data:
+                raise DataError(
+                    "NNM702", f'input "{name}" has no data', hint="set_data or randomize"
+                )
+        found = await runner.run([data[name] for name in self._tensors])
+        return dict(zip(self._results, found, strict=True))
+
+    async def _bound(self) -> Runner:
+        """Return what runs the graph with the tensors of the present parameters."""
+        self._parameters.readable()
+        if self._runner is None or self._runner[0] != self._parameters.version:
+            executable = await self._compiled()
+            self._unbind()
+            bound = self._parameter_tensors() | self._tensors
+            runner = self._backend.runner(
+                executable, bound, self._results, [*self._tensors], [*self._results]
             )
-        bound = self._parameter_tensors()
-        given = self._data | {LENGTH + name: lengths for name, lengths in self._lengths.items()}
-        data = {name: array for name, array in given.items() if name in executable.inputs}
-        return executable, data, bound | {name: self._tensors[name] for name in data}
+            self._runner = self._parameters.version, runner
+        return self._runner[1]
+
+    def _unbind(self) -> None:
+        if self._runner is not None:
+            self._runner[1].close()
+            self._runner = None
 
     def close(self) -> None:
         """Free the tensors of this context."""
@@ -318,7 +317,7 @@ class InferenceContext:
         masks: dict[str, Operand] = {}
         for vertex in self._network.inputs:
             name = vertex.features[0].sequence
-            if name in self._lengths and name not in masks:
+            if name in self._masked and name not in masks:
                 lengths = b.input(LENGTH + name, "float32", [self._batch])
                 valid = below(b, lengths, self._type(vertex.block).shape[1])
                 masks[name] = b.cast(valid, type="float32")
@@ -334,16 +333,17 @@ class InferenceContext:
 
     def _forget(self) -> None:
         self._drop()
-        self._data, self._lengths = {}, {}
+        self._data, self._lengths, self._masked = {}, {}, set()
 
     def _drop(self) -> None:
+        self._unbind()
         self._backend.release(*self._tensors.values(), *self._results.values())
         if self._executable is not None:
             self._backend.release(self._executable)
         self._tensors, self._results = {}, {}
         self._executable = None
         self._version = None
-        self._ran = False
+        self._found = {}
 
     def _type(self, name: str) -> TensorType:
         vertex = next(vertex for vertex in self._network.inputs if vertex.block == name)

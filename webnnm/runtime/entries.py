@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count, show
 from webnnm.data.binding import all_names
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from webnnm.runtime.restored import Restored
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """The rows of an input: an array, or positions one behind the other and how many each row has.
 
     Attributes: `rows`, how many; `array`, `[rows, …]` or of positions; `lengths`, None without
@@ -36,17 +36,10 @@ class Entry:
     alike: bool = True
 
 
-def by_input(data: Any, inputs: Mapping[str, InputVertex], kept: Restored | None) -> dict[str, Any]:
-    """Return input → data; `data` is such a dict, or what there is for the only input.
-
-    A dict of columns goes to the only input where names of its columns are known. Raises
-    `DataError` NNM710 for an unknown input.
-    """
-    first = next(iter(inputs))
-    if not by_name(data, inputs, kept):
-        return {first: data}
+def by_input(data: Mapping[str, Any], inputs: Mapping[str, InputVertex]) -> dict[str, Any]:
+    """Return input → data. Raises `DataError` NNM710 for an unknown input."""
     found: dict[str, Any] = {}
-    for name, values in cast("Mapping[str, Any]", data).items():
+    for name, values in data.items():
         block = name.removesuffix(":input")
         if block not in inputs:
             hint = suggestion(block, inputs) or f"available: {', '.join(inputs)}"
@@ -56,8 +49,8 @@ def by_input(data: Any, inputs: Mapping[str, InputVertex], kept: Restored | None
 
 
 def by_name(data: Any, inputs: Mapping[str, InputVertex], kept: Restored | None) -> bool:
-    """Tell whether data are given by input."""
-    if not isinstance(data, Mapping):
+    """Tell whether data are given by input; a dict may also have columns of the only one."""
+    if isinstance(data, list) or not isinstance(data, Mapping):
         return False
     names = {str(name).removesuffix(":input") for name in cast("Mapping[Any, Any]", data)}
     form = kept.form(next(iter(inputs))) if kept and len(inputs) == 1 else None
@@ -65,46 +58,85 @@ def by_name(data: Any, inputs: Mapping[str, InputVertex], kept: Restored | None)
     return names <= inputs.keys() or not columns & names
 
 
-def entered(vertex: InputVertex, values: Any, kept: Restored | None) -> Entry:
-    """Return the rows of an input in the network's own numbers.
+class Entrance:
+    """Reads what users hand over for an input, as rows in the network's own numbers.
 
     What is `kept` of the data of the model tells their form and units; without it they are the
-    network's own. Raises `DataError` NNM702, and what `Form.plain` raises, for rows that do not
-    fit.
+    network's own. All that depends on this alone is decided once.
     """
-    where, block = f'input "{vertex.block}"', vertex.block
-    features = vertex.features[0]
-    sizes = features.sizes()
-    form = kept.form(block) if kept else None
-    scale = kept.inputs.get(block) if kept else None
-    if form is None:
-        field = Field(sizes, vertex.dtype, tuple(name or "" for name in features.names))
+
+    def __init__(self, vertex: InputVertex, kept: Restored | None) -> None:
+        self.vertex = vertex
+        self._where = f'input "{vertex.block}"'
+        features = vertex.features[0]
+        self._sizes = sizes = features.sizes()
+        self._form = form = kept.form(vertex.block) if kept else None
+        self._scale = kept.inputs.get(vertex.block) if kept else None
+        self._field = (
+            form.field
+            if form
+            else Field(sizes, vertex.dtype, tuple(name or "" for name in features.names))
+        )
+        special = form is not None and bool(form.light or form.encoders)
+        self._dtype: DataType | None = None if self._scale or special else vertex.dtype
+        self._sequence = features.sequence is not None
+        self._slot = Slot(
+            sizes, vertex.dtype, () if self._sequence else all_names(features.names, None)
+        )
+        self._own = self._field
+        if self._sequence and form is not None:
+            shape, names = self._field.shape[1:], self._field.names[1:]
+            self._own = replace(self._field, shape=shape, names=names, sequence=False)
+        self._binding: Binding | None = None
+        # Lists of numbers are what most calls give: none of the forms has to be looked for.
+        self._bare = not special and not (form and form.letters)
+
+    def __call__(self, values: Any) -> Entry:
+        """Return the rows.
+
+        Raises `DataError` NNM702, and what `Form.plain` raises, for rows that do not fit.
+        """
+        if not (self._bare and _is_numbers(values)):
+            values = self._plain(values)
+        if self._sequence:
+            return self._positions(values)
+        found = _rows(self._where, values, self._dtype, self._field, self._scale)
+        return Entry(len(found), self._applied(found))
+
+    def _plain(self, values: Any) -> Any:
+        if self._form is not None:
+            return self._form.plain(self._where, values)
         if is_table(values):
             raise DataError(
                 "NNM702",
-                f"{where} takes arrays of numbers, a {type(values).__name__} is given",
+                f"{self._where} takes arrays of numbers, a {type(values).__name__} is given",
                 hint="a model with a dataset takes what its dataset took, unless raw=True",
             )
-    else:
-        field = form.field
-        values = form.plain(where, values)
-    dtype = None if scale is not None else vertex.dtype
-    if form is not None and (form.light or form.encoders):
-        dtype = None
-    if features.sequence is None:
-        found = _rows(where, values, dtype, field, scale)
-        slot = Slot(sizes, vertex.dtype, all_names(features.names, None))
-        return Entry(len(found), _applied(where, found, field, slot) if form else found)
-    shape = sizes if form is None else field.shape[1:]
-    array = _one_row_as_rows(where, values, shape, dtype)
-    flat, lengths = positions_of(where, array, dtype)
-    flat = HostArray(flat.dtype, (len(flat), *shape), flat.data) if len(flat) else flat
-    if scale is not None:
-        flat = _scaled_positions(where, flat, lengths, field, scale)
-    if form is not None:
-        own = replace(field, shape=shape, names=field.names[1:], sequence=False)
-        flat = _applied(where, flat, own, Slot(sizes, vertex.dtype))
-    return Entry(len(lengths), flat, lengths, isinstance(array, HostArray))
+        return values
+
+    def _positions(self, values: Any) -> Entry:
+        """Return rows with positions."""
+        where, scale = self._where, self._scale
+        shape = self._sizes if self._form is None else self._field.shape[1:]
+        array = _one_row_as_rows(where, values, shape, self._dtype)
+        flat, lengths = positions_of(where, array, self._dtype)
+        flat = HostArray(flat.dtype, (len(flat), *shape), flat.data) if len(flat) else flat
+        if scale is not None:
+            flat = _scaled_positions(where, flat, lengths, self._field, scale)
+        return Entry(len(lengths), self._applied(flat), lengths, isinstance(array, HostArray))
+
+    def _applied(self, rows: HostArray) -> HostArray:
+        """Return rows in the order, the shape and the type of the input."""
+        if self._form is None:
+            return HostArray.of(rows, self.vertex.dtype)
+        if self._binding is None:
+            self._binding = bound(self._where, "", self._own, self._slot)
+        return self._binding.apply(rows)
+
+
+def _is_numbers(values: Any) -> bool:
+    """Tell whether something is a list of numbers, or begins as lists of numbers do."""
+    return type(values) is list and bool(values) and type(values[0]) in (list, float, int)  # type: ignore[reportUnknownArgumentType]
 
 
 def check_fits(vertex: InputVertex, form: Form | None, scale: Standardization | None) -> None:
@@ -150,8 +182,7 @@ def _rows(
         found = rows_of(where, numbers(where, values, dtype), field.shape, field.names)
     if scale is None or not len(found):
         return found
-    _check_given(where, found, scale)
-    return like(scale.apply(found), found)
+    return like(_scaled(where, found, scale), found)
 
 
 def _one_row_as_rows(where: str, values: Any, shape: Sequence[int], dtype: Any) -> Any:
@@ -184,18 +215,15 @@ def _scaled_positions(
                 "each standardised on its own",
                 hint="a dataset with length= standardises all positions alike",
             )
-    _check_given(where, flat, scale)
-    return scale.apply(flat)
+    return _scaled(where, flat, scale)
 
 
-def _applied(where: str, rows: HostArray, field: Field, slot: Slot) -> HostArray:
-    made: Binding = bound(where, "", field, slot)
-    return made.apply(rows)
-
-
-def _check_given(where: str, given: HostArray, scale: Standardization) -> None:
-    if scale.doubts(given, own=False):
+def _scaled(where: str, given: HostArray, scale: Standardization) -> HostArray:
+    """Return rows standardised, with a warning where they seem to be that already."""
+    found = scale.apply(given)
+    if scale.doubts(given, own=False, applied=found):
         warn(
             f"{where}: the rows look standardised already, but predict standardises its input: "
             "give values in the units of the dataset, or raw=True"
         )
+    return found

@@ -16,6 +16,8 @@ from webnnm.training.step import evaluation_step
 from webnnm.training.step_settings import COUNT, LOSS, MASK, ROWS, TARGET
 
 Arrays = Mapping[str, HostArray]
+PREDICTION_BATCH = 64
+"""Rows of one dispatch where nobody says otherwise."""
 HELD_BYTES = 2**29
 """Rows of more bytes go to the device anew each time they are evaluated."""
 

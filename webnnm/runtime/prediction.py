@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from webnnm.core.arrays import HostArray, joined
 from webnnm.core.errors import DataError
 from webnnm.data.sequences import padded, padded_size
+from webnnm.evaluation.probabilities import Scale
 from webnnm.graph.vertices import InputVertex, Network
-from webnnm.runtime.answers import predicted, scales
-from webnnm.runtime.context import InferenceContext
-from webnnm.runtime.entries import Entry, by_input, by_name, check_units, entered
+from webnnm.runtime.answers import Answers, predicted, scales
+from webnnm.runtime.context import LENGTH, InferenceContext
+from webnnm.runtime.entries import Entrance, Entry, by_input, by_name, check_units
+from webnnm.runtime.evaluator import PREDICTION_BATCH
 
 if TYPE_CHECKING:
     from webnnm.runtime.restored import Restored
 
-PREDICTION_BATCH = 64
-"""Rows of one dispatch where nobody says otherwise."""
 BUCKETS = (1, 4, 16)
 """Rows of the graphs for fewer."""
 MOST_GRAPHS = 8
@@ -48,7 +48,8 @@ class Predictor:
         self._known = known
         self._contexts: dict[Key, InferenceContext] = {}
         self._exact: set[tuple[tuple[str, int], ...]] = set()
-        self._scales: tuple[Any, Mapping[str, Any]] = (None, {})
+        self._inputs = {vertex.block: vertex for vertex in network.inputs}
+        self._readings: dict[bool, _Reading] = {}
         self._turn = asyncio.Lock()
 
     def keep(self, context: InferenceContext) -> None:
@@ -62,71 +63,52 @@ class Predictor:
         unknown ones, NNM711 for rows that are too long or have no position, and what reading them
         in the form of the dataset raises.
         """
-        inputs = {vertex.block: vertex for vertex in self._network.inputs}
         about = self._known()
-        kept = None if raw else about
-        rows = _Rows()
-        for block, values in by_input(data, inputs, kept).items():
-            if raw and block in about.inputs:
-                check_units(f'input "{block}"', values, about.inputs[block])
-            rows.add(inputs[block], entered(inputs[block], values, kept))
+        reading = self._readings.get(raw)
+        if reading is None or reading.about is not about:
+            reading = self._readings[raw] = _Reading(self._network, about, raw=raw)
+        several = by_name(data, self._inputs, reading.kept)
+        given = by_input(data, self._inputs) if several else {next(iter(self._inputs)): data}
+        rows = reading.rows(given)
         # Calls at the same time share contexts: one after the other.
         async with self._turn:
             found, lengths = await self._computed(rows, batch_size)
-        if kept is not None and self._scales[0] is not kept:
-            self._scales = kept, scales(self._network, kept.answers, lengths)
-        results = {name: self._answer(name, values, kept) for name, values in found.items()}
-        several = by_name(data, inputs, kept)
+        results = reading.answers(found, lengths)
         return results if several else results[self._network.outputs[0].name]
-
-    def _answer(self, name: str, found: HostArray | list[HostArray], kept: Restored | None) -> Any:
-        if kept is None:
-            return predicted(found)
-        output = next(output for output in self._network.outputs if output.name == name)
-        return predicted(
-            found,
-            output.source.features.sizes(),
-            kept.answers.get(name),
-            self._scales[1].get(name),
-            kept.targets.get(name),
-        )
 
     async def _computed(
         self, rows: _Rows, batch_size: int | None
     ) -> tuple[dict[str, HostArray | list[HostArray]], Mapping[str, int]]:
         """Return the outputs, and the lengths of sequences that they were computed with."""
-        size = self._size(rows.count, batch_size)
+        total, size = rows.count, self._size(rows.count, batch_size)
         lengths, masked = self._lengths(rows, size)
         arrays = rows.arrays(lengths)
+        arrays |= {LENGTH + name: HostArray.of(rows.lengths[name], "float32") for name in masked}
         context = await self._context((size, tuple(sorted(lengths.items())), masked))
-        context.clear_data()
-        parts: dict[str, list[HostArray]] = {output.name: [] for output in self._network.outputs}
-        counts: dict[str, list[int]] = {}
-        for start in range(0, rows.count, size):
-            # The last of several batches starts earlier, a single one repeats its last row.
-            first = max(0, min(start, rows.count - size))
-            taken = [min(row, rows.count - 1) for row in range(first, first + size)]
-            part = range(start - first, min(size, rows.count - first))
-            context.set_lengths({name: [rows.lengths[name][k] for k in taken] for name in masked})
-            for name, values in arrays.items():
-                context.set_data(name, values.rows(taken))
-            for name, fresh in (await context.computed()).items():
-                parts[name].append(fresh.rows(part))
-            for name, some in (await context.read_lengths()).items():
-                counts.setdefault(name, []).extend(some[row] for row in part)
-        found = {name: _cut(joined(some), counts.get(name)) for name, some in parts.items()}
+        if total == size:
+            whole = await context.computed(arrays)
+        else:
+            whole = await _in_batches(context, arrays, total)
+        found: dict[str, HostArray | list[HostArray]] = {}
+        for output in self._network.outputs:
+            found[output.name] = values = whole[output.name]
+            if LENGTH + output.name in whole:
+                counts = whole[LENGTH + output.name].values()
+                found[output.name] = _cut(values, [int(number) for number in counts])
         return found, lengths
 
     def _size(self, rows: int, batch_size: int | None) -> int:
         """Return the rows of a dispatch: of the graphs for so many the smallest."""
-        compiled = {key[0] for key, context in self._contexts.items() if context.compiled}
-        if rows in compiled and rows <= (batch_size or rows):
-            return rows
         most = batch_size or PREDICTION_BATCH
+        for key, context in self._contexts.items():
+            if key[0] == rows and context.compiled and rows <= (batch_size or rows):
+                return rows
         return next((size for size in BUCKETS if rows <= size < most), most)
 
     def _lengths(self, rows: _Rows, size: int) -> tuple[dict[str, int], frozenset[str]]:
         """Return the lengths of sequences for these rows, and which are padded."""
+        if not rows.lengths:
+            return {}, frozenset()
         longest = {name: max(found) for name, found in rows.lengths.items()} | rows.fixed
         ragged = [name for name, found in rows.lengths.items() if {*found} != {longest[name]}]
         exact = tuple(sorted(longest.items()))
@@ -144,18 +126,19 @@ class Predictor:
         return longest | {n: padded_size(n, "bucket", [most]) for n, most in free.items()}, masked
 
     async def _context(self, key: Key) -> InferenceContext:
-        context = self._contexts.pop(key, None)
+        context = self._contexts.get(key)
         if context is None:
             context = await self._create(key[0])
             if key[1]:
                 context.set_sequence_length(dict(key[1]))
+            context.mask(key[2])
         self._keep(key, context)
         return context
 
     def _keep(self, key: Key, context: InferenceContext) -> None:
         """Keep a context as the one that was used last."""
-        old = self._contexts.pop(key, None)
-        if old is not None:
+        old = self._contexts.pop(key, context)
+        if old is not context:
             old.close()
         self._contexts[key] = context
         while len(self._contexts) > MOST_GRAPHS:
@@ -204,6 +187,68 @@ class _Rows:
             else padded(entry.array, entry.lengths, lengths[str(vertex.features[0].sequence)])
             for block, (entry, vertex) in self._entries.items()
         }
+
+
+class _Reading:
+    """How calls read data and tell results, as long as the same is known `about` the data."""
+
+    def __init__(self, network: Network, about: Restored, *, raw: bool) -> None:
+        self.about = about
+        self.kept = kept = None if raw else about
+        self._network = network
+        self._entrances = {vertex.block: Entrance(vertex, kept) for vertex in network.inputs}
+        self._answers: dict[str, Answers | None] = {}
+        for output in network.outputs:
+            answers = about.answers.get(output.name)
+            self._answers[output.name] = answers and answers.of(output.source.features.sizes())
+        self._scales: Mapping[str, Scale | None] | None = None
+
+    def rows(self, given: Mapping[str, Any]) -> _Rows:
+        """Return what is given by input as rows."""
+        rows = _Rows()
+        for block, values in given.items():
+            if self.kept is None and block in self.about.inputs:
+                check_units(f'input "{block}"', values, self.about.inputs[block])
+            entrance = self._entrances[block]
+            rows.add(entrance.vertex, entrance(values))
+        return rows
+
+    def answers(
+        self, found: Mapping[str, HostArray | list[HostArray]], lengths: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """Return what the outputs say; `lengths` are any that the sequences may have."""
+        if self.kept is None:
+            return {name: predicted(values) for name, values in found.items()}
+        if self._scales is None:
+            self._scales = scales(self._network, self.kept.answers, lengths)
+        return {
+            name: predicted(
+                values, self._answers[name], self._scales.get(name), self.kept.targets.get(name)
+            )
+            for name, values in found.items()
+        }
+
+
+async def _in_batches(
+    context: InferenceContext, arrays: Mapping[str, HostArray], total: int
+) -> dict[str, HostArray]:
+    """Return the outputs of any number of rows."""
+    size, parts = context.batch_size, dict[str, list[HostArray]]()
+    for start in range(0, total, size):
+        # The last of several batches starts earlier, a single one repeats its last row.
+        first = max(0, min(start, total - size))
+        batch = {name: _batch(values, first, size) for name, values in arrays.items()}
+        for name, fresh in (await context.computed(batch)).items():
+            part = fresh.part(start - first, min(size, total - first))
+            parts.setdefault(name, []).append(part)
+    return {name: joined(some) for name, some in parts.items()}
+
+
+def _batch(values: HostArray, first: int, size: int) -> HostArray:
+    """Return so many rows from the first one on; fewer are filled up with the last of them."""
+    if len(values) >= size:
+        return values.part(first, first + size)
+    return values.rows([min(row, len(values) - 1) for row in range(size)])
 
 
 def _cut(whole: HostArray, lengths: list[int] | None) -> HostArray | list[HostArray]:

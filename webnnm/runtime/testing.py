@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from webnnm.evaluation import TestResult
-from webnnm.runtime.evaluator import Evaluator
+from webnnm.runtime.evaluator import PREDICTION_BATCH, Evaluator
 from webnnm.runtime.objectives import assess_all
-from webnnm.runtime.prediction import PREDICTION_BATCH
 from webnnm.runtime.state import ModelState
 from webnnm.training.forward import label_forms
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from webnnm import GraphBuilder, WebNNMError
-from webnnm.backends.base import Backend, DeviceTensor, Ledger
+from webnnm.backends.base import Backend, DeviceTensor, Ledger, Runner
 from webnnm.backends.reference import ReferenceBackend
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import PRECEDENCE, DataType, integer_range, is_float
@@ -321,3 +321,46 @@ async def test_tensors_are_made_side_by_side_all_or_none() -> None:
     with pytest.raises(asyncio.CancelledError):
         await making
     assert context.ledger().tensors == 3
+
+
+# Runners.
+
+
+async def bound(backend: Backend, graph: Graph, given: list[str], wanted: list[str]) -> Runner:
+    executable = await backend.compile(graph)
+    inputs = await backend.tensors(executable.inputs)
+    outputs = await backend.tensors(executable.outputs)
+    return backend.runner(executable, inputs, outputs, given, wanted)
+
+
+async def test_a_runner_takes_and_gives_in_the_order_that_was_asked_for(make: Make) -> None:
+    backend = make()
+    runner = await bound(backend, counter(), ["step", "x"], ["double", "x'"])
+    step, x = HostArray.of(1.0), host(2, 3)
+    for _ in range(2):
+        found = await runner.run([step, x])
+        assert [array.tolist() for array in found] == [[6, 8], [3, 4]]
+    (kept,) = await (await bound(backend, counter(), ["x"], ["x'"])).run([x])
+    assert kept.tolist() == [2, 3], "the step is what its tensor holds"
+
+
+async def test_a_runner_copies_data_before_it_awaits(make: Make) -> None:
+    memory = array("f", [2, 3])
+    runner = await bound(make(), doubled(), ["x"], ["y"])
+    running = asyncio.ensure_future(runner.run([HostArray("float32", [2], memory)]))
+    await asyncio.sleep(0)
+    memory[0] = 7
+    assert [found.tolist() for found in await running] == [[4, 6]]
+
+
+async def test_a_runner_refuses_what_does_not_fit(make: Make) -> None:
+    backend = make()
+    runner = await bound(backend, doubled(), ["x"], ["y"])
+    for wrong in (HostArray.of([1, 2], "int32"), host(1, 2, 3)):
+        with pytest.raises(BackendError, match="NNM709: the tensor is"):
+            await runner.run([wrong])
+    executable = await backend.compile(doubled())
+    with pytest.raises(BackendError, match="no tensor is bound"):
+        backend.runner(executable, {}, {}, [], [])
+    runner.close()
+    runner.close()

@@ -308,3 +308,42 @@ def test_copy_to_a_buffer() -> None:
 def test_copy_to_a_buffer_that_does_not_fit(buffer: Any, found: str) -> None:
     with pytest.raises(DataError, match=f"takes 8 bytes to write, the buffer is {found}"):
         HostArray.of([1, 2], "float32").copy_to(buffer)
+
+
+@pytest.mark.parametrize(
+    ("given", "shape"),
+    [
+        ([1, 2.5, True], (3,)),
+        ([[1, 2.5]], (1, 2)),
+        ([[1.5, 2], [3, 4.5]], (2, 2)),
+        ([[True, 2], (3, 4)], (2, 2)),
+        ([[[1.0], [2]]], (1, 2, 1)),
+        ([[], []], (2, 0)),
+    ],
+    ids=repr,
+)
+def test_lists_of_numbers_however_they_are_nested(given: Any, shape: tuple[int, ...]) -> None:
+    made = HostArray.of(given)
+    assert (made.dtype, made.shape) == ("float32", shape)
+    flat: list[Any] = given
+    while flat and isinstance(flat[0], list | tuple):
+        flat = [element for row in flat for element in row]
+    assert list(made.values()) == [float(number) for number in flat]
+
+
+@pytest.mark.parametrize("given", [[1.0, "2"], [[1.0, None]], [[1.0], [2.0, 3.0]], [[1.0], 2.0]])
+def test_lists_that_are_not_numbers_are_told(given: Any) -> None:
+    with pytest.raises(DataError) as caught:
+        HostArray.of(given)
+    assert caught.value.code == "NNM702"
+
+
+@pytest.mark.parametrize("dtype", PRECEDENCE)
+def test_a_part_is_rows_that_share_the_memory(dtype: DataType) -> None:
+    whole = HostArray.of([[1, 0, 1], [0, 0, 1], [1, 1, 0]], dtype)
+    assert whole.part(0, 3) is whole
+    for start, stop in ((0, 1), (1, 3), (2, 2)):
+        part = whole.part(start, stop)
+        assert part.dtype == dtype
+        assert part.tolist() == whole.tolist()[start:stop]
+        assert dtype in ("int4", "uint4") or part.data.obj is whole.data.obj

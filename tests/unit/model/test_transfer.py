@@ -76,7 +76,7 @@ async def test_what_differs_in_name_or_shape_stays() -> None:
     lines: list[str] = []
     model = await create(wide, dataset=None, log=lines.append)
     assert model.take_parameters(teacher) == ["trunk1", "offset1"]
-    assert lines[-1] == "took 2 parameters, not head1, bias1"
+    assert lines[-1] == "loaded 2 parameters, not head1, bias1"
 
 
 async def test_arrays_by_name() -> None:

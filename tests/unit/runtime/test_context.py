@@ -204,3 +204,35 @@ async def test_raw_data_are_standardised_as_the_training_rows_were() -> None:
     context = await trained.create_context()
     assert context.set_data(fitted.mean, raw=True).tolist()[0] == pytest.approx([0] * 4, abs=1e-6)
     assert context.set_data(fitted.mean).tolist()[0] == pytest.approx(fitted.mean)
+
+
+async def test_an_output_is_that_of_the_last_run_and_the_callers_own() -> None:
+    made = await context()
+    made.set_data([1, 2, 3])
+    await made.run()
+    first = await made.output()
+    first[:] = 7
+    assert (await made.output()).tolist() == [[2, 4, 6]]
+    made.set_data([4, 5, 6])
+    assert (await made.output()).tolist() == [[2, 4, 6]]
+    await made.run()
+    assert (await made.output()).tolist() == [[8, 10, 12]]
+    assert first.tolist() == [[7, 7, 7]]
+
+
+async def test_runs_take_the_present_parameters() -> None:
+    model = await NNModel.create(
+        source="m:input shape=[2]; m:output shape=[1]; m:layers matmul(w);",
+        backend="numpy",
+        log=lambda _: None,
+    )
+    made = await model.create_context()
+    made.set_data([1, 2])
+    for value in (1.0, 3.0):
+        model.parameters.set("w1", [[value], [value]])
+        for _ in range(2):
+            await model.run(made)
+            assert (await made.output()).tolist() == [[3 * value]]
+        await made.compile()
+        await model.run(made)
+        assert (await made.output()).tolist() == [[3 * value]]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, NNModel
-from webnnm.runtime.prediction import BUCKETS, MOST_LENGTHS, PREDICTION_BATCH
+from webnnm.runtime.evaluator import PREDICTION_BATCH
+from webnnm.runtime.prediction import BUCKETS, MOST_LENGTHS
 
 np = pytest.importorskip("numpy")
 

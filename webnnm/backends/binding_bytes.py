@@ -1,0 +1,33 @@
+"""What the bridge is told of a binding, and what its bytes are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webnnm.backends.base import Binding, Executable, check_binding
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import byte_length
+from webnnm.core.shapes import count
+from webnnm.ops.declare.tensors import TensorType
+
+
+def handles(
+    executable: Executable, inputs: Binding, outputs: Binding
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Check a binding against the graph, and return the tensors' handles."""
+    check_binding(executable, inputs, outputs)
+    return (
+        {name: inputs[name].handle for name in executable.inputs},
+        {name: outputs[name].handle for name in executable.outputs},
+    )
+
+
+def arrays_of(data: memoryview[int], types: Sequence[TensorType]) -> list[HostArray]:
+    """Cut the bytes of several tensors apart."""
+    arrays: list[HostArray] = []
+    start = 0
+    for type in types:
+        end = start + byte_length(type.dtype, count(type.shape))
+        arrays.append(HostArray(type.dtype, type.shape, data[start:end]))
+        start = end
+    return arrays
