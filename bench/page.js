@@ -60,7 +60,7 @@ export async function begin() {
 export const beginCounting = () => startPython(true);
 
 /** Return what crossed the bridge since the last look. */
-export function crossings() {
+export function roundTrips() {
   const found = structuredClone(crossed);
   Object.assign(crossed, { calls: {}, away: 0 });
   return found;

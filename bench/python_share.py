@@ -25,7 +25,7 @@ IRIS_CLICK = """
 
 
 async def profile(contest: Contest, rounds: int) -> dict[str, Any]:
-    """Return Python's microseconds per step, crossings per step, and tensors made per step.
+    """Return Python's microseconds per step, host round trips per step, and tensors made per step.
 
     Python's time is that of `train` without what passes between a call of the bridge and its
     answer. What a step costs in the long run is the difference of two trainings.
@@ -38,14 +38,14 @@ async def profile(contest: Contest, rounds: int) -> dict[str, Any]:
         await contest.call("ours", "train", 2)
         for _ in range(rounds):
             for epochs in EPOCHS:
-                await contest.run("crossings")
+                await contest.run("roundTrips")
                 trained = await contest.call("ours", "train", epochs)
-                crossed = await contest.run("crossings")
+                crossed = await contest.run("roundTrips")
                 python = 1e3 * trained["seconds"] - crossed["away"]
                 found[epochs].append(
                     {
                         "python": python,
-                        "crossings": sum(crossed["calls"].values()),
+                        "round_trips": sum(crossed["calls"].values()),
                         "tensors": crossed["calls"].get("tensor", 0),
                         "calls": crossed["calls"],
                         "ledger": trained["ledger"],
@@ -59,14 +59,14 @@ async def profile(contest: Contest, rounds: int) -> dict[str, Any]:
     # The least time is the one that other programs disturbed least.
     python = [min(f["python"] for f in runs) for runs in (short, long)]
     tensors = [statistics.median(f["tensors"] for f in runs) for runs in (short, long)]
-    crossings = statistics.median(f["crossings"] for f in long)
+    round_trips = statistics.median(f["round_trips"] for f in long)
 
     ledgers = [run["ledger"] for runs in (short, long) for run in runs]
     result = {
         "steps": counts,
         "python_us": 1e3 * (python[1] - python[0]) / more,
         "python_us_whole": [1e3 * t / n for t, n in zip(python, counts, strict=True)],
-        "crossings_per_step": crossings / counts[1],
+        "round_trips_per_step": round_trips / counts[1],
         "tensors_per_step": (tensors[1] - tensors[0]) / more,
         "ledger_flat": all(ledger == ledgers[0] for ledger in ledgers),
         "ledger": ledgers[0],

@@ -81,7 +81,7 @@ FACTS = (
     ),
     Fact(
         "python", "calls of the bridge per step, 100,000 steps",
-        lambda r: r["crossings_per_step"], "",
+        lambda r: r["round_trips_per_step"], "",
     ),
     Fact("python", "tensors made per step", lambda r: r["tensors_per_step"], "", Limit(0)),
     Fact(

@@ -2,7 +2,7 @@
  * Training on WebNN written by hand: what the contestants' models in webnn_models.js share.
  *
  * Everything stays on the device. A step is one graph and one dispatch; parameters, momentum, the
- * cursor and the sum of the losses are inputs and outputs of it, in two banks that change places.
+ * cursor and the sum of the losses are inputs and outputs of it, in double buffers that change places.
  *
  * @module
  * @typedef {{ [name: string]: any }} Names
@@ -141,15 +141,15 @@ export class Step {
 }
 
 export class Training {
-  /** @param {Step} step @param {any} graph @param {Names} fixed @param {Names[]} banks */
-  constructor(step, graph, fixed, banks) {
+  /** @param {Step} step @param {any} graph @param {Names} fixed @param {Names[]} buffers */
+  constructor(step, graph, fixed, buffers) {
     this.step = step;
     this.context = step.device.context;
     this.graph = graph;
     this.fixed = fixed;
-    this.banks = banks;
+    this.buffers = buffers;
     this.done = 0;
-    this.inputs = banks.map((bank) => ({ ...fixed, ...bank }));
+    this.inputs = buffers.map((names) => ({ ...fixed, ...names }));
   }
 
   /** Begin anew. */
@@ -160,7 +160,7 @@ export class Training {
   }
 
   get now() {
-    return /** @type {Names} */ (this.banks[this.done % 2]);
+    return /** @type {Names} */ (this.buffers[this.done % 2]);
   }
 
   /** @param {string} name */
@@ -174,7 +174,7 @@ export class Training {
     this.context.writeTensor(this.now.loss, new Float32Array([0]));
     for (let step = 0; step < steps; step += 1) {
       const even = this.done % 2;
-      this.context.dispatch(this.graph, this.inputs[even], this.banks[1 - even]);
+      this.context.dispatch(this.graph, this.inputs[even], this.buffers[1 - even]);
       this.done += 1;
       if (step % MOST_WAITING === MOST_WAITING - 1) await this.read("loss");
     }
@@ -208,8 +208,8 @@ export class Training {
 
   close() {
     this.graph.destroy();
-    for (const bank of [this.fixed, ...this.banks]) {
-      for (const tensor of Object.values(bank)) tensor.destroy();
+    for (const names of [this.fixed, ...this.buffers]) {
+      for (const tensor of Object.values(names)) tensor.destroy();
     }
   }
 }

@@ -14,8 +14,8 @@ export { permutations } from "./permutations.js";
 
 /** Milliseconds for which steps are queued before the page gets its turn. */
 const TURN = 8;
-/** Milliseconds of device work in a lot of steps; two lots may be in flight. */
-const LOT = 25;
+/** Milliseconds of device work in a chunk of steps; two chunks may be in flight. */
+const CHUNK = 25;
 /** @type {Record<string, number>} */
 const BITS = {
   float32: 32, float16: 16, int64: 64, uint64: 64, int32: 32, uint32: 32,
@@ -220,7 +220,7 @@ export async function steps(handle, buffersJson, first, count, readsJson, ticket
   let sent = first;
   let result = new Uint8Array();
   /** @type {[number, ReturnType<typeof read>][]} */
-  const lots = [];
+  const chunks = [];
   const send = () => {
     const began = performance.now();
     const stop = Math.min(end, sent + graph.ahead);
@@ -236,22 +236,22 @@ export async function steps(handle, buffersJson, first, count, readsJson, ticket
     // The page gets its turn meanwhile. No timer and no animation frame sets the pace: timers
     // are clamped, and frames stop in hidden tabs.
     const seen = read(...(sent === end && wanted.length > 0 ? wanted : [used.check]));
-    seen.catch(() => {}); // the lot before may have told of it
-    lots.push([sent, seen]);
+    seen.catch(() => {}); // the chunk before may have told of it
+    chunks.push([sent, seen]);
   };
   let before = performance.now();
   running.add(ticket);
   try {
     for (;;) {
-      // The device has the next lot while the page hears of the one before.
-      while (lots.length < 2 && sent < end && running.has(ticket)) send();
-      const lot = lots.shift();
-      if (!lot) break;
-      result = await lot[1];
+      // The device has the next chunk while the page hears of the one before.
+      while (chunks.length < 2 && sent < end && running.has(ticket)) send();
+      const chunk = chunks.shift();
+      if (!chunk) break;
+      result = await chunk[1];
       const now = performance.now();
-      const fitting = Math.floor(((lot[0] - done) * LOT) / (now - before + 0.01));
+      const fitting = Math.floor(((chunk[0] - done) * CHUNK) / (now - before + 0.01));
       graph.ahead = Math.max(1, Math.min(2 * graph.ahead, fitting));
-      [done] = lot;
+      [done] = chunk;
       before = now;
     }
   } catch (error) {

@@ -29,10 +29,10 @@ async def counter(backend):
     executable = await backend.compile(b.build({"x'": x + 1, "step'": step + 1}))
     x = [await backend.tensor(VECTOR), await backend.tensor(VECTOR)]
     step = [await backend.tensor(TensorType("int32", ())) for _ in range(2)]
-    banks = tuple(
+    buffers = tuple(
         ({"x": x[k], "step": step[k]}, {"x'": x[1 - k], "step'": step[1 - k]}) for k in range(2)
     )
-    return executable, banks, [(x[1], x[0]), (step[1], step[0])]
+    return executable, buffers, [(x[1], x[0]), (step[1], step[0])]
 
 async def some_steps(backend, reads):
     while max([(await backend.read(tensor))[0].tolist() for tensor in reads[1]]) < 100:
@@ -53,13 +53,13 @@ async def run(page: PyodidePage, program: str, **values: Any) -> Any:
     return await page.run_python(START + program + END, **values)
 
 
-async def test_steps_alternate_between_the_banks(pyodide_page: PyodidePage) -> None:
+async def test_steps_alternate_between_the_buffers(pyodide_page: PyodidePage) -> None:
     program = """
-executable, banks, reads = await counter(backend)
+executable, buffers, reads = await counter(backend)
 result = []
 first = 0
 for count in (1, 2, 7, 1000):
-    vector, step = await backend.run_steps(executable, banks, first, count, reads)
+    vector, step = await backend.run_steps(executable, buffers, first, count, reads)
     first += count
     result.append([vector.tolist(), step.tolist()])
 """
@@ -69,10 +69,10 @@ for count in (1, 2, 7, 1000):
 
 async def test_steps_leave_nothing_behind(pyodide_page: PyodidePage) -> None:
     program = """
-executable, banks, reads = await counter(backend)
-await backend.run_steps(executable, banks, 0, 10, reads)
+executable, buffers, reads = await counter(backend)
+await backend.run_steps(executable, buffers, 0, 10, reads)
 before = backend.ledger()
-await backend.run_steps(executable, banks, 10, 1000, reads)
+await backend.run_steps(executable, buffers, 10, 1000, reads)
 same = backend.ledger() == before
 held = [before.graphs, before.tensors, before.bytes]
 backend.close()
@@ -85,8 +85,8 @@ result = [same, held, [after.graphs, after.tensors, after.bytes]]
 
 async def test_releasing_twice_is_allowed(pyodide_page: PyodidePage) -> None:
     program = """
-executable, banks, reads = await counter(backend)
-tensors = [*banks[0][0].values(), *banks[1][0].values()]
+executable, buffers, reads = await counter(backend)
+tensors = [*buffers[0][0].values(), *buffers[1][0].values()]
 backend.release(executable, *tensors)
 backend.release(executable, *tensors)
 ledger = backend.ledger()
@@ -98,11 +98,11 @@ result = [ledger.graphs, ledger.tensors, ledger.bytes, backend.ledger().graphs]
 
 async def test_equal_graphs_are_built_once(pyodide_page: PyodidePage) -> None:
     program = """
-(first, *_), (second, banks, reads) = await asyncio.gather(counter(backend), counter(backend))
+(first, *_), (second, buffers, reads) = await asyncio.gather(counter(backend), counter(backend))
 result = [backend.ledger().graphs]
 backend.release(first)
 backend.release(first)
-vector, step = await backend.run_steps(second, banks, 0, 5, reads)
+vector, step = await backend.run_steps(second, buffers, 0, 5, reads)
 result.append(step.tolist())
 backend.release(second)
 result.append(backend.ledger().graphs)
@@ -202,8 +202,8 @@ bridge.close(context)
 
 async def test_wrong_use_is_refused_with_a_sentence(pyodide_page: PyodidePage) -> None:
     program = """
-executable, banks, reads = await counter(backend)
-inputs, outputs = banks[0]
+executable, buffers, reads = await counter(backend)
+inputs, outputs = buffers[0]
 async def dispatch(inputs, outputs):
     backend.dispatch(executable, inputs, outputs)
 x = inputs["x"]
@@ -241,7 +241,7 @@ run_js('''(() => {
 backend.close()
 backend = await WebNNBackend.open()
 run_js("delete navigator.ml.createContext")
-executable, banks, reads = await counter(backend)
+executable, buffers, reads = await counter(backend)
 """
 
 
@@ -249,7 +249,7 @@ async def test_a_lost_context_stops_steps_and_tells_the_last_good_one(
     pyodide_page: PyodidePage,
 ) -> None:
     program = """
-running = asyncio.ensure_future(backend.run_steps(executable, banks, 0, 10**9, reads))
+running = asyncio.ensure_future(backend.run_steps(executable, buffers, 0, 10**9, reads))
 await some_steps(backend, reads)
 js.caught.destroy()
 try:
@@ -266,12 +266,12 @@ except ContextLost as error:
 async def test_everything_after_a_loss_says_so(pyodide_page: PyodidePage) -> None:
     program = """
 async def write():
-    backend.write(banks[0][0]["x"], HostArray.of([1, 2, 3, 4], "float32"))
+    backend.write(buffers[0][0]["x"], HostArray.of([1, 2, 3, 4], "float32"))
 async def dispatch():
-    backend.dispatch(executable, *banks[0])
+    backend.dispatch(executable, *buffers[0])
 js.caught.destroy()
 # The first call comes before the browser tells of the loss.
-calls = [write(), dispatch(), backend.tensor(VECTOR), backend.read(banks[0][0]["x"])]
+calls = [write(), dispatch(), backend.tensor(VECTOR), backend.read(buffers[0][0]["x"])]
 result = [await failure(call) for call in calls]
 b = GraphBuilder()
 result.append(await failure(backend.compile(b.build({"y": b.input("x", "float32", [2]) * 2}))))
@@ -283,7 +283,7 @@ result.append(await failure(backend.compile(b.build({"y": b.input("x", "float32"
 async def test_the_page_stays_alive_during_steps(pyodide_page: PyodidePage) -> None:
     """The page takes its turns while steps run that take hours."""
     program = """
-running = asyncio.ensure_future(backend.run_steps(executable, banks, 0, 10**9, reads))
+running = asyncio.ensure_future(backend.run_steps(executable, buffers, 0, 10**9, reads))
 await some_steps(backend, reads)
 for _ in range(100):
     await asyncio.sleep(0)
@@ -374,8 +374,8 @@ async ({ index, code }) => {
 @pytest.mark.projects("worker")
 async def test_the_same_runs_in_a_module_worker(page: Any, site_url: str, project: Any) -> None:
     program = """
-executable, banks, reads = await counter(backend)
-vector, step = await backend.run_steps(executable, banks, 0, 100, reads)
+executable, buffers, reads = await counter(backend)
+vector, step = await backend.run_steps(executable, buffers, 0, 100, reads)
 import json, js
 result = json.dumps([hasattr(js, "document"), step.tolist(), backend.device])
 """
