@@ -1,4 +1,4 @@
-"""What scores say as probabilities: softmax, sigmoid or exp of what a head delivers."""
+"""What scores say as probabilities: softmax, sigmoid or exp of what an output delivers."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ THRESHOLDS: dict[Scale, float] = {
 """From where on a single score means yes: where p = 0.5."""
 
 LOGIT_LOSSES = frozenset({"BCEL", "CCEL", "SCE", "HIL"})
-"""Losses that take a linear head for logits; the others compare its numbers with the labels."""
+"""Losses that take a linear output for logits; the others compare its numbers with the labels."""
 
 
-def scale_of(head: str, loss: str) -> Scale:
-    """Return what a head ("softmax", "logSoftmax", "sigmoid", "linear") delivers under a loss.
+def scale_of(activation: str, loss: str) -> Scale:
+    """Return what an output delivers under a loss.
+
+    `activation` is "softmax", "logSoftmax", "sigmoid" or "linear".
 
     >>> scale_of("sigmoid", "BCE"), scale_of("linear", "SCE"), scale_of("linear", "MSE")
     ('probability', 'logit', 'probability')
     """
-    if head == "linear" and loss in LOGIT_LOSSES:
+    if activation == "linear" and loss in LOGIT_LOSSES:
         return "logit"
-    return "logProbability" if head == "logSoftmax" else "probability"
+    return "logProbability" if activation == "logSoftmax" else "probability"
 
 
 @dataclass(frozen=True, eq=False)

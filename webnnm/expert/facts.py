@@ -9,23 +9,23 @@ from typing import Any
 
 from webnnm.expert.profile import Profile, profile
 from webnnm.graph.vertices import Network
-from webnnm.training.heads import HeadKind
 from webnnm.training.loss_choice import Conversion, LabelFacts
+from webnnm.training.output_activation import OutputActivation
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputFacts:
-    """An output: its head, the loss chosen for it, its labels.
+    """An output: its activation, the loss chosen for it, its labels.
 
     - `written`: the text names the loss; `reason`: why it was chosen.
     - `conversion`: what is done to the labels; `labels`: of the training rows, as the loss sees
       them, None without a dataset.
-    - `problem`: why head, loss and labels cannot go together (NNM604, NNM706), "" if they can;
-      if they cannot, `loss` is "" unless written.
+    - `problem`: why activation, loss and labels cannot go together (NNM604, NNM706), "" if they
+      can; if they cannot, `loss` is "" unless written.
     """
 
     name: str
-    head: HeadKind = "linear"
+    activation: OutputActivation = "linear"
     loss: str = "MSE"
     written: bool = False
     reason: str = ""
@@ -163,7 +163,7 @@ class Facts:
             outputs=[
                 {
                     "name": output.name,
-                    "head": output.head,
+                    "activation": output.activation,
                     "loss": output.loss,
                     "label_format": output.labels.kind if output.labels else None,
                     "classes": output.labels.classes if output.labels else 0,

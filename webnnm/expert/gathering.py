@@ -49,7 +49,7 @@ def gather_facts(
         outputs=[
             OutputFacts(
                 name=name,
-                head=o.head,
+                activation=o.activation,
                 loss=o.choice.loss.name,
                 written=o.written,
                 reason=o.choice.reason,

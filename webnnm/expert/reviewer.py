@@ -24,10 +24,10 @@ from webnnm.notation import parse
 from webnnm.notation.syntax import Document
 from webnnm.runtime.objectives import Objective, objectives
 from webnnm.runtime.state import ModelState
-from webnnm.training.heads import head_of
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
 from webnnm.training.loss_choice import loss_name
+from webnnm.training.output_activation import activation_of
 
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
@@ -333,7 +333,7 @@ def _with_refused(
             word = output.block.loss
             known[output.name] = OutputFacts(
                 name=output.name,
-                head=head_of(lowered.outputs[output.name]).kind,
+                activation=activation_of(lowered.outputs[output.name]).kind,
                 loss="" if word is None else loss_name(word.loss) or word.loss,
                 written=word is not None,
                 problem="; ".join(filter(None, (error.message, error.hint))),

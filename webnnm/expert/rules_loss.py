@@ -1,4 +1,4 @@
-"""Rules on losses: does the loss fit head and labels? (spec E101–E113)."""
+"""Rules on losses: does the loss fit output activation and labels? (spec E101–E113)."""
 
 from __future__ import annotations
 
@@ -54,26 +54,32 @@ def chosen(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E102", "warning", "Take the loss that fits the head, or end the model in the fitting head.")
-def unfitting_head(facts: Facts) -> Hit | None:
-    """A written loss is not made for the head: BCE without sigmoid, CCE or KLD without softmax,
-    MSE, MAE or HUL on softmax, HIL on softmax or sigmoid."""
+@rule(
+    "E102",
+    "warning",
+    "Take the loss that fits the output activation, or the activation that fits the loss.",
+)
+def unfitting_activation(facts: Facts) -> Hit | None:
+    """A written loss is not made for the output activation: BCE without sigmoid, CCE or KLD
+    without softmax, MSE, MAE or HUL on softmax, HIL on softmax or sigmoid."""
     return grouped(
         {
-            o.node: f"{o.loss} on the {o.head} output {o.name}"
+            o.node: f"{o.loss} on the {o.activation} output {o.name}"
             for o in facts.outputs
-            if o.written and o.head in UNFITTING.get(o.loss, ())
+            if o.written and o.activation in UNFITTING.get(o.loss, ())
         }
     )
 
 
-@rule("E103", "error", "Change the loss, the head or the form of the labels.")
+@rule("E103", "error", "Change the loss, the output activation or the form of the labels.")
 def impossible(facts: Facts) -> Hit | None:
     """Labels cannot fit the loss (NNM604, NNM706)."""
     found = [o for o in facts.outputs if o.problem]
     return grouped(
         {o.node: o.problem for o in found},
-        evidence={o.name: {"head": o.head, "loss": o.loss or "not written"} for o in found},
+        evidence={
+            o.name: {"activation": o.activation, "loss": o.loss or "not written"} for o in found
+        },
     )
 
 
@@ -148,7 +154,10 @@ def outliers(facts: Facts) -> Hit | None:
         o
         for o in facts.outputs
         if o.loss == "MSE"
-        and ((o.labels is not None and o.labels.outliers) or (variation > 1 and o.head == "linear"))
+        and (
+            (o.labels is not None and o.labels.outliers)
+            or (variation > 1 and o.activation == "linear")
+        )
     ]
     why = f": gradient norms vary by {variation:.2f} of their mean" * (variation > 1)
     return grouped(
@@ -168,7 +177,7 @@ def unbalanced(facts: Facts) -> Hit | None:
         and o.labels.share > LARGE_SHARE
         and not (o.written and o.loss == "FOL")
     ]
-    free = [o.name for o, _ in found if not o.written and o.head != "linear"]
+    free = [o.name for o, _ in found if not o.written and o.activation != "linear"]
     return grouped(
         {o.node: f"{share:.1%} of the labels of {o.name} are one class" for o, share in found},
         evidence={o.name: share for o, share in found},
@@ -176,17 +185,17 @@ def unbalanced(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E111", "info", action="computes head and loss together, from the logits")
+@rule("E111", "info", action="computes output activation and loss together, from the logits")
 def fused(facts: Facts) -> Hit | None:
-    """Head and loss have a fused form (D.2)."""
+    """ActivatedOutput and loss have a fused form (D.2)."""
     return grouped(
         {
-            o.node: f"{o.head} and {o.loss} of {o.name}"
+            o.node: f"{o.activation} and {o.loss} of {o.name}"
             + f", which means {o.loss[:-1]} here" * (o.loss in ("CCEL", "BCEL"))
             for o in facts.outputs
-            if not o.problem and is_fused(LOSSES[o.loss], o.head)
+            if not o.problem and is_fused(LOSSES[o.loss], o.activation)
         },
-        action="head and loss computed together, from the logits",
+        action="output activation and loss computed together, from the logits",
     )
 
 
@@ -213,7 +222,7 @@ def from_logits(facts: Facts) -> Hit | None:
         {
             o.node: f"CCE of {o.name} would take logarithms of float16 probabilities"
             for o in facts.outputs
-            if o.loss == "CCE" and o.head in SOFTMAX
+            if o.loss == "CCE" and o.activation in SOFTMAX
         },
         action="computed from the logits, as CCEL",
     )

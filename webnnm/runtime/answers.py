@@ -14,8 +14,8 @@ from webnnm.evaluation.probabilities import Scale, Scores, scale_of
 from webnnm.graph.loss_words import loss_name
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.vertices import Network
-from webnnm.training.heads import HeadKind, head_of
 from webnnm.training.losses import DEFAULTS
+from webnnm.training.output_activation import OutputActivation, activation_of
 
 SHOWN = 10
 """Rows of a prediction that are printed."""
@@ -207,18 +207,22 @@ def scales(
     for output in network.outputs:
         if output.name in answers:
             word = output.block.loss and output.block.loss.loss
-            head = head_of(lowered.outputs[output.name]).kind
+            activation = activation_of(lowered.outputs[output.name]).kind
             sizes = output.source.features.sizes()
             scores = sizes[-1] if sizes else 1
-            found[output.name] = _scale(head, word, answers[output.name], scores)
+            found[output.name] = _scale(activation, word, answers[output.name], scores)
     return found
 
 
-def _scale(head: HeadKind, word: str | None, answers: Answers, scores: int) -> Scale | None:
-    if head == "softmax" or (head == "sigmoid" and (answers.kind == "multilabel" or scores == 1)):
+def _scale(
+    activation: OutputActivation, word: str | None, answers: Answers, scores: int
+) -> Scale | None:
+    if activation == "softmax" or (
+        activation == "sigmoid" and (answers.kind == "multilabel" or scores == 1)
+    ):
         return None
     if word is not None:
         loss = loss_name(word) or word
     else:  # as losses are chosen: class numbers for several scores are for SCE
-        loss = "SCE" if answers.kind == "classes" and scores > 1 else DEFAULTS[head]
-    return scale_of(head, loss)
+        loss = "SCE" if answers.kind == "classes" and scores > 1 else DEFAULTS[activation]
+    return scale_of(activation, loss)

@@ -18,7 +18,6 @@ from webnnm.graph.loss_words import loss_numbers
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.vertices import Network, Output
 from webnnm.training.forward import OutputLoss
-from webnnm.training.heads import HeadKind, head_of
 from webnnm.training.loss_choice import (
     Choice,
     LabelFacts,
@@ -28,6 +27,7 @@ from webnnm.training.loss_choice import (
     settle,
 )
 from webnnm.training.losses import SMOOTHED, Alpha, LossSettings
+from webnnm.training.output_activation import OutputActivation, activation_of
 
 if TYPE_CHECKING:
     from webnnm.evaluation.result import Report
@@ -43,7 +43,7 @@ class Objective:
     """
 
     output: Output
-    head: HeadKind
+    activation: OutputActivation
     features: Shape
     sequence: bool
     choice: Choice
@@ -73,10 +73,10 @@ class Objective:
             )
         choice = self.choice
         if name and name != choice.loss.name:
-            choice = choose(self.head, self.features, name, self.labels, self._where)
+            choice = choose(self.activation, self.features, name, self.labels, self._where)
         settings: LossSettings = settle(
             choice,
-            self.head,
+            self.activation,
             self.features,
             loss_numbers(self.output.block),
             self.labels,
@@ -89,13 +89,13 @@ class Objective:
             settings=settings,
             labels=choice.labels,
             sequence=self.sequence,
-            reference=reference_loss(choice.loss, self.head, self.features, self.labels),
+            reference=reference_loss(choice.loss, self.activation, self.features, self.labels),
             reason=choice.reason,
         )
 
     def check_alpha(self, alpha: Alpha) -> None:
         """Raise `DataError` NNM603 for weights of a focal loss that do not fit the output."""
-        check_alpha(alpha, self.head, self.features, self._where)
+        check_alpha(alpha, self.activation, self.features, self._where)
 
     @property
     def _where(self) -> str:
@@ -105,7 +105,7 @@ class Objective:
 def objectives(
     network: Network, sequence: Mapping[str, int], binding: DataBinding | None
 ) -> dict[str, Objective]:
-    """Choose the loss of every output, by its head and its labels (spec D.4).
+    """Choose the loss of every output, by its activation and its labels (spec D.4).
 
     Raises `DataError` NNM604 or NNM706, with the place in the text where the loss is written,
     where a loss is impossible; NNM604 also for a softmax along another dimension than the last
@@ -116,8 +116,8 @@ def objectives(
     found: dict[str, Objective] = {}
     for output in network.outputs:
         tensor = lowered.outputs[output.name]
-        ending = head_of(tensor)
-        head = ending.kind
+        ending = activation_of(tensor)
+        activation = ending.kind
         sequenced = output.source.features.sequence is not None
         features = tensor.shape[1 + sequenced :]
         word = output.block.loss
@@ -131,7 +131,7 @@ def objectives(
             )
         try:
             choice = choose(
-                head,
+                activation,
                 features,
                 word.loss if word is not None else None,
                 labels,
@@ -142,7 +142,7 @@ def objectives(
                 raise
             place = network.outline.error(error.code, error.message, word.loss_span, error.hint)
             raise cast(WebNNMError, place) from error
-        found[output.name] = Objective(output, head, features, sequenced, choice, labels)
+        found[output.name] = Objective(output, activation, features, sequenced, choice, labels)
     smoothed = any(objective.choice.loss.name in SMOOTHED for objective in found.values())
     return {name: replace(objective, smoothed=smoothed) for name, objective in found.items()}
 
@@ -210,7 +210,7 @@ def assess(
         targets,
         kind,
         labels or None,
-        scale=scale_of(objective.head, chosen.loss.name),
+        scale=scale_of(objective.activation, chosen.loss.name),
         mask=mask if objective.sequence else None,
         sequence=objective.sequence,
     )

@@ -91,7 +91,7 @@ class ModelState:
         return self._objectives
 
     def losses(self) -> dict[str, OutputLoss]:
-        """Return the loss of every output: as written, else by head and labels (spec D.4)."""
+        """Return the loss of every output: as written, else by activation and labels (spec D.4)."""
         return {name: objective.loss() for name, objective in self.objectives().items()}
 
     def known_data(self) -> Restored:

@@ -11,8 +11,8 @@ from functools import reduce
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import Lowered
 from webnnm.graph.node import Operand
-from webnnm.training.heads import head_of
 from webnnm.training.losses import Labels, Loss, LossSettings
+from webnnm.training.output_activation import activation_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ def losses_of(
         chosen = losses[name]
         with b.place(f"loss of {name}"):
             found = chosen.loss.rows(
-                b, head_of(output), targets[name], chosen.settings, chosen.sequence
+                b, activation_of(output), targets[name], chosen.settings, chosen.sequence
             )
             shape = found.values.shape
             masks = [rows, lowered.masks.get(name) if chosen.sequence else None]

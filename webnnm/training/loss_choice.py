@@ -10,8 +10,8 @@ from typing import Any, Literal, NoReturn
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, show
 from webnnm.graph.loss_words import loss_name
-from webnnm.training.heads import HeadKind
 from webnnm.training.losses import DEFAULTS, LOSSES, Alpha, Labels, Loss, LossSettings
+from webnnm.training.output_activation import OutputActivation
 
 LARGE_SHARE = 0.9
 """Labels of which one class has more than this share are unbalanced (spec D.4)."""
@@ -21,7 +21,7 @@ HUBER_FACTOR = 1.345
 
 FOCAL_GAMMA = 2.0
 FOCAL_ALPHA = 0.25
-"""Automatic γ, and α of sigmoid heads (spec D.3; Lin et al. 2017)."""
+"""Automatic γ, and α of sigmoid outputs (spec D.3; Lin et al. 2017)."""
 
 Conversion = Literal["onehot", "classes", "signs"]
 """What is done to the labels before training: class numbers become one-hot rows, one-hot rows
@@ -95,7 +95,7 @@ class Choice:
 
 
 def choose(
-    head: HeadKind,
+    activation: OutputActivation,
     features: Shape,
     word: str | None = None,
     labels: LabelFacts | None = None,
@@ -107,7 +107,7 @@ def choose(
     >>> choice.loss.name, choice.reason
     ('CCE', 'softmax and one-hot labels')
 
-    - `head`: what ends the model; `features`: the output's sizes without batch and sequence.
+    - `activation`: what ends the model; `features`: the output's sizes without batch and sequence.
     - `word`: a loss by any of its names, None to choose one.
     - `labels`: what is known of the training rows' labels, None without a dataset.
     - `where`: the output as errors call it.
@@ -120,12 +120,12 @@ def choose(
     if word is not None:
         loss, reason = LOSSES[loss_name(word) or word], "as written"
     elif labels is None:
-        loss, reason = LOSSES[DEFAULTS[head]], f"{head} head, no labels to look at"
+        loss, reason = LOSSES[DEFAULTS[activation]], f"{activation} output, no labels to look at"
     else:
-        name, reason = _automatic(head, scores, labels, numbers, where)
+        name, reason = _automatic(activation, scores, labels, numbers, where)
         loss = LOSSES[name]
-    form = "same" if loss.name == "FOL" and head == "sigmoid" else loss.labels
-    _check_output(loss, form, head, scores, where)
+    form = "same" if loss.name == "FOL" and activation == "sigmoid" else loss.labels
+    _check_output(loss, form, activation, scores, where)
     if labels is None:
         return Choice(loss, reason, form)
     if numbers and labels.maximum >= scores:
@@ -147,37 +147,39 @@ def _are_numbers(labels: LabelFacts, features: Shape) -> bool:
 
 
 def _automatic(
-    head: HeadKind, scores: int, labels: LabelFacts, numbers: bool, where: str
+    activation: OutputActivation, scores: int, labels: LabelFacts, numbers: bool, where: str
 ) -> tuple[str, str]:
     """Return the name of the first loss of D.4 that fits, and the reason."""
-    unbalanced = f"{head}, and one class has {labels.share:.1%} of the labels"
-    if head in ("softmax", "logSoftmax") and scores > 1:
+    unbalanced = f"{activation}, and one class has {labels.share:.1%} of the labels"
+    if activation in ("softmax", "logSoftmax") and scores > 1:
         if labels.exclusive and labels.share > LARGE_SHARE:
             return "FOL", unbalanced
         if numbers:
-            return "SCE", f"{head} and class numbers"
+            return "SCE", f"{activation} and class numbers"
         if labels.exclusive:
-            return "CCE", f"{head} and one-hot labels"
+            return "CCE", f"{activation} and one-hot labels"
         if labels.sums_to_one:
-            return "KLD", f"{head} and labels that sum to 1"
+            return "KLD", f"{activation} and labels that sum to 1"
         found = _described(labels)
-        hint = "end it in sigmoid() for yes/no labels, without head for measurements"
-        _fail(f"{where} ends in {head}, which is for classes; its labels are {found}", hint)
-    if head == "sigmoid":
-        return ("FOL", unbalanced) if labels.share > LARGE_SHARE else ("BCE", "sigmoid head")
-    if head == "linear":
+        hint = "end it in sigmoid() for yes/no labels, without an activation for measurements"
+        _fail(f"{where} ends in {activation}, which is for classes; its labels are {found}", hint)
+    if activation == "sigmoid":
+        return ("FOL", unbalanced) if labels.share > LARGE_SHARE else ("BCE", "sigmoid output")
+    if activation == "linear":
         if numbers and (labels.kind == "classes" or labels.minimum >= 0):
             return "SCE", f"class numbers for {scores} scores"
         if labels.signs:
             return "HIL", "all labels are −1 or 1"
         if labels.outliers:
             return "HUL", "labels with outliers"
-    return DEFAULTS[head], "labels are numbers without outliers"
+    return DEFAULTS[activation], "labels are numbers without outliers"
 
 
-def _check_output(loss: Loss, form: Labels, head: HeadKind, scores: int, where: str) -> None:
+def _check_output(
+    loss: Loss, form: Labels, activation: OutputActivation, scores: int, where: str
+) -> None:
     """Refuse losses that an output cannot have whatever its labels are."""
-    if loss.name == "FOL" and head == "linear":
+    if loss.name == "FOL" and activation == "linear":
         hint = "end the model in softmax() or sigmoid()"
         _fail(f"FOL needs probabilities, and {where} ends in neither softmax nor sigmoid", hint)
     if scores < 2 and form in ("distribution", "classes"):
@@ -237,7 +239,7 @@ def _fail(message: str, hint: str) -> NoReturn:
 
 def settle(
     choice: Choice,
-    head: HeadKind,
+    activation: OutputActivation,
     features: Shape,
     written: Mapping[str, Alpha] | None = None,
     labels: LabelFacts | None = None,
@@ -251,7 +253,7 @@ def settle(
     >>> settle(choose("linear", (1,), "HUL"), "linear", (1,), spread=2.0).delta
     2.69
 
-    - `head`, `features`, `labels`, `where`: as for `choose`.
+    - `activation`, `features`, `labels`, `where`: as for `choose`.
     - `written`: "delta", "gamma", "alpha" of the notation, in range.
     - `spread`: σ_e, the standard deviation of y − ŷ before training, None if it was not measured.
     - `smoothing`: of the targets, 0 ≤ ε < 1.
@@ -274,8 +276,8 @@ def settle(
         given.setdefault("gamma", FOCAL_GAMMA)
         scores = features[-1] if features else 1
         if "alpha" in given:
-            check_alpha(given["alpha"], head, features, where)
-        elif head == "sigmoid":
+            check_alpha(given["alpha"], activation, features, where)
+        elif activation == "sigmoid":
             given["alpha"] = FOCAL_ALPHA
         elif labels is not None and labels.exclusive and labels.class_counts:
             given["alpha"] = _class_weights(labels.class_counts, scores)
@@ -290,7 +292,7 @@ def _class_weights(counts: tuple[int, ...], scores: int) -> tuple[float, ...]:
     return tuple(scale / count if count else 1.0 for count in padded)
 
 
-def check_alpha(alpha: Alpha, head: HeadKind, features: Shape, where: str) -> None:
+def check_alpha(alpha: Alpha, activation: OutputActivation, features: Shape, where: str) -> None:
     """Raise `DataError` NNM603 for weights of a focal loss that do not fit an output."""
     numbers = alpha if isinstance(alpha, tuple) else (alpha,)
     classes = max(2, features[-1] if features else 1)
@@ -300,7 +302,7 @@ def check_alpha(alpha: Alpha, head: HeadKind, features: Shape, where: str) -> No
             f"alpha of {where} has {len(alpha)} numbers, there are {classes} classes",
             hint="one number, or one for each class",
         )
-    if head == "sigmoid" and max(numbers) >= 1:
+    if activation == "sigmoid" and max(numbers) >= 1:
         raise DataError(
             "NNM603",
             f"alpha of {where} is {max(numbers):g}; with sigmoid it is the weight of yes beside "
@@ -310,7 +312,7 @@ def check_alpha(alpha: Alpha, head: HeadKind, features: Shape, where: str) -> No
 
 
 def reference_loss(
-    loss: Loss, head: HeadKind, features: Shape, labels: LabelFacts | None = None
+    loss: Loss, activation: OutputActivation, features: Shape, labels: LabelFacts | None = None
 ) -> float:
     """Return the loss of knowing nothing, by which losses of outputs are made alike (spec E.4).
 
@@ -320,7 +322,7 @@ def reference_loss(
     ln C for C classes, ln 2 for yes and no, the variance of the labels for MSE and HUL, their mean
     absolute deviation for MAE; 1 for the others, and for labels that are unknown or constant.
     """
-    if loss.name in ("BCE", "BCEL") or (loss.name == "FOL" and head == "sigmoid"):
+    if loss.name in ("BCE", "BCEL") or (loss.name == "FOL" and activation == "sigmoid"):
         return math.log(2)
     if loss.labels in ("distribution", "classes"):
         return math.log(features[-1])

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.loss_words import LOSSES as WORDS
 from webnnm.graph.node import Operand
-from webnnm.training.heads import Head, HeadKind
+from webnnm.training.output_activation import ActivatedOutput, OutputActivation
 
 PROBABILITY_FLOOR = 1e-7
-"""Probabilities of heads without a fused form are clamped to [floor, 1 − floor] (spec D.2)."""
+"""Probabilities without a fused form are clamped to [floor, 1 − floor] (spec D.2)."""
 
 SMALLEST = 1e-30
 """Below this a target counts as 0 where its logarithm is taken."""
@@ -56,18 +56,18 @@ class LossRows:
     counted: Operand | None = None
 
 
-Rows = Callable[[GraphBuilder, Head, Operand, LossSettings, bool], LossRows]
+Rows = Callable[[GraphBuilder, ActivatedOutput, Operand, LossSettings, bool], LossRows]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """A loss: `rows(b, head, target, settings, sequence)` gives ℓ per row.
+    """A loss: `rows(b, activation, target, settings, sequence)` gives ℓ per row.
 
     >>> from webnnm import GraphBuilder
-    >>> from webnnm.training.heads import head_of
+    >>> from webnnm.training.output_activation import activation_of
     >>> b = GraphBuilder()
     >>> z, y = b.input("z", "float32", [8, 3]), b.input("y", "int32", [8])
-    >>> LOSSES["SCE"].rows(b, head_of(b.softmax(z)), y, LossSettings(), False).values
+    >>> LOSSES["SCE"].rows(b, activation_of(b.softmax(z)), y, LossSettings(), False).values
     float32[8]
 
     `sequence` says that axis 1 of the output is a sequence: each position of it is a row.
@@ -99,34 +99,40 @@ def _clamped(b: GraphBuilder, p: Operand) -> Operand:
     return b.clamp(p, min_value=PROBABILITY_FLOOR, max_value=1 - PROBABILITY_FLOOR)
 
 
-def _log_p(b: GraphBuilder, head: Head, *, logits: bool = False) -> Operand:
-    """Return ln p of every class; `logits` says what an output of no head is taken for."""
-    last = head.output.rank - 1
-    if head.kind == "softmax":
-        return b.log_softmax(head.logits, axis=last)
-    if head.kind == "logSoftmax":
-        return head.output
-    return b.log_softmax(head.output, axis=last) if logits else b.log(_clamped(b, head.output))
+def _log_p(b: GraphBuilder, activation: ActivatedOutput, *, logits: bool = False) -> Operand:
+    """Return ln p of every class; `logits` says what an output without activation is taken for."""
+    last = activation.output.rank - 1
+    if activation.kind == "softmax":
+        return b.log_softmax(activation.logits, axis=last)
+    if activation.kind == "logSoftmax":
+        return activation.output
+    return (
+        b.log_softmax(activation.output, axis=last)
+        if logits
+        else b.log(_clamped(b, activation.output))
+    )
 
 
-def _log_p_q(b: GraphBuilder, head: Head, *, logits: bool = False) -> tuple[Operand, Operand]:
+def _log_p_q(
+    b: GraphBuilder, activation: ActivatedOutput, *, logits: bool = False
+) -> tuple[Operand, Operand]:
     """Return ln p and ln(1 − p) of every element."""
-    if head.kind != "sigmoid" and not logits:
-        p = _clamped(b, head.output)
+    if activation.kind != "sigmoid" and not logits:
+        p = _clamped(b, activation.output)
         return b.log(p), b.log(1 - p)
     # ln σ(z) = −max(−z, 0) − ln(1 + e^−|z|): nothing overflows or cancels. The maximum as
     # (|z| − z)/2 has the slope at 0 that makes the gradient σ(z) − y there too.
-    z = head.logits if head.kind == "sigmoid" else head.output
+    z = activation.logits if activation.kind == "sigmoid" else activation.output
     size = b.abs(z)
     rest = b.softplus(-size)
     return (z - size) * 0.5 - rest, (-z - size) * 0.5 - rest
 
 
 def _distribution(
-    b: GraphBuilder, head: Head, target: Operand, smoothing: float
+    b: GraphBuilder, activation: ActivatedOutput, target: Operand, smoothing: float
 ) -> tuple[Operand, Operand | None]:
     """Return targets over classes and which positions count; class numbers become one-hot."""
-    classes, counted = head.output.shape[-1], None
+    classes, counted = activation.output.shape[-1], None
     if target.dtype != "float32":
         # Compared, not gathered: no number, negative or too large, leaves the table.
         counted = b.cast(b.greater_or_equal(target, 0), type="float32")
@@ -145,16 +151,22 @@ def _binary(target: Operand, smoothing: float) -> Operand:
 # The losses (spec D.1).
 
 
-def _squared(b: GraphBuilder, h: Head, y: Operand, _s: LossSettings, sequence: bool) -> LossRows:
+def _squared(
+    b: GraphBuilder, h: ActivatedOutput, y: Operand, _s: LossSettings, sequence: bool
+) -> LossRows:
     error = y - h.output
     return _mean(b, error * error, sequence)
 
 
-def _absolute(b: GraphBuilder, h: Head, y: Operand, _s: LossSettings, sequence: bool) -> LossRows:
+def _absolute(
+    b: GraphBuilder, h: ActivatedOutput, y: Operand, _s: LossSettings, sequence: bool
+) -> LossRows:
     return _mean(b, b.abs(y - h.output), sequence)
 
 
-def _huber(b: GraphBuilder, h: Head, y: Operand, s: LossSettings, sequence: bool) -> LossRows:
+def _huber(
+    b: GraphBuilder, h: ActivatedOutput, y: Operand, s: LossSettings, sequence: bool
+) -> LossRows:
     size = b.abs(y - h.output)
     # c(|e| − c/2) with c = min(|e|, δ) is both branches in one; no square can overflow.
     cut = b.min(size, 1.0 if s.delta is None else s.delta)
@@ -162,7 +174,9 @@ def _huber(b: GraphBuilder, h: Head, y: Operand, s: LossSettings, sequence: bool
 
 
 def _binary_cross_entropy(*, logits: bool) -> Rows:
-    def rows(b: GraphBuilder, h: Head, y: Operand, s: LossSettings, sequence: bool) -> LossRows:
+    def rows(
+        b: GraphBuilder, h: ActivatedOutput, y: Operand, s: LossSettings, sequence: bool
+    ) -> LossRows:
         log_p, log_q = _log_p_q(b, h, logits=logits)
         y = _binary(y, s.smoothing)
         return _mean(b, -(y * log_p + (1 - y) * log_q), sequence)
@@ -170,26 +184,34 @@ def _binary_cross_entropy(*, logits: bool) -> Rows:
     return rows
 
 
-def _cross_entropy(logits: Callable[[HeadKind], bool]) -> Rows:
-    def rows(b: GraphBuilder, h: Head, y: Operand, s: LossSettings, _sequence: bool) -> LossRows:
+def _cross_entropy(logits: Callable[[OutputActivation], bool]) -> Rows:
+    def rows(
+        b: GraphBuilder, h: ActivatedOutput, y: Operand, s: LossSettings, _sequence: bool
+    ) -> LossRows:
         y, counted = _distribution(b, h, y, s.smoothing)
         return _sum(b, -(y * _log_p(b, h, logits=logits(h.kind))), counted)
 
     return rows
 
 
-def _divergence(b: GraphBuilder, h: Head, y: Operand, s: LossSettings, _sequence: bool) -> LossRows:
+def _divergence(
+    b: GraphBuilder, h: ActivatedOutput, y: Operand, s: LossSettings, _sequence: bool
+) -> LossRows:
     y, counted = _distribution(b, h, y, s.smoothing)
     log_y = b.log(b.max(y, SMALLEST))
     return _sum(b, y * (log_y - _log_p(b, h)), counted)
 
 
-def _hinge(b: GraphBuilder, h: Head, y: Operand, _s: LossSettings, sequence: bool) -> LossRows:
+def _hinge(
+    b: GraphBuilder, h: ActivatedOutput, y: Operand, _s: LossSettings, sequence: bool
+) -> LossRows:
     missing = b.relu(1 - y * h.output)
     return _sum(b, missing) if missing.rank > 1 + sequence else LossRows(missing)
 
 
-def _focal(b: GraphBuilder, h: Head, y: Operand, s: LossSettings, sequence: bool) -> LossRows:
+def _focal(
+    b: GraphBuilder, h: ActivatedOutput, y: Operand, s: LossSettings, sequence: bool
+) -> LossRows:
     """−α(1 − p)^γ ln p (Lin et al. 2017), for soft targets weighted with y."""
     gamma = 2.0 if s.gamma is None else s.gamma
 
@@ -230,7 +252,7 @@ _ROWS: Mapping[str, tuple[Labels, Rows]] = {
     "BCEL": ("same", _binary_cross_entropy(logits=True)),
     "CCE": ("distribution", _cross_entropy(lambda kind: False)),
     "CCEL": ("distribution", _cross_entropy(lambda kind: True)),
-    # Of an output without head SCE takes logits (spec D.1), of a sigmoid probabilities.
+    # Of an output without activation SCE takes logits (spec D.1), of a sigmoid probabilities.
     "SCE": ("classes", _cross_entropy(lambda kind: kind == "linear")),
     "HIL": ("signs", _hinge),
     "KLD": ("distribution", _divergence),
@@ -251,15 +273,15 @@ LOSSES: Mapping[str, Loss] = {
 SMOOTHED = ("BCE", "BCEL", "CCE", "CCEL", "SCE", "KLD", "FOL")
 """The losses whose targets label smoothing changes."""
 
-DEFAULTS: Mapping[HeadKind, str] = {
+DEFAULTS: Mapping[OutputActivation, str] = {
     "softmax": "CCE",
     "logSoftmax": "CCE",
     "sigmoid": "BCE",
     "linear": "MSE",
 }
-"""The loss that a head asks for when nothing else is known (spec D.4)."""
+"""The default loss of an output activation (spec D.4)."""
 
-_FUSED: Mapping[HeadKind, tuple[str, ...]] = {
+_FUSED: Mapping[OutputActivation, tuple[str, ...]] = {
     "softmax": ("CCE", "CCEL", "SCE", "KLD", "FOL"),
     "logSoftmax": ("CCE", "CCEL", "SCE", "KLD", "FOL"),
     "sigmoid": ("BCE", "BCEL", "FOL"),
@@ -267,13 +289,13 @@ _FUSED: Mapping[HeadKind, tuple[str, ...]] = {
 }
 
 
-def default_loss(head: Head) -> Loss:
-    """Return the loss that a head asks for when nothing else is known (spec D.4)."""
-    return LOSSES[DEFAULTS[head.kind]]
+def default_loss(activation: ActivatedOutput) -> Loss:
+    """Return the default loss of an output activation (spec D.4)."""
+    return LOSSES[DEFAULTS[activation.kind]]
 
 
-def is_fused(loss: Loss, kind: HeadKind) -> bool:
-    """Tell whether head and loss are computed together, from the logits (spec D.2).
+def is_fused(loss: Loss, kind: OutputActivation) -> bool:
+    """Tell whether activation and loss are computed together, from the logits (spec D.2).
 
     >>> is_fused(LOSSES["CCE"], "softmax"), is_fused(LOSSES["MSE"], "softmax")
     (True, False)

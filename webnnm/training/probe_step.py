@@ -15,7 +15,7 @@ from webnnm.graph.scan import Scan
 from webnnm.graph.vertices import Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.forward import OutputLoss, losses_of, row_mask
-from webnnm.training.heads import head_of
+from webnnm.training.output_activation import activation_of
 from webnnm.training.step_settings import MASK, TARGET
 
 FIGURES = "figures"
@@ -23,7 +23,7 @@ _ROW = "row of figures"
 STEP_LENGTH = 0.1
 """Length of a trial step along g/‖g‖."""
 SURE = 0.95
-"""A head whose top probability is so high has stopped to learn from a row."""
+"""An output whose top probability is so high has stopped learning from a row."""
 
 RELU_LIKE = ("relu", "leakyRelu", "prelu", "elu", "gelu", "hardSwish")
 
@@ -80,7 +80,7 @@ def probe_step(
         loss = loss + mean * (1 / chosen.reference)
         output = lowered.outputs[name]
         if chosen.labels == "same" and given[name].shape == output.shape:
-            figures[f"error/{name}"] = _variance(b, given[name] - head_of(output).output)
+            figures[f"error/{name}"] = _variance(b, given[name] - activation_of(output).output)
     figures["loss"] = loss
     gradients, norms = _gradients(lowered, network, loss)
     for p in network.parameters:
@@ -123,7 +123,7 @@ def _moved(
 
 
 def _dead(lowered: Lowered, network: Network) -> dict[str, Operand]:
-    """Return the share of units that no pilot row turns on, and of rows that a head is sure of."""
+    """Return the share of units that no pilot row turns on, and of rows an output is sure of."""
     b = lowered.builder
     found: dict[str, Operand] = {}
     for layer, (result, *_) in lowered.layers:
@@ -133,10 +133,14 @@ def _dead(lowered: Lowered, network: Network) -> dict[str, Operand]:
             off = b.lesser_or_equal(highest, b.constant(0, "float32"))
             found[f"dead/{layer.label}"] = _mean(b, b.cast(off, type="float32"))
     for output in network.outputs:
-        head = head_of(lowered.outputs[output.name])
-        if head.kind in ("softmax", "sigmoid"):
-            p = head.output
-            top = b.max(p, 1 - p) if head.kind == "sigmoid" else b.reduce_max(p, axes=[p.rank - 1])
+        activation = activation_of(lowered.outputs[output.name])
+        if activation.kind in ("softmax", "sigmoid"):
+            p = activation.output
+            top = (
+                b.max(p, 1 - p)
+                if activation.kind == "sigmoid"
+                else b.reduce_max(p, axes=[p.rank - 1])
+            )
             sure = b.greater_or_equal(top, b.constant(SURE, "float32"))
             found[f"dead/{output.name}:output"] = _mean(b, b.cast(sure, type="float32"))
     return found

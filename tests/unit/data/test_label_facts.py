@@ -189,7 +189,7 @@ def test_nothing_valid_is_no_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "scores", "outputs", "labels", "loss"),
+    ("activation", "scores", "outputs", "labels", "loss"),
     [
         ("softmax", 3, [0, 1, 2, 0], None, "SCE"),
         ("softmax", 2, [[0, 1], [1, 0], [1, 0]], None, "CCE"),
@@ -205,7 +205,7 @@ def test_nothing_valid_is_no_error() -> None:
     ],
 )
 def test_datasets_and_the_losses_that_they_ask_for(
-    head: Any, scores: int, outputs: Any, labels: Any, loss: str
+    activation: Any, scores: int, outputs: Any, labels: Any, loss: str
 ) -> None:
     if isinstance(outputs[0], int):
         outputs = HostArray.of(outputs, "int32")
@@ -214,4 +214,4 @@ def test_datasets_and_the_losses_that_they_ask_for(
     )
     values = data.arrays("training")[1]["model"]
     found = label_facts(values, data.outputs["model"])
-    assert choose(head, (scores,), None, found).loss.name == loss
+    assert choose(activation, (scores,), None, found).loss.name == loss

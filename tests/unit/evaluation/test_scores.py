@@ -118,7 +118,7 @@ def test_a_probability_of_0_is_no_certainty() -> None:
 
 
 def test_rows_that_are_no_distributions_are_made_ones() -> None:
-    # Sigmoids of several classes: divided by the sum; a linear head: cut to 0 … 1 before.
+    # Sigmoids of several classes: divided by the sum; a linear output: cut to 0 … 1 before.
     report = classification([[0.5, 0.25, 0.25, 1.0], [-3, 2, 0, 0]], [3, 0], kind="classes")
     assert report.scores is not None
     assert list(report.scores.probabilities) == [0.25, 0.125, 0.125, 0.5, 0, 1, 0, 0]
@@ -307,7 +307,7 @@ def test_counts_alone_have_no_metrics_of_scores(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "loss", "scale"),
+    ("activation", "loss", "scale"),
     [
         ("softmax", "CCEL", "probability"),
         ("sigmoid", "BCEL", "probability"),
@@ -319,5 +319,5 @@ def test_counts_alone_have_no_metrics_of_scores(name: str) -> None:
         ("linear", "CCE", "probability"),
     ],
 )
-def test_head_and_loss_say_what_outputs_are(head: str, loss: str, scale: str) -> None:
-    assert scale_of(head, loss) == scale
+def test_activation_and_loss_say_what_outputs_are(activation: str, loss: str, scale: str) -> None:
+    assert scale_of(activation, loss) == scale

@@ -70,12 +70,16 @@ class Case(NamedTuple):
     after: Facts
 
 
-def output(loss: str, labels: LabelFacts | None = None, head: Any = "softmax", **more: Any) -> Any:
+def output(
+    loss: str, labels: LabelFacts | None = None, activation: Any = "softmax", **more: Any
+) -> Any:
     """Return facts with this one output."""
     written = more.pop("written", True)
     text = more.pop("text", IRIS)
     scouting = more.pop("scouting", ScoutingFacts())
-    one = OutputFacts(name="m", head=head, loss=loss, labels=labels, written=written, **more)
+    one = OutputFacts(
+        name="m", activation=activation, loss=loss, labels=labels, written=written, **more
+    )
     return facts(text, outputs=[one], scouting=scouting)
 
 

@@ -35,7 +35,12 @@ CASES = [
         output("CCE", EXACT),
     ),
     Case("E102", output("MSE"), "MSE on the softmax output m", output("CCE")),
-    Case("E102", output("BCE", head="linear"), "BCE on the linear", output("BCE", head="sigmoid")),
+    Case(
+        "E102",
+        output("BCE", activation="linear"),
+        "BCE on the linear",
+        output("BCE", activation="sigmoid"),
+    ),
     Case("E103", output("SCE", problem="SCE needs class numbers"), "SCE needs", output("SCE")),
     Case(
         "E104",
@@ -79,9 +84,9 @@ CASES = [
     ),
     Case(
         "E109",
-        output("MSE", head="linear", scouting=ScoutingFacts(gradient_variation=1.5)),
+        output("MSE", activation="linear", scouting=ScoutingFacts(gradient_variation=1.5)),
         "gradient norms vary by 1.50",
-        output("HUL", head="linear", scouting=ScoutingFacts(gradient_variation=1.5)),
+        output("HUL", activation="linear", scouting=ScoutingFacts(gradient_variation=1.5)),
     ),
     Case("E110", output("CCE", SKEWED), "95.0% of the labels of m", output("FOL", SKEWED)),
     Case("E111", output("CCEL"), "softmax and CCEL of m, which means CCE", output("MSE")),

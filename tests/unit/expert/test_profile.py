@@ -109,7 +109,7 @@ def test_profile_is_json() -> None:
     assert record["outputs"] == [
         {
             "name": "m",
-            "head": "softmax",
+            "activation": "softmax",
             "loss": "CCE",
             "label_format": "onehot",
             "classes": 3,

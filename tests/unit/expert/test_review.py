@@ -272,7 +272,7 @@ def test_an_output_that_cannot_be_trained_has_no_loss_among_the_settings() -> No
     found = review(output("", written=False, problem="softmax for numbers"))
     assert (ids(found), "m:loss" in found.settings) == (["E103"], False)
     (finding,) = found.findings
-    assert finding.evidence == {"m": {"head": "softmax", "loss": "not written"}}
+    assert finding.evidence == {"m": {"activation": "softmax", "loss": "not written"}}
 
 
 def test_a_message_names_five_at_most() -> None:

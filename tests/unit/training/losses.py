@@ -11,8 +11,8 @@ from webnnm import gradients
 from webnnm.backends.reference import evaluate
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
-from webnnm.training.heads import head_of
 from webnnm.training.losses import LOSSES, LossSettings
+from webnnm.training.output_activation import activation_of
 
 np = pytest.importorskip("numpy")
 
@@ -24,7 +24,7 @@ SIGNS = [[1.0, -1.0, 1.0], [-1.0, -1.0, 1.0], [1.0, 1.0, -1.0], [-1.0, 1.0, 1.0]
 CLASSES = [1, 0, 2, -1]
 FLOOR = 1e-7
 
-HEADS: Mapping[str, Callable[[GraphBuilder, Operand], Operand]] = {
+ACTIVATIONS: Mapping[str, Callable[[GraphBuilder, Operand], Operand]] = {
     "softmax": lambda b, z: b.softmax(z, axis=z.rank - 1),
     "logSoftmax": lambda b, z: b.log_softmax(z, axis=z.rank - 1),
     "sigmoid": lambda b, z: b.sigmoid(z),
@@ -43,7 +43,7 @@ def sigmoid(z: Any) -> Any:
 
 def rows(
     loss: str,
-    head: str,
+    activation: str,
     y: Any,
     z: Any = Z,
     settings: LossSettings | None = None,
@@ -52,14 +52,14 @@ def rows(
     wide: bool = True,
 ) -> tuple[Any, Any, Any]:
     """Return (ℓ of the rows, which count or None, gradient of Σ counted·ℓ at the logits)."""
-    graph, feeds = graph_of(loss, head, y, z, settings, sequence=sequence)
+    graph, feeds = graph_of(loss, activation, y, z, settings, sequence=sequence)
     found = evaluate(graph, feeds, wide=wide)
     return found["l"], found.get("c"), found["g"]
 
 
 def graph_of(
     loss: str,
-    head: str,
+    activation: str,
     y: Any,
     z: Any = Z,
     settings: LossSettings | None = None,
@@ -71,8 +71,8 @@ def graph_of(
     integers = np.asarray(y).dtype.kind == "i"
     logits = b.input("z", "float32", np.shape(z))
     target = b.input("y", "int32" if integers else "float32", np.shape(y))
-    head_found = head_of(HEADS[head](b, logits))
-    found = LOSSES[loss].rows(b, head_found, target, settings or LossSettings(), sequence)
+    found = activation_of(ACTIVATIONS[activation](b, logits))
+    found = LOSSES[loss].rows(b, found, target, settings or LossSettings(), sequence)
     outputs = {"l": found.values}
     total = found.values
     if found.counted is not None:

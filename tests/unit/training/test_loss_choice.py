@@ -16,7 +16,7 @@ from webnnm.training.loss_choice import LabelFacts, choose, reference_loss, sett
 from webnnm.training.losses import LOSSES
 
 if TYPE_CHECKING:
-    from webnnm.training.heads import HeadKind
+    from webnnm.training.output_activation import OutputActivation
 
 ONE_HOT = LabelFacts(
     kind="onehot", shape=(3,), classes=3, class_counts=(5, 5, 5), maximum=1, whole=True,
@@ -42,7 +42,7 @@ COUNTS = LabelFacts(kind="continuous", minimum=0, maximum=2, whole=True)
 
 
 @pytest.mark.parametrize(
-    ("head", "scores", "labels", "loss", "reason"),
+    ("activation", "scores", "labels", "loss", "reason"),
     [
         ("softmax", 3, RARE, "FOL", "softmax, and one class has 95.0% of the labels"),
         ("softmax", 3, NUMBERS, "SCE", "softmax and class numbers"),
@@ -50,8 +50,8 @@ COUNTS = LabelFacts(kind="continuous", minimum=0, maximum=2, whole=True)
         ("softmax", 3, ONE_HOT, "CCE", "softmax and one-hot labels"),
         ("logSoftmax", 3, ONE_HOT, "CCE", "logSoftmax and one-hot labels"),
         ("softmax", 3, SOFT, "KLD", "softmax and labels that sum to 1"),
-        ("sigmoid", 1, YES_NO, "BCE", "sigmoid head"),
-        ("sigmoid", 3, SEVERAL, "BCE", "sigmoid head"),
+        ("sigmoid", 1, YES_NO, "BCE", "sigmoid output"),
+        ("sigmoid", 3, SEVERAL, "BCE", "sigmoid output"),
         ("sigmoid", 1, replace(YES_NO, class_counts=(1, 19)), "FOL",
          "sigmoid, and one class has 95.0% of the labels"),
         ("linear", 3, NUMBERS, "SCE", "class numbers for 3 scores"),
@@ -60,16 +60,16 @@ COUNTS = LabelFacts(kind="continuous", minimum=0, maximum=2, whole=True)
         ("linear", 3, FAR, "HUL", "labels with outliers"),
         ("linear", 3, MEASURED, "MSE", "labels are numbers without outliers"),
         ("linear", 1, YES_NO, "MSE", "labels are numbers without outliers"),
-        ("softmax", 3, None, "CCE", "softmax head, no labels to look at"),
-        ("logSoftmax", 3, None, "CCE", "logSoftmax head, no labels to look at"),
-        ("sigmoid", 3, None, "BCE", "sigmoid head, no labels to look at"),
-        ("linear", 3, None, "MSE", "linear head, no labels to look at"),
+        ("softmax", 3, None, "CCE", "softmax output, no labels to look at"),
+        ("logSoftmax", 3, None, "CCE", "logSoftmax output, no labels to look at"),
+        ("sigmoid", 3, None, "BCE", "sigmoid output, no labels to look at"),
+        ("linear", 3, None, "MSE", "linear output, no labels to look at"),
     ],
 )  # fmt: skip
 def test_the_first_loss_that_fits_is_chosen(
-    head: HeadKind, scores: int, labels: LabelFacts | None, loss: str, reason: str
+    activation: OutputActivation, scores: int, labels: LabelFacts | None, loss: str, reason: str
 ) -> None:
-    choice = choose(head, (scores,), None, labels)
+    choice = choose(activation, (scores,), None, labels)
     assert (choice.loss.name, choice.reason) == (loss, reason)
     assert choice.conversion is None
 
@@ -84,7 +84,7 @@ def test_a_written_loss_wins() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "head", "labels", "form", "conversion"),
+    ("word", "activation", "labels", "form", "conversion"),
     [
         ("SCE", "softmax", NUMBERS, "classes", None),
         ("SCE", "softmax", PADDED, "classes", None),
@@ -108,9 +108,9 @@ def test_a_written_loss_wins() -> None:
     ],
 )
 def test_labels_are_brought_into_the_form_of_the_loss(
-    word: str, head: HeadKind, labels: LabelFacts, form: str, conversion: str | None
+    word: str, activation: OutputActivation, labels: LabelFacts, form: str, conversion: str | None
 ) -> None:
-    choice = choose(head, (3,), word, labels)
+    choice = choose(activation, (3,), word, labels)
     assert (choice.labels, choice.conversion) == (form, conversion)
 
 
@@ -122,7 +122,7 @@ def test_yes_and_no_of_a_single_score_become_signs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "head", "scores", "labels", "words"),
+    ("word", "activation", "scores", "labels", "words"),
     [
         (None, "softmax", 3, SEVERAL, ["ends in softmax", "rows with several ones", "sigmoid()"]),
         (None, "softmax", 3, MEASURED, ["ends in softmax", "numbers between -4.5 and 7 [3]"]),
@@ -143,10 +143,14 @@ def test_yes_and_no_of_a_single_score_become_signs() -> None:
     ],
 )
 def test_impossible_losses_are_refused_in_words(
-    word: str | None, head: HeadKind, scores: int, labels: LabelFacts, words: list[str]
+    word: str | None,
+    activation: OutputActivation,
+    scores: int,
+    labels: LabelFacts,
+    words: list[str],
 ) -> None:
     with pytest.raises(DataError) as caught:
-        choose(head, (scores,), word, labels, 'output "m"')
+        choose(activation, (scores,), word, labels, 'output "m"')
     assert caught.value.code == "NNM604"
     assert caught.value.hint
     for expected in (*words, 'output "m"'):
@@ -154,9 +158,13 @@ def test_impossible_losses_are_refused_in_words(
 
 
 def test_impossible_without_labels_too() -> None:
-    for word, head, scores in (("CCE", "linear", 1), ("FOL", "linear", 3), (None, "softmax", 1)):
+    for word, activation, scores in (
+        ("CCE", "linear", 1),
+        ("FOL", "linear", 3),
+        (None, "softmax", 1),
+    ):
         with pytest.raises(DataError, match="NNM604"):
-            choose(head, (scores,), word)  # type: ignore[arg-type]
+            choose(activation, (scores,), word)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("word", ["SCE", "CCE", "MSE", None])
@@ -195,7 +203,7 @@ def test_written_focal_numbers_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "head", "scores", "written", "text"),
+    ("word", "activation", "scores", "written", "text"),
     [
         ("MSE", "linear", 3, {"delta": 1.0}, "delta is not a parameter of MSE"),
         (None, "softmax", 3, {"gamma": 1.0}, "gamma is not a parameter of CCE"),
@@ -206,15 +214,15 @@ def test_written_focal_numbers_stay() -> None:
     ],
 )
 def test_numbers_of_another_loss_or_size_are_refused(
-    word: str | None, head: HeadKind, scores: int, written: dict[str, Any], text: str
+    word: str | None, activation: OutputActivation, scores: int, written: dict[str, Any], text: str
 ) -> None:
-    choice = choose(head, (scores,), word)
+    choice = choose(activation, (scores,), word)
     with pytest.raises(DataError, match=f"NNM603.*{text}"):
-        settle(choice, head, (scores,), written)
+        settle(choice, activation, (scores,), written)
 
 
 @pytest.mark.parametrize(
-    ("loss", "head", "labels", "expected"),
+    ("loss", "activation", "labels", "expected"),
     [
         *((name, "softmax", ONE_HOT, math.log(3)) for name in ("CCE", "CCEL", "SCE", "KLD", "FOL")),
         *((name, "sigmoid", YES_NO, math.log(2)) for name in ("BCE", "BCEL", "FOL")),
@@ -227,9 +235,9 @@ def test_numbers_of_another_loss_or_size_are_refused(
     ],
 )
 def test_reference_losses(
-    loss: str, head: HeadKind, labels: LabelFacts | None, expected: float
+    loss: str, activation: OutputActivation, labels: LabelFacts | None, expected: float
 ) -> None:
-    assert reference_loss(LOSSES[loss], head, (3,), labels) == pytest.approx(expected)
+    assert reference_loss(LOSSES[loss], activation, (3,), labels) == pytest.approx(expected)
 
 
 MODEL = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"

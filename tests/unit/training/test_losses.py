@@ -22,8 +22,8 @@ from tests.unit.training.losses import (
 )
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.loss_words import LOSSES as WORDS
-from webnnm.training.heads import head_of
 from webnnm.training.losses import LOSSES, LossSettings, default_loss, is_fused
+from webnnm.training.output_activation import activation_of
 
 Formula = Callable[[Any, Any], Any]
 
@@ -78,18 +78,18 @@ DEFINITIONS: list[tuple[str, str, Any, Formula]] = [
 ]
 
 
-@pytest.mark.parametrize(("loss", "head", "y", "formula"), DEFINITIONS)
+@pytest.mark.parametrize(("loss", "activation", "y", "formula"), DEFINITIONS)
 def test_losses_are_what_they_are_defined_as(
-    loss: str, head: str, y: Any, formula: Formula
+    loss: str, activation: str, y: Any, formula: Formula
 ) -> None:
-    found, counted, _ = rows(loss, head, y)
+    found, counted, _ = rows(loss, activation, y)
     assert counted is None
     assert np.allclose(found, formula(np.array(y), np.array(Z)), rtol=1e-7, atol=1e-12)
 
 
-@pytest.mark.parametrize("head", ["softmax", "logSoftmax", "linear"])
-def test_class_numbers_count_unless_negative(head: str) -> None:
-    found, counted, slope = rows("SCE", head, CLASSES)
+@pytest.mark.parametrize("activation", ["softmax", "logSoftmax", "linear"])
+def test_class_numbers_count_unless_negative(activation: str) -> None:
+    found, counted, slope = rows("SCE", activation, CLASSES)
     log_p = np.log(softmax(np.array(Z)))
     assert np.allclose(found[:3], [-log_p[0, 1], -log_p[1, 0], -log_p[2, 2]])
     assert counted.tolist() == [1, 1, 1, 0]
@@ -129,9 +129,9 @@ def focal(y: Any, p: Any, gamma: float) -> Any:
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0, 2.0, 5.0])
 @pytest.mark.parametrize("alpha", [None, 0.5, (0.3, 1.7, 1.0)])
-@pytest.mark.parametrize("head", ["softmax", "logSoftmax"])
-def test_focal_loss_over_classes(head: str, alpha: Any, gamma: float) -> None:
-    found, _, _ = rows("FOL", head, SOFT, settings=LossSettings(gamma=gamma, alpha=alpha))
+@pytest.mark.parametrize("activation", ["softmax", "logSoftmax"])
+def test_focal_loss_over_classes(activation: str, alpha: Any, gamma: float) -> None:
+    found, _, _ = rows("FOL", activation, SOFT, settings=LossSettings(gamma=gamma, alpha=alpha))
     weight = 1.0 if alpha is None else np.array(alpha)
     expected = (weight * focal(np.array(SOFT), softmax(np.array(Z)), gamma)).sum(axis=1)
     assert np.allclose(found, expected, rtol=1e-6)
@@ -201,15 +201,15 @@ def test_continuous_losses_give_one_number_per_row_or_position(
 def test_losses_over_classes_give_one_number_per_position(
     loss: str, shape: tuple[int, ...], sequence: bool
 ) -> None:
-    head = "linear" if loss == "HIL" else "softmax"
+    activation = "linear" if loss == "HIL" else "softmax"
     y, z = data(shape), data(shape) * 6 - 3
     if loss == "SCE":
         y = np.argmax(y, axis=-1) - 1
-    found, counted, _ = rows(loss, head, y, z, sequence=sequence)
+    found, counted, _ = rows(loss, activation, y, z, sequence=sequence)
     assert found.shape == shape[:-1]
     assert (counted is not None) == (loss == "SCE")
     flat = np.reshape(y, (-1,) if loss == "SCE" else (-1, 3))
-    each, _, _ = rows(loss, head, flat, np.reshape(z, (-1, 3)))
+    each, _, _ = rows(loss, activation, flat, np.reshape(z, (-1, 3)))
     assert np.allclose(np.reshape(found, (-1,)), each)
 
 
@@ -221,10 +221,10 @@ def test_hinge_of_single_numbers(shape: tuple[int, ...], sequence: bool) -> None
 
 
 @pytest.mark.parametrize(
-    ("head", "loss"),
+    ("activation", "loss"),
     [("softmax", "CCE"), ("logSoftmax", "CCE"), ("sigmoid", "BCE"), ("linear", "MSE")],
 )
-def test_heads_and_what_they_ask_for(head: str, loss: str) -> None:
+def test_activations_and_their_default_losses(activation: str, loss: str) -> None:
     b = GraphBuilder()
     z = b.input("z", "float16", [2, 3])
     outputs = {
@@ -233,17 +233,17 @@ def test_heads_and_what_they_ask_for(head: str, loss: str) -> None:
         "sigmoid": b.sigmoid(z),
         "linear": z + z,
     }
-    found = head_of(b.cast(outputs[head], type="float32"))
-    assert found.kind == head
+    found = activation_of(b.cast(outputs[activation], type="float32"))
+    assert found.kind == activation
     assert (found.output.dtype, found.logits.dtype) == ("float32", "float32")
     assert default_loss(found).name == loss
-    assert is_fused(default_loss(found), found.kind) == (head != "linear")
+    assert is_fused(default_loss(found), found.kind) == (activation != "linear")
 
 
 def test_softmax_over_another_axis_is_no_head() -> None:
     b = GraphBuilder()
     z = b.input("z", "float32", [2, 3, 4])
-    assert head_of(b.softmax(z, axis=1)).kind == "linear"
+    assert activation_of(b.softmax(z, axis=1)).kind == "linear"
 
 
 def test_every_word_has_its_loss() -> None:

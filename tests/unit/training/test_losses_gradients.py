@@ -27,40 +27,40 @@ from webnnm.training.losses import LossSettings
 FOCAL = LossSettings(gamma=1.5, alpha=(0.3, 0.6, 0.9))
 
 
-@pytest.mark.parametrize("head", ["softmax", "logSoftmax"])
+@pytest.mark.parametrize("activation", ["softmax", "logSoftmax"])
 @pytest.mark.parametrize("loss", ["CCE", "CCEL", "KLD"])
-def test_gradient_over_classes_is_probability_less_target(head: str, loss: str) -> None:
-    _, _, slope = rows(loss, head, SOFT)
+def test_gradient_over_classes_is_probability_less_target(activation: str, loss: str) -> None:
+    _, _, slope = rows(loss, activation, SOFT)
     y, p = np.array(SOFT), softmax(np.array(Z))
     assert np.allclose(slope, p * y.sum(axis=1, keepdims=True) - y, rtol=1e-13, atol=1e-15)
 
 
-@pytest.mark.parametrize("head", ["softmax", "logSoftmax", "linear"])
-def test_gradient_of_class_numbers_is_probability_less_one_hot(head: str) -> None:
-    _, _, slope = rows("SCE", head, CLASSES)
+@pytest.mark.parametrize("activation", ["softmax", "logSoftmax", "linear"])
+def test_gradient_of_class_numbers_is_probability_less_one_hot(activation: str) -> None:
+    _, _, slope = rows("SCE", activation, CLASSES)
     expected = softmax(np.array(Z)) - np.array(ONE_HOT)
     expected[3] = 0
     assert np.allclose(slope, expected, rtol=1e-13, atol=1e-15)
 
 
 @pytest.mark.parametrize(
-    ("loss", "head"), [("BCE", "sigmoid"), ("BCEL", "sigmoid"), ("BCEL", "linear")]
+    ("loss", "activation"), [("BCE", "sigmoid"), ("BCEL", "sigmoid"), ("BCEL", "linear")]
 )
-def test_gradient_of_decisions_is_probability_less_target(loss: str, head: str) -> None:
-    _, _, slope = rows(loss, head, SOFT)  # logits of 0 are among them
+def test_gradient_of_decisions_is_probability_less_target(loss: str, activation: str) -> None:
+    _, _, slope = rows(loss, activation, SOFT)  # logits of 0 are among them
     assert np.allclose(slope, (sigmoid(np.array(Z)) - np.array(SOFT)) / 3, rtol=1e-13, atol=1e-15)
 
 
 def test_fused_gradients_go_past_the_head() -> None:
-    for loss, head, y in (
+    for loss, activation, y in (
         ("CCE", "softmax", SOFT),
         ("BCE", "sigmoid", SOFT),
         ("SCE", "softmax", CLASSES),
     ):
-        graph, _ = graph_of(loss, head, y)
+        graph, _ = graph_of(loss, activation, y)
         used = {n.operator.name for n in graph.nodes() if isinstance(n, OperatorNode)}
         assert "softmax" not in used
-        assert ("logSoftmax" in used) == (head == "softmax")
+        assert ("logSoftmax" in used) == (activation == "softmax")
 
 
 CASES: list[tuple[str, str, Any, LossSettings]] = [
@@ -86,11 +86,13 @@ CASES: list[tuple[str, str, Any, LossSettings]] = [
 ]
 
 
-@pytest.mark.parametrize(("loss", "head", "y", "settings"), CASES)
-def test_gradients_are_as_measured(loss: str, head: str, y: Any, settings: LossSettings) -> None:
+@pytest.mark.parametrize(("loss", "activation", "y", "settings"), CASES)
+def test_gradients_are_as_measured(
+    loss: str, activation: str, y: Any, settings: LossSettings
+) -> None:
     # Away from the kinks of |e|, max(0, 1 − yŷ) and the clamp.
     z = np.random.default_rng(4).uniform(-1.9, 1.9, (4, 3))
-    graph, feeds = graph_of(loss, head, y, z, settings)
+    graph, feeds = graph_of(loss, activation, y, z, settings)
     analytic = evaluate(graph, feeds, wide=True)["g"]
     forward = computable(graph)
 
@@ -102,25 +104,25 @@ def test_gradients_are_as_measured(loss: str, head: str, y: Any, settings: LossS
     assert error(np.reshape(analytic, (-1,)), numeric) <= 1e-7
 
 
-@pytest.mark.parametrize(("loss", "head", "y", "settings"), CASES)
+@pytest.mark.parametrize(("loss", "activation", "y", "settings"), CASES)
 @pytest.mark.parametrize("size", [200.0, 1e4])
 def test_extreme_logits_stay_finite(
-    loss: str, head: str, y: Any, settings: LossSettings, size: float
+    loss: str, activation: str, y: Any, settings: LossSettings, size: float
 ) -> None:
     z = [[size, -size, 0.0], [-size, size, size], [-size, -size, -size], [size, size, size]]
-    found, _, slope = rows(loss, head, y, z, settings, wide=False)
+    found, _, slope = rows(loss, activation, y, z, settings, wide=False)
     assert np.all(np.isfinite(found)), found
     assert np.all(np.isfinite(slope)), slope
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0, 2.0, 2.5])
-@pytest.mark.parametrize("head", ["softmax", "sigmoid"])
+@pytest.mark.parametrize("activation", ["softmax", "sigmoid"])
 def test_focal_loss_of_certain_predictions_is_flat_or_steep_but_finite(
-    head: str, gamma: float
+    activation: str, gamma: float
 ) -> None:
     z = [[200.0, -200.0, -200.0], [-200.0, 200.0, -200.0]]
     y = [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
-    found, _, slope = rows("FOL", head, y, z, LossSettings(gamma=gamma), wide=False)
+    found, _, slope = rows("FOL", activation, y, z, LossSettings(gamma=gamma), wide=False)
     assert found[0] == pytest.approx(0, abs=1e-5)
     assert found[1] > 100
     assert np.all(np.isfinite(slope))
@@ -128,12 +130,12 @@ def test_focal_loss_of_certain_predictions_is_flat_or_steep_but_finite(
     assert slope[1, 0] < -0.3
 
 
-@pytest.mark.parametrize(("loss", "head", "y", "settings"), CASES)
+@pytest.mark.parametrize(("loss", "activation", "y", "settings"), CASES)
 def test_rows_of_zeros_are_finite_and_can_be_masked(
-    loss: str, head: str, y: Any, settings: LossSettings
+    loss: str, activation: str, y: Any, settings: LossSettings
 ) -> None:
     empty = np.zeros_like(np.asarray(y))
-    found, _, slope = rows(loss, head, empty, np.zeros((4, 3)), settings, wide=False)
+    found, _, slope = rows(loss, activation, empty, np.zeros((4, 3)), settings, wide=False)
     assert np.all(np.isfinite(found))
     assert np.all(np.isfinite(slope))
 

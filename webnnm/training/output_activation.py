@@ -1,4 +1,4 @@
-"""The heads of outputs: what a loss has to know of the layers that end a model."""
+"""The output activations of models: what a loss has to know of their last layers."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from typing import Literal
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.node import Operand, OperatorNode
 
-HeadKind = Literal["softmax", "logSoftmax", "sigmoid", "linear"]
+OutputActivation = Literal["softmax", "logSoftmax", "sigmoid", "linear"]
 """The layers that losses are fused with (spec D.2); "linear" is everything else."""
 
 
 @dataclass(frozen=True)
-class Head:
+class ActivatedOutput:
     """What ends a model: softmax, logSoftmax, sigmoid or anything else ("linear").
 
-    `logits` is what flows into the head, `output` what the model delivers, in float32; both have
-    the same shape. `elsewhere` tells of a softmax or logSoftmax along another dimension than the
-    last of the output, which losses cannot take for a head.
+    `logits` is what flows into the activation, `output` what the model delivers, in float32; both
+    have the same shape. `elsewhere` tells of a softmax or logSoftmax along another dimension than
+    the last of the output, which losses cannot take for the output activation.
     """
 
-    kind: HeadKind
+    kind: OutputActivation
     output: Operand
     logits: Operand
     elsewhere: bool = False
 
 
-def head_of(output: Operand) -> Head:
-    """Recognise the head of an output, looking through casts and other orders of its elements.
+def activation_of(output: Operand) -> ActivatedOutput:
+    """Recognise the activation of an output, looking through casts and transpositions.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
     >>> z = b.input("z", "float32", [2, 3, 5])
     >>> p = b.transpose(b.softmax(z, axis=1), permutation=[0, 2, 1])
-    >>> head_of(p).kind, head_of(p).logits
+    >>> activation_of(p).kind, activation_of(p).logits
     ('softmax', float32[2, 5, 3])
 
-    A softmax along another axis than what becomes the last is not a head.
+    A softmax along another axis than what becomes the last one does not count.
     """
     b = output.builder
     wide = output if output.dtype == "float32" else b.cast(output, type="float32")
@@ -53,7 +53,7 @@ def head_of(output: Operand) -> Head:
     name = node.operator.name if isinstance(node, OperatorNode) else ""
     if isinstance(node, OperatorNode) and name in ("softmax", "logSoftmax", "sigmoid"):
         if name != "sigmoid" and node.options["axis"] != axis:
-            return Head("linear", wide, wide, elsewhere=True)
+            return ActivatedOutput("linear", wide, wide, elsewhere=True)
         logits = node.operands[0]
         assert logits is not None
         if logits.dtype != "float32":
@@ -61,8 +61,8 @@ def head_of(output: Operand) -> Head:
         for move in reversed(moves):
             if move.operator.name in _MOVES:
                 logits = b.apply(move.operator, [logits], move.options)
-        return Head(name, wide, logits)
-    return Head("linear", wide, wide)
+        return ActivatedOutput(name, wide, logits)
+    return ActivatedOutput("linear", wide, wide)
 
 
 _MOVES = ("transpose", "reshape")

@@ -1,4 +1,4 @@
-"""Heads of outputs: what is looked through, and what is no head (spec D.2, D.4)."""
+"""Output activations: what is looked through, and what is not one (spec D.2, D.4)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
-from webnnm.training.heads import head_of
+from webnnm.training.output_activation import activation_of
 
 np = pytest.importorskip("numpy")
 
@@ -32,7 +32,7 @@ SHAPE = [2, 3, 4, 5]
 
 @pytest.mark.parametrize("kind", ["softmax", "logSoftmax", "sigmoid"])
 @pytest.mark.parametrize("move", MOVES)
-def test_heads_are_seen_through_other_orders_of_their_elements(kind: str, move: str) -> None:
+def test_activations_are_seen_through_other_orders_of_their_elements(kind: str, move: str) -> None:
     b = GraphBuilder()
     z = b.input("z", "float32", SHAPE)
     made = {
@@ -40,7 +40,7 @@ def test_heads_are_seen_through_other_orders_of_their_elements(kind: str, move: 
         "logSoftmax": lambda x: b.log_softmax(x, axis=3),
         "sigmoid": b.sigmoid,
     }[kind]
-    found = head_of(MOVES[move](b, made(z)))
+    found = activation_of(MOVES[move](b, made(z)))
     assert (found.kind, found.elsewhere) == (kind, False)
     assert found.logits.shape == found.output.shape
     again = b.sigmoid(found.logits) if kind == "sigmoid" else b.softmax(found.logits, axis=-1)
@@ -60,14 +60,14 @@ def test_heads_are_seen_through_other_orders_of_their_elements(kind: str, move: 
 )
 def test_a_softmax_elsewhere_is_no_head(finish: Callable[[GraphBuilder, Operand], Operand]) -> None:
     b = GraphBuilder()
-    found = head_of(finish(b, b.softmax(b.input("z", "float32", SHAPE), axis=1)))
+    found = activation_of(finish(b, b.softmax(b.input("z", "float32", SHAPE), axis=1)))
     assert (found.kind, found.elsewhere) == ("linear", True)
 
 
 def test_classes_may_become_last() -> None:
     b = GraphBuilder()
     p = b.softmax(b.input("z", "float32", SHAPE), axis=1)
-    found = head_of(b.transpose(p, permutation=[0, 2, 3, 1]))
+    found = activation_of(b.transpose(p, permutation=[0, 2, 3, 1]))
     assert found.kind == "softmax"
     assert found.logits.shape == (2, 4, 5, 3)
 
@@ -75,13 +75,13 @@ def test_classes_may_become_last() -> None:
 def test_classes_that_lie_flat_with_others_are_no_classes() -> None:
     b = GraphBuilder()
     p = b.softmax(b.input("z", "float32", SHAPE), axis=3)
-    assert head_of(b.reshape(p, new_shape=[2, 60])).elsewhere
+    assert activation_of(b.reshape(p, new_shape=[2, 60])).elsewhere
 
 
 PIXELS = """
 m:input shape={{height:2, width:2, channels:1}};
 m:output shape={output};
-m:layers conv2d(w, kernel=1, filters=3, inputLayout=nhwc), {head};
+m:layers conv2d(w, kernel=1, filters=3, inputLayout=nhwc), {activation};
 """
 LAST, FIRST = "{height:2, width:2, channels:3}", "{channels:3, height:2, width:2}"
 
@@ -102,24 +102,26 @@ async def chosen(text: str, data: Dataset) -> Any:
 
 
 async def test_an_output_whose_classes_are_last_is_a_softmax() -> None:
-    text = PIXELS.format(output=LAST, head="softmax(axis=channels)")
+    text = PIXELS.format(output=LAST, activation="softmax(axis=channels)")
     found = await chosen(text, pixels(first=False))
-    assert (found.head, found.choice.loss.name) == ("softmax", "CCE")
+    assert (found.activation, found.choice.loss.name) == ("softmax", "CCE")
 
 
 async def test_a_transpose_at_the_end_may_put_them_last() -> None:
-    head = "transpose(permutation=[2, 0, 1]), softmax(axis=0), transpose(permutation=[1, 2, 0])"
-    text = PIXELS.format(output="[2, 2, 3]", head=head)
+    activation = (
+        "transpose(permutation=[2, 0, 1]), softmax(axis=0), transpose(permutation=[1, 2, 0])"
+    )
+    text = PIXELS.format(output="[2, 2, 3]", activation=activation)
     found = await chosen(text, pixels(first=False))
-    assert (found.head, found.choice.loss.name) == ("softmax", "CCE")
+    assert (found.activation, found.choice.loss.name) == ("softmax", "CCE")
 
 
 async def test_no_loss_is_chosen_for_classes_elsewhere() -> None:
-    head = "softmax(axis=channels), transpose(permutation=[2, 0, 1])"
-    text = PIXELS.format(output=FIRST, head=head)
+    activation = "softmax(axis=channels), transpose(permutation=[2, 0, 1])"
+    text = PIXELS.format(output=FIRST, activation=activation)
     with pytest.raises(DataError, match=r'output "m" ends in a softmax .*\[3, 2, 2\]') as caught:
         await chosen(text, pixels(first=True))
     assert caught.value.code == "NNM604"
     assert "transpose" in caught.value.hint
     found = await chosen(text + "m:loss MSE;", pixels(first=True))
-    assert (found.head, found.choice.loss.name) == ("linear", "MSE")
+    assert (found.activation, found.choice.loss.name) == ("linear", "MSE")
