@@ -13,7 +13,7 @@ from tools.common import say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NODES = 2000
+OPERATORS = (500, 2_000, 10_000)
 FEATURES = 256
 BASE = {"batch": 64, "width": 256, "depth": 2}
 SCALES: dict[str, Sequence[int]] = {
@@ -25,13 +25,16 @@ STEPS = 20
 LEARNING_RATE = 1e-3
 
 
-async def building(contest: Contest, rounds: int) -> dict[str, Any]:
-    """Return milliseconds of making a graph of 2,000 operators."""
-    found = [await contest.run("build", NODES, float(number)) for number in range(rounds)]
-    ours = {key: statistics.median(f["ours"][key] for f in found) for key in found[0]["ours"]}
-    result = {"nodes": NODES, "ours": ours, "webnn": statistics.median(f["webnn"] for f in found)}
-    say(f"  building: {result}")
-    return result
+async def building(contest: Contest, rounds: int) -> list[dict[str, Any]]:
+    """Return milliseconds of making graphs of more and more operators."""
+    results: list[dict[str, Any]] = []
+    for operators in OPERATORS:
+        found = [await contest.run("build", operators, float(number)) for number in range(rounds)]
+        ours = {key: statistics.median(f["ours"][key] for f in found) for key in found[0]["ours"]}
+        webnn = statistics.median(f["webnn"] for f in found)
+        results.append({"operators": operators, "ours": ours, "webnn": webnn})
+        say(f"  building: {results[-1]}")
+    return results
 
 
 def scaled(**changed: int) -> Workload:

@@ -12,13 +12,13 @@ from typing import Any
 
 from bench import costs, inference, plot, python_share, report, training_steps
 from bench.contest import FOLDER, Contest, contest
-from bench.workloads import BLOCK, CNN, LARGE, WORKLOADS
+from bench.workloads import BLOCK, CNN, LARGE, TINY, WORKLOADS
 from tools.common import ROOT, say
 
 ENOUGH_ROUNDS = 5
 SECONDS = 1.5
 """What a contestant gets in a round, about."""
-INFERENCE = ((LARGE, 1), (CNN, 1), (BLOCK, BLOCK.batch))
+INFERENCE = ((TINY, 1), (LARGE, 1), (CNN, 1), (BLOCK, BLOCK.batch))
 PARTS = (*WORKLOADS, "inference", "build", "scale", "python", "iris")
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "performance.svg"
