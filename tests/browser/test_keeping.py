@@ -139,7 +139,7 @@ async def test_a_browser_that_keeps_nothing_is_told_and_the_training_ends_with_i
     assert float(await result.get_attribute("data-accuracy")) > 0.5
     assert "No result" not in await page.locator("#progress-text").text_content()
     told = await page.locator("#kept.warning").text_content()
-    assert "private window" in told
+    assert "Private windows" in told
     assert await page.locator("#alert").text_content() == ""
 
 

@@ -149,7 +149,7 @@ def without(name: str) -> Any:
     ("change", "code", "words"),
     [
         (without("w1"), "NNM805", "w1 missing"),
-        (lambda t: t.update(more=HostArray.of(1.0)), "NNM805", "more unknown"),
+        (lambda t: t.update(more=HostArray.of(1.0)), "NNM805", "more not in the model"),
         (lambda t: t.update(b2=HostArray.of([1.0])), "NNM806", '"b2" is float32[2]'),
         (lambda t: t.update(b2=HostArray.of([1, 2], "int32")), "NNM806", "int32[2]"),
     ],

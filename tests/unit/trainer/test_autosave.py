@@ -121,5 +121,5 @@ async def test_a_path_can_be_claimed_by_everybody(tmp_path: Path) -> None:
     for _ in range(2):
         await storage.claim(tmp_path / "a")
     await storage.release(tmp_path / "a")
-    with pytest.raises(DataError, match=r"NNM807.*in a browser"):
+    with pytest.raises(DataError, match=r"NNM807.*needs a browser"):
         await storage.claim("browser:a")

@@ -119,7 +119,7 @@ async def test_a_transpose_at_the_end_may_put_them_last() -> None:
 async def test_no_loss_is_chosen_for_classes_elsewhere() -> None:
     activation = "softmax(axis=channels), transpose(permutation=[2, 0, 1])"
     text = PIXELS.format(output=FIRST, activation=activation)
-    with pytest.raises(DataError, match=r'output "m" ends in a softmax .*\[3, 2, 2\]') as caught:
+    with pytest.raises(DataError, match=r'output "m" ends in a softmax,.*\[3, 2, 2\]') as caught:
         await chosen(text, pixels(first=True))
     assert caught.value.code == "NNM604"
     assert "transpose" in caught.value.hint
