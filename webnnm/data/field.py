@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from webnnm.core.dtypes import DataType
@@ -37,3 +37,12 @@ class Field:
     kind: Kind = "continuous"
     features: tuple[str, ...] = ()
     classes: int = 0
+
+    def of_position(self) -> Field:
+        """Return the field of one position of a sequence, which runs along the first axis.
+
+        >>> steps = Field((8, 3), "float32", ("time", "axis"), sequence="time")
+        >>> steps.of_position().shape, steps.of_position().names
+        ((3,), ('axis',))
+        """
+        return replace(self, shape=self.shape[1:], names=self.names[1:], sequence=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -216,7 +215,7 @@ def measured(values: HostArray, field: Field) -> tuple[HostArray, Field]:
     if isinstance(values, Sequences):
         size = values.shape[1]
         flat = flat.rows(row * size + k for row, n in enumerate(values.lengths) for k in range(n))
-    return flat, replace(field, shape=shape[1:], names=field.names[1:], sequence=False)
+    return flat, field.of_position()
 
 
 def like(values: HostArray, before: HostArray) -> HostArray:

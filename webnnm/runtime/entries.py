@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from webnnm.core.arrays import HostArray
@@ -83,10 +82,8 @@ class Entrance:
         self._slot = Slot(
             sizes, vertex.dtype, () if self._sequence else all_names(features.names, None)
         )
-        self._own = self._field
-        if self._sequence and form is not None:
-            shape, names = self._field.shape[1:], self._field.names[1:]
-            self._own = replace(self._field, shape=shape, names=names, sequence=False)
+        by_position = self._sequence and form is not None
+        self._own = self._field.of_position() if by_position else self._field
         self._binding: Binding | None = None
         # Lists of numbers are what most calls give: none of the forms has to be looked for.
         self._bare = not special and not (form and form.letters)
@@ -147,7 +144,7 @@ def check_fits(vertex: InputVertex, form: Form | None, scale: Standardization | 
     if form is not None:
         field = form.field
         if features.sequence is not None:
-            field = replace(field, shape=field.shape[1:], names=field.names[1:], sequence=False)
+            field = field.of_position()
         bound(where, "", field, Slot(sizes, vertex.dtype, all_names(features.names, None)))
         shapes = [field.shape, form.field.shape, form.field.shape[1:]]
     period = scale and len(scale.mean) * scale.repeat
