@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from webnnm.compiler.extrema import larger
+from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand, OperatorNode
 from webnnm.ops.declare.known import known_values
@@ -30,8 +31,8 @@ def root(b: GraphBuilder, node: OperatorNode) -> Operand:
 
 def _root_of_halves(b: GraphBuilder, x: Operand) -> Operand:
     """max(x / √largest, √(x kept finite)), which is the second one but of infinity."""
-    largest, root = (65504.0, 256.0) if x.dtype == "float16" else (2.0**126, 2.0**63)
-    return larger(b, x / root, b.sqrt(b.min(largest, x)))
+    largest = FLOAT_INFO["float16"].max if x.dtype == "float16" else LARGEST_INVERTIBLE
+    return larger(b, x / float(math.ceil(math.sqrt(largest))), b.sqrt(b.min(largest, x)))
 
 
 def _root_by_size(b: GraphBuilder, x: Operand) -> Operand:

@@ -63,6 +63,8 @@ FLOAT_INFO: dict[DataType, FloatInfo] = {
     "float32": FloatInfo(2.0**-23, 2.0**128 - 2.0**104),
     "float16": FloatInfo(2.0**-10, 65504.0),
 }
+LARGEST_INVERTIBLE = 2.0**126
+"""The largest number of float32 whose reciprocal is not subnormal."""
 _OVERFLOW: dict[DataType, float] = {"float32": 2.0**128 - 2.0**103, "float16": 65520.0}
 """The smallest numbers that round to infinity."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from webnnm.core.dtypes import FLOAT_INFO
+from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 
@@ -103,7 +103,7 @@ def _adam(*, decoupled: bool) -> Update:
         m = state[0] * beta1 + g * (1 - beta1)
         v = state[1] * beta2 + g * g * (1 - beta2)
         # Some devices get the root of larger numbers wrong; so large a gradient is lost anyway.
-        square = b.min(min(2.0**126, FLOAT_INFO[v.dtype].max), v / n.corrections["beta2"])
+        square = b.min(min(LARGEST_INVERTIBLE, FLOAT_INFO[v.dtype].max), v / n.corrections["beta2"])
         size = b.sqrt(square) + n.settings["epsilon"]
         step = m / n.corrections["beta1"] / size
         return w - n.rate * (_decayed(step, w, n) if decoupled else step), (m, v)

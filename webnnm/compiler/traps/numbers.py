@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.compiler.extrema import keeps_nan, larger
 from webnnm.compiler.traps.evidence import Probe, Values
 from webnnm.compiler.traps.trap import Trap
-from webnnm.core.dtypes import FLOAT_INFO, DataType, is_float
+from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE, DataType, is_float
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
@@ -116,12 +116,12 @@ def _root(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _is_bounded(x: Operand) -> bool:
-    """Tell whether x is a minimum with a number up to 2¹²⁶, whose reciprocal is not subnormal."""
+    """Tell whether x is a minimum with a number that keeps its reciprocal from being subnormal."""
     inner = x.node
     if not isinstance(inner, OperatorNode) or inner.operator.name != "min":
         return False
     values = known_values(inner.operands[0])
-    return values is not None and max(values, default=0) <= 2.0**126
+    return values is not None and max(values, default=0) <= LARGEST_INVERTIBLE
 
 
 def _triangle(b: GraphBuilder, node: Node) -> Operand | None:
