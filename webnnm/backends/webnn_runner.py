@@ -25,21 +25,20 @@ class WebNNRunner(Runner):
     ) -> None:
         super().__init__(backend, executable, inputs, outputs, given, wanted)
         self._bridge = bridge
-        self._given = [inputs[name].type for name in given]
-        self._wanted = [outputs[name].type for name in wanted]
+        self._types = [tensor.type for tensor in self._read]
         self._handle, self._buffers = bridge.runner(
             executable.handle.built.graph,
             *handles(executable, inputs, outputs),
-            [inputs[name].handle for name in given],
-            [outputs[name].handle for name in wanted],
+            [tensor.handle for tensor in self._written],
+            [tensor.handle for tensor in self._read],
         )
 
     async def run(self, data: Sequence[HostArray]) -> list[HostArray]:
         """Write, run and read in one round trip."""
-        for type, array, buffer in zip(self._given, data, self._buffers, strict=True):
-            check_data(type, array)
+        for tensor, array, buffer in zip(self._written, data, self._buffers, strict=True):
+            check_data(tensor.type, array)
             buffer.assign(array.data)
-        return arrays_of(await self._bridge.run(self._handle), self._wanted)
+        return arrays_of(await self._bridge.run(self._handle), self._types)
 
     def close(self) -> None:
         """Forget the binding."""
