@@ -47,12 +47,6 @@ class Run:
     score: float | None = None
     seconds: float = 0.0
 
-    def codes(self, findings: Sequence[dict[str, Any]]) -> str:
-        """Return the ids of findings, information in brackets."""
-        return " ".join(
-            each["id"] if each["severity"] != "info" else f"({each['id']})" for each in findings
-        )
-
 
 async def run(setup: Setup, seed: int) -> Run:
     """Review, train and test a program on NumPy; an error ends it, and is told."""
@@ -96,7 +90,7 @@ def _score(result: Any, name: str) -> float:
 
 async def judge(case: Case, seeds: int) -> dict[str, Any]:
     """Return what the runs of a case gave, those of the first seed in full."""
-    wrong = [await run(case.setup(), seed) for seed in range(seeds)]
+    wrong = [await run(case.make(), seed) for seed in range(seeds)]
     mended = case.mended()
     right = [] if mended is None else [await run(mended, seed) for seed in range(seeds)]
     return {
@@ -109,12 +103,19 @@ async def judge(case: Case, seeds: int) -> dict[str, Any]:
         "mended_score": _median(right),
         "first": vars(wrong[0]),
         "codes": {
-            "before": wrong[0].codes(wrong[0].before),
-            "after": wrong[0].codes(wrong[0].after),
+            "before": _codes(wrong[0].before),
+            "after": _codes(wrong[0].after),
         },
         "mended": vars(right[0]) if right else None,
         "seconds": sum(each.seconds for each in wrong + right),
     }
+
+
+def _codes(findings: Sequence[dict[str, Any]]) -> str:
+    """Return the ids of findings, information in brackets."""
+    return " ".join(
+        each["id"] if each["severity"] != "info" else f"({each['id']})" for each in findings
+    )
 
 
 def _median(runs: Sequence[Run]) -> float | None:

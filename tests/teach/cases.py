@@ -33,10 +33,6 @@ class Case:
         """Whether nothing is wrong."""
         return not self.remedy
 
-    def setup(self) -> Setup:
-        """Return the program."""
-        return self.make()
-
     def mended(self) -> Setup | None:
         """Return the program without the mistake, None where there is none to compare with."""
         return None if self.mend is None else self.mend(self.make())

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tests.teach.cases import mistake
+from tests.teach.programs import VALIDATED
 from tests.teach.samples import blobs, houses, rare, rings, spirals
 from tests.teach.setup import Data, Setup, of
 from tests.teach.texts import classifier, dense, model, regressor, yes_or_no
-
-VALIDATED = (0.5, 0.2, 0.3)
 
 
 @mistake(

@@ -5,32 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from tests.teach.cases import mistake
+from tests.teach.programs import clusters, quantity, validated
 from tests.teach.samples import blobs, houses, rings, spirals
-from tests.teach.setup import Data, Setup, of
+from tests.teach.setup import Setup, of
 from tests.teach.texts import classifier, regressor
-
-
-def _setup(**train: object) -> Setup:
-    """Return a program that is sound but for these settings: six clusters that overlap."""
-    data = of(*blobs(420, 6, 5, 1.4), standardize=True)
-    return Setup(classifier(5, (24,), 6), data, train)
-
-
-def _quantity(**train: object) -> Setup:
-    """Return a program that is sound but for these settings: a quantity of six features."""
-    data = of(*houses(), standardize=True, standardize_targets=True)
-    return Setup(regressor(6, (24,)), data, train, score="r2")
 
 
 def _rings(**train: object) -> Setup:
     """Return a program that is sound but for these settings: two rings."""
     return Setup(classifier(2, (16,), 2), of(*rings(), standardize=True), train)
-
-
-def _validated(data: Data | None = None, **train: object) -> Setup:
-    """Return a program with a validation subset that is sound but for these settings."""
-    rows = of(*blobs(420, 6, 5, 1.4), split=(0.5, 0.2, 0.3), standardize=True)
-    return Setup(classifier(5, (24,), 6), data or rows, train)
 
 
 # The learning rate and its schedule.
@@ -42,7 +25,7 @@ def _validated(data: Data | None = None, **train: object) -> Setup:
     mended=lambda setup: setup.trained(lr=None),
 )
 def rate_far_too_low() -> Setup:
-    return _setup(optimizer="adam", lr=1e-7)
+    return clusters(optimizer="adam", lr=1e-7)
 
 
 @mistake(
@@ -51,7 +34,7 @@ def rate_far_too_low() -> Setup:
     mended=lambda setup: setup.trained(lr=None),
 )
 def rate_too_low_for_sgdm() -> Setup:
-    return _quantity(optimizer="sgdm", lr=1e-5)
+    return quantity(optimizer="sgdm", lr=1e-5)
 
 
 @mistake(
@@ -60,7 +43,7 @@ def rate_too_low_for_sgdm() -> Setup:
     mended=lambda setup: setup.trained(lr=None),
 )
 def rate_far_too_high() -> Setup:
-    return _setup(optimizer="adam", lr=5.0)
+    return clusters(optimizer="adam", lr=5.0)
 
 
 @mistake(
@@ -69,7 +52,7 @@ def rate_far_too_high() -> Setup:
     mended=lambda setup: setup.trained(lr=None),
 )
 def rate_that_diverges() -> Setup:
-    return _quantity(optimizer="sgdm", lr=10.0, gradient_clipping="off", seeds=0)
+    return quantity(optimizer="sgdm", lr=10.0, gradient_clipping="off", seeds=0)
 
 
 @mistake(
@@ -78,7 +61,7 @@ def rate_that_diverges() -> Setup:
     mended=lambda setup: setup.trained(min_lr=None),
 )
 def lowest_rate_above_rate() -> Setup:
-    return _setup(optimizer="adam", lr=0.01, min_lr=5.0, restore_best=False)
+    return clusters(optimizer="adam", lr=0.01, min_lr=5.0, restore_best=False)
 
 
 @mistake(
@@ -88,7 +71,7 @@ def lowest_rate_above_rate() -> Setup:
     why="the rate grows until the end, which costs time rather than accuracy",
 )
 def all_warm_up() -> Setup:
-    return _quantity(optimizer="sgdm", warmup_epochs=19, lr=0.002)
+    return quantity(optimizer="sgdm", warmup_epochs=19, lr=0.002)
 
 
 @mistake(
@@ -97,7 +80,7 @@ def all_warm_up() -> Setup:
     mended=lambda setup: setup.trained(step_epochs=10, step_factor=0.3),
 )
 def rate_falls_too_soon() -> Setup:
-    return _setup(optimizer="nesterov", schedule="step", step_epochs=1, step_factor=0.01)
+    return clusters(optimizer="nesterov", schedule="step", step_epochs=1, step_factor=0.01)
 
 
 @mistake(
@@ -106,7 +89,7 @@ def rate_falls_too_soon() -> Setup:
     mended=lambda setup: setup.trained(schedule_epochs=None),
 )
 def schedule_ends_too_soon() -> Setup:
-    return _quantity(optimizer="nesterov", epochs=60, schedule_epochs=2)
+    return quantity(optimizer="nesterov", epochs=60, schedule_epochs=2)
 
 
 # The optimizer.
@@ -118,7 +101,7 @@ def schedule_ends_too_soon() -> Setup:
     mended=lambda setup: setup.trained(weight_decay=None),
 )
 def extreme_weight_decay() -> Setup:
-    return _setup(optimizer="adamw", weight_decay=10.0)
+    return clusters(optimizer="adamw", weight_decay=10.0)
 
 
 @mistake(
@@ -127,7 +110,7 @@ def extreme_weight_decay() -> Setup:
     mended=lambda setup: setup.trained(lambda1=1e-4),
 )
 def extreme_l1() -> Setup:
-    return _setup(regularization="L1", lambda1=1.0)
+    return clusters(regularization="L1", lambda1=1.0)
 
 
 @mistake(
@@ -136,7 +119,7 @@ def extreme_l1() -> Setup:
     mended=lambda setup: setup.trained(momentum_factor=None),
 )
 def extreme_momentum() -> Setup:
-    return _quantity(optimizer="sgdm", momentum_factor=0.999)
+    return quantity(optimizer="sgdm", momentum_factor=0.999)
 
 
 @mistake(
@@ -145,7 +128,7 @@ def extreme_momentum() -> Setup:
     mended=lambda setup: setup.trained(epsilon=None),
 )
 def epsilon_of_one() -> Setup:
-    return _setup(optimizer="adam", epsilon=1.0, lr=0.002)
+    return clusters(optimizer="adam", epsilon=1.0, lr=0.002)
 
 
 @mistake(
@@ -154,7 +137,7 @@ def epsilon_of_one() -> Setup:
     mended=lambda setup: setup.trained(beta2=None),
 )
 def adam_without_second_moment() -> Setup:
-    return _quantity(optimizer="adam", beta2=0.0, lr=0.05, schedule="constant")
+    return quantity(optimizer="adam", beta2=0.0, lr=0.05, schedule="constant")
 
 
 @mistake(
@@ -163,7 +146,7 @@ def adam_without_second_moment() -> Setup:
     mended=lambda setup: setup.trained(agc_lambda=None),
 )
 def clipped_to_nothing() -> Setup:
-    return _quantity(optimizer="sgdm", gradient_clipping="agc", agc_lambda=1e-6)
+    return quantity(optimizer="sgdm", gradient_clipping="agc", agc_lambda=1e-6)
 
 
 @mistake(
@@ -172,7 +155,7 @@ def clipped_to_nothing() -> Setup:
     mended=lambda setup: setup.trained(label_smoothing=0.05),
 )
 def extreme_label_smoothing() -> Setup:
-    return _setup(label_smoothing=0.95)
+    return clusters(label_smoothing=0.95)
 
 
 @mistake(
@@ -181,7 +164,7 @@ def extreme_label_smoothing() -> Setup:
     mended=lambda setup: setup.trained(scale=None),
 )
 def gradient_scale_overflows() -> Setup:
-    return _setup(compute_type="float16", gradient_scaling="on", scale=1e30, seeds=5)
+    return clusters(compute_type="float16", gradient_scaling="on", scale=1e30, seeds=5)
 
 
 # Batches and epochs.
@@ -193,7 +176,7 @@ def gradient_scale_overflows() -> Setup:
     mended=lambda setup: setup.trained(epochs=40),
 )
 def one_epoch() -> Setup:
-    return _quantity(epochs=1, optimizer="adam")
+    return quantity(epochs=1, optimizer="adam")
 
 
 @mistake(
@@ -202,7 +185,7 @@ def one_epoch() -> Setup:
     mended=lambda setup: setup.trained(batch_size=20),
 )
 def full_batch_few_epochs() -> Setup:
-    return _quantity(batch_size=280, epochs=10, optimizer="adam")
+    return quantity(batch_size=280, epochs=10, optimizer="adam")
 
 
 @mistake(
@@ -211,7 +194,7 @@ def full_batch_few_epochs() -> Setup:
     mended=lambda setup: setup.trained(batch_size=20),
 )
 def batch_larger_than_data() -> Setup:
-    return _setup(batch_size=5000, optimizer="nesterov")
+    return clusters(batch_size=5000, optimizer="nesterov")
 
 
 @mistake(
@@ -220,7 +203,7 @@ def batch_larger_than_data() -> Setup:
     mended=lambda setup: setup.trained(batch_size=None),
 )
 def batches_of_one_row() -> Setup:
-    return _setup(batch_size=1, lr=0.1, epochs=6, schedule="constant", seeds=10)
+    return clusters(batch_size=1, lr=0.1, epochs=6, schedule="constant", seeds=10)
 
 
 @mistake(
@@ -229,7 +212,7 @@ def batches_of_one_row() -> Setup:
     mended=lambda setup: setup.trained(accumulate=None),
 )
 def accumulates_more_than_an_epoch() -> Setup:
-    return _quantity(accumulate=100, optimizer="adam")
+    return quantity(accumulate=100, optimizer="adam")
 
 
 @mistake(
@@ -284,7 +267,7 @@ def _overlapping() -> tuple[np.ndarray, np.ndarray]:
     why="the last parameters may be as good as the best ones",
 )
 def never_validated() -> Setup:
-    return _validated(validate_every=50, patience=3)
+    return validated(validate_every=50, patience=3)
 
 
 @mistake(
@@ -334,7 +317,7 @@ def unknown_optimizer() -> Setup:
     mended=lambda setup: setup.trained(label_smoothing=None),
 )
 def smoothed_quantities() -> Setup:
-    return _quantity(label_smoothing=0.1)
+    return quantity(label_smoothing=0.1)
 
 
 @mistake(

@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 from tests.teach.cases import sound
-from tests.teach.samples import blobs, houses, lines
+from tests.teach.programs import clusters, quantity, validated
+from tests.teach.samples import blobs, lines
 from tests.teach.setup import Setup, of
 from tests.teach.texts import classifier, model, regressor
-
-VALIDATED = (0.5, 0.2, 0.3)
-
-
-def _setup(**train: object) -> Setup:
-    data = of(*blobs(420, 6, 5, 1.4), standardize=True)
-    return Setup(classifier(5, (24,), 6), data, train)
-
-
-def _quantity(**train: object) -> Setup:
-    data = of(*houses(), standardize=True, standardize_targets=True)
-    return Setup(regressor(6, (24,)), data, train, score="r2")
-
-
-def _validated(**train: object) -> Setup:
-    data = of(*blobs(420, 6, 5, 1.4), split=VALIDATED, standardize=True)
-    return Setup(classifier(5, (24,), 6), data, train)
 
 
 @sound("Everything is left to train().")
 def all_defaults() -> Setup:
-    return _setup()
+    return clusters()
 
 
 @sound("All 28 rows of a tiny table are one batch, with adam and many epochs.")
@@ -40,57 +24,59 @@ def full_batch_of_few_rows() -> Setup:
 
 @sound("adamw with a weight decay of 0.01.")
 def low_weight_decay() -> Setup:
-    return _setup(optimizer="adamw", weight_decay=0.01)
+    return clusters(optimizer="adamw", weight_decay=0.01)
 
 
 @sound("L2 with λ = 0.0001.")
 def gentle_l2() -> Setup:
-    return _quantity(regularization="L2", lambda2=1e-4, epochs=30)
+    return quantity(regularization="L2", lambda2=1e-4, epochs=30)
 
 
 @sound("Labels smoothed by 0.1.")
 def gentle_label_smoothing() -> Setup:
-    return _setup(label_smoothing=0.1)
+    return clusters(label_smoothing=0.1)
 
 
 @sound("Early stopping after twenty epochs without a better one, on a fifth of the rows.")
 def early_stopping() -> Setup:
-    return _validated(patience=20, epochs=80)
+    return validated(patience=20, epochs=80)
 
 
 @sound("Two of forty epochs are warm-up, then a cosine.")
 def warm_up_and_cosine() -> Setup:
-    return _quantity(optimizer="adam", warmup_epochs=2, epochs=40)
+    return quantity(optimizer="adam", warmup_epochs=2, epochs=40)
 
 
 @sound("A rate of a tenth after every fifteen of forty-five epochs.")
 def rate_in_steps() -> Setup:
-    return _setup(optimizer="nesterov", schedule="step", step_epochs=15, step_factor=0.1, epochs=45)
+    return clusters(
+        optimizer="nesterov", schedule="step", step_epochs=15, step_factor=0.1, epochs=45
+    )
 
 
 @sound("The lowest rate is a hundredth of the rate.")
 def lowest_rate_below_rate() -> Setup:
-    return _setup(optimizer="adam", lr=0.01, min_lr=1e-4)
+    return clusters(optimizer="adam", lr=0.01, min_lr=1e-4)
 
 
 @sound("A constant low rate with many epochs.")
 def constant_low_rate() -> Setup:
-    return _quantity(optimizer="adam", lr=0.003, schedule="constant", epochs=50)
+    return quantity(optimizer="adam", lr=0.003, schedule="constant", epochs=50)
 
 
 @sound("One cycle to a rate of 0.1 and back, with nesterov.")
 def one_cycle() -> Setup:
-    return _setup(optimizer="nesterov", schedule="onecycle", lr=0.1, epochs=30)
+    return clusters(optimizer="nesterov", schedule="onecycle", lr=0.1, epochs=30)
 
 
 @sound("Momentum of 0.9 with sgdm, which is usual.")
 def usual_momentum() -> Setup:
-    return _setup(optimizer="sgdm", momentum_factor=0.9, epochs=30)
+    return clusters(optimizer="sgdm", momentum_factor=0.9, epochs=30)
 
 
 @sound("Half precision with gradient scaling.")
 def mixed_precision() -> Setup:
-    return _setup(compute_type="float16", gradient_scaling="on", seeds=5)
+    return clusters(compute_type="float16", gradient_scaling="on", seeds=5)
 
 
 @sound("Batches of 64 of 700 rows.")
@@ -101,34 +87,34 @@ def batches_of_64() -> Setup:
 
 @sound("Two batches of 16 make one update.")
 def two_batches_an_update() -> Setup:
-    return _setup(batch_size=16, accumulate=2, epochs=30)
+    return clusters(batch_size=16, accumulate=2, epochs=30)
 
 
 @sound("The mean absolute error, because the median is wanted.")
 def absolute_error() -> Setup:
-    setup = _quantity(epochs=40)
+    setup = quantity(epochs=40)
     return setup.but(text=regressor(6, (24,), loss="MAE"))
 
 
 @sound("No scouting, one seed: the training shall be the same as last week's.")
 def no_scouting() -> Setup:
-    return _setup(seeds=0, seed=7, optimizer="adam")
+    return clusters(seeds=0, seed=7, optimizer="adam")
 
 
 @sound("A layer that learns at half the rate.")
 def layer_at_half_rate() -> Setup:
     layers = "dense(shape=[24], activation=relu, lrm=0.5), dense(shape=[6], activation=softmax)"
-    return _setup().but(text=model(5, layers, 6))
+    return clusters().but(text=model(5, layers, 6))
 
 
 @sound("Global clipping of the gradient.")
 def global_clipping() -> Setup:
-    return _quantity(gradient_clipping="global", optimizer="sgdm", epochs=40)
+    return quantity(gradient_clipping="global", optimizer="sgdm", epochs=40)
 
 
 @sound("The last parameters are kept, of a short training that does not overfit.")
 def last_parameters_kept() -> Setup:
-    return _validated(restore_best=False, epochs=20)
+    return validated(restore_best=False, epochs=20)
 
 
 @sound("Heavy regularisation for sixty rows: dropout, weight decay and early stopping.")

@@ -36,7 +36,7 @@ def test_mistake_can_be_mended_or_it_is_said_why_not(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)
 def test_texts_parse_and_mending_changes_something(case: Case) -> None:
-    setup, mended = case.setup(), case.mended()
+    setup, mended = case.make(), case.mended()
     parse(setup.text)
     if mended is not None:
         parse(mended.text)

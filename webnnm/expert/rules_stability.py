@@ -5,7 +5,7 @@ from __future__ import annotations
 from webnnm.expert.facts import Facts
 from webnnm.expert.profile import HIGH, Profile
 from webnnm.expert.rule import Hit, grouped, listed, rule
-from webnnm.expert.structure import heads_that_flow_on, products_in_a_row
+from webnnm.expert.structure import outputs_that_flow_on, products_in_a_row
 from webnnm.training.optimizers import OPTIMIZERS
 
 CHAIN = 5
@@ -103,11 +103,11 @@ def noisy_statistics(facts: Facts) -> Hit | None:
     return Hit(message=message, nodes=layers, evidence={"batch_size": size})
 
 
-@rule("E308", "warning", "Move the head to the end of the model.")
-def early_head(facts: Facts) -> Hit | None:
-    """The value of a softmax or sigmoid head flows on into a heavy operator, not through attend."""
-    found = heads_that_flow_on(facts.network)
-    return grouped({head: f"{head} flows on into {user}" for head, user in found.items()})
+@rule("E308", "warning", "Move the output activation to the end of the model.")
+def early_output_activation(facts: Facts) -> Hit | None:
+    """A softmax or sigmoid output activation flows on into a heavy operator, not through attend."""
+    found = outputs_that_flow_on(facts.network)
+    return grouped({name: f"{name} flows on into {user}" for name, user in found.items()})
 
 
 @rule("E309", "advice", "Insert an activation between them.")

@@ -62,13 +62,13 @@ def products_in_a_row(network: Network) -> dict[str, str]:
     return found
 
 
-def heads_that_flow_on(network: Network) -> dict[str, str]:
+def outputs_that_flow_on(network: Network) -> dict[str, str]:
     """Return softmax and sigmoid layers with the heavy layer that they flow into.
 
-    Those are heads of outputs that reach a product on any way but through `attend`, and softmax
+    Those are output activations that reach a product on any way but through `attend`, and softmax
     layers that are handed on to one. Products of two values, as in attention, do not count.
     """
-    heads = {id(_behind(output.source.vertex)) for output in network.outputs}
+    ends = {id(_behind(output.source.vertex)) for output in network.outputs}
     carried: dict[int, dict[str, bool]] = {}
     found: dict[str, str] = {}
     for layer in network.order:
@@ -77,9 +77,9 @@ def heads_that_flow_on(network: Network) -> dict[str, str]:
             continue
         direct = name in PLAIN
         reach = {
-            label: is_head
+            label: is_end
             for before in flowing(layer)
-            for label, is_head in carried.get(id(before), {}).items()
+            for label, is_end in carried.get(id(before), {}).items()
         }
         weighted = heavy_in(layer) and any(
             isinstance(s.vertex, ParameterVertex) for s in layer.operands[1:]
@@ -88,10 +88,10 @@ def heads_that_flow_on(network: Network) -> dict[str, str]:
             for label in reach:
                 found.setdefault(label, layer.label)
             continue
-        passed = {label: True for label, is_head in reach.items() if is_head}
+        passed = {label: True for label, is_end in reach.items() if is_end}
         passed |= reach if direct else {}
-        if name == "softmax" or (name == "sigmoid" and id(layer) in heads):
-            passed[layer.label] = id(layer) in heads
+        if name == "softmax" or (name == "sigmoid" and id(layer) in ends):
+            passed[layer.label] = id(layer) in ends
         carried[id(layer)] = passed
     return found
 
