@@ -10,7 +10,16 @@ Severity = Literal["error", "warning", "advice", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "advice", "info")
 """The most serious first."""
 
-AREAS = ("Loss", "Precision", "Stability", "Capacity", "Outputs", "Data", "Schedule", "Target")
+AREAS = (
+    "Loss",
+    "Precision",
+    "Stability",
+    "Capacity",
+    "Outputs",
+    "Data",
+    "Schedule",
+    "Target",
+)
 """What rules are about: those of E1xx, E2xx, …, E8xx."""
 
 
@@ -25,6 +34,9 @@ class Finding:
 
     - `nodes`: the names of the layers, parameters and blocks concerned.
     - `action`: what was done about it automatically, or "".
+    - `fix`: hyperparameters that carry out the remedy, as in `model.train(**finding.fix)`; {} where
+      it takes more than those.
+    - `confidence`: 0 … 1, how likely it is that what it says costs accuracy or time.
     - `evidence`: the numbers behind it.
     - `places`: line and column of the nodes in the model text.
     """
@@ -34,6 +46,8 @@ class Finding:
     message: str
     remedy: str = ""
     action: str = ""
+    fix: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    confidence: float = 1.0
     nodes: tuple[str, ...] = ()
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
     places: tuple[tuple[int, int], ...] = ()
@@ -42,6 +56,11 @@ class Finding:
     def area(self) -> str:
         """The area of the rule, one of `AREAS`."""
         return AREAS[int(self.id[1]) - 1]
+
+    @property
+    def rank(self) -> tuple[int, float, str]:
+        """What findings are sorted by, so that the most important comes first."""
+        return SEVERITIES.index(self.severity), -self.confidence, self.id
 
     def __str__(self) -> str:
         place = " line {}, column {}".format(*self.places[0]) if self.places else ""

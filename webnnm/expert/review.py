@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,9 @@ AUTOMATIC = {
     "compute_type": "float32",
 }
 """Settings that may be "auto", and what they are if no rule turns them on (spec F)."""
+
+SHOWN = 3
+"""So many findings that need attention are shown before a training; the rest by id."""
 
 OPTIMIZERS_OWN = ("lr", "weight_decay", "momentum_factor", "beta1", "beta2", "alpha", "epsilon")
 """Settings whose defaults come from the optimizer."""
@@ -48,15 +51,17 @@ class Review:
         known = {finding.id for finding in earlier.findings}
         return [finding for finding in self.findings if finding.id not in known]
 
+    @property
+    def ranked(self) -> list[Finding]:
+        """The findings, the most important first: by severity, then by confidence."""
+        return sorted(self.findings, key=lambda finding: finding.rank)
+
     def brief(self) -> list[str]:
         """Return what to show before a training: findings that need attention, settings chosen.
 
-        Findings that are only informative are listed by id.
+        These are the three most important ones and all errors; the others are listed by id.
         """
-        lines = self._grouped(SEVERITIES[:-1], self.told)
-        notes = [f.id for f in self.findings if f.severity == SEVERITIES[-1]]
-        if notes:
-            lines.append(f"notes {', '.join(notes)}: see review()")
+        lines = brief(f for f in self.ranked if str(f) not in self.told)
         chosen = [text for text in self._decided() if not text.endswith("(given)")]
         return [*lines, f"settings: {', '.join(chosen)}"] if chosen else lines
 
@@ -94,6 +99,28 @@ class Review:
             "settings": {k: v for k, v in self.settings.items() if _shown(v)},
             "origins": dict(self.origins),
         }
+
+
+def brief(ranked: Iterable[Finding]) -> list[str]:
+    """Return the lines of the findings that matter, and one with the ids of the others.
+
+    >>> first = Finding(id="E404", severity="warning", message="dropout1 drops 80 %")
+    >>> brief([first, Finding(id="E111", severity="info", message="softmax and CCE of m")])
+    ['warning E404: dropout1 drops 80 %', 'notes E111: see review()']
+    """
+    lines: list[str] = []
+    more: dict[str, list[str]] = {"more": [], "notes": []}
+    shown = 0
+    for finding in ranked:
+        if finding.severity == SEVERITIES[-1]:
+            more["notes"].append(finding.id)
+        elif finding.severity == SEVERITIES[0] or shown < SHOWN:
+            shown += 1
+            lines += str(finding).split("\n")
+        else:
+            more["more"].append(finding.id)
+    listed = "; ".join(f"{word} {', '.join(ids)}" for word, ids in more.items() if ids)
+    return [*lines, f"{listed}: see review()"] if listed else lines
 
 
 def _shown(value: Any) -> bool:
@@ -138,7 +165,23 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
             done = _decide(rule.id, hit.changes, given, settings, origins)
             findings.append(_finding(rule, hit, done, place))
     _strengths(settings, origins)
-    return Review(findings=findings, settings=settings, origins=origins)
+    return Review(findings=consistent(findings), settings=settings, origins=origins)
+
+
+def consistent(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings without those whose remedy contradicts that of a more important one.
+
+    >>> fast = Finding(id="E305", severity="warning", message="lr 1 is 100 times the default")
+    >>> few = Finding(id="E702", severity="advice", message="60 steps")
+    >>> [finding.id for finding in consistent([fast, few])]
+    ['E305']
+    """
+    kept: list[Finding] = []
+    for finding in sorted(findings, key=lambda finding: finding.rank):
+        rule = RULES[finding.id]
+        if not any(rule.contradicts(RULES[other.id]) for other in kept):
+            kept.append(finding)
+    return [finding for finding in findings if finding in kept]
 
 
 def _origin(name: str, given: Collection[str], facts: Facts) -> str:
@@ -185,8 +228,10 @@ def _finding(rule: Rule, hit: Hit, done: Sequence[str], place: Callable[[str], A
         id=rule.id,
         severity=rule.severity,
         message=hit.message,
-        remedy=rule.remedy,
+        remedy=hit.remedy or rule.remedy,
         action=hit.action or ", ".join(done),
+        fix=dict(hit.fix),
+        confidence=rule.confidence if hit.confidence is None else hit.confidence,
         nodes=nodes,
         evidence=dict(hit.evidence),
         places=tuple(found for node in nodes if (found := place(node)) is not None),

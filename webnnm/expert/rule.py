@@ -9,6 +9,9 @@ from typing import Any
 from webnnm.core.finding import AREAS, Severity
 from webnnm.expert.facts import Facts
 
+CERTAIN = 0.9
+"""The confidence of rules that do not say more."""
+
 NAMED = 5
 """So many names a message has at most, then a count (spec F.3)."""
 
@@ -18,7 +21,8 @@ class Hit:
     """That a rule holds.
 
     `message` names nodes and numbers; `changes` are settings that the rule decides where they are
-    "auto", or losses, as "block:loss"; `action` what else is done.
+    "auto", or losses, as "block:loss"; `action` what else is done; `fix` the hyperparameters that
+    carry out the remedy. `confidence` and `remedy`, where given, stand for those of the rule.
     """
 
     message: str
@@ -26,6 +30,9 @@ class Hit:
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
     changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     action: str = ""
+    fix: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    confidence: float | None = None
+    remedy: str = ""
 
 
 Test = Callable[[Facts], Hit | None]
@@ -35,7 +42,9 @@ Test = Callable[[Facts], Hit | None]
 class Rule:
     """One rule: `test(facts)` tells whether it holds, `remedy` is one imperative sentence.
 
-    `action` says for the documentation what the rule does by itself.
+    `action` says for the documentation what the rule does by itself; `confidence` is how likely it
+    is that what it finds costs accuracy or time. The remedy `lowers` or `raises` what is named
+    there: hyperparameters, or "capacity" and "regularisation" in general.
     """
 
     id: str
@@ -43,6 +52,13 @@ class Rule:
     remedy: str
     action: str
     test: Test
+    confidence: float = CERTAIN
+    lowers: frozenset[str] = frozenset()
+    raises: frozenset[str] = frozenset()
+
+    def contradicts(self, other: Rule) -> bool:
+        """Tell whether this remedy lowers what the other one raises, or the other way round."""
+        return bool(self.lowers & other.raises or self.raises & other.lowers)
 
     @property
     def area(self) -> str:
@@ -54,12 +70,22 @@ FOUND: dict[str, Rule] = {}
 """The rules that were declared so far."""
 
 
-def rule(id: str, severity: Severity, remedy: str = "", action: str = "") -> Callable[[Test], Test]:
+def rule(
+    id: str,
+    severity: Severity,
+    remedy: str = "",
+    action: str = "",
+    *,
+    confidence: float = CERTAIN,
+    lowers: Sequence[str] = (),
+    raises: Sequence[str] = (),
+) -> Callable[[Test], Test]:
     """Declare a rule; the function's docstring says when it holds."""
 
     def declare(test: Test) -> Test:
         assert id not in FOUND, id
-        FOUND[id] = Rule(id, severity, remedy, action, test)
+        both = frozenset(lowers), frozenset(raises)
+        FOUND[id] = Rule(id, severity, remedy, action, test, confidence, *both)
         return test
 
     return declare

@@ -69,17 +69,23 @@ def sparse(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E403", "warning", "Set regularization='auto', or add dropout.")
+@rule(
+    "E403",
+    "warning",
+    "Set regularization='auto', or add dropout.",
+    confidence=0.6,
+    raises=["regularisation"],
+)
 def memorising(facts: Facts) -> Hit | None:
     """E401 holds, and regularization is off."""
     message = _unregularised(facts)
     if not message or facts.settings.get("regularization") != "off":
         return None
     message += "; without regularization it may learn its rows by heart"
-    return Hit(message=message, evidence=_capacity(facts))
+    return Hit(message=message, evidence=_capacity(facts), fix={"regularization": "auto"})
 
 
-@rule("E404", "warning", "Drop at most 70 %.")
+@rule("E404", "warning", "Drop at most 70 %.", lowers=["regularisation"])
 def strong_dropout(facts: Facts) -> Hit | None:
     """A dropout layer drops more than 70 %."""
     shares = {v.label: v.options["p"] for v in _dropouts(facts)}
@@ -87,7 +93,13 @@ def strong_dropout(facts: Facts) -> Hit | None:
     return grouped({a: f"{a} drops {p:.0%}" for a, p in found.items()}, evidence=found)
 
 
-@rule("E405", "advice", "Use a smaller model or more data.")
+@rule(
+    "E405",
+    "advice",
+    "Use a smaller model or more data.",
+    confidence=0.5,
+    lowers=["capacity"],
+)
 def few_rows(facts: Facts) -> Hit | None:
     """More than ten parameters per training row."""
     rows, size = facts.profile.training_samples, facts.profile.param_count
@@ -99,7 +111,7 @@ def few_rows(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E406", "warning", "Lower freeze.")
+@rule("E406", "warning", "Lower freeze.", lowers=["freeze"])
 def frozen(facts: Facts) -> Hit | None:
     """All parameters are frozen, or more than 95 % of them."""
     profile = facts.profile

@@ -166,6 +166,7 @@ def large_batch(facts: Facts) -> Hit | None:
     return Hit(
         message=f"batches of {size} rows, {rows} training rows",
         evidence={"batch_size": size, "rows": rows},
+        fix={"batch_size": rows},
         changes={"batch_size": rows},
     )
 
@@ -175,7 +176,7 @@ def in_order(facts: Facts) -> Hit | None:
     """Rows sorted by class, and shuffling off."""
     if not facts.data.sorted or facts.settings.get("shuffle") is not False:
         return None
-    return Hit(message="rows come sorted by class and are not shuffled")
+    return Hit(message="rows come sorted by class and are not shuffled", fix={"shuffle": True})
 
 
 @rule("E611", "advice", "Gather more rows of it.")

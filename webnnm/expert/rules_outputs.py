@@ -27,11 +27,11 @@ def several(facts: Facts) -> Hit | None:
 
 @rule("E502", "warning", "Set loss_weights='auto', or weights that bring the losses together.")
 def uneven(facts: Facts) -> Hit | None:
-    """With fixed weights the initial losses of outputs differ by more than ten times."""
+    """With fixed weights, or none, the initial losses of outputs differ by more than ten times."""
     given: Any = facts.settings.get("loss_weights")
-    if not isinstance(given, Mapping) or not facts.scouting.initial_losses:
+    if given in ("auto", "uncertainty") or len(facts.scouting.initial_losses) < 2:
         return None
-    weights = cast("Mapping[str, float]", given)
+    weights = cast("Mapping[str, float]", given if isinstance(given, Mapping) else {})
     losses = {k: v * weights.get(k, 1.0) for k, v in facts.scouting.initial_losses.items()}
     least, most = min(losses, key=losses.__getitem__), max(losses, key=losses.__getitem__)
     if losses[most] <= LARGEST_RATIO * losses[least]:
@@ -41,4 +41,5 @@ def uneven(facts: Facts) -> Hit | None:
         f"{least}",
         nodes=(f"{most}:output", f"{least}:output"),
         evidence=losses,
+        fix={"loss_weights": "auto"},
     )

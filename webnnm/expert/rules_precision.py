@@ -40,7 +40,7 @@ def unscaled(facts: Facts) -> Hit | None:
         return None
     found = _heavy(facts)
     message = f"{found.message}, gradients unscaled: training is expected to stall"
-    return Hit(message=message, evidence=found.evidence)
+    return Hit(message=message, evidence=found.evidence, fix={"gradient_scaling": "on"})
 
 
 @rule(

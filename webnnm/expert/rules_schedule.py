@@ -20,7 +20,7 @@ def no_early_stop(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E702", "advice", "Train more epochs, or set a larger lr.")
+@rule("E702", "advice", "Train more epochs, or set a larger lr.", raises=["epochs", "lr"])
 def few_steps(facts: Facts) -> Hit | None:
     """Fewer than 200 steps with lion or rlion, whose steps have a nearly fixed length."""
     epochs, size, name = (
@@ -34,14 +34,15 @@ def few_steps(facts: Facts) -> Hit | None:
     if steps >= FEW_STEPS:
         return None
     message = f"{steps} steps of nearly fixed length with {name}"
-    return Hit(message=message, evidence={"steps": steps})
+    enough = -(-epochs * FEW_STEPS // steps)
+    return Hit(message=message, evidence={"steps": steps}, fix={"epochs": enough})
 
 
-@rule("E703", "advice", "Set freeze=0, or load trained parameters.")
+@rule("E703", "advice", "Set freeze=0, or load trained parameters.", lowers=["freeze"])
 def frozen_noise(facts: Facts) -> Hit | None:
     """Parameters are frozen in a model that was never trained or loaded."""
     freeze = facts.settings.get("freeze") or 0
     if not freeze or facts.trained_before:
         return None
     message = f"freeze {freeze:g} keeps random parameters"
-    return Hit(message=message, evidence={"freeze": freeze})
+    return Hit(message=message, evidence={"freeze": freeze}, fix={"freeze": 0.0})

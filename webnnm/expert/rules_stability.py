@@ -68,7 +68,7 @@ def deep(facts: Facts) -> Hit | None:
     return Hit(message=message, evidence={"depth": depth})
 
 
-@rule("E305", "warning", "Lower lr to near the optimizer's default.")
+@rule("E305", "warning", "Lower lr to near the optimizer's default.", lowers=["lr"])
 def fast(facts: Facts) -> Hit | None:
     """The learning rate is more than ten times the optimizer's default."""
     rate, name = facts.settings.get("lr"), facts.settings.get("optimizer", "")
@@ -78,6 +78,7 @@ def fast(facts: Facts) -> Hit | None:
     return Hit(
         message=f"lr {rate:g} is {rate / usual:.0f} times the default {usual:g} of {name}",
         evidence={"lr": rate, "default": usual},
+        fix={"lr": usual},
     )
 
 
@@ -89,7 +90,7 @@ def unclipped(facts: Facts) -> Hit | None:
     if not (facts.profile.recurrent and length > LONG_SEQUENCE and off):
         return None
     message = f"recurrent layers over {length} positions, gradients not clipped"
-    return Hit(message=message, evidence={"length": length})
+    return Hit(message=message, evidence={"length": length}, fix={"gradient_clipping": "global"})
 
 
 @rule("E307", "warning", "Use layerNorm, or batches of at least 8 rows.")
@@ -119,7 +120,7 @@ def linear_pair(facts: Facts) -> Hit | None:
     return grouped({b: f"{b} follows {a} linearly" for b, a in found.items()}, tail=tail)
 
 
-@rule("E310", "warning", "Lower lr, or use leakyRelu.")
+@rule("E310", "warning", "Lower lr, or use leakyRelu.", lowers=["lr"])
 def dead(facts: Facts) -> Hit | None:
     """More than half of the units of a layer are dead at the chosen start."""
     ratio = facts.scouting.dead_ratio
@@ -128,7 +129,13 @@ def dead(facts: Facts) -> Hit | None:
     return Hit(message=f"{ratio:.0%} of a layer's units are dead", evidence={"dead_ratio": ratio})
 
 
-@rule("E311", "error", "Lower lr, set gradient_scaling='on', or check the data.", "stops")
+@rule(
+    "E311",
+    "error",
+    "Lower lr, standardise the data, or clamp what goes into log, exp and pow.",
+    "stops",
+    lowers=["lr"],
+)
 def diverged(facts: Facts) -> Hit | None:
     """The loss is not finite (NNM708)."""
     if not facts.diverged:

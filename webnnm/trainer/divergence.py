@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from webnnm.core.errors import DataError
 from webnnm.core.finding import Finding
+from webnnm.expert.rules import RULES
 from webnnm.trainer.resident import ResidentTraining
 from webnnm.training.scaling import MOST_OVERFLOWS
 from webnnm.training.totals import Totals
 
-REMEDY = "a smaller lr, standardised data, or clamp what goes into log, exp and pow"
+RULE = RULES["E311"]
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,10 @@ class Divergence:
     def finding(self) -> Finding:
         """The finding of the expert system."""
         return Finding(
-            id="E311",
-            severity="error",
+            id=RULE.id,
+            severity=RULE.severity,
             message=f"{self.what} in epoch {self.epoch}, batch {self.batch}",
-            remedy=REMEDY,
+            remedy=RULE.remedy,
             evidence={"layer": self.where, "largest": self.largest, "lr": self.rate},
         )
 
@@ -52,7 +53,7 @@ class Divergence:
             "NNM708",
             f"{self.what} in epoch {self.epoch}, batch {self.batch}, "
             f"at learning rate {self.rate:.3g}: {found}",
-            hint=REMEDY,
+            hint=RULE.remedy[0].lower() + RULE.remedy[1:-1],
         )
 
 

@@ -402,7 +402,7 @@ async def test_divergence() -> None:
     )
     before = model.memory()
     text = await refused("NNM708", model.train(epochs=50, optimizer="sgdm", lr=1e6))
-    assert "epoch" in text and "smaller lr" in text
+    assert "epoch" in text and "lower lr" in text
     assert model.memory() == before
 
 
