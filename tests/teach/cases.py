@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from tests.teach.setup import Setup
 
@@ -17,7 +18,8 @@ class Case:
 
     Attributes: `name`; `area`, the module that it is from; `about`, what is wrong, or what it is;
     `make` makes the program. Of a mistake alone: `remedy`, what would mend it; `mend`, the program
-    without it, whose score is higher; or `why` no score can tell (then `mend` may be None).
+    without it, whose score is higher; or `why` no score can tell (then `mend` may be None);
+    `named_by`, the findings and errors that tell this mistake: ("E603", "NNM706").
     """
 
     name: str
@@ -27,6 +29,7 @@ class Case:
     remedy: str = ""
     mend: Mend | None = None
     why: str = ""
+    named_by: tuple[str, ...] = ()
 
     @property
     def is_sound(self) -> bool:
@@ -43,23 +46,28 @@ CASES: dict[str, Case] = {}
 
 
 def mistake(
-    about: str, *, remedy: str, mended: Mend | None = None, why: str = ""
+    about: str,
+    *,
+    remedy: str,
+    mended: Mend | None = None,
+    why: str = "",
+    named_by: tuple[str, ...] = (),
 ) -> Callable[[Make], Make]:
     """Return a decorator that lists a function as a program with this mistake."""
     if mended is None and not why:
         raise ValueError(f"neither a mended program nor a reason: {about}")
-    return lambda make: _list(make, about, remedy, mended, why)
+    return lambda make: _list(make, about, remedy=remedy, mend=mended, why=why, named_by=named_by)
 
 
 def sound(about: str) -> Callable[[Make], Make]:
     """Return a decorator that lists a function as a program without a mistake."""
-    return lambda make: _list(make, about, "", None, "")
+    return lambda make: _list(make, about)
 
 
-def _list(make: Make, about: str, remedy: str, mend: Mend | None, why: str) -> Make:
+def _list(make: Make, about: str, **rest: Any) -> Make:
     name = make.__name__
     if name in CASES:
         raise ValueError(f"two cases are called {name}")
     area = make.__module__.rpartition(".")[2]
-    CASES[name] = Case(name, area, about, make, remedy, mend, why)
+    CASES[name] = Case(name, area, about, make, **rest)
     return make
