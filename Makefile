@@ -50,7 +50,7 @@ teach: ## what reviews and trainings say of planted mistakes; ARGS="leaking_colu
 	@$(SETUP) tools
 	@$(VENV)/python -m tools.teach $(ARGS)
 
-quality: ## accuracy with default settings, beside scikit-learn, which it installs into .cache
+quality: ## scores with default settings, beside scikit-learn and PyTorch, installed into .cache
 	@$(PYTHON) -m tools.quality quality $(ARGS)
 
 .PHONY: parity-fixtures

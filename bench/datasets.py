@@ -1,60 +1,178 @@
-"""The datasets and models by which defaults are chosen and quality is measured."""
+"""The problems by which defaults are chosen and quality is measured: rows, networks, scores."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn import datasets  # type: ignore[reportMissingTypeStubs]
+from sklearn.datasets import load_digits, load_iris  # type: ignore[reportMissingTypeStubs]
 
 from webnnm import Dataset
 
 DENSE = "dense:layers matmul(w), add(b), activation();"
+TESTED = 1000
+"""Rows for testing of problems whose rows are drawn."""
+
+Floats = NDArray[np.float64]
+Rows = tuple[Floats, Any]
+Draw = Callable[[int], Rows]
+"""Draws features and targets, or loads them, by a seed."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A dataset of scikit-learn with a model for it, and the score that defaults shall reach.
+    """Rows, and a network of dense layers for them.
 
-    `metric` is "accuracy" or "r2", of the testing rows.
+    `draw` gives the rows of a seed; `outputs` are the classes, 1 for a measurement, 0 for yes and
+    no; `hidden` the sizes of the hidden layers; `training` how many rows are for training, None
+    for 70 %; `scores` what is measured on the testing rows: "accuracy", "r2", "f1" and
+    "average precision" of the rarer class, "mae" (the lower the better).
     """
 
     name: str
-    load: Any
-    text: str
-    target: float
-    metric: str = "accuracy"
-    image: bool = False
+    draw: Draw
+    outputs: int
+    hidden: tuple[int, ...] = (32, 32)
+    activation: str = "relu"
+    dropout: float = 0.0
+    training: int | None = None
+    scores: tuple[str, ...] = ("accuracy",)
+    text: str = ""
+
+    def rows(self, seed: int) -> tuple[Floats, Any, Floats, Any]:
+        """Return training features and targets, then those for testing.
+
+        Features, and targets that are measurements, are standardised on the training rows; with
+        outliers among the targets these are in units of the median absolute deviation, as a
+        standard deviation would be that of the outliers.
+        """
+        data = self.data(seed)
+        (x, y), (test_x, test_y) = (
+            [np.asarray(next(iter(side.values())).tolist()) for side in data.arrays(part)]
+            for part in ("training", "testing")
+        )
+        return x.reshape(len(x), -1), y, test_x.reshape(len(test_x), -1), test_y
 
     def data(self, seed: int) -> Dataset:
-        """Return the dataset, split 70/30 by a seed, standardised on its training rows."""
-        found = self.load()
-        x, y = found.data, found.target
-        if self.image:
-            x = x.reshape(-1, 1, 8, 8)
-        regression = self.metric == "r2"
+        """Return the rows as a dataset, the same ones for everybody."""
+        x, y = self.draw(seed)
+        count = len(x)
+        split = (0.7, 0, 0.3)
+        if self.training is not None:
+            split = (self.training, 0, min(TESTED, count - self.training))
+        number = self.outputs == 1
+        if self.outputs < 2:
+            y = np.asarray(y, "float32").reshape(count, 1)
         return Dataset(
-            x.astype("float32"),
-            y.astype("float32")[:, None] if regression else y.astype("int32"),
+            np.asarray(x, "float32"),
+            y if self.outputs < 2 else np.asarray(y, "int32"),
             name=self.name,
+            split=split,
             seed=seed,
             standardize=True,
-            standardize_targets=regression,
+            standardize_targets=number and "mae" not in self.scores,
+        )
+
+    @property
+    def source(self) -> str:
+        """The text of the network."""
+        if self.text:
+            return self.text
+        width = self.draw(0)[0].shape[1]
+        layers = [f"dense(shape=[{n}], activation={self.activation})" for n in self.hidden]
+        if self.dropout:
+            layers.append(f"dropout({self.dropout})")
+        ending = {0: ", sigmoid()", 1: ""}.get(self.outputs, ", softmax()")
+        count = max(1, self.outputs)
+        return (
+            f"model:input shape=[{width}]; model:output shape=[{count}];"
+            f"model:layers {', '.join(layers)}, matmul(w), add(b){ending};{DENSE}"
         )
 
 
-def mlp(inputs: int, hidden: str, outputs: int, head: str = "softmax") -> str:
-    """Return the text of a network with these hidden layers."""
-    last = f"dense(shape=[{outputs}], activation={head})" if head else "matmul(w), add(b)"
-    return (
-        f"model:input shape=[{inputs}]; model:output shape=[{outputs}];"
-        f"model:layers {hidden}, {last};{DENSE}"
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng(1000 + seed)
+
+
+def _moons(seed: int) -> Rows:
+    return datasets.make_moons(1200, noise=0.25, random_state=seed)
+
+
+def _circles(seed: int) -> Rows:
+    return datasets.make_circles(1200, noise=0.12, factor=0.5, random_state=seed)
+
+
+def _spirals(seed: int) -> Rows:
+    """Two spirals of one and a half turns."""
+    draw = _generator(seed)
+    y = np.arange(1300) % 2
+    turn = draw.uniform(0.5, 3.5, 1300) * np.pi
+    x = np.stack([turn * np.cos(turn + np.pi * y), turn * np.sin(turn + np.pi * y)], axis=1) / 5
+    return x + draw.normal(0, 0.06, x.shape), y
+
+
+def _xor(seed: int) -> Rows:
+    draw = _generator(seed)
+    x = draw.uniform(-1, 1, (1200, 2))
+    return x + draw.normal(0, 0.05, x.shape), (x[:, 0] * x[:, 1] > 0).astype(int)
+
+
+def _sine(seed: int) -> Rows:
+    draw = _generator(seed)
+    x = draw.uniform(-2 * np.pi, 2 * np.pi, (1200, 1))
+    return x, np.sin(x[:, 0]) + draw.normal(0, 0.1, 1200)
+
+
+def _friedman(seed: int) -> Rows:
+    return datasets.make_friedman1(1400, noise=1.0, random_state=seed)
+
+
+def _linear(seed: int) -> Rows:
+    return datasets.make_regression(1300, 20, n_informative=10, noise=20.0, random_state=seed)
+
+
+def _rare(seed: int) -> Rows:
+    """5 % of the rows are of the second class."""
+    return datasets.make_classification(
+        2000, 10, n_informative=5, weights=[0.95], flip_y=0.01, class_sep=1.2, random_state=seed
     )
 
 
-def relu(units: int) -> str:
-    """Return a hidden layer of so many units."""
-    return f"dense(shape=[{units}], activation=relu)"
+def _outliers(seed: int) -> Rows:
+    """A sum of six features of which one target in thirty, of training rows, is far off."""
+    draw = _generator(seed)
+    x = draw.normal(0, 1, (1180, 6))
+    y = 1.5 * x[:, 0] - x[:, 1] + x[:, 2] * x[:, 3] + draw.normal(0, 0.3, 1180)
+    return x, y
+
+
+def _loaded(load: Callable[..., Any], _seed: int) -> Rows:
+    found = load()
+    return found.data, found.target
+
+
+@dataclass(frozen=True)
+class WithOutliers(Problem):
+    """A problem of which one training target in thirty is 100 too large."""
+
+    def data(self, seed: int) -> Dataset:
+        """Return the rows as a dataset, the same ones for everybody."""
+        data = super().data(seed)
+        wrong = data.rows("training")[::30]
+        x, y = self.draw(seed)
+        y[wrong] += 100
+        return Dataset(
+            np.asarray(x, "float32"),
+            np.asarray(y, "float32")[:, None],
+            name=self.name,
+            split=tuple(data.rows(part) for part in ("training", "validation", "testing")),
+            standardize=True,
+        )
 
 
 CNN = """
@@ -67,11 +185,41 @@ model:layers
   matmul(w, shape=[64]), add(b), relu(), dropout(0.25), matmul(w), add(b), softmax();
 """
 
+
+@dataclass(frozen=True)
+class Pictures(Problem):
+    """A problem whose rows are pictures of 8 by 8; only this package's network is convolutional."""
+
+    def draw_pictures(self, seed: int) -> Rows:
+        """Return the pictures as rows of channel, height and width."""
+        x, y = self.draw(seed)
+        return x.reshape(-1, 1, 8, 8), y
+
+    def data(self, seed: int) -> Dataset:
+        """Return the rows as a dataset, the same ones for everybody."""
+        x, y = self.draw_pictures(seed)
+        return Dataset(
+            x.astype("float32"), y.astype("int32"), name=self.name, seed=seed, standardize=True
+        )
+
+
+_NUMBER = ("r2",)
 PROBLEMS = (
-    Problem("Iris", datasets.load_iris, mlp(4, f"{relu(32)}, {relu(32)}", 3), 0.95),
-    Problem("wine", datasets.load_wine, mlp(13, relu(16), 3), 0.97),
-    Problem("breast cancer", datasets.load_breast_cancer, mlp(30, relu(16), 2), 0.96),
-    Problem("digits MLP", datasets.load_digits, mlp(64, f"{relu(128)}, dropout(0.3)", 10), 0.97),
-    Problem("digits CNN", datasets.load_digits, CNN, 0.985, image=True),
-    Problem("diabetes", datasets.load_diabetes, mlp(10, relu(16), 1, ""), 0.40, "r2"),
+    Problem("moons", _moons, 2, training=200),
+    Problem("circles", _circles, 2, training=200),
+    Problem("two spirals", _spirals, 2, training=300),
+    Problem("XOR", _xor, 2, training=200),
+    Problem("sine", _sine, 1, training=200, scores=_NUMBER),
+    Problem("digits, 100 rows", partial(_loaded, load_digits), 10, (64,), training=100),
+    Problem("digits", partial(_loaded, load_digits), 10, (128,), dropout=0.3),
+    Problem("Iris", partial(_loaded, load_iris), 3),
+    Problem("Iris 4-3-3", partial(_loaded, load_iris), 3, (3,)),
+    Problem("wine", partial(_loaded, datasets.load_wine), 3, (16,)),
+    Problem("breast cancer", partial(_loaded, datasets.load_breast_cancer), 2, (16,)),
+    Problem("diabetes", partial(_loaded, datasets.load_diabetes), 1, (16,), scores=_NUMBER),
+    Problem("friedman1", _friedman, 1, (64,), training=400, scores=_NUMBER),
+    Problem("make_regression", _linear, 1, training=300, scores=_NUMBER),
+    Problem("95:5", _rare, 0, training=1000, scores=("f1", "average precision")),
+    WithOutliers("outliers", _outliers, 1, training=180, scores=("mae",)),
 )
+PICTURES = Pictures("digits CNN", partial(_loaded, load_digits), 10, text=CNN)

@@ -1,7 +1,7 @@
 """Measures scores over learning rates, from which `docs/defaults.md` takes the defaults.
 
-Run `python3 -m tools.quality learning_rates`; it takes about half an hour. Everything but the rate
-is left at its default: 20 epochs, batches of 20, cosine schedule, a search over 100 seeds.
+Run `python3 -m tools.quality learning_rates`; it takes about half an hour. Everything but optimizer
+and rate is left at its default.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import statistics
 
 from bench.datasets import PROBLEMS
-from bench.quality import score
+from bench.quality import ours
 from webnnm.training.optimizers import OPTIMIZERS
 
 GRID = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
@@ -23,17 +23,15 @@ async def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--optimizers", nargs="*", default=[o.name for o in OPTIMIZERS.values()])
     parser.add_argument("--rates", nargs="*", type=float, default=GRID)
-    parser.add_argument("--images", action="store_true", help="the convolutional network, too")
     given = parser.parse_args()
-    problems = [p for p in PROBLEMS if given.images or not p.image]
     print("| Optimizer | dataset |", " | ".join(f"{rate:g}" for rate in given.rates), "|")
     print("|---|---|" + "--:|" * len(given.rates))
     for optimizer in dict.fromkeys(given.optimizers):
-        for problem in problems:
+        for problem in PROBLEMS:
             means = [
                 statistics.mean(
                     [
-                        await score(problem, seed, optimizer=optimizer, lr=rate)
+                        (await ours(problem, seed, optimizer=optimizer, lr=rate))[problem.scores[0]]
                         for seed in range(given.seeds)
                     ]
                 )

@@ -1,4 +1,4 @@
-"""Runs a measurement of bench/ that needs scikit-learn, in a virtual environment of its own."""
+"""Runs a measurement of bench/ beside scikit-learn and PyTorch, in a virtual environment."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ import sys
 
 from tools.common import CACHE, ROOT, fingerprint, run, step
 
-REQUIREMENTS = ("scikit-learn>=1.6,<2", "numpy>=2.1,<3")
+REQUIREMENTS = ("scikit-learn>=1.6,<2", "torch==2.13.0", "numpy>=2.1,<3")
+"""On Linux, PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu offers smaller builds."""
 VENV = CACHE / "quality" / "venv"
 PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 USAGE = "usage: python3 -m tools.quality [quality | learning_rates] [arguments]"
 
 
 def install() -> None:
-    """Install scikit-learn unless it is there; nothing else of the checkout needs it."""
+    """Install both unless they are there; nothing else of the checkout needs scikit-learn."""
     key = fingerprint([], *REQUIREMENTS, sys.version, str(ROOT))
     with step("quality", key, PYTHON) as needed:
         if needed:
             run([sys.executable, "-m", "venv", "--clear", VENV], "creating .cache/quality/venv")
             pip = [PYTHON, "-m", "pip"]
-            run([*pip, "install", "--quiet", *REQUIREMENTS], "installing scikit-learn")
+            run([*pip, "install", "--quiet", *REQUIREMENTS], "installing scikit-learn and PyTorch")
 
 
 def main() -> None:

@@ -13,16 +13,13 @@ from webnnm.core.shapes import count
 from webnnm.data.classes import SUM_TOLERANCE
 from webnnm.data.field import Field
 from webnnm.data.standardize import moments
-from webnnm.training.loss_choice import LabelFacts
+from webnnm.training.loss_choice import MAD_TO_STD, LabelFacts
 
 EXCESS_KURTOSIS = 3.0
 ROBUST_LIMIT = 3.0
 FAR_SHARE = 0.01
 """Outliers: excess kurtosis above the first, or more than the last share beyond the second times
 σ = 1.4826·MAD (spec D.4.5)."""
-
-MAD_TO_STD = 1.4826
-"""A normal distribution's σ in median absolute deviations."""
 
 
 def label_facts(values: HostArray, field: Field, mask: HostArray | None = None) -> LabelFacts:

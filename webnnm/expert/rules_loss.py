@@ -167,7 +167,7 @@ def outliers(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E110", "advice", "Take FOL, or gather rows of the rare classes.", "FOL if none is written")
+@rule("E110", "advice", "Gather rows of the rare classes, or write FOL to weigh them up.")
 def unbalanced(facts: Facts) -> Hit | None:
     """One class has more than 90 % of the labels."""
     found = [
@@ -177,11 +177,9 @@ def unbalanced(facts: Facts) -> Hit | None:
         and o.labels.share > LARGE_SHARE
         and not (o.written and o.loss == "FOL")
     ]
-    free = [o.name for o, _ in found if not o.written and o.activation != "linear"]
     return grouped(
         {o.node: f"{share:.1%} of the labels of {o.name} are one class" for o, share in found},
         evidence={o.name: share for o, share in found},
-        changes={f"{name}:loss": "FOL" for name in free},
     )
 
 

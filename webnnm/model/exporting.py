@@ -71,7 +71,7 @@ def stablehlo(
             rows=0,
             steps=1,
             sequence={},
-            losses=chosen_losses(sized.objectives(), settings, None),
+            losses=chosen_losses(sized.objectives(), settings),
             optimizer=OPTIMIZERS[settings["optimizer"]],
             weights=loss_weights(settings),
             update=update_settings(network, settings),

@@ -55,12 +55,9 @@ class Objective:
         """Whether the text of the model names the loss."""
         return self.output.block.loss is not None
 
-    def loss(
-        self, *, name: str = "", spread: float | None = None, smoothing: float = 0.0
-    ) -> OutputLoss:
+    def loss(self, *, name: str = "", smoothing: float = 0.0) -> OutputLoss:
         """Return the loss with its numbers settled; `name` takes another one than was chosen.
 
-        `spread` is the standard deviation of the error before training, for δ of a Huber loss.
         Targets of losses without `smoothing` stay as they are, as long as those of another output
         are smoothed. Raises `DataError` NNM704 if there is none.
         """
@@ -80,7 +77,6 @@ class Objective:
             self.features,
             loss_numbers(self.output.block),
             self.labels,
-            spread=spread,
             smoothing=smoothing,
             where=self._where,
         )
@@ -200,11 +196,13 @@ def assess(
     kind: Kind = about.kind
     if chosen.labels == "classes":
         kind = "classes"
-    elif chosen.labels == "signs" and kind in ("classes", "multilabel"):
+    elif chosen.labels == "signs":
         kind = "multilabel"
     elif kind == "classes" and outputs.shape[-1:] != (1,) and outputs.shape == targets.shape:
         kind = "onehot"
     labels = binding.dataset.labels(field) or list(about.features)
+    if chosen.labels == "signs" and about.kind == "continuous" and targets.shape[1:] in ((), (1,)):
+        labels = ["-1", "1"]
     return evaluate(
         outputs,
         targets,

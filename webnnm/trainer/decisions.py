@@ -72,7 +72,7 @@ def decide(
         review=review,
         findings=review.findings,
         network=half_network(state.network) if half else state.network,
-        losses=chosen_losses(state.objectives(), settings, None),
+        losses=chosen_losses(state.objectives(), settings),
     )
 
 
@@ -90,7 +90,7 @@ async def scouted(
         decided,
         settings=settings,
         findings=[*decided.findings, *again.news(decided.review)],
-        losses=chosen_losses(state.objectives(), changed | settings, found.errors),
+        losses=chosen_losses(state.objectives(), changed | settings),
         scouting=found,
     )
 
@@ -112,15 +112,12 @@ async def feed_of(state: ModelState, decided: Decided) -> Feed:
 
 
 def chosen_losses(
-    objectives: Mapping[str, Objective],
-    settings: Mapping[str, Any],
-    spreads: Mapping[str, float] | None,
+    objectives: Mapping[str, Objective], settings: Mapping[str, Any]
 ) -> dict[str, OutputLoss]:
-    """Return the loss of every output as the settings choose it, `spreads` measured by scouting."""
+    """Return the loss of every output as the settings choose it."""
     return {
         name: objective.loss(
             name=settings.get(f"{name}:loss", ""),
-            spread=(spreads or {}).get(name),
             smoothing=settings["label_smoothing"],
         )
         for name, objective in objectives.items()

@@ -66,13 +66,12 @@ class Candidate:
 class Scouting:
     """The table of a scouting: all candidates, the best of them, and what it was measured at.
 
-    `errors` are the standard deviations of y − ŷ by output of the chosen candidate.
+    `initial_losses` are those of the best candidate, by output.
     """
 
     candidates: Sequence[Candidate]
     best: Candidate
     initial_losses: Mapping[str, float]
-    errors: Mapping[str, float]
 
     @property
     def facts(self) -> ScoutingFacts:
@@ -89,7 +88,7 @@ class Scouting:
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain values."""
         rows = [{**asdict(c), "score": c.score} for c in self.candidates]
-        return {"best": self.best.number, "errors": dict(self.errors), "candidates": rows}
+        return {"best": self.best.number, "candidates": rows}
 
     def __str__(self) -> str:
         best = self.best
@@ -136,7 +135,6 @@ async def scout(
         [candidate for candidate, _ in found],
         best,
         {name: figures[f"loss/{name}"] for name in losses},
-        {n: math.sqrt(max(0.0, figures[f"error/{n}"])) for n in losses if f"error/{n}" in figures},
     )
 
 

@@ -16,12 +16,16 @@ from webnnm.training.output_activation import OutputActivation
 LARGE_SHARE = 0.9
 """Labels of which one class has more than this share are unbalanced (spec D.4)."""
 
+MAD_TO_STD = 1.4826
+"""A normal distribution's standard deviation in median absolute deviations."""
+
 HUBER_FACTOR = 1.345
-"""δ in standard deviations of the error (spec D.3; 95 % efficiency, Holland and Welsch 1977)."""
+"""δ in robust standard deviations of the labels (95 % efficiency, Holland and Welsch 1977). Those
+of the median absolute deviation: a few far labels would stretch any other as far as they reach."""
 
 FOCAL_GAMMA = 2.0
 FOCAL_ALPHA = 0.25
-"""Automatic γ, and α of sigmoid outputs (spec D.3; Lin et al. 2017)."""
+"""Automatic γ, and α of sigmoid outputs of unknown labels (spec D.3; Lin et al. 2017)."""
 
 Conversion = Literal["onehot", "classes", "signs"]
 """What is done to the labels before training: class numbers become one-hot rows, one-hot rows
@@ -150,10 +154,7 @@ def _automatic(
     activation: OutputActivation, scores: int, labels: LabelFacts, numbers: bool, where: str
 ) -> tuple[str, str]:
     """Return the name of the first loss of D.4 that fits, and the reason."""
-    unbalanced = f"{activation}, and one class has {labels.share:.1%} of the labels"
     if activation in ("softmax", "logSoftmax") and scores > 1:
-        if labels.exclusive and labels.share > LARGE_SHARE:
-            return "FOL", unbalanced
         if numbers:
             return "SCE", f"{activation} and class numbers"
         if labels.exclusive:
@@ -164,7 +165,7 @@ def _automatic(
         hint = "end it in sigmoid() for yes/no labels, without an activation for measurements"
         _fail(f"{where} ends in {activation}, which is for classes; its labels are {found}", hint)
     if activation == "sigmoid":
-        return ("FOL", unbalanced) if labels.share > LARGE_SHARE else ("BCE", "sigmoid output")
+        return "BCE", "sigmoid output"
     if activation == "linear":
         if numbers and (labels.kind == "classes" or labels.minimum >= 0):
             return "SCE", f"class numbers for {scores} scores"
@@ -244,18 +245,17 @@ def settle(
     written: Mapping[str, Alpha] | None = None,
     labels: LabelFacts | None = None,
     *,
-    spread: float | None = None,
     smoothing: float = 0.0,
     where: str = "the output",
 ) -> LossSettings:
     """Return the numbers of a loss: those written, else the automatic ones (spec D.3).
 
-    >>> settle(choose("linear", (1,), "HUL"), "linear", (1,), spread=2.0).delta
-    2.69
+    >>> labels = LabelFacts(kind="continuous", median_deviation=2.0)
+    >>> round(settle(choose("linear", (1,), "HUL"), "linear", (1,), labels=labels).delta, 3)
+    3.988
 
     - `activation`, `features`, `labels`, `where`: as for `choose`.
     - `written`: "delta", "gamma", "alpha" of the notation, in range.
-    - `spread`: σ_e, the standard deviation of y − ŷ before training, None if it was not measured.
     - `smoothing`: of the targets, 0 ≤ ε < 1.
 
     Raises `DataError` NNM603 for a number of another loss, or an α that does not fit the output.
@@ -270,7 +270,7 @@ def settle(
             hint=f"write {owner} as its loss, or leave {name} out",
         )
     if choice.loss.name == "HUL":
-        delta = HUBER_FACTOR * (spread or 0.0)
+        delta = 0.0 if labels is None else HUBER_FACTOR * MAD_TO_STD * labels.median_deviation
         given.setdefault("delta", delta if 0 < delta < math.inf else 1.0)
     if choice.loss.name == "FOL":
         given.setdefault("gamma", FOCAL_GAMMA)
@@ -278,10 +278,18 @@ def settle(
         if "alpha" in given:
             check_alpha(given["alpha"], activation, features, where)
         elif activation == "sigmoid":
-            given["alpha"] = FOCAL_ALPHA
+            given["alpha"] = _share_of_no(labels)
         elif labels is not None and labels.exclusive and labels.class_counts:
             given["alpha"] = _class_weights(labels.class_counts, scores)
     return LossSettings(smoothing=smoothing, **given)
+
+
+def _share_of_no(labels: LabelFacts | None) -> float:
+    """Return α of yes that gives both answers the same weight in all, of unknown labels 0.25."""
+    if labels is None or labels.exclusive or len(labels.class_counts) != 2:
+        return FOCAL_ALPHA
+    no, yes = labels.class_counts
+    return no / (no + yes) if no and yes else FOCAL_ALPHA
 
 
 def _class_weights(counts: tuple[int, ...], scores: int) -> tuple[float, ...]:

@@ -32,8 +32,8 @@ RELU_LIKE = ("relu", "leakyRelu", "prelu", "elu", "gelu", "hardSwish")
 class ProbeStep:
     """The graph of a trial step: parameters in, parameters and `figures` out, a row of them.
 
-    `names` are the elements of the figures: "loss", "loss/…" and "error/…" (variance of y − ŷ)
-    by output, "norm/…" by weight, "dead/…" by layer.
+    `names` are the elements of the figures: "loss", "loss/…" by output, "norm/…" by weight,
+    "dead/…" by layer.
     """
 
     graph: Graph
@@ -78,9 +78,6 @@ def probe_step(
         mean = found.mean(name)
         figures[f"loss/{name}"] = mean
         loss = loss + mean * (1 / chosen.reference)
-        output = lowered.outputs[name]
-        if chosen.labels == "same" and given[name].shape == output.shape:
-            figures[f"error/{name}"] = _variance(b, given[name] - activation_of(output).output)
     figures["loss"] = loss
     gradients, norms = _gradients(lowered, network, loss)
     for p in network.parameters:
@@ -148,8 +145,3 @@ def _dead(lowered: Lowered, network: Network) -> dict[str, Operand]:
 
 def _mean(b: GraphBuilder, x: Operand) -> Operand:
     return b.reduce_mean(x, axes=range(x.rank)) if x.rank else x
-
-
-def _variance(b: GraphBuilder, x: Operand) -> Operand:
-    mean = _mean(b, x)
-    return _mean(b, (x - mean) * (x - mean))

@@ -35,6 +35,7 @@ UINT = "m:input uint32 shape=[4]; m:output shape=[4]; m:constants c int32 [4] [1
 FROZEN = IRIS.replace("w,", "w, trainable=false,").replace("b)", "b, trainable=false)")
 EDGE = {"optimize_for": "edge"}
 LION = {"optimizer": "rlion", "lr": 0.01, "weight_decay": 0.01}
+UNEVEN = ScoutingFacts(initial_losses={"a": 30.0, "b": 1.0})
 UNCLIPPED = {"gradient_clipping": "off"}
 CLIPPED = {"gradient_clipping": "global"}
 BATCH = "matmul(w, shape=[5]), batchNormalization(), relu(), matmul(v)"
@@ -201,17 +202,15 @@ CASES = [
     Case("E501", facts(TWO.format(kind="")), "2 outputs share the parameters", facts(IRIS)),
     Case(
         "E502",
-        facts(
-            TWO.format(kind=""),
-            {"loss_weights": {"a": 1.0}},
-            scouting=ScoutingFacts(initial_losses={"a": 30.0, "b": 1.0}),
-        ),
+        facts(TWO.format(kind=""), {"loss_weights": {"a": 1.0}}, scouting=UNEVEN),
         "30 of a, 1 of b",
-        facts(
-            TWO.format(kind=""),
-            {"loss_weights": {"a": 0.05}},
-            scouting=ScoutingFacts(initial_losses={"a": 30.0, "b": 1.0}),
-        ),
+        facts(TWO.format(kind=""), {"loss_weights": {"a": 0.05}}, scouting=UNEVEN),
+    ),
+    Case(
+        "E502",
+        facts(TWO.format(kind=""), {"loss_weights": "off"}, scouting=UNEVEN),
+        "30 of a, 1 of b",
+        facts(TWO.format(kind=""), {"loss_weights": "off"}),
     ),
     Case(
         "E701",
@@ -275,6 +274,7 @@ QUIET = [
     # Without float16 on the device there is nothing to gain.
     ("E204", facts(IRIS, EDGE, device=device(float16=False))),
     ("E502", facts(TWO.format(kind=""), {"loss_weights": {"a": 1.0}})),
+    ("E502", facts(TWO.format(kind=""), {"loss_weights": "uncertainty"}, scouting=UNEVEN)),
     ("E702", facts(settings={"epochs": 3, **LION})),
     ("E703", facts()),
 ]

@@ -44,7 +44,7 @@ COUNTS = LabelFacts(kind="continuous", minimum=0, maximum=2, whole=True)
 @pytest.mark.parametrize(
     ("activation", "scores", "labels", "loss", "reason"),
     [
-        ("softmax", 3, RARE, "FOL", "softmax, and one class has 95.0% of the labels"),
+        ("softmax", 3, RARE, "CCE", "softmax and one-hot labels"),
         ("softmax", 3, NUMBERS, "SCE", "softmax and class numbers"),
         ("softmax", 3, PADDED, "SCE", "softmax and class numbers"),
         ("softmax", 3, ONE_HOT, "CCE", "softmax and one-hot labels"),
@@ -52,8 +52,7 @@ COUNTS = LabelFacts(kind="continuous", minimum=0, maximum=2, whole=True)
         ("softmax", 3, SOFT, "KLD", "softmax and labels that sum to 1"),
         ("sigmoid", 1, YES_NO, "BCE", "sigmoid output"),
         ("sigmoid", 3, SEVERAL, "BCE", "sigmoid output"),
-        ("sigmoid", 1, replace(YES_NO, class_counts=(1, 19)), "FOL",
-         "sigmoid, and one class has 95.0% of the labels"),
+        ("sigmoid", 1, replace(YES_NO, class_counts=(1, 19)), "BCE", "sigmoid output"),
         ("linear", 3, NUMBERS, "SCE", "class numbers for 3 scores"),
         ("linear", 3, COUNTS, "SCE", "class numbers for 3 scores"),
         ("linear", 3, SIGNS, "HIL", "all labels are −1 or 1"),
@@ -174,17 +173,24 @@ def test_a_class_without_score_is_refused(word: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spread", "delta"), [(2.0, 2.69), (None, 1), (0.0, 1), (math.nan, 1), (math.inf, 1)]
+    ("median", "delta"), [(2.0, 1.345 * 1.4826 * 2), (0.0, 1), (math.nan, 1), (math.inf, 1)]
 )
-def test_automatic_delta(spread: float | None, delta: float) -> None:
+def test_automatic_delta(median: float, delta: float) -> None:
     choice = choose("linear", (1,), "HUL")
-    assert settle(choice, "linear", (1,), spread=spread).delta == pytest.approx(delta)
-    assert settle(choice, "linear", (1,), {"delta": 0.5}, spread=spread).delta == 0.5
+    labels = replace(FAR, median_deviation=median)
+    assert settle(choice, "linear", (1,), labels=labels).delta == pytest.approx(delta)
+    assert settle(choice, "linear", (1,), {"delta": 0.5}, labels).delta == 0.5
+    assert settle(choice, "linear", (1,)).delta == 1
 
 
 def test_automatic_focal_numbers_of_decisions() -> None:
-    found = settle(choose("sigmoid", (1,), "FOL"), "sigmoid", (1,), labels=YES_NO, smoothing=0.1)
+    choice = choose("sigmoid", (1,), "FOL")
+    found = settle(choice, "sigmoid", (1,), smoothing=0.1)
     assert (found.gamma, found.alpha, found.smoothing) == (2, 0.25, 0.1)
+    rare = replace(YES_NO, class_counts=(19, 1))
+    assert settle(choice, "sigmoid", (1,), labels=rare).alpha == pytest.approx(0.95)
+    never = replace(YES_NO, class_counts=(20, 0))
+    assert settle(choice, "sigmoid", (1,), labels=never).alpha == 0.25
 
 
 def test_automatic_focal_weights_favour_rare_classes() -> None:
