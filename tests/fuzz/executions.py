@@ -9,8 +9,8 @@ and nothing is asked of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,11 @@ import numpy as np
 from webnnm.backends.kernels import array_of, computable, computed, wrapped
 from webnnm.backends.reference import Namespace, evaluate
 from webnnm.core.dtypes import FLOAT_INFO, DataType, is_float
+from webnnm.core.shapes import Shape
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, again, rewrite
+from webnnm.ops.resample2d import between
 
 UNIT = {"float32": 2.0**-24, "float16": 2.0**-11}
 """Half the distance of 1 to the next number."""
@@ -33,7 +35,7 @@ NEAR_ONE = frozenset({"elu", "erf", "gelu", "geluTanh", "softplus", "tanh"})
 """Operators whose small results may be differences of numbers near 1."""
 INNER = frozenset(
     {
-        *("averagePool2d", "reduceMean", "softmax", "logSoftmax", "hardSwish"),
+        *("averagePool2d", "reduceMean", "reduceLogSum", "softmax", "logSoftmax", "hardSwish"),
         *("batchNormalization", "instanceNormalization", "layerNormalization"),
         *("exp", "log", "tanh", "sigmoid", "erf", "sin", "cos", "tan", "softplus", "softsign"),
     }
@@ -42,6 +44,11 @@ INNER = frozenset(
 approximated, so that tanh of 20 may be the number next to 1."""
 SQUARES = frozenset({"l2Pool2d", "reduceL2", "reduceSumSquare"})
 """Operators of squares, which are subnormal where their operands are far from that."""
+SUMS = frozenset({"conv2d", "convTranspose2d", "cumulativeSum", "gemm", "matmul", "reduceSum"})
+"""Operators whose results are exact only if every sum on the way to them is, in whatever order."""
+WINDOWS = frozenset({"averagePool2d", "conv2d", "convTranspose2d", "maxPool2d"})
+"""Operators in which Chromium's LiteRT takes NaN and infinity for the largest number of the type,
+or for none at all, or lets NaN into places beside; guards around them would double their cost."""
 NEAR_LEAST = frozenset({"sigmoid"})
 """Operators of quotients of exponentials, where one may be subnormal and the result not yet."""
 ROUNDINGS = 4
@@ -84,6 +91,7 @@ def intervals(graph: Graph, feeds: Arrays, runs: int = RUNS) -> dict[str, Interv
     with np.errstate(all="ignore"):
         found = [computed(graph, feeds, Namespace(wide=wide)) for wide in (False, True)]
         found += [_Lossy().outputs(graph, feeds), _Overflowing().outputs(far, feeds)]
+        found.append(_Widened().outputs(graph, feeds))
         found += [_Disturbed(seed).outputs(graph, feeds) for seed in range(runs)]
     return {
         name: _interval(o.dtype, [one[name] for one in found]) for name, o in graph.outputs.items()
@@ -144,15 +152,17 @@ def _interval(dtype: DataType, results: list[Any]) -> Interval:
 def _far_apart(graph: Graph) -> Graph:
     """Return the graph with NaN for numbers that inner steps of a node may lose.
 
-    These are differences in a linear resampling, and quotients in a normalisation, which may be
-    taken before or behind the product with the scale.
+    These are differences in a linear resampling, also with a next cell that has no share in the
+    result, and quotients in a normalisation, which may be taken before or behind the product with
+    the scale.
     """
 
     def rule(b: GraphBuilder, node: Node) -> Replacement | None:
         if not isinstance(node, OperatorNode) or not is_float(node.types[0].dtype):
             return None
         most = MOST[node.types[0].dtype]
-        if node.operator.name == "resample2d" and node.options["mode"] == "linear":
+        linear = node.operator.name == "resample2d" and node.options["mode"] == "linear"
+        if linear:
             most /= 2
         elif node.operator.name == "batchNormalization":
             most **= 0.5
@@ -165,9 +175,27 @@ def _far_apart(graph: Graph) -> Graph:
             far = b.greater(b.abs(x), b.constant(most, x.dtype))
             return b.where(far, b.constant(np.nan, x.dtype), x)
 
-        return again(b, node, *map(near, node.operands))
+        operands = [near(x) for x in node.operands]
+        found = again(b, node, *operands)
+        if linear:
+            (x,) = operands
+            assert isinstance(found, Operand)
+            assert x is not None
+            found += _next_cells(b, x * 0.0, node.types[0].shape, node.options["axes"])
+        return found
 
     return rewrite(graph, rule)
+
+
+def _next_cells(b: GraphBuilder, x: Operand, shape: Shape, axes: Sequence[int]) -> Operand:
+    """Return the sum of each cell that a linear resampling starts from and of those behind it."""
+    for axis in axes:
+        size = x.shape[axis]
+        first, _, _ = between(size, shape[axis])
+        behind = [min(cell + 1, size - 1) for cell in first]
+        parts = [b.gather(x, b.constant(cells, "int32"), axis=axis) for cells in (first, behind)]
+        x = parts[0] + parts[1]
+    return x
 
 
 class _Execution:
@@ -206,6 +234,13 @@ class _Execution:
             for one, type in zip(results, node.types, strict=True)
         ]
 
+    def _sizes(self, node: OperatorNode, operands: list[Any]) -> Any:
+        """Return the sums of the sizes of all terms instead of the sums."""
+        options = {k: abs(v) if isinstance(v, float) else v for k, v in node.options.items()}
+        sizes = [None if value is None else np.abs(value) for value in operands]
+        (found,) = _Execution._results(self, replace(node, options=options), sizes)
+        return found
+
     def _each(
         self, change: Callable[[Any, DataType], Any], node: OperatorNode, operands: list[Any]
     ) -> list[Any]:
@@ -226,7 +261,11 @@ class _Disturbed(_Execution):
     def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
         found = super()._results(node, operands)
         exact = all(_is_exact(one, t.dtype) for one, t in zip(found, node.types, strict=True))
-        if exact and node.operator.name not in INNER and not _is_wider(node):
+        exact = exact and node.operator.name not in INNER and not _is_wider(node)
+        if node.operator.name == "triangular" and is_float(node.types[0].dtype):
+            # Zeros outside may be products with 0, of the sign of the other factor.
+            return [np.where(found[0] == 0, np.copysign(0, operands[0]), found[0])]
+        if exact and (node.operator.name not in SUMS or self._adds_exactly(node, operands)):
             return found
         found = super()._results(node, self._each(self._moved, node, operands))
         found = [
@@ -250,16 +289,40 @@ class _Disturbed(_Execution):
             found = [np.maximum(y + self._rng.uniform(-size, size, y.shape), 0) for y in found]
         return found
 
+    def _adds_exactly(self, node: OperatorNode, operands: list[Any]) -> bool:
+        """Tell whether the sum of the sizes of all terms has no more digits than its type.
+
+        All terms are multiples of the product of what their factors are multiples of.
+        """
+        dtype = node.types[0].dtype
+        if not is_float(dtype):
+            return True
+        factors = [v for v in node.options.values() if isinstance(v, float)]
+        numbers = [v for v in (*operands, *factors) if v is not None]
+        unit = np.prod([_last_digit(value) for value in numbers])
+        return bool(self._sizes(node, operands).max(initial=0) * UNIT[dtype] <= unit)
+
     def _moved(self, value: Any, dtype: DataType) -> Any:
         """Return a value rounded at random to its type."""
         noise = self._rng.uniform(-ROUNDINGS, ROUNDINGS, value.shape) * UNIT[dtype]
         return (value * (1 + noise)).astype(dtype).astype("float64")
 
 
+class _Widened(_Execution):
+    """An execution that keeps halves in registers of float32 from one operator to the next."""
+
+    def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
+        return [
+            one.astype("float32").astype("float64") if type.dtype == "float16" else one
+            for one, type in zip(super()._results(node, operands), node.types, strict=True)
+        ]
+
+
 class _Lossy(_Execution):
     """An execution that loses subnormal numbers, squares among them, and the sign of zero.
 
-    Quotients are products with a reciprocal, which is subnormal of the largest numbers.
+    Quotients are products with a reciprocal, which is subnormal of the largest numbers. Windows
+    lose what is not finite.
     """
 
     def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
@@ -269,6 +332,8 @@ class _Lossy(_Execution):
         if node.operator.name == "div" and is_float(node.types[0].dtype):
             lost = np.abs(operands[1]) > 1 / LEAST[node.types[0].dtype]
             found = [np.where(lost, 0.0, found[0])]
+        if node.operator.name in WINDOWS and is_float(node.types[0].dtype):
+            found = [np.where(np.isfinite(found[0]), found[0], MOST[node.types[0].dtype])]
         return [
             self._flushed(one, type.dtype) if is_float(type.dtype) else one
             for one, type in zip(found, node.types, strict=True)
@@ -286,10 +351,18 @@ class _Overflowing(_Execution):
 
     def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
         found = super()._results(node, operands)
+        name, dtype = node.operator.name, node.types[0].dtype
         exact = all(_is_exact(one, t.dtype) for one, t in zip(found, node.types, strict=True))
-        if node.operator.name in BASIC or exact:
-            return found
-        found = super()._results(node, self._each(self._lost, node, operands))
+        if name not in BASIC | SUMS and not exact:
+            found = super()._results(node, self._each(self._lost, node, operands))
+        if name == "exp" and dtype == "float32":
+            # 2ⁿ · eʳ, with the n that leaves the least r, overflows from n = 127.5 on.
+            return [np.where(found[0] > MOST[dtype] / 2**0.5, np.inf, found[0])]
+        if name in WINDOWS and not np.isfinite(operands[0]).all():
+            return [np.full_like(found[0], np.nan)]
+        if name in SUMS and is_float(dtype):
+            # In another order the sum of some terms may be infinite.
+            return [np.where(self._sizes(node, operands) > MOST[dtype], np.nan, found[0])]
         return found
 
     def _lost(self, value: Any, dtype: DataType) -> Any:
@@ -303,6 +376,14 @@ def _is_wider(node: OperatorNode) -> bool:
         and node.types[0].dtype == "float16"
         and any(o is not None and isinstance(o.node, OperatorNode) for o in node.operands)
     )
+
+
+def _last_digit(value: Any) -> Any:
+    """Return the largest power of two, 1 at most, that all finite numbers are multiples of."""
+    finite = np.where(np.isfinite(value), value, 0)
+    mantissa, exponent = np.frexp(finite[finite != 0])
+    digits = np.ldexp(mantissa, 53).astype("int64")
+    return np.ldexp(digits & -digits, exponent - 53).min(initial=1.0)
 
 
 def _is_exact(value: Any, dtype: DataType) -> bool:

@@ -16,6 +16,7 @@ from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import again, moved
+from webnnm.ops.clamp import nearest_bounds
 from webnnm.ops.declare.tensors import TensorType
 
 Note = Callable[[Node, str], None]
@@ -28,6 +29,7 @@ WHY = "because the browser has no numbers of"
 
 CHOOSING = frozenset(
     {
+        "clamp",
         "concat",
         "expand",
         "gather",
@@ -51,7 +53,8 @@ CHOOSING = frozenset(
         "where",
     }
 )
-"""Operators whose results are numbers of their operands, or 0: they stay within four bits."""
+"""Operators whose results are numbers of their operands, or 0, or bounds of their type: they stay
+within four bits."""
 
 
 def held(limits: Limits, type: TensorType) -> TensorType:
@@ -166,6 +169,8 @@ def _in_bytes(b: GraphBuilder, node: Node, results: Results, note: Note) -> tupl
         name: WHOLE.get(value, value) if isinstance(value, str) and is_data_type(value) else value
         for name, value in node.options.items()
     }
+    if dtype is not None and node.operator.name == "clamp":
+        options["min_value"], options["max_value"] = nearest_bounds(dtype, **node.options)
     made = again(b, replace(node, options=options), *operands)
     found = made if isinstance(made, tuple) else (made,)
     if dtype is None:

@@ -12,6 +12,11 @@ def dilated_pool(b: GraphBuilder, node: Node) -> Replacement | None:
     """A pool with gaps in its windows → windows taken apart and reduced, axis by axis."""
     if not isinstance(node, OperatorNode) or node.options["dilations"] == (1, 1):
         return None
+    (x,) = node.operands
+    if x is not None and x.dtype == "float16" and node.operator.name == "l2Pool2d":
+        # The squares of halves leave the range of float16.
+        wide = b.l2_pool2d(b.cast(x, type="float32"), **node.options)
+        return b.cast(wide, type="float16")
     return decomposed(b, node)
 
 

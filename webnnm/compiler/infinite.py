@@ -9,7 +9,7 @@ from typing import Any
 from webnnm.compiler.extrema import larger
 from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import Operand, OperatorNode
+from webnnm.graph.node import ConstantNode, Operand, OperatorNode
 from webnnm.ops.declare.known import known_values
 
 
@@ -52,6 +52,34 @@ def _pooled_squares(b: GraphBuilder, wide: Operand, options: Mapping[str, Any]) 
 
     cells = real_cells(b, wide, options["layout"], *pool_windows(wide.shape, **options))
     return b.average_pool2d(wide * wide, **options) * cells
+
+
+def place(b: GraphBuilder, node: OperatorNode) -> Operand:
+    """Return where the extremum of x stands, with NaN as one beyond all, infinity short of that."""
+    (x,) = node.operands
+    assert x is not None
+    largest = FLOAT_INFO[x.dtype].max
+    highest = node.operator.name == "argMax"
+    short = b.min(largest, x) if highest else b.max(-largest, x)
+    beyond = b.constant(math.inf if highest else -math.inf, x.dtype)
+    return b.apply(node.operator, [b.where(b.equal(x, x), short, beyond)], node.options)
+
+
+def product(b: GraphBuilder, node: OperatorNode) -> Operand | None:
+    """Return α·A·B + β·C by matmul, None for what the browser multiplies as it should."""
+    x, w, c = node.operands
+    assert x is not None
+    assert w is not None
+    alpha, beta = node.options["alpha"], node.options["beta"]
+    if node.options["b_transpose"]:
+        if isinstance(w.node, ConstantNode) and (c is None or isinstance(c.node, ConstantNode)):
+            return None
+        w = b.transpose(w)
+    found = b.matmul(b.transpose(x) if node.options["a_transpose"] else x, w)
+    found = found if alpha == 1 else found * alpha
+    if c is None:
+        return found
+    return found + (c if beta == 1 else c * beta)
 
 
 def triangle(b: GraphBuilder, node: OperatorNode) -> Operand | None:

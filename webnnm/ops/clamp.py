@@ -29,7 +29,7 @@ def _infer(x: TensorType, *, min_value: float, max_value: float) -> TensorType:
 
 def _clamp(b: Builder, x: Tensor, *, min_value: float, max_value: float) -> Tensor:
     low, high = _range(x.dtype)
-    first, last = _nearest(x.dtype, min_value, max_value)
+    first, last = nearest_bounds(x.dtype, min_value, max_value)
     # The gradient of max and min goes to the first operand on ties: 1 at the bounds (spec C.1).
     if max_value < high:
         x = b.min(x, b.constant(last, x.dtype))
@@ -42,8 +42,12 @@ def _range(dtype: DataType) -> tuple[float, float]:
     return (-math.inf, math.inf) if is_float(dtype) else integer_range(dtype)
 
 
-def _nearest(dtype: DataType, min_value: float, max_value: float) -> tuple[float, float]:
-    """Return the bounds as the nearest numbers within them that the type has."""
+def nearest_bounds(dtype: DataType, min_value: float, max_value: float) -> tuple[float, float]:
+    """Return the bounds as the nearest numbers within them that the type has.
+
+    >>> nearest_bounds("uint4", -1.5, 200)
+    (0, 15)
+    """
     low, high = _range(dtype)
     # In this order NaN, which is not a bound, gives way to those of the type.
     first, last = min(max(low, min_value), high), max(min(high, max_value), low)
@@ -54,7 +58,7 @@ def _nearest(dtype: DataType, min_value: float, max_value: float) -> tuple[float
 
 
 def _stablehlo(h: Any, x: Any, *, min_value: float, max_value: float) -> Any:
-    first, last = _nearest(x.dtype, min_value, max_value)
+    first, last = nearest_bounds(x.dtype, min_value, max_value)
     return h.clamp(first, x, last)
 
 

@@ -133,6 +133,24 @@ def _triangle(b: GraphBuilder, node: Node) -> Operand | None:
     return triangle(b, node)
 
 
+def _place(b: GraphBuilder, node: Node) -> Operand | None:
+    """The place of an extremum of x → that of x with NaN as ±∞, and ±∞ as the largest number."""
+    if not isinstance(node, OperatorNode) or not is_float(_operands(node)[0].dtype):
+        return None
+    from webnnm.compiler.infinite import place
+
+    return place(b, node)
+
+
+def _product(b: GraphBuilder, node: Node) -> Operand | None:
+    """α·A·B + β·C → the same by matmul."""
+    if not isinstance(node, OperatorNode):
+        return None
+    from webnnm.compiler.infinite import product
+
+    return product(b, node)
+
+
 def _decomposed(b: GraphBuilder, node: Node) -> Any:
     return decomposed(b, node) if isinstance(node, OperatorNode) else None
 
@@ -258,6 +276,31 @@ GUARDS = (
             ),
         ),
         rule=_reduced_extremum,
+    ),
+    Trap(
+        operators=frozenset({"argMax", "argMin"}),
+        reason="the place of NaN would be that of another number; the first NaN is the extremum",
+        evidence=(
+            Probe(
+                lambda g: [
+                    g.argMax(g.tensor([[1.0, NAN, 3.0], [INF, 2.0, NAN]]), 1),
+                    g.argMin(g.tensor([[1.0, NAN, 3.0], [-INF, 2.0, NAN]]), 1),
+                ],
+                [Values([1, 2], "int32")] * 2,
+            ),
+        ),
+        rule=_place,
+    ),
+    Trap(
+        operators=frozenset({"gemm"}),
+        reason="NaN and infinity would become the largest number; computed by matmul",
+        evidence=(
+            Probe(
+                lambda g: g.gemm(g.tensor([[NAN], [INF], [2.0]]), g.tensor([[3.0]])),
+                Values([[NAN], [INF], [6.0]]),
+            ),
+        ),
+        rule=_product,
     ),
     Trap(
         operators=frozenset({"cast"}),

@@ -56,6 +56,25 @@ def _unpacked(b: GraphBuilder, node: Node) -> Replacement | None:
     return again(b, node, *operands)
 
 
+def _copied(b: GraphBuilder, node: Node) -> Operand | None:
+    """A reshape of what was quantised by constants in blocks → one of a copy.
+
+    The browser keeps constant scales beside the tensor, and transposes them with it.
+    """
+    (x,) = node.operands if isinstance(node, OperatorNode) else (None,)
+    source = x
+    while source is not None and is_operator(source.node, "transpose"):
+        (source,) = source.node.operands
+    if x is None or source is None or not is_operator(source.node, "quantizeLinear"):
+        return None
+    _, *known = source.node.operands
+    if not all(o is not None and isinstance(o.node, ConstantNode) for o in known):
+        return None
+    if known[0] is None or count(known[0].shape) == 1:
+        return None
+    return b.reshape(b.concat([x], axis=0), new_shape=node.types[0].shape)
+
+
 def _is_packed(operand: Operand | None) -> bool:
     """Tell whether an operand is a constant, dequantised by constants in several blocks."""
     if operand is None or not is_operator(operand.node, "dequantizeLinear"):
@@ -129,5 +148,24 @@ TRAPS = (
             ),
         ),
         rule=_unpacked,
+    ),
+    Trap(
+        operators=frozenset({"reshape"}),
+        reason="what is quantised in blocks could not be reshaped; it is copied first",
+        evidence=(
+            Probe(
+                lambda g: g.reshape(
+                    g.quantizeLinear(
+                        g.tensor([[1.0, 2.0], [3.0, 4.0]]),
+                        g.constant([[1.0, 2.0]]),
+                        g.constant([[1, 1]], "uint8"),
+                    ),
+                    [4],
+                ),
+                Values([2, 2, 4, 3], "uint8"),
+                alone=True,
+            ),
+        ),
+        rule=_copied,
     ),
 )

@@ -109,6 +109,19 @@ def test_transposed_convolutions() -> None:
     assert "convTranspose2d" not in turned(dilations=(2, 1), strides=(2, 1), padding=(1, 1, 1, 1))
 
 
+def test_norms_of_dilated_halves_square_in_float32() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float16", [1, 1, 3, 3])
+    y = b.l2_pool2d(x, window_dimensions=(2, 2), dilations=(2, 2), padding=(1, 1, 1, 1))
+    values = np.float16([[[[571, -850, 3], [60000, 0, -1274], [0.5, -8, 900]]]])
+    graph = b.build({"y": y})
+    expected, found = (
+        evaluate(g, {"x": values})["y"] for g in (graph, check(graph, {"x": values}))
+    )
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(found, expected, rtol=2e-3)
+
+
 def test_maxima_of_padded_integers_start_from_the_least() -> None:
     b = GraphBuilder()
     x = b.input("x", "int32", [1, 1, 2, 2])

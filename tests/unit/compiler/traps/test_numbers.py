@@ -228,6 +228,64 @@ def test_nan_of_a_number_alone_stays_on_the_left() -> None:
         assert larger.operands[kept] == fitted.inputs["x"]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("name", ["arg_max", "arg_min"])
+def test_the_place_of_an_extremum_is_that_of_the_first_nan(name: str, dtype: Any) -> None:
+    b = GraphBuilder()
+    graph = b.build({"y": getattr(b, name)(b.input("x", dtype, [6, 3]), axis=1)})
+    fitted = guarded(graph, name.replace("_m", "M"))
+    rows = [[1, np.nan, 3], [np.inf, 2, np.nan], [np.nan, -np.inf, np.nan]]
+    feeds = {"x": np.asarray([*rows, [-np.inf, 5, np.inf], [2, 1, 1], [-1, 7, 7]], dtype)}
+    for node in fitted.nodes():
+        if is_operator(node, name.replace("_m", "M")):
+            (seen,) = node.operands
+            assert seen is not None
+            given = evaluate(Graph({"y": seen}, fitted.inputs), feeds)["y"]
+            assert not np.isnan(given).any()
+    expected, found = (evaluate(g, feeds)["y"] for g in (graph, fitted))
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_places_of_integers_stay() -> None:
+    b = GraphBuilder()
+    graph = b.build({"y": b.arg_max(b.input("x", "int32", [3]), axis=0)})
+    assert guarded(graph, "argMax") is graph
+
+
+PRODUCTS: list[dict[str, Any]] = [
+    {},
+    {"alpha": 0.5, "beta": 2.0},
+    {"a_transpose": True, "b_transpose": True},
+    {"b_transpose": True, "beta": 0.0},
+]
+
+
+@pytest.mark.parametrize("options", PRODUCTS)
+@pytest.mark.parametrize("addend", [True, False])
+def test_general_products_are_computed_by_matmul(addend: bool, options: dict[str, Any]) -> None:
+    b = GraphBuilder()
+    values = np.asarray([[np.nan, 1, 2], [3, np.inf, 5], [6, 7, 8]], np.float32)
+    feeds = {"x": values, "w": values[::-1].copy(), **({"c": values[0] + 1} if addend else {})}
+    x, w, *c = (b.input(name, "float32", given.shape) for name, given in feeds.items())
+    graph = b.build({"y": b.gemm(x, w, c=c[0] if c else None, **options)})
+    fitted = guarded(graph, "gemm")
+    assert "gemm" not in names(fitted)
+    assert "matmul" in names(fitted)
+    with np.errstate(invalid="ignore"):
+        expected, found = (evaluate(g, feeds)["y"] for g in (graph, fitted))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("computed", ["w", "c", None])
+def test_products_with_constants_as_their_backend_packs_them_stay(computed: str | None) -> None:
+    b = GraphBuilder()
+    w = b.input("w", "float32", [4, 3]) if computed == "w" else b.constant([[1.0] * 3] * 4)
+    c = b.input("c", "float32", [4]) if computed == "c" else b.constant([0.5] * 4)
+    graph = b.build({"y": b.gemm(b.input("x", "float32", [2, 3]), w, c=c, b_transpose=True)})
+    assert (guarded(graph, "gemm") is graph) == (computed is None)
+
+
 @pytest.mark.parametrize("upper", [True, False])
 @pytest.mark.parametrize("diagonal", [-7, -1, 0, 2, 9])
 def test_triangles_are_chosen(upper: bool, diagonal: int) -> None:
@@ -288,6 +346,31 @@ def test_the_axis_of_an_extremum_is_kept_by_a_reshape(name: str) -> None:
     feeds = {"x": np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")}
     expected, given = (evaluate(g, feeds)["y"] for g in (graph, fitted))
     np.testing.assert_array_equal(given, expected)
+
+
+def quantised(scale: Any, *, constant: bool = True) -> Graph:
+    b = GraphBuilder()
+    zero = b.constant(np.ones(np.shape(scale), np.uint8).tolist(), "uint8")
+    known = b.constant(scale) if constant else b.input("s", "float32", np.shape(scale))
+    y = b.quantize_linear(b.input("x", "float32", [2, 3]), known, zero)
+    turned = b.reshape(b.transpose(y), new_shape=[6])
+    return b.build({"y": y, "r": b.reshape(y, new_shape=[6]), "t": turned})
+
+
+@pytest.mark.parametrize("scale", [[[0.5], [2.0]], [[0.5, 1.0, 2.0]]])
+def test_what_is_quantised_in_blocks_is_copied_before_it_is_reshaped(scale: Any) -> None:
+    graph = quantised(scale)
+    fitted = out_of_traps(graph, quantisation.TRAPS)
+    assert names(fitted).count("concat") == 2
+    feeds = {"x": np.float32([[1, 2, 3], [40, 5, 6]])}
+    expected, found = (evaluate(g, feeds) for g in (graph, fitted))
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value)
+
+
+@pytest.mark.parametrize("graph", [quantised([[0.5]]), quantised([[0.5], [2.0]], constant=False)])
+def test_other_quantised_tensors_are_reshaped_as_they_are(graph: Graph) -> None:
+    assert out_of_traps(graph, quantisation.TRAPS) is graph
 
 
 def turned(scale: Any, *, constant: bool = True) -> tuple[Graph, dict[str, Any]]:
