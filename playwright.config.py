@@ -37,6 +37,8 @@ COMMON_ARGUMENTS = (
     # A test page is never in front, and must not be slowed down for that.
     "--disable-background-timer-throttling",
     "--disable-renderer-backgrounding",
+    # Pages of a site in one context share a process, and with it the code that one compiled.
+    "--process-per-site",
 )
 WEBNN_ARGUMENT = "--enable-features=WebMachineLearningNeuralNetwork"
 

@@ -11,15 +11,17 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 from tests.browser.harness import (
     PageLog,
     PyodidePage,
+    block_other_hosts,
     hide_numpy,
-    new_context,
     open_pyodide,
     pages_have_numpy,
 )
+from tests.browser.visits import Visits
 from tools.common import SITE, playwright_config
 from webnnm.cli.serve import SiteServer
 
 Launch = Callable[[str], Awaitable[Browser]]
+Visit = Callable[[Browser], Awaitable[Visits]]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -86,12 +88,37 @@ async def page_log() -> PageLog:
     return PageLog()
 
 
+@pytest.fixture(scope="session")
+async def visit(launch: Launch, site_url: str) -> AsyncIterator[Visit]:
+    """A function that gives the context of a browser that its tests share, empty."""
+    shared: dict[Browser, Visits] = {}
+
+    async def begin(browser: Browser) -> Visits:
+        found = shared.get(browser)
+        if found and not await found.is_alive():
+            await shared.pop(browser).context.close()
+        if browser not in shared:
+            # Where there is no WebNN, pages take NumPy.
+            needs_numpy = browser is await launch("no-webnn") and pages_have_numpy()
+            packages = ["numpy"] if needs_numpy else []
+            shared[browser] = await Visits.begin(browser, site_url, packages)
+        await shared[browser].empty()
+        return shared[browser]
+
+    yield begin
+    for visits in shared.values():
+        await visits.context.close()
+
+
 @pytest.fixture
-async def context(browser: Browser, page_log: PageLog) -> AsyncIterator[BrowserContext]:
-    """A fresh browser context that reaches localhost only."""
-    context = await new_context(browser, page_log)
-    yield context
-    await context.close()
+async def context(
+    browser: Browser, visit: Visit, page_log: PageLog
+) -> AsyncIterator[BrowserContext]:
+    """A browser context as if it were new, which reaches localhost only."""
+    visits = await visit(browser)
+    await block_other_hosts(visits.context, page_log)
+    yield visits.context
+    await visits.empty()
 
 
 @pytest.fixture
