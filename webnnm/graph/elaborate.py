@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from webnnm.core.errors import Span
+from webnnm.core.garbage import uncollected
 from webnnm.graph.cycles import first_cycle
 from webnnm.graph.declare import Declared
 from webnnm.graph.expand import Expander
@@ -27,6 +28,7 @@ from webnnm.notation.syntax import Document, Reference
 from webnnm.ops.declare.features import Features
 
 
+@uncollected()
 def elaborate(document: Document, half: Collection[str] = ()) -> Network:
     """Turn a document into a network with every shape and type known.
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from tests.unit.graph.texts import model, network, plan
 from webnnm.graph.annotate import depths
+from webnnm.graph.elaborate import elaborate
+from webnnm.notation import parse
 
 UNIT = "unit:layers matmul(w, shape=[4]), add(b), relu(), residual(skip=3);"
 
@@ -20,6 +24,22 @@ def test_a_thousand_chained_residual_blocks(chain: str) -> None:
     assert len(found.layers) == 4001
     assert len(found.parameters) == 2001
     assert max(depth.from_input for depth in depths(found).values()) == 4001
+
+
+def test_elaboration_does_not_look_for_garbage_again_and_again(chain: str) -> None:
+    collected: list[str] = []
+
+    def note(phase: str, _: object) -> None:
+        collected.append(phase)
+
+    document = parse(chain)
+    gc.callbacks.append(note)
+    try:
+        elaborate(document)
+    finally:
+        gc.callbacks.remove(note)
+    # Once it has ended, Python may catch up.
+    assert collected in ([], ["start", "stop"])
 
 
 def test_a_thousand_chained_residual_blocks_become_a_plan(chain: str) -> None:
