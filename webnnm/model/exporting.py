@@ -8,6 +8,7 @@ from typing import Any
 
 from webnnm.core.errors import DataError
 from webnnm.expert.reviewer import Reviewer, half_network
+from webnnm.graph.vertices import Network
 from webnnm.model.stablehlo import (
     check_kind,
     inference_text,
@@ -36,8 +37,25 @@ def stablehlo(
     hyperparameters: Mapping[str, Any],
 ) -> str:
     """Return the text of a module; see `NNModel.export_stablehlo`."""
-    check_kind(graph)
+    _check(graph, batch, constants, hyperparameters)
     network = state.network
+    lengths = _lengths(network, sequence)
+    sizes: dict[str, Any] = {"batch": batch, "sequence": lengths, "chlo": chlo, "loops": loops}
+    if graph == "train":
+        return train_text(*_training(_sized(state, lengths), hyperparameters), **sizes)
+    values = {name: state.parameters.value(name) for name in state.parameters.types}
+    fixed = values if constants else None
+    if graph == "loss":
+        losses = _sized(state, lengths).losses()
+        return loss_text(network, losses, constants=fixed, **sizes)
+    return inference_text(network, constants=fixed, **sizes)
+
+
+def _check(
+    graph: str, batch: int | None, constants: bool, hyperparameters: Mapping[str, Any]
+) -> None:
+    """Refuse arguments that contradict each other."""
+    check_kind(graph)
     if graph != "train" and hyperparameters:
         message = f'"{min(hyperparameters)}" belongs to a training'
         raise DataError("NNM703", message, hint='write graph="train"')
@@ -46,40 +64,34 @@ def stablehlo(
         raise DataError("NNM704", message, hint="leave it out")
     if batch is not None and batch < 1:
         raise DataError("NNM704", f"batch is {batch}", hint="give an integer from 1, or None")
-    names = [vertex.features[0].sequence for vertex in network.inputs]
-    lengths = (
-        dict.fromkeys((name for name in names if name), sequence)
-        if isinstance(sequence, int)
-        else dict(sequence or {})
-    )
-    values = {name: state.parameters.value(name) for name in state.parameters.types}
-    fixed = values if constants else None
-    if graph == "inference":
-        return inference_text(network, batch, lengths, constants=fixed, chlo=chlo, loops=loops)
-    sized = _sized(state, lengths)
-    if graph == "loss":
-        losses = sized.losses()
-        return loss_text(network, losses, batch, lengths, constants=fixed, chlo=chlo, loops=loops)
-    settings = resolve({"optimize_for": state.optimize_for} | written(hyperparameters))
-    settings |= Reviewer(sized).review(written(hyperparameters), settings).settings
-    if settings["compute_type"] == "float16":
-        network = half_network(network)
-    return train_text(
-        network,
-        StepSettings(
-            batch=0,
-            rows=0,
-            steps=1,
-            sequence={},
-            losses=chosen_losses(sized.objectives(), settings),
-            optimizer=OPTIMIZERS[settings["optimizer"]],
-            weights=loss_weights(settings),
-            update=update_settings(network, settings),
-        ),
-        batch,
-        lengths,
-        chlo=chlo,
-        loops=loops,
+
+
+def _lengths(network: Network, sequence: Lengths) -> dict[str, int | None]:
+    """Return the length of each sequence; one number is that of all of them."""
+    if not isinstance(sequence, int):
+        return dict(sequence or {})
+    names = (vertex.features[0].sequence for vertex in network.inputs)
+    return {name: sequence for name in names if name}
+
+
+def _training(
+    state: ModelState, hyperparameters: Mapping[str, Any]
+) -> tuple[Network, StepSettings]:
+    """Return the network and the settings of a training step, "auto" settled by a review."""
+    given = written(hyperparameters)
+    settings = resolve({"optimize_for": state.optimize_for} | given)
+    settings |= Reviewer(state).review(given, settings).settings
+    half = settings["compute_type"] == "float16"
+    network = half_network(state.network) if half else state.network
+    return network, StepSettings(
+        batch=0,
+        rows=0,
+        steps=1,
+        sequence={},
+        losses=chosen_losses(state.objectives(), settings),
+        optimizer=OPTIMIZERS[settings["optimizer"]],
+        weights=loss_weights(settings),
+        update=update_settings(network, settings),
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from webnnm.backends.base import Backend
@@ -65,8 +66,8 @@ async def split(
     first, second = made
     # What flows from one to the other has the name of a block, too.
     answered = set(second.outputs())
-    first.state.restored = _of_blocks(kept, first.inputs(), set(first.outputs()) - answered)
-    second.state.restored = _of_blocks(kept, set(second.inputs()) - {block}, answered)
+    first.state.restored = kept.of(first.inputs(), set(first.outputs()) - answered)
+    second.state.restored = kept.of(set(second.inputs()) - {block}, answered)
     return first, second
 
 
@@ -89,6 +90,23 @@ async def concatenate(
     differ, NNM704 if the head standardises that input, `ModelError` NNM206 if a name has different
     meanings in the two texts.
     """
+    known = _known_together(trunk, head)
+    joined, of_trunk, of_head = _joined(trunk.network, head.network, freeze, keep_output)
+    model = await _created(joined, trunk, settings)
+    try:
+        _take(model, trunk, of_trunk)
+        _take(model, head, of_head)
+    except BaseException:
+        model.close()
+        raise
+    model.state.sequence = {**head.sequence, **trunk.sequence, **model.sequence}
+    model.state.restored = known.of(model.inputs(), model.outputs())
+    model.state.trained = trunk.trained or head.trained
+    return model
+
+
+def _known_together(trunk: NNModel, head: NNModel) -> Restored:
+    """Return what is known of the data of both; the head's inputs are the trunk's outputs."""
     first, second = trunk.state.known_data(), head.state.known_data()
     taken = link(trunk.network, head.network)[1].block
     if taken in second.inputs:
@@ -97,12 +115,20 @@ async def concatenate(
             f'the head standardises its input "{taken}", which a trunk computes',
             hint="train the head without standardize=True",
         )
-    documents = [part.network.outline.document for part in (trunk, head)]
+    ends = first | second
+    return replace(second | first, targets=ends.targets, answers=ends.answers)
+
+
+def _joined(
+    trunk: Network, head: Network, freeze: bool, keep_output: bool
+) -> tuple[Document, dict[str, str], dict[str, str]]:
+    """Return the document of both, and the names of the parameters of each in it."""
+    documents = [part.outline.document for part in (trunk, head)]
     try:
         joined = joined_document(*documents, freeze=freeze, keep_output=keep_output)
         whole = elaborate(joined)
-        of_trunk = counterparts(trunk.network, whole, {})
-        of_head = counterparts(head.network, whole, _offsets(trunk.network, head.network))
+        of_trunk = counterparts(trunk, whole, {})
+        of_head = counterparts(head, whole, _offsets(trunk, head))
     except ModelError as error:
         names = clashes(*documents)
         if not names:
@@ -113,28 +139,7 @@ async def concatenate(
             f"trunk and head use {listed} for different things: {error.message}",
             hint="choose another name in one of them",
         ) from error
-    model = await _created(joined, trunk, settings)
-    try:
-        _take(model, trunk, of_trunk)
-        _take(model, head, of_head)
-    except BaseException:
-        model.close()
-        raise
-    model.state.sequence = {**head.sequence, **trunk.sequence, **model.sequence}
-    model.state.restored = _of_blocks(
-        Restored(
-            {**second.inputs, **first.inputs},
-            {**first.targets, **second.targets},
-            {**second.columns, **first.columns},
-            {**first.answers, **second.answers},
-            first.label or second.label,
-            {**second.forms, **first.forms},
-        ),
-        model.inputs(),
-        model.outputs(),
-    )
-    model.state.trained = trunk.trained or head.trained
-    return model
+    return joined, of_trunk, of_head
 
 
 def replace_head(model: NNModel, head: NNModel) -> list[str]:
@@ -201,16 +206,3 @@ def _take(model: NNModel, other: NNModel, names: Mapping[str, str]) -> list[str]
     if not names:
         return []
     return list(model.parameters.take(other.parameters.values(), mapping=names))
-
-
-def _of_blocks(kept: Restored, inputs: Iterable[str], outputs: Iterable[str]) -> Restored:
-    """Return what is known of some inputs and outputs."""
-    entering, leaving = set(inputs), set(outputs)
-    return Restored(
-        {b: one for b, one in kept.inputs.items() if b in entering},
-        {b: one for b, one in kept.targets.items() if b in leaving},
-        {b: one for b, one in kept.columns.items() if b in entering},
-        {b: one for b, one in kept.answers.items() if b in leaving},
-        kept.label,
-        {b: one for b, one in kept.forms.items() if b in entering},
-    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from webnnm.data.binding import DataBinding
 from webnnm.data.field import Field
@@ -14,6 +14,8 @@ from webnnm.runtime.answers import Answers
 
 if TYPE_CHECKING:
     from webnnm.data.encoding import Encoder
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,28 @@ class Restored:
     label: str = ""
     forms: Mapping[str, Form] = field(default_factory=dict[str, Form])
 
+    def __or__(self, other: Restored) -> Restored:
+        """Return what is known here and there; where both know a block, what is known there."""
+        return Restored(
+            {**self.inputs, **other.inputs},
+            {**self.targets, **other.targets},
+            {**self.columns, **other.columns},
+            {**self.answers, **other.answers},
+            other.label or self.label,
+            {**self.forms, **other.forms},
+        )
+
+    def of(self, inputs: Collection[str], outputs: Collection[str]) -> Restored:
+        """Return what is known of some inputs and outputs."""
+        return Restored(
+            _chosen(self.inputs, inputs),
+            _chosen(self.targets, outputs),
+            _chosen(self.columns, inputs),
+            _chosen(self.answers, outputs),
+            self.label,
+            _chosen(self.forms, inputs),
+        )
+
     def form(self, block: str) -> Form | None:
         """Return what the dataset took for an input, None where nothing is known of that."""
         encoders = self.columns.get(block, ())
@@ -42,6 +66,10 @@ class Restored:
             return None
         names = tuple(name for encoder in encoders for name in encoder.features)
         return Form(Field((len(names),), "float32", features=names), encoders=encoders)
+
+
+def _chosen(mapping: Mapping[str, T], names: Collection[str]) -> dict[str, T]:
+    return {name: value for name, value in mapping.items() if name in names}
 
 
 def known(binding: DataBinding) -> Restored:
