@@ -73,6 +73,11 @@ def scouted(start):
     """Say which seed the search chose."""
     if not start:
         return "No scouting: the training began at the parameters that were there."
+    if start["starts"] == 1:
+        return (
+            f"Before the training the loss was {start['loss']:.3f}, and {start['dead']:.0%} of a "
+            "layer's units were dead at most."
+        )
     return (
         f"The search tried {start['starts']} seeds and took number {start['number']}: loss "
         f"{start['loss']:.3f}, after three trial steps {start['delta']:.3f}; "

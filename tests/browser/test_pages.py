@@ -165,13 +165,13 @@ async def test_findings_settings_and_validation_are_shown(
     selected = "area => area.value.slice(area.selectionStart).split('\\n')[0]"
     source = page.locator("#source")
     assert await source.evaluate(selected) == "input shape=[4];"
-    assert "The search tried 100 seeds" in await page.locator("#scouting").text_content()
+    assert "Before the training the loss was" in await page.locator("#scouting").text_content()
     await page.locator("#review summary").click()
     rows = await page.locator("#settings tbody tr").all_inner_texts()
     settings = {name: (value, origin) for name, value, origin in (r.split("\t") for r in rows)}
     assert settings["epochs"] == ("100", "given")
     assert settings["lr"] == ("0.6", "given")
-    assert settings["beta1"] == ("0.9", "default of rlion")
+    assert settings["beta1"] == ("0.9", "default of adamw")
     assert settings["shuffle"] == ("true", "default")
     assert settings["model:loss"] == ("CCE", "given")
     assert await page.evaluate(ACCESSIBILITY) == []

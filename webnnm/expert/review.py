@@ -37,7 +37,8 @@ class Review:
 
     - `findings`: ordered by id; each rule reports at most once.
     - `settings`: name → resolved value, with no "auto" left; losses are named "block:loss".
-    - `origins`: name → "given", "default", "default of rlion", or the rules that set it, "E401".
+    - `origins`: name → "given", "default", "default of adamw", "default for 105 rows", or the rules
+      that set it, "E401".
     - `told`: the texts of findings that were logged earlier, which `brief` leaves out.
     """
 
@@ -187,6 +188,8 @@ def consistent(findings: Sequence[Finding]) -> list[Finding]:
 def _origin(name: str, given: Collection[str], facts: Facts) -> str:
     if name in given:
         return "given"
+    if name == "epochs" and facts.data.training:  # as `automatic.by_rows` has it
+        return f"default for {facts.data.training:,} rows"
     optimizer = facts.settings.get("optimizer")
     own = name in OPTIMIZERS_OWN and optimizer in OPTIMIZERS
     return f"default of {optimizer}" if own else "default"

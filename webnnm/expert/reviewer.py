@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.core.keywords import keywords
+from webnnm.core.shapes import count
 from webnnm.data.binding import DataBinding, bind
 from webnnm.data.dataset import Dataset
 from webnnm.data.intake import finite
@@ -24,6 +25,7 @@ from webnnm.notation import parse
 from webnnm.notation.syntax import Document
 from webnnm.runtime.objectives import Objective, objectives
 from webnnm.runtime.state import ModelState
+from webnnm.training.automatic import by_rows
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
 from webnnm.training.loss_choice import loss_name
@@ -167,6 +169,16 @@ class Reviewer:
         )
         return _with_refused(known, model.sequence, problems)
 
+    def by_rows(self, given: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return resolved hyperparameters with what rows and parameters decide."""
+        model = self._model
+        rows, batch = 0, 1
+        if model.has_dataset:
+            dataset = model.binding().dataset
+            rows, batch = dataset.size("training"), settings["batch_size"] or dataset.batch_size
+        size = sum(count(p.features[0].sizes()) for p in model.network.parameters)
+        return by_rows(settings, given, rows=rows, batch_size=batch, parameters=size)
+
     def review(
         self,
         given: Mapping[str, Any],
@@ -283,7 +295,8 @@ def review(
     settings = resolve({"optimize_for": subject.optimize_for} | given)
     settings["batch_size"] = settings["batch_size"] or subject.batch_size
     refused = subject.refused if isinstance(subject, Draft) else {}
-    return Reviewer(subject, refused).review(given, settings)
+    reviewer = Reviewer(subject, refused)
+    return reviewer.review(given, reviewer.by_rows(given, settings))
 
 
 def _aims(

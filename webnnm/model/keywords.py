@@ -40,7 +40,7 @@ class CreateSettings(TypedDict, total=False):
 class Hyperparameters(TypedDict, total=False):
     """The hyperparameters of `NNModel.train`."""
 
-    epochs: int
+    epochs: int | None
     batch_size: int | None
     accumulate: int
     micro_steps: int | Literal["auto"]

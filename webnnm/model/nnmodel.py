@@ -628,10 +628,11 @@ class NNModel:
         return written(keywords(config, more, f"NNModel.{method}", hint))
 
     def _settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all hyperparameters, with what the model says where they are not given."""
+        """Return all hyperparameters, with what model and data say where they are not given."""
         settings = resolve({"optimize_for": self.state.optimize_for} | written(given))
         own = {"batch_size": self.batch_size, "seed": self.seed}
-        return settings | {name: value for name, value in own.items() if settings[name] is None}
+        settings |= {name: value for name, value in own.items() if settings[name] is None}
+        return self._reviewer.by_rows(given, settings)
 
     async def test(self, subset: str = "testing") -> TestResult:
         """Evaluate the model on a subset of its dataset: loss, accuracy, confusion matrix, …

@@ -92,6 +92,8 @@ class Scouting:
 
     def __str__(self) -> str:
         best = self.best
+        if len(self.candidates) == 1:
+            return f"initial loss {best.loss:.3f}, dead units {best.dead:.0%}"
         return (
             f"seed search: best of {len(self.candidates)} is {best.number}, loss {best.loss:.3f} → "
             f"{best.delta:.3f}, gradient ratio {best.ratio:.1f}, dead units {best.dead:.0%}"
@@ -112,7 +114,9 @@ async def scout(
     rows = {name: array.rows(pilots) for name, array in inputs.items()}
     rows |= {TARGET + name: array.rows(pilots) for name, array in targets.items()}
     masks = {MASK + n: array.rows(pilots) for n, array in binding.masks("training").items()}
-    trial = await _Trial.open(state, losses, rows | masks, len(pilots))
+    # What is alone is measured, not compared.
+    trials = TRIAL_STEPS if seeds > 1 and state.parameters.count <= TRIAL_PARAMETERS else 0
+    trial = await _Trial.open(state, losses, rows | masks, len(pilots), trials)
     try:
         numbers = range(max(1, seeds))
         found: list[tuple[Candidate, dict[str, float]]] = []
@@ -179,7 +183,12 @@ class _Trial:
 
     @classmethod
     async def open(
-        cls, state: ModelState, losses: Mapping[str, OutputLoss], rows: Arrays, pilots: int
+        cls,
+        state: ModelState,
+        losses: Mapping[str, OutputLoss],
+        rows: Arrays,
+        pilots: int,
+        trials: int,
     ) -> _Trial:
         """Compile the trial step and the initialisation, and upload the pilot rows."""
         types = {name: TensorType(array.dtype, array.shape) for name, array in rows.items()}
@@ -197,7 +206,6 @@ class _Trial:
             targets=of(TARGET),
         )
         backend = state.backend
-        trials = TRIAL_STEPS if parameters.count <= TRIAL_PARAMETERS else 0
         probe = await backend.compile(step.several(trials + 1))
         initial = initial_graph(parameters.types, parameters.initialisers)
         try:

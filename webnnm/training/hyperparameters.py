@@ -121,14 +121,14 @@ def _rules(value: Any) -> tuple[str, ...]:
 
 
 HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
-    "epochs": _integer(20, 1),
+    "epochs": _integer(None, 1),
     "batch_size": _integer(None, 1, "batchSize", below=BEYOND_SIZES),
     "accumulate": _integer(1, 1),
     "micro_steps": Hyperparameter(
         "auto", "auto, or an integer from 1, below 2**64", _number_of_steps, ("microSteps",)
     ),
     "recompute": _flag(False),
-    "optimizer": _word("rlion", (o.name for o in OPTIMIZERS.values()), nag="nesterov"),
+    "optimizer": _word("adamw", (o.name for o in OPTIMIZERS.values()), nag="nesterov"),
     "lr": _number(None, 0, above=True),
     "weight_decay": _number(None, 0, "weightDecay"),
     "momentum_factor": _number(None, 0, "momentumFactor", "mu", "momentum", below=1),
@@ -142,7 +142,7 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
     "step_epochs": _integer(None, 1, "stepEpochs"),
     "step_factor": _number(0.1, 0, "stepFactor", above=True, most=1),
     "min_lr": _number(0.0, 0, "minLr"),
-    "seeds": _integer(100, 0),
+    "seeds": _integer(1, 0),
     "patience": _integer(500, 1),
     "validate_every": _integer(1, 1, "validateEvery"),
     "restore_best": _flag(True, "restoreBest"),
@@ -225,7 +225,7 @@ def resolve(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     settings = {name: h.default for name, h in HYPERPARAMETERS.items()}
     settings |= given(hyperparameters)
     epochs = settings["schedule_epochs"] or settings["epochs"]
-    if settings["warmup_epochs"] >= epochs and settings["warmup_epochs"]:
+    if epochs and settings["warmup_epochs"] >= epochs:
         raise DataError(
             "NNM704",
             f"warmup_epochs is {settings['warmup_epochs']} of {epochs} epochs",

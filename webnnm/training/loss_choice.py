@@ -20,8 +20,10 @@ MAD_TO_STD = 1.4826
 """A normal distribution's standard deviation in median absolute deviations."""
 
 HUBER_FACTOR = 1.345
-"""δ in robust standard deviations of the labels (95 % efficiency, Holland and Welsch 1977). Those
-of the median absolute deviation: a few far labels would stretch any other as far as they reach."""
+"""δ in standard deviations of the error (95 % efficiency, Holland and Welsch 1977)."""
+LEFT_OVER = 0.25
+"""The error that a model is expected to leave, in robust standard deviations of the labels. These
+are by the median: a few far labels would stretch any others as far as they reach."""
 
 FOCAL_GAMMA = 2.0
 FOCAL_ALPHA = 0.25
@@ -252,7 +254,7 @@ def settle(
 
     >>> labels = LabelFacts(kind="continuous", median_deviation=2.0)
     >>> round(settle(choose("linear", (1,), "HUL"), "linear", (1,), labels=labels).delta, 3)
-    3.988
+    0.997
 
     - `activation`, `features`, `labels`, `where`: as for `choose`.
     - `written`: "delta", "gamma", "alpha" of the notation, in range.
@@ -270,7 +272,8 @@ def settle(
             hint=f"write {owner} as its loss, or leave {name} out",
         )
     if choice.loss.name == "HUL":
-        delta = 0.0 if labels is None else HUBER_FACTOR * MAD_TO_STD * labels.median_deviation
+        delta = 0.0 if labels is None else LEFT_OVER * MAD_TO_STD * labels.median_deviation
+        delta *= HUBER_FACTOR
         given.setdefault("delta", delta if 0 < delta < math.inf else 1.0)
     if choice.loss.name == "FOL":
         given.setdefault("gamma", FOCAL_GAMMA)

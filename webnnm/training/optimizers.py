@@ -167,7 +167,7 @@ _ALL = (
         name="adamw",
         slots=("m", "v"),
         rate=1e-2,
-        weight_decay=0.01,
+        weight_decay=0.25,
         update=_adam(decoupled=True),
         defaults=_ADAM,
         corrected=("beta1", "beta2"),

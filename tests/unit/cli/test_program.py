@@ -98,11 +98,11 @@ def test_json_is_strict_and_complete(model: str, capsys: pytest.CaptureFixture[s
     assert (settings["lr"], origins["lr"]) == (0.6, "given")
     assert (settings["weight_decay"], origins["weight_decay"]) == (1e-3, "given")
     assert settings["shuffle"] is False
-    assert origins["epochs"] == "default"
+    assert origins["epochs"] == "default for 105 rows"
     for finding in result["findings"]:
         assert finding["area"] in AREAS and finding["severity"] in SEVERITIES
     fast = next(f for f in result["findings"] if f["id"] == "E305")
-    assert fast["evidence"] == {"lr": 0.6, "default": pytest.approx(0.05)}
+    assert fast["evidence"] == {"lr": 0.6, "default": pytest.approx(0.01)}
 
 
 def test_a_finding_of_severity_error_is_1(

@@ -203,7 +203,8 @@ def test_the_text_groups_by_area_and_names_origins() -> None:
     assert "  weight_decay 0.0 (default of sgdm)" in lines
     assert "  gradient_clipping agc (E302)" in lines
     assert lines[-1].startswith("  default: ")
-    assert "epochs 200" in lines[-1].split(": ")[1].split(", ")
+    assert "patience 50" in lines[-1].split(": ")[1].split(", ")
+    assert "  epochs 200 (default for 10 rows)" in lines
 
 
 def test_the_most_serious_comes_first_in_its_area() -> None:

@@ -12,15 +12,15 @@ from webnnm.training.hyperparameters import HYPERPARAMETERS, given, resolve
 NAN, INF = float("nan"), float("inf")
 
 DEFAULTS: dict[str, Any] = {
-    "epochs": 20,
-    "optimizer": "rlion",
-    "epsilon": None,  # of adam and adamw
-    "alpha": 10,
+    "epochs": None,
+    "optimizer": "adamw",
+    "epsilon": 1e-8,
+    "alpha": None,  # of rlion
     "schedule": "cosine",
     "warmup_epochs": 0,
     "step_factor": 0.1,
     "min_lr": 0,
-    "seeds": 100,
+    "seeds": 1,
     "patience": 500,
     "validate_every": 1,
     "restore_best": True,
@@ -42,8 +42,8 @@ DEFAULTS: dict[str, Any] = {
     "on_epoch": None,
     "on_batch": None,
     "beta1": 0.9,
-    "beta2": 0.99,
-    "weight_decay": 0.01,
+    "beta2": 0.999,
+    "weight_decay": 0.25,
 }
 ALIASES = {
     "batchSize": "batch_size",
@@ -111,7 +111,7 @@ def test_defaults_of_other_optimizers() -> None:
     assert (found["weight_decay"], found["momentum_factor"]) == (1e-4, 0.9)
     assert found["beta1"] is None
     found = resolve({"optimizer": "adamw"})
-    assert (found["weight_decay"], found["beta1"], found["beta2"]) == (0.01, 0.9, 0.999)
+    assert (found["weight_decay"], found["beta1"], found["beta2"]) == (0.25, 0.9, 0.999)
     assert found["epsilon"] == 1e-8
     assert resolve({"optimizer": "adam"})["weight_decay"] == 0
     assert resolve({"optimizer": "lion"})["weight_decay"] == 0.01
@@ -227,7 +227,7 @@ def test_what_is_much_too_long_is_refused_in_a_line(value: Any) -> None:
         assert error.message.startswith(f"{word} is ")
 
 
-@pytest.mark.parametrize("word", ["epochs", "optimizer", "seeds", "restore_best", "freeze"])
+@pytest.mark.parametrize("word", ["patience", "optimizer", "seeds", "restore_best", "freeze"])
 def test_none_is_no_value_where_there_is_a_default(word: str) -> None:
     refused("NNM704", **{word: None})
 

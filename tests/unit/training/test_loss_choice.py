@@ -173,7 +173,7 @@ def test_a_class_without_score_is_refused(word: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("median", "delta"), [(2.0, 1.345 * 1.4826 * 2), (0.0, 1), (math.nan, 1), (math.inf, 1)]
+    ("median", "delta"), [(2.0, 1.345 * 1.4826 * 0.5), (0.0, 1), (math.nan, 1), (math.inf, 1)]
 )
 def test_automatic_delta(median: float, delta: float) -> None:
     choice = choose("linear", (1,), "HUL")

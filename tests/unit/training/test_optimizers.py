@@ -152,7 +152,7 @@ def test_first_step_of_adam_has_the_length_of_the_rate() -> None:
 def test_defaults_of_the_specification() -> None:
     assert {o.name for o in OPTIMIZERS.values()} == set(NAMES)
     assert {name: dict(OPTIMIZERS[name].defaults) for name in NAMES} == DEFAULTS
-    decays = {"lion": 0.01, "rlion": 0.01, "nesterov": 1e-4, "sgdm": 1e-4, "adam": 0, "adamw": 0.01}
+    decays = {"lion": 0.01, "rlion": 0.01, "nesterov": 1e-4, "sgdm": 1e-4, "adam": 0, "adamw": 0.25}
     assert {name: OPTIMIZERS[name].weight_decay for name in NAMES} == decays
     assert all(OPTIMIZERS[name].rate > 0 for name in NAMES)
     assert OPTIMIZERS["nag"] is OPTIMIZERS["nesterov"]

@@ -1,0 +1,60 @@
+"""Hyperparameters that follow from rows and parameters where nobody gave them (spec E.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from webnnm.training.optimizers import OPTIMIZERS
+
+UPDATES = 3000
+"""Updates of a training at least, as far as that takes no more than so many epochs:"""
+LEAST_EPOCHS, MOST_EPOCHS = 20, 1000
+
+LEAST_RATE, MOST_RATE = 1e-3, 5e-2
+SMALL = 10_000
+"""A network of at most so many parameters learns at more than the optimizer's rate, too."""
+
+DECAY_EPOCHS = 8
+"""Weight decay forgets a gradient after so many epochs at the earliest (Wang & Aitchison 2024)."""
+
+
+def by_rows(
+    settings: Mapping[str, Any],
+    given: Mapping[str, Any],
+    *,
+    rows: int,
+    batch_size: int,
+    parameters: int,
+) -> dict[str, Any]:
+    """Return resolved hyperparameters with what the training rows and the network decide.
+
+    >>> settings = {"epochs": None, "optimizer": "adamw", "lr": 0.01, "weight_decay": 0.25,
+    ...     "accumulate": 1, "warmup_epochs": 0}
+    >>> by_rows(settings, {}, rows=105, batch_size=20, parameters=27)["epochs"]
+    500
+    >>> found = by_rows({**settings, "epochs": 20}, {}, rows=105, batch_size=20, parameters=27)
+    >>> found["lr"]
+    0.05
+
+    - `given`: what the user wrote, which stays; `rows` is 0 where there are no data yet.
+
+    Without `epochs` there are as many as 3000 updates take, from 20 to 1000. The rate of adam and
+    adamw falls with the root of the number of updates, from that of 3000. Decoupled weight decay
+    λ averages gradients over 1/(lr·λ) updates: it is lowered where these would be less than 8
+    epochs (Wang & Aitchison 2024, "How to set AdamW's weight decay").
+    """
+    found = dict(settings)
+    updates = max(1, -(-rows // batch_size) // found["accumulate"])
+    if found["epochs"] is None:
+        wanted = min(-(-UPDATES // updates), MOST_EPOCHS) if rows else LEAST_EPOCHS
+        found["epochs"] = max(wanted, LEAST_EPOCHS, 2 * found["warmup_epochs"])
+    if "lr" not in given and rows and found["optimizer"] in ("adam", "adamw"):
+        rate = found["lr"] * math.sqrt(UPDATES / (updates * found["epochs"]))
+        most = MOST_RATE if parameters <= SMALL else found["lr"]
+        found["lr"] = float(f"{min(max(rate, LEAST_RATE), most):.2g}")
+    if "weight_decay" not in given and OPTIMIZERS[found["optimizer"]].decoupled:
+        most = 1 / (DECAY_EPOCHS * updates * found["lr"])
+        found["weight_decay"] = min(found["weight_decay"], float(f"{most:.2g}"))
+    return found
