@@ -23,6 +23,7 @@ FALSELY_HIGH = "the score with the mistake is too good to be true, and falls whe
     "The features have scales from 0.001 to 100,000 and are given as they are.",
     remedy="Standardise the inputs: standardize=True.",
     mended=lambda setup: setup.but(data=of(*_scales_apart(), standardize=True)),
+    named_by=("E603",),
 )
 def scales_apart() -> Setup:
     return Setup(classifier(4, (16,), 3), of(*_scales_apart()))
@@ -37,6 +38,7 @@ def _scales_apart() -> tuple[np.ndarray, np.ndarray]:
     "Pixels are bytes from 0 to 255 and are given to a dense network as they are.",
     remedy="Divide them by 255, as ImageDataset does, or standardise.",
     mended=lambda setup: setup.but(data=of(*_bytes(1 / 255))),
+    named_by=("E603",),
 )
 def pixels_as_bytes() -> Setup:
     return Setup(classifier(64, (32,), 4), of(*_bytes(1)), {"optimizer": "sgdm"})
@@ -51,6 +53,7 @@ def _bytes(factor: float) -> tuple[np.ndarray, np.ndarray]:
     "A timestamp in seconds since 1970 is a feature: float32 cannot tell its minutes apart.",
     remedy="Subtract the first time before it becomes float32, then standardise.",
     mended=lambda setup: setup.but(data=_clock(1_700_000_000.0)),
+    named_by=("E625",),
 )
 def timestamps_in_float32() -> Setup:
     return Setup(regressor(2, (16,)), _clock(0.0), {"epochs": 40}, score="r2")
@@ -69,6 +72,7 @@ def _clock(start: float) -> Data:
     "Prices around 250,000 are the targets of a linear output, and are not scaled.",
     remedy="standardize_targets=True.",
     mended=lambda setup: setup.but(data=of(*_prices(), standardize=True, standardize_targets=True)),
+    named_by=("E108",),
 )
 def targets_unscaled() -> Setup:
     return Setup(regressor(6, (16,)), of(*_prices(), standardize=True), score="r2")
@@ -83,6 +87,7 @@ def _prices() -> tuple[np.ndarray, np.ndarray]:
     "Two quantities are learnt at once, one around 1 and one around 10,000, unscaled.",
     remedy="standardize_targets=True, so that neither loss drowns the other.",
     mended=lambda setup: setup.but(data=_litres_and_grams(standardize_targets=True)),
+    named_by=("E108",),
 )
 def targets_of_two_scales() -> Setup:
     text = (
@@ -107,6 +112,7 @@ def _litres_and_grams(**options: Any) -> Data:
     "Targets from 0 to 10 are learnt by a sigmoid, which ends at 1.",
     remedy="Leave the sigmoid out, or divide the targets by 10.",
     mended=lambda setup: setup.saying("activation=sigmoid", "activation=identity"),
+    named_by=("E117",),
 )
 def targets_beyond_sigmoid() -> Setup:
     x, y = houses()
@@ -119,6 +125,7 @@ def targets_beyond_sigmoid() -> Setup:
     "Half of the targets are negative, and the output is a relu.",
     remedy="No activation behind the last dense layer.",
     mended=lambda setup: setup.but(text=regressor(6, (16,))),
+    named_by=("E117",),
 )
 def negative_targets_under_relu() -> Setup:
     text = model(6, f"{dense(16)}, {dense(1, 'relu')}", 1)
@@ -131,6 +138,7 @@ def negative_targets_under_relu() -> Setup:
     mended=lambda setup: setup.but(
         text=regressor(6, (16,)), data=_temperatures(standardize_targets=True)
     ),
+    named_by=("E117",),
 )
 def temperatures_under_tanh() -> Setup:
     return Setup(model(6, f"{dense(16)}, {dense(1, 'tanh')}", 1), _temperatures(), score="r2")
@@ -145,6 +153,7 @@ def _temperatures(**options: Any) -> Data:
     "Standardised targets, half of them below 0, meet a sigmoid at the output.",
     remedy='No sigmoid at the output, or targets scaled to 0 … 1 by scale="minmax".',
     mended=lambda setup: setup.but(text=regressor(6, (16,))),
+    named_by=("E117",),
 )
 def standardised_targets_under_sigmoid() -> Setup:
     data = of(*houses(), standardize=True, standardize_targets=True)
@@ -155,6 +164,7 @@ def standardised_targets_under_sigmoid() -> Setup:
     "Every target is the same number.",
     remedy="There is nothing to learn: look for the right column.",
     why="the variance of the targets is 0, so that no R² is defined",
+    named_by=("E114",),
 )
 def constant_target() -> Setup:
     x, y = houses(200)
@@ -168,6 +178,7 @@ def constant_target() -> Setup:
     "Labels count from 1 to 3, the softmax from 0 to 2.",
     remedy="Subtract 1 from the labels.",
     mended=lambda setup: setup.but(data=of(*blobs(), standardize=True)),
+    named_by=("NNM702",),
 )
 def labels_from_one() -> Setup:
     x, y = blobs()
@@ -178,6 +189,7 @@ def labels_from_one() -> Setup:
     "Labels count from 1 to 3 and are said to be classes; the softmax has three scores.",
     remedy="Subtract 1 from the labels.",
     mended=lambda setup: setup.but(data=of(*blobs(), standardize=True)),
+    named_by=("NNM706",),
 )
 def labels_from_one_as_classes() -> Setup:
     x, y = blobs()
@@ -189,6 +201,7 @@ def labels_from_one_as_classes() -> Setup:
     "Class numbers are floats, 0.0, 1.0 and 2.0, which reads as measurements.",
     remedy='Convert them to integers, or say kinds={"model": "classes"}.',
     mended=lambda setup: setup.but(data=of(*blobs(), standardize=True)),
+    named_by=("NNM702",),
 )
 def float_class_numbers() -> Setup:
     x, y = blobs()
@@ -201,6 +214,7 @@ def float_class_numbers() -> Setup:
     mended=lambda setup: setup.but(
         data=of(*blobs(), labels=["ash", "beech", "oak"], standardize=True)
     ),
+    named_by=("NNM702",),
 )
 def labels_as_words() -> Setup:
     x, y = blobs()
@@ -211,6 +225,10 @@ def labels_as_words() -> Setup:
     "Labels are −1 and 1 under a sigmoid.",
     remedy="Make them 0 and 1.",
     mended=lambda setup: setup.but(data=of(*blobs(300, 2, spread=2.0), standardize=True)),
+    named_by=(
+        "E103",
+        "NNM604",
+    ),
 )
 def plus_minus_one_under_sigmoid() -> Setup:
     x, y = blobs(300, 2, spread=2.0)
@@ -224,6 +242,7 @@ def plus_minus_one_under_sigmoid() -> Setup:
         text=classifier(4, (16,), 5), data=of(*blobs(300, 5), standardize=True), score="accuracy"
     ),
     why="R² of numbers cannot be compared with accuracy",
+    named_by=("E115",),
 )
 def class_numbers_as_quantities() -> Setup:
     x, y = blobs(300, 5)
@@ -235,6 +254,10 @@ def class_numbers_as_quantities() -> Setup:
     "Rows have several labels at once, and the output is a softmax.",
     remedy="A sigmoid for each label.",
     mended=lambda setup: setup.saying("softmax", "sigmoid"),
+    named_by=(
+        "E103",
+        "NNM604",
+    ),
 )
 def several_labels_under_softmax() -> Setup:
     return Setup(classifier(4, (16,), 3), _several_labels())
@@ -250,6 +273,7 @@ def _several_labels() -> Data:
     "Labels and rows were sorted apart from each other: they no longer belong together.",
     remedy="Keep each label with its row.",
     mended=lambda setup: setup.but(data=of(*blobs(), standardize=True)),
+    named_by=("E627",),
 )
 def labels_shuffled() -> Setup:
     x, y = blobs()
@@ -260,6 +284,7 @@ def labels_shuffled() -> Setup:
     "Equal rows have contradicting labels, a third of them: two tables were joined wrongly.",
     remedy="Find out which label is right, and drop the other.",
     mended=lambda setup: setup.but(data=of(*blobs(), standardize=True)),
+    named_by=("E621",),
 )
 def contradicting_labels() -> Setup:
     x, y = blobs()
@@ -271,6 +296,10 @@ def contradicting_labels() -> Setup:
     "A fifth of the one-hot rows have no 1 at all.",
     remedy="Drop the rows without a label.",
     mended=lambda setup: setup.but(data=of(*_one_hot_rows(False), standardize=True)),
+    named_by=(
+        "E103",
+        "NNM604",
+    ),
 )
 def one_hot_without_one() -> Setup:
     return Setup(classifier(4, (16,), 3), of(*_one_hot_rows(True), standardize=True))
@@ -292,6 +321,7 @@ def _one_hot_rows(broken: bool) -> tuple[np.ndarray, np.ndarray]:
     remedy="Drop the column that is not known when predictions are made.",
     mended=lambda setup: setup.but(data=_patients(leak=False)),
     why=FALSELY_HIGH,
+    named_by=("E615",),
 )
 def leaking_column() -> Setup:
     return Setup(yes_or_no(5, (8,)), _patients(leak=True))
@@ -311,6 +341,7 @@ def _patients(leak: bool) -> Data:
     remedy="Drop the feature.",
     mended=lambda setup: setup.but(text=regressor(6, (8,)), data=of(*houses(), standardize=True)),
     why=FALSELY_HIGH,
+    named_by=("E615",),
 )
 def target_among_features() -> Setup:
     x, y = houses()
@@ -323,6 +354,7 @@ def target_among_features() -> Setup:
     remedy="Drop the column.",
     mended=lambda setup: setup.but(text=classifier(2, (8,), 2), data=_wards(["age", "pulse"])),
     why=FALSELY_HIGH,
+    named_by=("E615",),
 )
 def leaking_category() -> Setup:
     return Setup(classifier(4, (8,), 2), _wards(["age", "pulse", "ward"]))
@@ -344,6 +376,7 @@ def _wards(features: list[str]) -> Data:
     remedy="Drop the column: new rows have other numbers.",
     mended=lambda setup: setup.but(data=_numbered(False)),
     why=FALSELY_HIGH,
+    named_by=("E616",),
 )
 def row_number_of_sorted_rows() -> Setup:
     return Setup(classifier(5, (16,), 3), _numbered(True))
@@ -361,6 +394,7 @@ def _numbered(numbers: bool) -> Data:
     "A number of the customer, different in every row, is one-hot: more columns than rows.",
     remedy="Drop the column.",
     mended=lambda setup: setup.but(text=classifier(2, (16,), 2), data=_customers(["x", "y"])),
+    named_by=("E613",),
 )
 def identifiers_as_categories() -> Setup:
     return Setup(
@@ -386,6 +420,7 @@ def _customers(features: list[str], **options: Any) -> Data:
     remedy="Drop one of them.",
     mended=lambda setup: setup.but(text=regressor(3, ()), data=of(*lines(), standardize=True)),
     why="predictions are as good, only the weights mean nothing",
+    named_by=("E617",),
 )
 def duplicate_columns() -> Setup:
     x, y = lines()
@@ -399,6 +434,7 @@ def duplicate_columns() -> Setup:
     remedy="Drop one of the three.",
     mended=lambda setup: setup.but(text=regressor(3, ()), data=of(*lines(), standardize=True)),
     why="predictions are as good, only the weights mean nothing",
+    named_by=("E617",),
 )
 def collinear_columns() -> Setup:
     x, y = lines()
@@ -413,6 +449,7 @@ def collinear_columns() -> Setup:
     remedy="Drop it: it tells nothing.",
     mended=lambda setup: setup.but(text=regressor(3, ()), data=of(*lines(), standardize=True)),
     why="standardised it is 0 and does no harm",
+    named_by=("E604",),
 )
 def constant_column() -> Setup:
     x, y = lines()
@@ -426,6 +463,7 @@ def constant_column() -> Setup:
     "A column of 2024 in every row is beside features around 0, not standardised.",
     remedy="Drop the column.",
     mended=lambda setup: setup.but(text=regressor(6, (16,)), data=of(*houses())),
+    named_by=("E604",),
 )
 def constant_column_unscaled() -> Setup:
     x, y = houses()
@@ -437,6 +475,7 @@ def constant_column_unscaled() -> Setup:
     "A category without order, one of twelve regions, is given as a number.",
     remedy="One column for each category: TableDataset with categorical=.",
     mended=lambda setup: setup.but(text=classifier(13, (8,), 2), data=_regions(["region"])),
+    named_by=("E626",),
 )
 def category_as_number() -> Setup:
     return Setup(classifier(2, (8,), 2), _regions([]))
@@ -462,6 +501,7 @@ def _regions(categorical: list[str]) -> Data:
     "Numbers of words go into a dense layer as if they were quantities.",
     remedy="An embedding, whose rows are learnt: embedding(table, size=40).",
     mended=lambda setup: setup.but(text=_TOPICS, data=of(*topics(), length="max")),
+    named_by=("E603",),
 )
 def words_as_quantities() -> Setup:
     x, y = topics()
@@ -482,6 +522,7 @@ _TOPICS = (
     "Some numbers are missing, as NaN.",
     remedy="Put the mean of the column in their place, or drop the rows.",
     mended=lambda setup: setup.but(data=_gaps("mean")),
+    named_by=("NNM707",),
 )
 def missing_as_nan() -> Setup:
     return Setup(classifier(4, (16,), 3), _gaps("nan"))
@@ -491,6 +532,7 @@ def missing_as_nan() -> Setup:
     "Missing numbers are written as −999.",
     remedy='Leave the cells empty, and say missing="mean".',
     mended=lambda setup: setup.but(data=_gaps("mean")),
+    named_by=("E614",),
 )
 def missing_as_sentinel() -> Setup:
     return Setup(classifier(4, (16,), 3), _gaps("sentinel"))
@@ -508,6 +550,7 @@ def _gaps(form: str) -> Data:
     "The logarithm of a feature that is 0 in some rows was taken: −∞.",
     remedy="log(1 + x).",
     mended=lambda setup: setup.but(data=_visits(one_more=1)),
+    named_by=("NNM707",),
 )
 def logarithm_of_zero() -> Setup:
     return Setup(regressor(3, (8,)), _visits(one_more=0), score="r2")
@@ -526,6 +569,7 @@ def _visits(one_more: int) -> Data:
     "A table has empty cells, and nothing is said of them.",
     remedy='missing="mean", or "drop".',
     mended=lambda setup: setup.but(data=_table_with_gaps(missing="mean")),
+    named_by=("NNM713",),
 )
 def empty_cells() -> Setup:
     return Setup(classifier(2, (8,), 2), _table_with_gaps())
@@ -547,6 +591,7 @@ def _table_with_gaps(**options: Any) -> Data:
     "Three of a hundred training targets are mistyped, a thousand times too large, under MSE.",
     remedy="Correct or drop them, or take the Huber loss with δ = 1.",
     mended=lambda setup: setup.saying("MSE", "HUL; model:delta 1"),
+    named_by=("E109",),
 )
 def mistyped_targets_under_mse() -> Setup:
     x, y = houses()
@@ -560,6 +605,7 @@ def mistyped_targets_under_mse() -> Setup:
     "One feature has two cells of 10,000,000, so that standardising squeezes all others.",
     remedy="Correct these cells, or clip the column.",
     mended=lambda setup: setup.but(data=_stray(math.inf)),
+    named_by=("E614",),
 )
 def stray_cells() -> Setup:
     return Setup(classifier(4, (16,), 3), _stray(1e7))
@@ -580,6 +626,7 @@ def _stray(value: float) -> Data:
     remedy="Drop the duplicates before the rows are divided.",
     mended=lambda setup: setup.but(data=of(*_noisy(), standardize=True)),
     why=FALSELY_HIGH,
+    named_by=("E606",),
 )
 def testing_rows_trained() -> Setup:
     x, y = _noisy()
@@ -597,6 +644,7 @@ def _noisy() -> tuple[np.ndarray, np.ndarray]:
     remedy="Divide first, and augment the training rows alone: dataset.augment(…).",
     mended=lambda setup: setup.but(data=of(*_noisy(), standardize=True)),
     why=FALSELY_HIGH,
+    named_by=("E619",),
 )
 def augmented_before_divided() -> Setup:
     x, y = _noisy()
@@ -610,6 +658,7 @@ def augmented_before_divided() -> Setup:
     remedy="Divide by patient: split=(rows of some, [], rows of others).",
     mended=lambda setup: setup.but(data=_by_patient(apart=False)),
     why=FALSELY_HIGH,
+    named_by=("E619",),
 )
 def groups_split_apart() -> Setup:
     return Setup(classifier(6, (64,), 2), _by_patient(apart=True), {"epochs": 40})
@@ -632,6 +681,7 @@ def _by_patient(apart: bool) -> Data:
     remedy='Earlier ones for training, later ones for testing: method="sequential".',
     mended=lambda setup: setup.but(data=_windows(method="sequential")),
     why=FALSELY_HIGH,
+    named_by=("E620",),
 )
 def overlapping_windows() -> Setup:
     return Setup(regressor(16, (32,)), _windows(), {"epochs": 40}, score="r2")
@@ -648,6 +698,7 @@ def _windows(**options: Any) -> Data:
     "Rows sorted by class are divided in order: the third class is in no training row.",
     remedy="The stratified split, which is the default.",
     mended=lambda setup: setup.but(data=_sorted_rows()),
+    named_by=("E602",),
 )
 def sorted_rows_split_in_order() -> Setup:
     return Setup(classifier(4, (16,), 3), _sorted_rows(method="sequential"))
@@ -663,6 +714,7 @@ def _sorted_rows(**options: Any) -> Data:
     "Three rows of a hundred are kept for testing.",
     remedy="More testing rows, about 30 %, or folds: dataset.folds(5).",
     why="the score of three rows is chance, high or low",
+    named_by=("E618",),
 )
 def testing_subset_tiny() -> Setup:
     data = of(*blobs(100, 2, 4, 3.0), split=(0.97, 0, 0.03), standardize=True)
@@ -674,6 +726,7 @@ def testing_subset_tiny() -> Setup:
     remedy="A fifth of the rows for validation.",
     mended=lambda setup: setup.but(data=of(*_weak(), split=(0.5, 0.2, 0.3), standardize=True)),
     why="with four rows the end of the training is chance, early or late",
+    named_by=("E618",),
 )
 def validation_subset_tiny() -> Setup:
     data = of(*_weak(), split=(0.687, 0.013, 0.3), standardize=True)
@@ -688,6 +741,7 @@ def _weak() -> tuple[np.ndarray, np.ndarray]:
     "All rows are for training, and then the model is tested.",
     remedy="Keep rows for testing: split=(0.7, 0, 0.3).",
     mended=lambda setup: setup.but(data=of(*blobs(), standardize=True)),
+    named_by=("NNM705",),
 )
 def nothing_to_test_with() -> Setup:
     return Setup(classifier(4, (16,), 3), of(*blobs(), split=(1, 0, 0), standardize=True))
@@ -697,6 +751,7 @@ def nothing_to_test_with() -> Setup:
     "The testing rows are given as validation rows, too.",
     remedy="Three lists without a common row.",
     mended=lambda setup: setup.but(data=of(*blobs(), split=(0.5, 0.2, 0.3), standardize=True)),
+    named_by=("NNM704",),
 )
 def validated_on_testing_rows() -> Setup:
     last = list(range(210, 300))
@@ -708,6 +763,7 @@ def validated_on_testing_rows() -> Setup:
     "Training rows are of the north, testing rows of the south: another distribution.",
     remedy="Rows of both in both: the default split.",
     mended=lambda setup: setup.but(data=_north_and_south(method="random")),
+    named_by=("E622",),
 )
 def subsets_of_other_distributions() -> Setup:
     return Setup(regressor(3, (16,)), _north_and_south(method="sequential"), score="r2")
@@ -725,6 +781,7 @@ def _north_and_south(**options: Any) -> Data:
     "There are twelve rows for thirty features.",
     remedy="More rows, or fewer features; and no hidden layer until then.",
     why="with twelve rows no score is reliable",
+    named_by=("E405",),
 )
 def fewer_rows_than_features() -> Setup:
     x, y = blobs(12, 2, 30, 3.0)
@@ -738,6 +795,7 @@ def fewer_rows_than_features() -> Setup:
     "One row in twenty is of the class that matters, and all rows count the same.",
     remedy="Repeat the rare training rows, or take the focal loss.",
     mended=lambda setup: setup.but(data=_balanced()),
+    named_by=("E110",),
 )
 def imbalanced_classes() -> Setup:
     text = classifier(4, (8,), 2, "SCE")
@@ -764,6 +822,7 @@ def _balanced() -> Data:
     "Of the fourth class there are two rows.",
     remedy="Collect more of them, or leave the class out.",
     why="two rows are too few for training and testing, whatever the model does",
+    named_by=("E611",),
 )
 def class_of_two_rows() -> Setup:
     x, y = blobs(300, 3)
@@ -782,6 +841,7 @@ def class_of_two_rows() -> Setup:
         text=_picture_model("shape={channels:3, height:8, width:8}"), data=_colours(named=True)
     ),
     why="bars of one colour can be told apart along the wrong axes as well",
+    named_by=("E624",),
 )
 def channels_last() -> Setup:
     return Setup(
@@ -810,6 +870,7 @@ def _colours(named: bool) -> Data:
     "Series of unequal lengths were padded with zeros by hand, to three times their length.",
     remedy='Give the lists as they are, with length="max": padding then does not count.',
     mended=lambda setup: setup.but(data=_series(by_hand=False)),
+    named_by=("E623",),
 )
 def padded_by_hand() -> Setup:
     text = (

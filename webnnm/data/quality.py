@@ -25,13 +25,20 @@ EXACT = 1e-4
 """How near to 0 and 1 mean and deviation of standardised data are, in float32."""
 
 
+NARROW = 16
+FEW = 0.5
+"""Rows of so few numbers, each with fewer values than this share of the different rows, are equal
+by chance: those of Iris, of questionnaires, of short sentences."""
+
+
 @dataclass(frozen=True, slots=True)
 class FeatureFacts:
     """What the training rows have at one place of an input.
 
     Attributes: `block`, `index` of the place (the channel of an image) and its `name` or ""; `mean`
     and `std` (population), `minimum`, `maximum`; `binary`, whether it is only 0 and 1; `foreign`,
-    whether it was standardised by figures of the whole dataset, not of the training rows.
+    whether it was standardised by figures of the whole dataset, not of the training rows;
+    `distinct`, how many values it has.
     """
 
     block: str
@@ -43,6 +50,7 @@ class FeatureFacts:
     maximum: float
     binary: bool = False
     foreign: bool = False
+    distinct: int = 0
 
     @property
     def constant(self) -> bool:
@@ -108,7 +116,8 @@ class DataQuality:
 
     Attributes: `sizes`, subset → rows; `method` of the split, "" if unknown; `classes`, for each
     output that has them; `features`, for each place of an input that holds measurements;
-    `repeated`, subset → how many of its rows (inputs and outputs) are also in training.
+    `repeated`, subset → how many of its rows (inputs and outputs) are also in training; `coarse`,
+    whether the inputs have so few values that rows are equal by chance.
     """
 
     sizes: Mapping[str, int]
@@ -116,6 +125,7 @@ class DataQuality:
     classes: tuple[ClassFacts, ...]
     features: tuple[FeatureFacts, ...]
     repeated: Mapping[str, int]
+    coarse: bool = False
 
     @property
     def constant(self) -> tuple[FeatureFacts, ...]:
@@ -160,18 +170,27 @@ def measure_quality(dataset: AnyDataset) -> DataQuality:
     arrays = {subset: whole_subset(dataset, subset)[:2] for subset, n in sizes.items() if n}
     features: list[FeatureFacts] = []
     repeated: dict[str, int] = {}
+    coarse = False
     if "training" in arrays:
         for block, field in dataset.inputs.items():
             values = arrays["training"][0][block]
             features += _features(block, field, values, arrays["full"][0][block])
-        known = set(_row_marks(*arrays["training"]))
+        known = set(row_marks(*arrays["training"]))
+        coarse = _coarse(dataset, features, len(known))
         for subset in ("validation", "testing"):
             if subset in arrays:
-                repeated[subset] = sum([mark in known for mark in _row_marks(*arrays[subset])])
+                repeated[subset] = sum([mark in known for mark in row_marks(*arrays[subset])])
     classes = tuple(
         facts for block in dataset.outputs if (facts := _classes(dataset, block, arrays))
     )
-    return DataQuality(sizes, getattr(dataset, "method", ""), classes, tuple(features), repeated)
+    method = getattr(dataset, "method", "")
+    return DataQuality(sizes, method, classes, tuple(features), repeated, coarse)
+
+
+def _coarse(dataset: AnyDataset, features: Sequence[FeatureFacts], rows: int) -> bool:
+    """Tell whether rows of few numbers with few values each are equal by chance."""
+    width = sum(count(field.shape) for field in dataset.inputs.values())
+    return width <= NARROW and all(feature.distinct < rows * FEW for feature in features)
 
 
 def _features(
@@ -198,12 +217,13 @@ def _features(
             low, high = min(exact), max(exact)
         foreign = False
         # Only what is nearly standardised may have been standardised by other rows.
-        if low < high and step == 1 and abs(mean) < 1 and 0.3 < std < 3 and len(set(column)) > 2:
+        distinct = len(set(column))
+        if low < high and step == 1 and abs(mean) < 1 and 0.3 < std < 3 and distinct > 2:
             others = list(elements_of(whole, shaped.shape, index, repeat, size))
             foreign = not _standard(column, mean, std) and _standard(others, *moments(others))
         name = shaped.features[index % len(shaped.features)] if shaped.features else ""
         binary = low == 0 and high == 1 and total == squares
-        yield FeatureFacts(block, index, name, mean, std, low, high, binary, foreign)
+        yield FeatureFacts(block, index, name, mean, std, low, high, binary, foreign, distinct)
 
 
 def _every(values: HostArray, step: int) -> HostArray:
@@ -225,12 +245,17 @@ def _standard(column: Sequence[float], mean: float, std: float) -> bool:
     return abs(mean) < EXACT and (abs(std - 1) < EXACT or abs(sample - 1) < EXACT)
 
 
-def _row_marks(inputs: Mapping[str, HostArray], outputs: Mapping[str, HostArray]) -> list[bytes]:
-    """Return bytes for every row that are equal where rows are equal."""
+def row_marks(*sides: Mapping[str, HostArray]) -> list[bytes]:
+    """Return bytes for every row of inputs, or of inputs and outputs, that are equal where it is.
+
+    >>> a, b, c = row_marks({"x": HostArray.of([[1, 2], [3, 4], [1, 2]])})
+    >>> a == c, a == b
+    (True, False)
+    """
     from hashlib import blake2b
 
     cut: list[list[bytes]] = []
-    for values in (*inputs.values(), *outputs.values()):
+    for values in (values for side in sides for values in side.values()):
         if values.dtype not in FORMATS:  # 4-bit rows may share a byte
             values = HostArray.of(values, "int8" if values.dtype == "int4" else "uint8")
         data = bytes(values.data)

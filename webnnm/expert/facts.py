@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,7 @@ class OutputFacts:
       them, None without a dataset.
     - `problem`: why activation, loss and labels cannot go together (NNM604, NNM706), "" if they
       can; if they cannot, `loss` is "" unless written.
+    - `operator`: the name of the last one; `standardized`: the targets are.
     """
 
     name: str
@@ -32,6 +34,8 @@ class OutputFacts:
     conversion: Conversion | None = None
     labels: LabelFacts | None = None
     problem: str = ""
+    operator: str = ""
+    standardized: bool = False
 
     @property
     def node(self) -> str:
@@ -41,12 +45,28 @@ class OutputFacts:
 
 @dataclass(frozen=True)
 class FeatureFacts:
-    """A feature of the training rows: mean and standard deviation; `binary`: only 0 and 1."""
+    """A feature of the training rows: mean, standard deviation, extent; `binary`: only 0 and 1.
+
+    `raw`: its mean in the units of the data, before it was standardised.
+    """
 
     name: str
     mean: float
     std: float
     binary: bool = False
+    low: float = -math.inf
+    high: float = math.inf
+    raw: float = math.nan
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """What an examination of the rows found: `remedy` and `confidence` where not the rule's."""
+
+    message: str
+    evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    remedy: str = ""
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +76,9 @@ class DataFacts:
     - `sizes`: subset → rows; `batch_size`: its own; `length`: of the longest sequence, else 0.
     - `features`: input → features, of inputs that are measurements (no token numbers).
     - `class_counts`: output → subset → rows of each class; `class_names`: output → names.
-    - `shared_rows`: the share of testing rows that are training rows too.
+    - `shared_rows`: the share of testing rows that are training rows too; `coarse`: the inputs have
+      so few values that this may be chance.
+    - `method` of the split, "" if unknown; `suspicions`: rule → what an examination found.
     - `unknown`: column of words → the share of rows outside of training whose word no training
       row has.
     - `sorted`: the rows come sorted by class.
@@ -75,6 +97,9 @@ class DataFacts:
     )
     class_names: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     shared_rows: float = 0.0
+    coarse: bool = False
+    method: str = ""
+    suspicions: Mapping[str, Suspicion] = field(default_factory=dict[str, Suspicion])
     unknown: Mapping[str, float] = field(default_factory=dict[str, float])
     sorted: bool = False
     fitted_on: str = ""

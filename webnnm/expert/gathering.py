@@ -9,6 +9,7 @@ from webnnm.backends.base import Backend
 from webnnm.core.shapes import count
 from webnnm.data.binding import DataBinding
 from webnnm.data.dataset import Dataset
+from webnnm.data.iris import IrisDataset
 from webnnm.data.quality import measure_quality
 from webnnm.expert.facts import (
     DataFacts,
@@ -17,6 +18,7 @@ from webnnm.expert.facts import (
     FeatureFacts,
     OutputFacts,
     ScoutingFacts,
+    Suspicion,
 )
 from webnnm.graph.vertices import Network
 from webnnm.runtime.objectives import Objective
@@ -55,6 +57,9 @@ def gather_facts(
                 reason=o.choice.reason,
                 conversion=o.choice.conversion,
                 labels=o.labels,
+                operator=o.operator,
+                standardized=binding is not None
+                and binding.outputs[name].field in binding.target_standardization,
             )
             for name, o in outputs.items()
         ],
@@ -87,7 +92,11 @@ def data_facts(binding: DataBinding | None) -> DataFacts:
     output_of = {bound.field: block for block, bound in binding.outputs.items()}
     features: dict[str, list[FeatureFacts]] = {}
     for f in quality.features:
-        found = FeatureFacts(f.name or str(f.index), f.mean, f.std, f.binary)
+        fitted = dataset.standardization.get(f.block)
+        raw = f.mean * fitted.std[f.index] + fitted.mean[f.index] if fitted else f.mean
+        found = FeatureFacts(
+            f.name or str(f.index), f.mean, f.std, f.binary, f.minimum, f.maximum, raw
+        )
         features.setdefault(block_of.get(f.block, f.block), []).append(found)
     return DataFacts(
         sizes=sizes,
@@ -97,10 +106,22 @@ def data_facts(binding: DataBinding | None) -> DataFacts:
         class_counts={output_of.get(c.output, c.output): c.counts for c in quality.classes},
         class_names={output_of.get(c.output, c.output): c.names for c in quality.classes},
         shared_rows=quality.repeated_share(),
+        coarse=quality.coarse,
+        method=quality.method,
+        suspicions=_suspicions(dataset),
         unknown=_unknown(dataset),
         sorted=any(c.in_order for c in quality.classes),
         fitted_on=("full" if quality.foreign else "training") if binding.standardization else "",
     )
+
+
+def _suspicions(dataset: Dataset) -> dict[str, Suspicion]:
+    """Return what an examination finds; the rows of Iris are known to be sound."""
+    if isinstance(dataset, IrisDataset):
+        return {}
+    from webnnm.expert.examination import examine
+
+    return examine(dataset)
 
 
 def _unknown(dataset: Dataset) -> dict[str, float]:

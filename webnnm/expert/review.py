@@ -229,7 +229,7 @@ def _finding(rule: Rule, hit: Hit, done: Sequence[str], place: Callable[[str], A
     nodes = tuple(hit.nodes)
     return Finding(
         id=rule.id,
-        severity=rule.severity,
+        severity=hit.severity or rule.severity,
         message=hit.message,
         remedy=hit.remedy or rule.remedy,
         action=hit.action or ", ".join(done),

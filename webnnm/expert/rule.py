@@ -22,7 +22,8 @@ class Hit:
 
     `message` names nodes and numbers; `changes` are settings that the rule decides where they are
     "auto", or losses, as "block:loss"; `action` what else is done; `fix` the hyperparameters that
-    carry out the remedy. `confidence` and `remedy`, where given, stand for those of the rule.
+    carry out the remedy. `confidence`, `remedy` and `severity`, where given, stand for those of the
+    rule.
     """
 
     message: str
@@ -33,6 +34,7 @@ class Hit:
     fix: Mapping[str, Any] = field(default_factory=dict[str, Any])
     confidence: float | None = None
     remedy: str = ""
+    severity: Severity | None = None
 
 
 Test = Callable[[Facts], Hit | None]

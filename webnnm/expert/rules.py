@@ -10,6 +10,7 @@ from webnnm.expert import (
     rules_loss,
     rules_outputs,
     rules_precision,
+    rules_rows,
     rules_schedule,
     rules_stability,
     rules_target,
@@ -23,6 +24,7 @@ MODULES = (
     rules_capacity,
     rules_outputs,
     rules_data,
+    rules_rows,
     rules_schedule,
     rules_target,
 )

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
+from webnnm.core.shapes import show
 from webnnm.expert.facts import DataFacts, Facts, FeatureFacts
 from webnnm.expert.rule import Hit, grouped, listed, rule
+from webnnm.expert.statistics import wilson
+from webnnm.expert.structure import channels_last, scaled_inputs
 from webnnm.training.loss_choice import LARGE_SHARE
 
 MEAN = 3.0
@@ -19,8 +23,18 @@ SAME = 1e-8
 SHARED = 0.01
 STRANGE = 0.5
 LONG = 100
+AFFORDED = 100
+"""Fewer rows than this are needed for training, each of them."""
+TELLS = 20
+"""On fewer rows two models cannot be told apart: 90 % of 20 may as well be 70 or 97 %."""
+EXTENT = 0.5
+"""What lies within 0 … 1, and fills half of it, is scaled well enough."""
+BYTE = 255
+STRATIFIED = "stratified"
 UNEVEN = 5
 FEW = 10
+MANY_WORDS = 12
+"""Whole numbers up to more than this, alike in all columns, may be words; up to this, answers."""
 SUBSETS = ("training", "validation", "testing")
 
 
@@ -30,7 +44,12 @@ def _classes(
     """Return the classes for which `test(subset → rows, data)` says something."""
     data = facts.data
     found: dict[str, list[str]] = {}
+    sequences = {o.name for o in facts.network.outputs if o.source.features.sequence}
     for output, counts in data.class_counts.items():
+        if (
+            output in sequences
+        ):  # letters and words: rare ones are in few rows as a matter of course
+            continue
         names = data.class_names.get(output) or ()
         for number in range(max((len(rows) for rows in counts.values()), default=0)):
             here = {s: counts[s][number] if s in counts else 0 for s in SUBSETS}
@@ -59,27 +78,37 @@ def _training_counts(facts: Facts) -> dict[str, Sequence[int]]:
 @rule("E601", "warning", "Split the rows stratified.")
 def unseen(facts: Facts) -> Hit | None:
     """A class of the data has no row in training."""
-    return _classes(
-        facts, lambda rows, _: not rows["training"] and any(rows.values()) and "none in training"
-    )
+
+    def test(rows: Mapping[str, int], _: DataFacts) -> str | bool:
+        tried = rows["testing"] + rows["validation"]
+        return not rows["training"] and tried > 0 and f"none in training, {tried} to be tested"
+
+    hit = _classes(facts, test)
+    if hit is not None and facts.data.method == STRATIFIED:
+        return replace(hit, remedy="Gather more rows of it, or leave the class out.")
+    return hit
 
 
 @rule("E602", "warning", "Split the rows stratified.")
 def misplaced(facts: Facts) -> Hit | None:
-    """A class occurs in testing or validation but not in training, or not in testing."""
+    """A class has rows in training and none in testing; not where the rows are divided by class,
+    or where the classes are those of the positions of a sequence."""
+    if facts.data.method == STRATIFIED:
+        return None
 
     def test(rows: Mapping[str, int], data: DataFacts) -> str | bool:
-        tried = rows["testing"] + rows["validation"]
-        if not rows["training"]:
-            return tried > 0 and f"{tried} to be tested, none in training"
-        return data.sizes.get("testing", 0) > 0 and not rows["testing"] and "none in testing"
+        tested = not data.sizes.get("testing", 0) or rows["testing"]
+        return rows["training"] > 0 and not tested and "none in testing"
 
     return _classes(facts, test)
 
 
-def _features(facts: Facts, text: Callable[[FeatureFacts], str | None], tail: str) -> Hit | None:
+def _features(
+    features: Mapping[str, Sequence[FeatureFacts]],
+    text: Callable[[FeatureFacts], str | None],
+    tail: str,
+) -> Hit | None:
     """Return the features of which `text` says something."""
-    features = facts.data.features
     found: dict[str, str] = {}
     numbers: dict[str, int] = {}
     for name, every in features.items():
@@ -91,10 +120,17 @@ def _features(facts: Facts, text: Callable[[FeatureFacts], str | None], tail: st
     return grouped(found, evidence=numbers)
 
 
+def _fractions(features: Sequence[FeatureFacts]) -> bool:
+    """Tell whether features lie within 0 … 1 and together fill half of it, as pixels do."""
+    low, high = min(f.low for f in features), max(f.high for f in features)
+    return low >= 0 and high <= 1 and high - low >= EXTENT
+
+
 @rule("E603", "warning", "Standardise the inputs: standardize=True.")
 def unscaled(facts: Facts) -> Hit | None:
     """A feature of the training rows has |mean| > 3, or std outside 0.1 … 10; but for features of
-    only 0 and 1, and constants."""
+    only 0 and 1, constants, what spreads within 0 … 1, numbers of rows of an embedding, and inputs
+    that the model scales by itself."""
 
     def text(feature: FeatureFacts) -> str | None:
         scaled = abs(feature.mean) <= MEAN and STD[0] <= feature.std <= STD[1]
@@ -102,15 +138,35 @@ def unscaled(facts: Facts) -> Hit | None:
             return None
         return f" (mean {feature.mean:.3g}, std {feature.std:.3g})"
 
-    return _features(facts, text, "are far from 0 ± 1")
+    own = scaled_inputs(facts.network)
+    inputs = {
+        name: every
+        for name, every in facts.data.features.items()
+        if name not in own and not _fractions(every)
+    }
+    hit = _features(inputs, text, "are far from 0 ± 1")
+    if hit is None:
+        return None
+    every = [feature for features in inputs.values() for feature in features]
+    low, high = min(f.low for f in every), max(f.high for f in every)
+    alike = len(every) > UNEVEN and low >= 0 and all(f.high > high / 2 for f in every)
+    if alike and high == BYTE:
+        return replace(hit, remedy="Divide the bytes by 255, as ImageDataset does.")
+    if alike and high > MANY_WORDS and low == int(low) and high == int(high):
+        return replace(
+            hit,
+            remedy="If these are numbers of words, look them up: int32 input, "
+            f"embedding(table, size={high + 1:.0f}); if measurements, set standardize=True.",
+        )
+    return hit
 
 
 @rule("E604", "advice", "Drop the feature.")
 def constant(facts: Facts) -> Hit | None:
     """A feature has the same value in all training rows."""
     return _features(
-        facts,
-        lambda feature: None if feature.std >= SAME else f" ({feature.mean:.3g})",
+        facts.data.features,
+        lambda feature: None if feature.std >= SAME else f" ({feature.raw:.6g})",
         "are constant",
     )
 
@@ -125,19 +181,26 @@ def non_finite(facts: Facts) -> Hit | None:
 
 @rule("E606", "warning", "Remove the duplicates.")
 def leaked(facts: Facts) -> Hit | None:
-    """More than 1 % of the testing rows are training rows too."""
+    """More than 1 % of the testing rows are training rows too; information where rows of few
+    numbers with few values each are equal by chance."""
     share = facts.data.shared_rows
     if share <= SHARED:
         return None
     message = f"{share:.1%} of the testing rows are training rows too"
-    return Hit(message=message, evidence={"share": share})
+    if facts.data.coarse:
+        message += ": they have few values, so that rows are equal by chance"
+    severity = "info" if facts.data.coarse else None
+    return Hit(message=message, evidence={"share": share}, severity=severity)
 
 
 @rule("E607", "advice", "Split off 15 % for validation.")
 def unvalidated(facts: Facts) -> Hit | None:
-    """No validation rows, and 100 epochs or more."""
+    """No validation rows, 100 epochs or more, and 100 rows or more; not for a curve, an input of
+    one feature."""
     epochs = facts.settings.get("epochs") or 0
-    if not facts.data.training or facts.data.sizes.get("validation") or epochs < LONG:
+    sizes = facts.data.sizes
+    curve = sum(map(len, facts.data.features.values())) == 1
+    if sum(sizes.values()) < AFFORDED or sizes.get("validation") or epochs < LONG or curve:
         return None
     message = f"{epochs} epochs without validation: the best one is judged by training"
     return Hit(message=message, evidence={"epochs": epochs})
@@ -145,11 +208,15 @@ def unvalidated(facts: Facts) -> Hit | None:
 
 @rule("E608", "advice", "Gather rows of the rare classes, or weight them with alpha of FOL.")
 def uneven(facts: Facts) -> Hit | None:
-    """The largest class has more than five times the training rows of the smallest; not E110."""
+    """The largest class has more than five times the training rows of the smallest; not E110, and
+    not with the focal loss, which weights classes."""
+    weighted = {output.name for output in facts.outputs if output.loss == "FOL"}
     found = {
         name: (max(rows), min(rows))
         for name, rows in _training_counts(facts).items()
-        if max(rows) > UNEVEN * min(rows) and max(rows) <= LARGE_SHARE * sum(rows)
+        if name not in weighted
+        and max(rows) > UNEVEN * min(rows)
+        and max(rows) <= LARGE_SHARE * sum(rows)
     }
     return grouped(
         {f"{n}:output": f"classes of {n} have {b:,} … {a:,} rows" for n, (a, b) in found.items()},
@@ -181,9 +248,14 @@ def in_order(facts: Facts) -> Hit | None:
 
 @rule("E611", "advice", "Gather more rows of it.")
 def rare(facts: Facts) -> Hit | None:
-    """A class has fewer than 10 training rows."""
+    """A class has fewer than 10 training rows, and there are rows to test."""
     return _classes(
-        facts, lambda rows, _: 0 < rows["training"] < FEW and f"{rows['training']} in training"
+        facts,
+        lambda rows, data: (
+            data.training < sum(data.sizes.values())
+            and 0 < rows["training"] < FEW
+            and f"{rows['training']} in training"
+        ),
     )
 
 
@@ -205,3 +277,38 @@ def strange(facts: Facts) -> Hit | None:
     words = [f"{name} ({share:.0%} of the rows)" for name, share in found.items()]
     message = f"outside of training most words are unknown, and become zeros: {listed(words)}"
     return Hit(message=message, evidence=found)
+
+
+@rule("E618", "warning", "Take more rows for it, or test on all of them by dataset.folds(5).")
+def untold(facts: Facts) -> Hit | None:
+    """Testing or validation has fewer than 20 rows, on which models cannot be told apart;
+    information where there are fewer than 100 rows in all."""
+    texts: list[str] = []
+    for subset in ("validation", "testing"):
+        rows = facts.data.sizes.get(subset, 0)
+        if 0 < rows < TELLS:
+            low, high = wilson(0.9, rows)
+            texts.append(
+                f"{subset} has {rows} rows: an accuracy of 0.9 on them may be {low:.2f} or "
+                f"{high:.2f} (95 % confidence)"
+            )
+    small = sum(facts.data.sizes.values()) < AFFORDED
+    return Hit(message="; ".join(texts), severity="info" if small else None) if texts else None
+
+
+@rule(
+    "E624",
+    "warning",
+    'Name the dimensions of the data, names=["height", "width", "channels"], and of the input, '
+    "shape={channels:3, height:32, width:32}; or write inputLayout=nhwc.",
+)
+def channel_order(facts: Facts) -> Hit | None:
+    """A convolution takes the first dimension of pictures for channels, and they stand last."""
+    found = channels_last(facts.network)
+    return grouped(
+        {
+            f"{name}:input": f"{name} is {show(shape)}: {layer} takes it for {shape[0]} channels "
+            f"of {shape[1]} × {shape[2]}"
+            for name, (shape, layer) in found.items()
+        }
+    )

@@ -1,7 +1,8 @@
-"""Rules on losses: does the loss fit output activation and labels? (spec E101–E113)."""
+"""Rules on losses: does the loss fit output activation and labels? (spec E101–E118)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from webnnm.core.shapes import count
@@ -30,6 +31,40 @@ CONVERTED = {
 MANY_CLASSES = 1000
 SCALE = {"least": 0.1, "most": 10.0, "mean": 3.0}
 """Targets are well scaled with a deviation between the first two and a mean within the third."""
+
+
+RANGES = {
+    "relu": (0.0, math.inf),
+    "softplus": (0.0, math.inf),
+    "exp": (0.0, math.inf),
+    "abs": (0.0, math.inf),
+    "sigmoid": (0.0, 1.0),
+    "hardSigmoid": (0.0, 1.0),
+    "softmax": (0.0, 1.0),
+    "tanh": (-1.0, 1.0),
+    "softsign": (-1.0, 1.0),
+}
+"""From where to where the last operator of a model goes."""
+
+SLACK = 0.01
+"""Targets may lie so much of their extent beyond the range: as noise does."""
+
+MEASURED = ("MSE", "MAE", "HUL")
+"""Losses of measurements."""
+
+MOST_NUMBERS = 20
+"""Whole numbers from 0 or 1 up to this may be classes; counts and years go further."""
+
+MOST_CLASSES = 100
+"""Of so many scores, as of the words of a language, many are for classes that no row has."""
+
+
+def _beyond(output: OutputFacts, labels: LabelFacts) -> bool:
+    """Tell whether targets lie where the last operator cannot reach them."""
+    low, high = RANGES.get(output.operator, (-math.inf, math.inf))
+    slack = SLACK * (labels.maximum - labels.minimum)
+    beyond = labels.minimum < low - slack or labels.maximum > high + slack
+    return beyond and labels.kind == "continuous" and not labels.signs
 
 
 def _outputs(
@@ -83,7 +118,7 @@ def impossible(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E104", "advice", "Give the labels in the form that the loss takes.", "converts")
+@rule("E104", "info", "Give the labels in the form that the loss takes.", "converts")
 def converted(facts: Facts) -> Hit | None:
     """Labels have another form than the loss takes, and mean the same in it."""
     found = {
@@ -132,10 +167,12 @@ def inclusive(facts: Facts) -> Hit | None:
 
 @rule("E108", "warning", "Standardise the targets: standardize_targets=True.")
 def unscaled(facts: Facts) -> Hit | None:
-    """MSE on numbers with std > 10 or < 0.1, or |mean| > 3·max(std, 1)."""
+    """MSE on numbers with std > 10 or < 0.1, or |mean| > 3·max(std, 1); not E114 or E117."""
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
         mean, std = labels.mean, labels.std
+        if labels.std == 0 or _beyond(output, labels):
+            return None
         scaled = SCALE["least"] <= std <= SCALE["most"]
         scaled &= abs(mean) <= SCALE["mean"] * max(std, 1)
         if scaled or labels.kind != "continuous" or labels.binary or labels.signs:
@@ -224,3 +261,98 @@ def from_logits(facts: Facts) -> Hit | None:
         },
         action="computed from the logits, as CCEL",
     )
+
+
+@rule("E114", "warning", "Look for the column that is meant: there is nothing to learn.")
+def constant(facts: Facts) -> Hit | None:
+    """All targets of the training rows are the same number, or the same class."""
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        alone = [n for n, rows in enumerate(labels.class_counts) if rows]
+        if labels.exclusive:
+            same = len(alone) == 1 < sum(labels.class_counts)
+            return f"all labels of {output.name} are class {alone[0]}" if same else None
+        same = labels.minimum == labels.maximum and labels.kind == "continuous"
+        value = "the same" if output.standardized else f"{labels.minimum:g}"
+        return f"all targets of {output.name} are {value}" if same else None
+
+    return grouped(_outputs(facts, text))
+
+
+@rule(
+    "E115",
+    "advice",
+    "If the numbers are classes, give the model a score for each, end it in softmax() and give "
+    "them as integers of shape [rows].",
+    confidence=0.6,
+)
+def numbered(facts: Facts) -> Hit | None:
+    """Targets of MSE, MAE or HUL on a single output are a few whole numbers from 0 or 1 on."""
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        whole = labels.whole and labels.minimum in (0, 1) and count(labels.shape) == 1
+        few = labels.maximum - labels.minimum >= 2 and labels.maximum <= MOST_NUMBERS
+        measured = output.loss in MEASURED and labels.kind in ("continuous", "classes")
+        if not (whole and few and measured):
+            return None
+        low, high = labels.minimum, labels.maximum
+        low, high = (0, labels.classes - 1) if labels.kind == "classes" else (low, high)
+        return f"the targets of {output.name} are whole numbers {low:g} … {high:g}"
+
+    return grouped(_outputs(facts, text))
+
+
+@rule(
+    "E116",
+    "advice",
+    "For one-hot rows end in softmax() and take CCE, for yes and no in sigmoid() and BCE.",
+    confidence=0.7,
+)
+def squared(facts: Facts) -> Hit | None:
+    """MSE, MAE or HUL, written or not, on yes/no labels or one-hot rows."""
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        if output.loss not in MEASURED or not labels.binary or labels.std == 0:
+            return None
+        kind = "one-hot rows" if labels.single else "0 and 1"
+        return f"{output.loss} on {kind} of {output.name}, which {output.operator or 'it'} delivers"
+
+    return grouped(_outputs(facts, text))
+
+
+@rule(
+    "E117",
+    "warning",
+    "Leave the output activation out, or scale the targets to where it goes.",
+    confidence=0.95,
+)
+def out_of_reach(facts: Facts) -> Hit | None:
+    """Targets lie where the last operator, as relu, sigmoid or tanh, cannot reach them."""
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        if not _beyond(output, labels):
+            return None
+        low, high = RANGES[output.operator]
+        ends = f"from {low:g} to {high:g}" if high < math.inf else f"from {low:g} on"
+        what = "standardised targets" if output.standardized else "targets"
+        return (
+            f"{output.name} ends in {output.operator}, which goes {ends}; its {what} go from "
+            f"{labels.minimum:.4g} to {labels.maximum:.4g}"
+        )
+
+    return grouped(_outputs(facts, text))
+
+
+@rule("E118", "advice", "Give the model a score for each class that there is.", confidence=0.6)
+def spare_scores(facts: Facts) -> Hit | None:
+    """A softmax has more scores than the data have classes, and at most 100."""
+    sizes = {o.name: count(o.source.features.sizes()) for o in facts.network.outputs}
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        scores = sizes.get(output.name, 0)
+        known = labels.kind == "classes" and 1 < labels.classes < scores <= MOST_CLASSES
+        if not known or output.activation not in SOFTMAX or labels.negative:
+            return None
+        return f"{output.name} has {scores} scores, the labels are 0 … {labels.classes - 1}"
+
+    return grouped(_outputs(facts, text))

@@ -64,6 +64,7 @@ def risky(facts: Facts) -> Hit | None:
         nodes=names,
         evidence={"limit": FLOAT16_MAX, "layers": len(names), "computed_in_float32": len(wide)},
         action=f"{listed(wide)} computed in float32" if wide else "",
+        severity="info" if len(wide) == len(names) else None,
     )
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from webnnm.core.dtypes import byte_length
-from webnnm.core.shapes import count
+from webnnm.core.shapes import Shape, count
 from webnnm.expert.profile import PRODUCTS, heavy_in
 from webnnm.graph.vertices import (
     LayerVertex,
@@ -113,3 +113,57 @@ def tensor_bytes(network: Network, batch: int, length: int) -> Iterator[tuple[st
             rows = batch * (max(1, length) if features.sequence else 1)
             dtype = result_type(Source(layer, index))
             yield layer.label, byte_length(dtype, rows * count(features.sizes()))
+
+
+SCALING = frozenset(
+    {"batchNormalization", "layerNormalization", "instanceNormalization"}
+    | {"mul", "div", "sub", "linear", "embedding", "gather"}
+)
+"""What scales numbers, or looks them up in a table."""
+
+
+def _first_layers(network: Network, source: Vertex) -> Iterator[LayerVertex]:
+    """Yield the layers that an input meets first, behind those that hand it on."""
+    for layer in network.layers:
+        if any(one.vertex is source for one in layer.sources()):
+            if layer.operator.name in PLAIN:
+                yield from _first_layers(network, layer)
+            else:
+                yield layer
+
+
+def scaled_inputs(network: Network) -> set[str]:
+    """Return the inputs that the model scales by itself, or that are numbers of table rows."""
+    found: set[str] = set()
+    for vertex in network.inputs:
+        first = [layer.operator.name for layer in _first_layers(network, vertex)]
+        if first and SCALING.issuperset(first):
+            found.add(vertex.block)
+    return found
+
+
+PICTURED = ("conv2d", "convTranspose2d", "maxPool2d", "averagePool2d")
+MOST_CHANNELS = 4
+"""Pictures have 1, 3 or 4 channels, and more rows and columns than that."""
+
+
+def _nhwc(layer: LayerVertex) -> bool:
+    return "nhwc" in (layer.options.get("input_layout"), layer.options.get("layout"))
+
+
+def channels_last(network: Network) -> dict[str, tuple[Shape, str]]:
+    """Return inputs like pictures with the channels last that a layer reads channels first, with
+    their shape and that layer; inputs whose dimensions have names are brought in order."""
+    found: dict[str, tuple[Shape, str]] = {}
+    for vertex in network.inputs:
+        features = vertex.features[0]
+        sizes = features.sizes()
+        if len(sizes) != 3 or features.sequence or any(features.names):
+            continue
+        if not sizes[2] <= MOST_CHANNELS < min(sizes[0], sizes[1]):
+            continue
+        for layer in network.layers:
+            direct = layer.operands and layer.operands[0].vertex is vertex
+            if direct and layer.operator.name in PICTURED and not _nhwc(layer):
+                found[vertex.block] = sizes, layer.label
+    return found

@@ -39,7 +39,7 @@ class Objective:
 
     `features` are the output's sizes without batch and sequence; `labels` what is known of the
     training rows' labels, None without a dataset in memory; `smoothed` whether some output of the
-    model has a loss whose targets can be smoothed.
+    model has a loss whose targets can be smoothed; `operator` the name of the last one.
     """
 
     output: Output
@@ -49,6 +49,7 @@ class Objective:
     choice: Choice
     labels: LabelFacts | None
     smoothed: bool = True
+    operator: str = ""
 
     @property
     def written(self) -> bool:
@@ -138,7 +139,9 @@ def objectives(
                 raise
             place = network.outline.error(error.code, error.message, word.loss_span, error.hint)
             raise cast(WebNNMError, place) from error
-        found[output.name] = Objective(output, activation, features, sequenced, choice, labels)
+        found[output.name] = Objective(
+            output, activation, features, sequenced, choice, labels, operator=ending.operator
+        )
     smoothed = any(objective.choice.loss.name in SMOOTHED for objective in found.values())
     return {name: replace(objective, smoothed=smoothed) for name, objective in found.items()}
 

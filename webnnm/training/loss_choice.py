@@ -165,6 +165,8 @@ def _automatic(
             return "KLD", f"{activation} and labels that sum to 1"
         found = _described(labels)
         hint = "end it in sigmoid() for yes/no labels, without an activation for measurements"
+        if labels.binary and not labels.several:
+            hint = "drop the rows without a label; or end it in sigmoid() for yes/no labels"
         _fail(f"{where} ends in {activation}, which is for classes; its labels are {found}", hint)
     if activation == "sigmoid":
         return "BCE", "sigmoid output"
@@ -222,6 +224,8 @@ def _conversion(
         if labels.minimum < 0 or labels.maximum > limit:
             least = "from 0" if limit > 1 else "from 0 to 1"
             hint = "scale the labels, or take MSE for measurements"
+            if labels.signs:
+                hint = "make them 0 and 1: (labels + 1) / 2"
             _fail(f"{loss.name} needs labels {least}, {where} has {_described(labels)}", hint)
     return None
 
@@ -231,6 +235,8 @@ def _described(labels: LabelFacts) -> str:
     extent = f"between {labels.minimum:g} and {labels.maximum:g}"
     if labels.several:
         return "rows with several ones"
+    if labels.binary and labels.kind != "classes" and labels.shape[-1:] > (1,):
+        return "rows of 0 and 1, some without a 1"
     if labels.sums_to_one and not labels.single:
         return "rows that sum to 1"
     return f"{'integers' if labels.whole else 'numbers'} {extent} {show(labels.shape)}"

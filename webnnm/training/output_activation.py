@@ -17,7 +17,8 @@ class ActivatedOutput:
     """What ends a model: softmax, logSoftmax, sigmoid or anything else ("linear").
 
     `logits` is what flows into the activation, `output` what the model delivers, in float32; both
-    have the same shape. `elsewhere` tells of a softmax or logSoftmax along another dimension than
+    have the same shape; `operator` is the name of the last one, "" if an input is handed on.
+    `elsewhere` tells of a softmax or logSoftmax along another dimension than
     the last of the output, which losses cannot take for the output activation.
     """
 
@@ -25,6 +26,7 @@ class ActivatedOutput:
     output: Operand
     logits: Operand
     elsewhere: bool = False
+    operator: str = ""
 
 
 def activation_of(output: Operand) -> ActivatedOutput:
@@ -53,7 +55,7 @@ def activation_of(output: Operand) -> ActivatedOutput:
     name = node.operator.name if isinstance(node, OperatorNode) else ""
     if isinstance(node, OperatorNode) and name in ("softmax", "logSoftmax", "sigmoid"):
         if name != "sigmoid" and node.options["axis"] != axis:
-            return ActivatedOutput("linear", wide, wide, elsewhere=True)
+            return ActivatedOutput("linear", wide, wide, elsewhere=True, operator=name)
         logits = node.operands[0]
         assert logits is not None
         if logits.dtype != "float32":
@@ -61,8 +63,8 @@ def activation_of(output: Operand) -> ActivatedOutput:
         for move in reversed(moves):
             if move.operator.name in _MOVES:
                 logits = b.apply(move.operator, [logits], move.options)
-        return ActivatedOutput(name, wide, logits)
-    return ActivatedOutput("linear", wide, wide)
+        return ActivatedOutput(name, wide, logits, operator=name)
+    return ActivatedOutput("linear", wide, wide, operator=name)
 
 
 _MOVES = ("transpose", "reshape")

@@ -93,7 +93,7 @@ def data(settings: Mapping[str, Any] | None = None, **known: Any) -> Facts:
 
 def feature(mean: float, std: float, *, binary: bool = False) -> Facts:
     """Return facts on an input with one feature beside a good one."""
-    every = [FeatureFacts("good", 0, 1), FeatureFacts("length", mean, std, binary)]
+    every = [FeatureFacts("good", 0, 1), FeatureFacts("length", mean, std, binary, raw=mean)]
     return data(features={"m": every})
 
 

@@ -10,12 +10,16 @@ from tests.unit.expert.cases import (
     EXACT,
     HALF,
     Case,
+    DataFacts,
     Facts,
+    FeatureFacts,
+    OutputFacts,
     ScoutingFacts,
     classes,
     data,
     facts,
     feature,
+    model,
     numbers,
     output,
 )
@@ -25,6 +29,16 @@ from webnnm.training.loss_choice import LabelFacts, choose
 LINEAR = "matmul(w)"
 SKEWED = replace(EXACT, class_counts=(95, 5, 0))
 SOFT = LabelFacts(kind="distribution", sums_to_one=True)
+COUNTED = {"kind": "continuous", "std": 1.0, "whole": True, "minimum": 0}
+YES_NO = LabelFacts(kind="multilabel", std=0.5, binary=True, maximum=1)
+PICTURES = (
+    "m:input shape={shape}; m:output shape=[2]; m:layers conv2d(f, filters=4, kernel=3{layout}), "
+    "globalAveragePool(), matmul(w), softmax();"
+)
+ABSENT = {"training": (9, 9), "validation": (0, 0), "testing": (8, 0)}
+SIZES = {"training": 18, "testing": 8}
+LETTERS = model("matmul(w), softmax()", sequence=True)
+OWN = "layerNormalization(), matmul(w)"
 UNEVEN = {"training": (35, 35, 35), "validation": (0, 0, 0), "testing": (15, 15, 15)}
 
 CASES = [
@@ -98,9 +112,51 @@ CASES = [
     ),
     Case("E113", output("CCE", text=HALF), "logarithms of float16", output("CCEL", text=HALF)),
     Case(
+        "E114",
+        output("MSE", LabelFacts(kind="continuous", minimum=7.25, maximum=7.25), "linear"),
+        "all targets of m are 7.25",
+        output("MSE", numbers(0, 1, minimum=-2, maximum=2), "linear"),
+    ),
+    Case(
+        "E114",
+        output("CCE", replace(EXACT, class_counts=(0, 105, 0))),
+        "all labels of m are class 1",
+        output("CCE", EXACT),
+    ),
+    Case(
+        "E115",
+        output("MSE", LabelFacts(**COUNTED, maximum=4), "linear"),
+        "whole numbers 0 … 4",
+        output("MSE", LabelFacts(**COUNTED, maximum=60), "linear"),
+    ),
+    Case(
+        "E116",
+        output("MSE", YES_NO, "sigmoid", operator="sigmoid"),
+        "MSE on 0 and 1 of m, which sigmoid delivers",
+        output("BCE", YES_NO, "sigmoid", operator="sigmoid"),
+    ),
+    Case(
+        "E117",
+        output("MSE", numbers(0, 1, minimum=-20, maximum=40), operator="tanh"),
+        "m ends in tanh, which goes from -1 to 1; its targets go from -20 to 40",
+        output("MSE", numbers(0, 1, minimum=-20, maximum=40), operator="add"),
+    ),
+    Case(
+        "E117",
+        output("MSE", numbers(0, 1, minimum=-2, maximum=2), operator="relu", standardized=True),
+        "relu, which goes from 0 on; its standardised targets go from -2 to 2",
+        output("MSE", numbers(0, 1, minimum=0, maximum=90), operator="relu"),
+    ),
+    Case(
+        "E118",
+        output("SCE", LabelFacts(kind="classes", classes=2)),
+        "m has 3 scores, the labels are 0 … 1",
+        output("SCE", LabelFacts(kind="classes", classes=3)),
+    ),
+    Case(
         "E601",
         classes((70, 35, 0)),
-        "class virginica (none in training) of m",
+        "class virginica (none in training, 15 to be tested) of m",
         classes((35, 35, 35)),
     ),
     Case(
@@ -110,9 +166,9 @@ CASES = [
         classes((35, 35, 35)),
     ),
     Case(
-        "E602",
+        "E601",
         classes((50, 50, 0), (5, 5, 0), (0, 0, 9)),
-        "virginica (9 to be tested, none in training)",
+        "virginica (none in training, 9 to be tested)",
         classes((50, 50, 6), (5, 5, 3)),
     ),
     Case("E603", feature(5.8, 0.8), "1 of 2 features of m are far", feature(0.0, 1.0)),
@@ -146,6 +202,18 @@ CASES = [
         "unknown, and become zeros: sentence (100% of the rows)",
         data(unknown={"sentence": 0.4}),
     ),
+    Case(
+        "E618",
+        data(sizes={"training": 97, "testing": 3}),
+        "testing has 3 rows: an accuracy of 0.9 on them may be 0.36 or 0.99 (95 % confidence)",
+        data(sizes={"training": 70, "testing": 30}),
+    ),
+    Case(
+        "E624",
+        facts(PICTURES.format(shape="[8, 8, 3]", layout="")),
+        "m is [8, 8, 3]: conv2d1 takes it for 8 channels of 8 × 3",
+        facts(PICTURES.format(shape="[8, 8, 3]", layout=", inputLayout=nhwc, filterLayout=ohwi")),
+    ),
     Case("E612", data(fitted_on="full"), "statistics of the full rows", data(fitted_on="training")),
 ]
 
@@ -162,10 +230,24 @@ QUIET = [
     ("E102", output("MSE", written=False)),
     ("E106", output("BCE", replace(EXACT, single=False), "sigmoid")),
     ("E108", output("MSE", EXACT, "linear")),
+    ("E108", output("MSE", numbers(40, 12, minimum=9, maximum=80), operator="tanh")),
+    ("E116", output("MSE", numbers(0, 1), "linear")),
+    ("E117", output("BCE", YES_NO, "sigmoid", operator="sigmoid")),
     ("E111", output("CCE", problem="no")),
     ("E113", output("CCE")),
     ("E603", feature(0.01, 0.05, binary=True)),
+    ("E602", data(class_counts={"m": ABSENT}, method="stratified")),
+    ("E602", facts(LETTERS, data=DataFacts(sizes=SIZES, class_counts={"m": ABSENT}))),
     ("E603", feature(7, 0)),
+    ("E603", data(features={"m": [FeatureFacts("pixel", 0.9, 0.01, low=0, high=1)]})),
+    ("E603", facts(OWN, data=DataFacts(features={"m": [FeatureFacts("x", 50, 90)]}))),
+    ("E607", data({"epochs": 200}, sizes={"training": 60})),
+    ("E607", data({"epochs": 200}, features={"m": [FeatureFacts("x", 0, 1)]})),
+    (
+        "E608",
+        replace(classes((60, 35, 10)), outputs=[OutputFacts(name="m", loss="FOL")]),
+    ),
+    ("E611", data(sizes={"training": 4}, class_counts={"m": {"training": (2, 2)}})),
     ("E608", classes((100, 3, 3))),
     ("E609", facts(settings={"batch_size": 128})),
     ("E610", data(sorted=True)),
@@ -185,3 +267,24 @@ def test_a_loss_that_was_chosen_is_reported_as_it_was_chosen() -> None:
     assert hit is not None
     assert hit.message == "CCE for m (softmax and one-hot labels)"
     assert hit.changes == {"m:loss": "CCE"}
+
+
+def test_bytes_and_words_have_remedies_of_their_own() -> None:
+    rule = RULES["E603"]
+    pixels = [FeatureFacts(str(n), 90, 60, low=0, high=255) for n in range(64)]
+    words = [FeatureFacts(str(n), 20, 11, low=1, high=39) for n in range(12)]
+    hits = [rule.test(data(features={"m": features})) for features in (pixels, words)]
+    remedies = [hit.remedy for hit in hits if hit]
+    assert remedies[0].startswith("Divide the bytes by 255")
+    assert "embedding(table, size=40)" in remedies[1]
+
+
+def test_rows_that_are_equal_by_chance_are_information() -> None:
+    hit = RULES["E606"].test(data(shared_rows=0.25, coarse=True))
+    assert hit is not None and hit.severity == "info"
+
+
+def test_a_small_subset_of_few_rows_is_information() -> None:
+    few, many = ({"training": rows, "testing": 9} for rows in (31, 200))
+    found = [RULES["E618"].test(data(sizes=sizes)) for sizes in (few, many)]
+    assert [hit.severity for hit in found if hit] == ["info", None]

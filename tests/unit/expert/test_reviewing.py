@@ -86,7 +86,7 @@ def test_labels_that_cannot_fit_are_a_finding(loss: str) -> None:
     assert (finding.severity, finding.nodes) == ("error", ("m:output",))
     assert "between -" in finding.message and "softmax" in str(finding.evidence)
     assert finding.places and finding.remedy
-    assert "E607" in ids(found), "all else is looked at"
+    assert "E604" in ids(found), "all else is looked at"
     assert ("m:loss" in found.settings) == bool(loss)
     assert "E103" not in ids(review(TEXT + loss, numbers(), silence="E103"))
 
@@ -97,7 +97,7 @@ def test_more_classes_than_scores_are_a_finding() -> None:
     found = review(TEXT, Dataset(rows[:40], classes, kinds={"model": "classes"}), epochs=100)
     (finding,) = [finding for finding in found.findings if finding.id == "E103"]
     assert "4 classes, the model has 3 scores" in finding.message
-    assert "E607" in ids(found), "the inputs are looked at"
+    assert "E604" in ids(found), "the inputs are looked at"
 
 
 def test_an_output_that_cannot_be_trained_leaves_the_others() -> None:

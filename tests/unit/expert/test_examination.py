@@ -1,0 +1,229 @@
+"""The examination of rows: what is suspicious to each rule, and what is like it and is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import pi, sin
+from random import Random
+from typing import Any
+
+import pytest
+
+from webnnm import Dataset, IrisDataset, review
+from webnnm.expert.examination import CHECKS, examine
+
+Table = list[list[float]]
+ROWS = 300
+
+
+def table(columns: int = 4, rows: int = ROWS, seed: int = 0) -> Table:
+    """Return measurements around 0."""
+    draw = Random(seed)
+    return [[draw.gauss(0, 1) for _ in range(columns)] for _ in range(rows)]
+
+
+def classes(rows: Table, noise: float = 0.8) -> list[int]:
+    """Return which class rows are of: the first two columns tell, not always."""
+    draw = Random(1)
+    return [int(row[0] - row[1] + draw.gauss(0, noise) > 0) for row in rows]
+
+
+def joined(rows: Table, column: Sequence[float]) -> Table:
+    """Return rows with one more column."""
+    return [[*row, value] for row, value in zip(rows, column, strict=True)]
+
+
+X = table()
+Y = classes(X)
+SOUND = Dataset(X, Y, standardize=True)
+
+
+def far(value: float, every: int = 12) -> Dataset:
+    """Return rows of which some have a value far off in one column."""
+    column = [value if n % every == 0 else row[3] for n, row in enumerate(X)]
+    return Dataset(joined(X, column), Y, standardize=True)
+
+
+def telling(wrong: int) -> Dataset:
+    """Return rows with a bill, written after the diagnosis, and wrong for so many."""
+    draw = Random(2)
+    bills = [3000 * (y ^ (n < wrong)) + draw.gauss(500, 60) for n, y in enumerate(Y)]
+    return Dataset(joined(X, bills), Y, standardize=True)
+
+
+def degrees(noise: float) -> Dataset:
+    """Return rows in which the target is among the features, in another unit."""
+    draw = Random(3)
+    targets = [row[0] + row[1] for row in X]
+    column = [32 + 1.8 * target + draw.gauss(0, noise) for target in targets]
+    return Dataset(joined(X, column), targets, standardize=True)
+
+
+def pressure(low: float) -> Dataset:
+    """Return rows with a blood pressure, which some lack."""
+    draw = Random(4)
+    column = [low if n % 9 == 0 else draw.gauss(70, 12) for n in range(ROWS)]
+    return Dataset(joined(X, column), Y, standardize=True)
+
+
+def combined(noise: float) -> Dataset:
+    """Return rows of which one column is a sum of two others."""
+    draw = Random(5)
+    column = [2 * row[0] - row[3] + draw.gauss(0, noise) for row in X]
+    return Dataset(joined(X, column), Y, standardize=True)
+
+
+def copied(noise: float) -> Dataset:
+    """Return rows that were copied four times with noise before they were divided."""
+    draw = Random(6)
+    rows = [[v + draw.gauss(0, noise) for v in row] for row in X[:80] for _ in range(4)]
+    return Dataset(rows, [y for y in Y[:80] for _ in range(4)], standardize=True)
+
+
+def curve() -> Dataset:
+    """Return rows along a curve in the plane, where neighbours are near by nature."""
+    turns = [Random(7).uniform(0.5, 2.5) * pi * n / ROWS for n in range(ROWS)]
+    return Dataset([[t, sin(3 * t)] for t in turns], [t * t for t in turns])
+
+
+def series(**options: Any) -> Dataset:
+    """Return windows over a series."""
+    draw = Random(8)
+    steps = [0.0]
+    for _ in range(240):
+        steps.append(0.9 * steps[-1] + draw.gauss(0, 1))
+    rows = [steps[start : start + 8] for start in range(220)]
+    return Dataset(rows, steps[8:228], standardize=True, **options)
+
+
+def twice(other: bool) -> Dataset:
+    """Return rows a part of which comes twice, with another label or the same."""
+    return Dataset([*X, *X[:90]], [*Y, *(y ^ other for y in Y[:90])], standardize=True)
+
+
+def north_and_south(**options: Any) -> Dataset:
+    """Return rows of which the last ones are elsewhere."""
+    rows = [[row[0] + 4 * (n >= 210), *row[1:]] for n, row in enumerate(X)]
+    return Dataset(rows, [sum(row) for row in rows], standardize=True, **options)
+
+
+def waves(padded: bool) -> Dataset:
+    """Return series of unequal lengths, padded by hand or not."""
+    draw = Random(9)
+    rows = [[[draw.gauss(0, 1)] for _ in range(draw.randint(6, 12))] for _ in range(90)]
+    if padded:
+        rows = [[*row, *([[0.0]] * (20 - len(row)))] for row in rows]
+    return Dataset(rows, [n % 2 for n in range(90)], length="max")
+
+
+def clock(start: float) -> Dataset:
+    """Return rows with a time in seconds."""
+    draw = Random(10)
+    seconds = [start + draw.uniform(0, 600) for _ in range(ROWS)]
+    return Dataset(joined(X, seconds), Y, standardize=True)
+
+
+def regions(ordered: bool) -> Dataset:
+    """Return rows with one of ten regions, whose order means something or not."""
+    draw = Random(11)
+    numbers = [draw.randrange(10) for _ in range(ROWS)]
+    some = (5, 6, 7, 8, 9) if ordered else (0, 3, 4, 7, 9)
+    return Dataset(joined(X, numbers), [int(n in some) for n in numbers], standardize=True)
+
+
+def shuffled() -> Dataset:
+    """Return rows whose labels are of other rows."""
+    return Dataset(X, Random(12).sample(Y, ROWS), standardize=True)
+
+
+def sorted_rows(**options: Any) -> Dataset:
+    """Return sorted rows with their numbers."""
+    order = sorted(range(ROWS), key=Y.__getitem__)
+    rows = joined([X[n] for n in order], range(ROWS))
+    return Dataset(rows, [Y[n] for n in order], standardize=True, **options)
+
+
+def patients(name: str) -> Dataset:
+    """Return rows with the number of a patient, who comes ten times."""
+    rows = joined(X, [n % 30 for n in range(ROWS)])
+    return Dataset(rows, Y, standardize=True, features=["a", "b", "c", "d", name])
+
+
+def doubled() -> Dataset:
+    """Return rows in which a column comes twice."""
+    return Dataset(joined(X, [1.8 * row[2] + 32 for row in X]), Y)
+
+
+FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
+    ("E614", lambda: far(-999), "25 cells of column 4 are -999, the others lie from"),
+    ("E614", lambda: far(1e7, 200), "2 cells of column 4 are 1e+07"),
+    ("E614", lambda: pressure(0), "34 cells of column 4 are 0"),
+    ("E615", lambda: telling(0), "column 4 alone tells the class of 100.0% of the rows"),
+    ("E615", lambda: degrees(0), "column 4 alone gives the target (rank correlation 1.0000)"),
+    ("E616", sorted_rows, "column 4 counts the rows, from 0 to 299"),
+    ("E616", lambda: patients("patient_id"), "patient_id: 90 of 90 testing rows"),
+    ("E617", lambda: combined(0), "column 4 is a combination of column 0, column 3"),
+    ("E617", doubled, "column 4 is the same as column 2"),
+    ("E619", lambda: copied(0.01), "training rows that are much nearer than all others"),
+    ("E620", series, "every row continues the one before, 1 further"),
+    ("E621", lambda: twice(other=True), "have an equal one of another class, as rows 0, 300"),
+    ("E622", lambda: north_and_south(method="sequential"), "column 0 has mean"),
+    ("E623", lambda: waves(padded=True), "of the positions of model are 0 at the end of rows"),
+    ("E625", lambda: clock(1.7e9), "column 4: numbers around 1.7e+09 have steps of 128"),
+    ("E626", lambda: regions(ordered=False), "column 4: 10 whole numbers"),
+    ("E627", shuffled, "the nearest training rows tell the class in"),
+]
+
+SILENT: list[tuple[str, Callable[[], Dataset]]] = [
+    ("E614", lambda: far(6)),
+    ("E614", lambda: pressure(45)),
+    ("E615", lambda: telling(20)),
+    ("E615", lambda: degrees(0.2)),
+    ("E616", lambda: sorted_rows(method="sequential")),
+    ("E616", lambda: patients("grid")),
+    ("E617", lambda: combined(0.5)),
+    ("E619", lambda: copied(1)),
+    ("E619", curve),
+    ("E620", lambda: series(method="sequential")),
+    ("E621", lambda: twice(other=False)),
+    ("E622", north_and_south),
+    ("E623", lambda: waves(padded=False)),
+    ("E625", lambda: clock(0)),
+    ("E626", lambda: regions(ordered=True)),
+]
+
+
+@pytest.mark.parametrize(("id", "make", "words"), FOUND)
+def test_what_is_suspicious_is_told(id: str, make: Callable[[], Dataset], words: str) -> None:
+    assert words in examine(make())[id].message
+
+
+@pytest.mark.parametrize(("id", "make"), SILENT, ids=[id for id, _ in SILENT])
+def test_what_is_like_it_is_not_told(id: str, make: Callable[[], Dataset]) -> None:
+    assert id not in examine(make())
+
+
+def test_every_check_is_tried() -> None:
+    assert {id for id, *_ in FOUND} == CHECKS.keys()
+
+
+def test_sound_rows_are_not_suspicious() -> None:
+    assert examine(SOUND) == {}
+
+
+def test_one_fact_is_told_once() -> None:
+    assert {"E616"} == examine(sorted_rows()).keys() - {"E622"}
+
+
+def test_rows_of_one_patient_are_to_be_kept_together() -> None:
+    found = examine(patients("patient_id"))["E616"]
+    assert found.remedy.startswith("Divide the rows by it")
+
+
+async def test_a_review_tells_what_an_examination_found() -> None:
+    text = "m:input shape=[5]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    (finding,) = [one for one in review(text, telling(0)).findings if one.id == "E615"]
+    assert (finding.severity, finding.confidence) == ("warning", 0.7)
+    iris = text.replace("5", "4").replace("[2]", "[3]")
+    found = review(iris, await IrisDataset.create(standardize=True)).findings
+    assert not {one.id for one in found} & CHECKS.keys()

@@ -1,0 +1,313 @@
+"""What is suspicious about single columns of a table, and about how they hang together."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from operator import ne
+
+from webnnm.expert.facts import Suspicion
+from webnnm.expert.rows import Column, Rows
+from webnnm.expert.statistics import combination, correlation, ranks, unit
+
+FEWEST = 30
+"""Among fewer rows a column tells the label by chance."""
+
+TELLING = 0.02
+"""A column tells the class if it is wrong this often at most, in units of guessing by the shares of
+the classes: one row in a hundred of two equal classes. Good features of real tables are wrong more
+often than that."""
+
+SAME_ORDER = 0.9995
+"""A column tells a quantity if their ranks correlate this much: as little as a change of units or
+of rounding does."""
+
+APART = 2.0
+"""A repeated value is a code if its distance from all others is this many of their ranges."""
+
+MOST_APART = 1.0
+"""0 and −1 may be a measurement: a code only if as far off as nine tenths of the others spread."""
+
+REPEATED = 0.005
+"""At least this share of the rows has a code for missing values; fewer are cells gone wrong."""
+
+STRAY = 100
+"""Cells gone wrong lie this many spreads of nine tenths of the rows away: a heavy tail does not."""
+
+RESOLVED = 50
+"""A deviation of fewer steps of float32 than this loses what the column says."""
+
+DEPENDENT = 1e-4
+"""What is left of a column that others combine to, in units of its length: float32 leaves 1e-6."""
+
+COMPARED = 64
+COMPARED_ROWS = 400
+"""Columns and rows whose linear dependence is looked for: 0.1 s."""
+
+MOSTLY_ONE = 0.9
+"""Columns of which more rows have one value are too sparse to call them dependent."""
+
+LEVELS = (5, 50)
+EXPLAINED = 0.2
+"""A category as a number: so many values, whose means explain this much more than a line."""
+
+IDENTIFIER = re.compile(r"(?i)^(id|index|uuid|guid|row)$|[_ -]id$|(?-i:[a-z]Id$)")
+
+
+def counting(rows: Rows) -> Suspicion | None:
+    """Find columns that number the rows, or are identifiers by their names."""
+    if len(rows.columns) < 2 or rows.method == "sequential":
+        return None
+    every = len(rows.columns[0].values)
+    texts: list[str] = []
+    apart = False
+    for column in rows.columns:
+        name = column.name
+        if numbers_rows(column):
+            first, last = (column.raw(column.values[row]) for row in (0, -1))
+            texts.append(f"{name} counts the rows, from {first:.6g} to {last:.6g}")
+        elif IDENTIFIER.search(name):
+            known = set(column.of(rows.training))
+            tested = column.of(rows.subsets["testing"])
+            shared = sum([value in known for value in tested])
+            if shared and len({*column.values}) < every:
+                apart = True
+                texts.append(f"{name}: {shared} of {len(tested)} testing rows have one of training")
+            else:
+                texts.append(f"{name} is an identifier by its name")
+    remedy = (
+        "Divide the rows by it, split=(rows of some, [], rows of others), and drop the column."
+        * apart
+    )
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy) if texts else None
+
+
+def numbers_rows(column: Column) -> bool:
+    """Tell whether a column grows by the same step from row to row."""
+    values = column.values
+    step = (values[-1] - values[0]) / max(1, len(values) - 1)
+    slack = 0.05 * abs(step) + 1e-6 * max(abs(values[0]), abs(values[-1]))
+    return (
+        len(values) >= 20
+        and abs(step) > slack
+        and all(abs(value - values[0] - step * row) <= slack for row, value in enumerate(values))
+    )
+
+
+def telling(rows: Rows) -> Suspicion | None:
+    """Find columns that alone tell the target."""
+    target, sample, columns = rows.target, rows.sample, rows.columns
+    if target is None or len(columns) < 2 or len(sample) < FEWEST:
+        return None
+    labels = [target[row] for row in sample]
+    if len(set(labels)) < 2:
+        return None
+    found: list[str] = []
+    places = ranks(labels) if not rows.classes else []
+    for column in columns:
+        values = column.of(sample)
+        if rows.classes:
+            wrong = _wrong(values, labels)
+            if wrong <= TELLING * _guessed(labels):
+                found.append(f"{column.name} alone tells the class of {1 - wrong:.1%} of the rows")
+        elif (order := abs(correlation(ranks(values), places))) >= SAME_ORDER:
+            found.append(f"{column.name} alone gives the target (rank correlation {order:.4f})")
+    # Where most columns tell the class, the task is easy.
+    if not found or len(found) > len(columns) / 2:
+        return None
+    return Suspicion("; ".join(found[:5]), {"columns": len(found), "rows": len(sample)})
+
+
+def _guessed(labels: Sequence[float]) -> float:
+    """Return how often a guess by the shares of the classes is wrong."""
+    return 1 - sum((n / len(labels)) ** 2 for n in Counter(labels).values())
+
+
+def _wrong(values: Sequence[float], labels: Sequence[float]) -> float:
+    """Return the share of rows whose class a column does not tell, by its value or its order."""
+    groups: dict[float, Counter[float]] = {}
+    for value, label in zip(values, labels, strict=True):
+        groups.setdefault(value, Counter())[label] += 1
+    if len(groups) <= len(values) / 10:
+        right = sum(max(group.values()) for group in groups.values())
+        return 1 - right / len(values)
+    ordered = [label for _, label in sorted(zip(values, labels, strict=True))]
+    changes = sum(map(ne, ordered, ordered[1:]))
+    return max(0, changes - len(set(labels)) + 1) / len(values)
+
+
+def codes(rows: Rows) -> Suspicion | None:
+    """Find cells far from all others: codes for missing values, and typing errors."""
+    texts: list[str] = []
+    unsure = True
+    for column in rows.columns:
+        ordered = sorted(column.values)
+        if len(ordered) >= FEWEST:
+            for values, sign in ((ordered, 1), ([-v for v in reversed(ordered)], -1)):
+                found = _far(values, column, sign)
+                if found:
+                    text, certain = found
+                    texts.append(text)
+                    unsure &= not certain
+    if not texts:
+        return None
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, confidence=0.5 if unsure else 0)
+
+
+def _far(values: list[float], column: Column, sign: int) -> tuple[str, bool] | None:
+    """Return what is said of the smallest of sorted values, and whether it is certain."""
+    size, low = len(values), values[0]
+    times = values.count(low)
+    rest = values[times:]
+    if len(set(rest)) < 5:
+        return None
+    inner = rest[len(rest) // 20], rest[-1 - len(rest) // 20]
+    spread, gap = inner[1] - inner[0], rest[0] - low
+    raw = column.raw(sign * low)
+    lows, highs = (column.raw(sign * value) for value in (rest[0], rest[-1]))
+    others = f"the others lie from {min(lows, highs):.4g} to {max(lows, highs):.4g}"
+    if times >= max(2, REPEATED * size) and gap > APART * (rest[-1] - rest[0]):
+        return f"{times} cells of {column.name} are {raw:.6g}, {others}", True
+    close = 1e-5 * max(abs(lows), abs(highs))
+    coded = sign > 0 and (abs(raw) <= close or abs(raw + 1) <= close)
+    common = times >= max(2, 2 * REPEATED * size) and len(set(rest)) >= 20
+    if coded and common and inner[0] - low > MOST_APART * spread and gap > 0.2 * spread:
+        return f"{times} cells of {column.name} are {raw:.2g}, {others}", False
+    if spread > 0 and gap + inner[0] - rest[0] > STRAY * spread and gap > (rest[-1] - rest[0]) / 2:
+        return f"{times} cells of {column.name} are {raw:.6g}, {others}", True
+    return None
+
+
+def unresolved(rows: Rows) -> Suspicion | None:
+    """Find columns whose differences float32 cannot hold."""
+    texts: list[str] = []
+    for column in rows.columns:
+        values = column.of(rows.sample)
+        mean = math.fsum(values) / len(values)
+        raw = column.raw(mean)
+        std = abs(column.scale) * math.sqrt(
+            math.fsum((value - mean) ** 2 for value in values) / len(values)
+        )
+        if not std or not raw:
+            continue
+        step = 2.0 ** (math.frexp(raw)[1] - 24)
+        if std < RESOLVED * step:
+            texts.append(f"{column.name}: numbers around {raw:.6g} have steps of {step:g}")
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+
+
+def dependent(rows: Rows) -> Suspicion | None:
+    """Find columns that are the same, up to scale, or combinations of others."""
+    sample = rows.training[:: -(-len(rows.training) // COMPARED_ROWS) or 1]
+    if rows.target is None:  # what learns the inputs themselves lives on their dependence
+        return None
+    if not 1 < len(rows.columns) <= COMPARED or len(sample) < 2 * len(rows.columns) + 10:
+        return None
+    texts: list[str] = []
+    kept: list[tuple[Column, list[float], list[float]]] = []
+    basis: list[list[float]] = []
+    for column in rows.columns:
+        values = column.of(sample)
+        common = Counter(values)
+        if max(common.values()) > MOSTLY_ONE * len(values):
+            continue
+        vector = unit(values)
+        parts, left = combination(vector, basis)
+        if left > DEPENDENT:
+            kept.append((column, vector, [*parts, left]))
+            basis.append(_rest(vector, basis, parts, left))
+        # Columns of yes and no that add up to 1 are the categories of one.
+        elif len(common) > 2 or any(_alike(vector, other) for _, other, _ in kept):
+            twin = next((c.name for c, other, _ in kept if abs(_dot(vector, other)) > 1 - 1e-6), "")
+            names = [twin] if twin else _names(parts, kept)
+            how = "is the same as" if twin else "is a combination of"
+            texts.append(f"{column.name} {how} {', '.join(names)}")
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def _alike(one: Sequence[float], other: Sequence[float]) -> bool:
+    return _dot(one, other) > 1 - 1e-6
+
+
+def _rest(
+    vector: Sequence[float], basis: Sequence[Sequence[float]], parts: Sequence[float], left: float
+) -> list[float]:
+    found = list(vector)
+    for axis, part in zip(basis, parts, strict=True):
+        found = [value - part * along for value, along in zip(found, axis, strict=True)]
+    return [value / left for value in found]
+
+
+def _names(
+    parts: Sequence[float], kept: Sequence[tuple[Column, list[float], list[float]]]
+) -> list[str]:
+    """Return the columns that a combination takes: its parts, solved for those columns."""
+    weights = list(parts)
+    for last in reversed(range(len(kept))):
+        triangle = kept[last][2]
+        weights[last] /= triangle[last]
+        for earlier in range(last):
+            weights[earlier] -= weights[last] * triangle[earlier]
+    return [kept[n][0].name for n, weight in enumerate(weights) if abs(weight) > 1e-3][:5]
+
+
+def categories(rows: Rows) -> Suspicion | None:
+    """Find whole numbers whose effect on the target goes up and down: categories."""
+    target = rows.target
+    if target is None or (rows.classes and len(set(target)) > 2):
+        return None
+    labels = [float(target[row]) for row in rows.sample]
+    texts: list[str] = []
+    for column in rows.columns:
+        values = column.of(rows.sample)
+        groups: dict[float, list[float]] = {}
+        for value, label in zip(values, labels, strict=True):
+            groups.setdefault(value, []).append(label)
+        if not LEVELS[0] <= len(groups) <= LEVELS[1] or len(groups) > len(values) / 5:
+            continue
+        if any(abs(column.raw(v) - round(column.raw(v))) > 1e-3 for v in groups):
+            continue
+        means = [math.fsum(groups[value]) / len(groups[value]) for value in sorted(groups)]
+        least = (max(means) - min(means)) / 4
+        steps = [b - a for a, b in pairwise(means) if abs(b - a) > least]
+        turns = sum(a * b < 0 for a, b in pairwise(steps))
+        explained = _between(groups) - correlation(values, labels) ** 2
+        if turns * 2 >= len(means) - 2 and turns >= 2 and explained > EXPLAINED:
+            texts.append(
+                f"{column.name}: {len(groups)} whole numbers, whose targets go up and down "
+                f"{turns + 1} times"
+            )
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+
+
+def _between(groups: dict[float, list[float]]) -> float:
+    """Return the share of the variance that lies between groups, less what chance gives."""
+    labels = [label for group in groups.values() for label in group]
+    mean = math.fsum(labels) / len(labels)
+    total = math.fsum((label - mean) ** 2 for label in labels)
+    between = math.fsum(
+        len(group) * (math.fsum(group) / len(group) - mean) ** 2 for group in groups.values()
+    )
+    return between / total - (len(groups) - 1) / len(labels) if total else 0.0
+
+
+def shifted(rows: Rows, far: float) -> list[tuple[Column, float, float, float]]:
+    """Return columns whose mean in testing is so many deviations off, with both means."""
+    found: list[tuple[Column, float, float, float]] = []
+    for column in rows.columns:
+        if numbers_rows(column):
+            continue
+        trained, tested = column.of(rows.training), column.of(rows.subsets["testing"])
+        means = [math.fsum(values) / len(values) for values in (trained, tested)]
+        std = math.sqrt(math.fsum((value - means[0]) ** 2 for value in trained) / len(trained))
+        if std and abs(means[1] - means[0]) > far * std:
+            apart = abs(means[1] - means[0]) / std
+            found.append((column, column.raw(means[0]), column.raw(means[1]), apart))
+    return found

@@ -1,0 +1,47 @@
+"""Examines the rows of a dataset for what makes tests too good or trainings useless."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from webnnm.data.dataset import Dataset
+from webnnm.expert.columns import categories, codes, counting, dependent, telling, unresolved
+from webnnm.expert.facts import Suspicion
+from webnnm.expert.neighbours import contradictory, copies, moved, padded, unrelated, windows
+from webnnm.expert.rows import Rows, rows_of
+
+CHECKS: Mapping[str, Callable[[Rows], Suspicion | None]] = {
+    "E614": codes,
+    "E615": telling,
+    "E616": counting,
+    "E617": dependent,
+    "E619": copies,
+    "E620": windows,
+    "E621": contradictory,
+    "E622": moved,
+    "E623": padded,
+    "E625": unresolved,
+    "E626": categories,
+    "E627": unrelated,
+}
+"""What is looked for, by the rule that tells it."""
+
+SPOILED = {"E614": ("E617", "E622"), "E616": ("E615",), "E625": ("E617", "E626")}
+"""What follows from another finding: cells far off squeeze their column, one that counts the rows
+tells the class of sorted ones, one that float32 rounds has whole numbers. One fact is told once."""
+
+
+def examine(dataset: Dataset) -> dict[str, Suspicion]:
+    """Return what is suspicious about the rows of a dataset in memory, by rule.
+
+    >>> rows = [[float(row % 7), float(row)] for row in range(40)]
+    >>> found = examine(Dataset(rows, [row % 2 for row in range(40)]))
+    >>> found["E616"].message
+    'column 1 counts the rows, from 0 to 39'
+    """
+    rows = rows_of(dataset)
+    found = {id: check(rows) for id, check in CHECKS.items()}
+    for first, others in SPOILED.items():
+        if found[first]:
+            found |= dict.fromkeys(others)
+    return {id: suspicion for id, suspicion in found.items() if suspicion is not None}

@@ -1,0 +1,246 @@
+"""What is suspicious about rows next to each other: copies, windows, labels of other rows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from heapq import nsmallest
+from itertools import pairwise
+
+from webnnm.core.dtypes import is_float
+from webnnm.core.shapes import count
+from webnnm.data.quality import FEW, NARROW, row_marks
+from webnnm.expert.columns import shifted
+from webnnm.expert.facts import Suspicion
+from webnnm.expert.rows import Rows
+
+WORK = 3 * 10**7
+"""So many numbers are compared to find neighbours: about a second in a page."""
+
+LOOKED_AT = 40
+"""Testing rows whose neighbours are looked for."""
+
+NEAREST = 24
+JUMP = 3.0
+"""Rows of one origin are a few neighbours that are this many times nearer than the next one. In a
+cloud of any shape the next neighbour is as far off in a few of a hundred rows, at most in a sixth
+of those along a curve."""
+
+CLUSTERED = 0.5
+"""Rows were copied, or are of groups, where more than this share have such neighbours."""
+
+CHANCE = 200
+"""Rows of which the nearest neighbour's class is looked at, if there are as many."""
+
+UNRELATED = 1.0
+"""Standard errors above chance that neighbours tell of the class at least."""
+
+MOVED = 1.0
+"""Deviations between the means of testing and training; a random split of 20 rows stays below."""
+
+ENOUGH = 20
+"""Of fewer testing rows the mean is no evidence."""
+
+OVERLAP = 0.95
+"""Of windows over one series this share continues the row before."""
+
+PADDED = 0.2
+"""So much of the positions repeats the last one, if rows were padded by hand."""
+
+
+def copies(rows: Rows) -> Suspicion | None:
+    """Find testing rows with a few training rows much nearer than all others."""
+    tested = rows.subsets["testing"]
+    tested = tested[:: -(-len(tested) // LOOKED_AT) or 1]
+    known = _points(rows, rows.training, len(tested))
+    if known is None or len(tested) < ENOUGH or len(known) < 2 * NEAREST:
+        return None
+    others = _points(rows, tested, len(known)) or []
+    groups: list[int] = []
+    for point in others:
+        near = nsmallest(NEAREST, (math.dist(point, other) for other in known))
+        near = [distance for distance in near if distance > 1e-6 * near[-1]]
+        jumps = [place for place, (a, b) in enumerate(pairwise(near), 1) if b > JUMP * a]
+        if jumps and (jumps[0] > 1 or near[1] > JUMP**2 * near[0]):
+            groups.append(jumps[0])
+    share = len(groups) / max(1, len(others))
+    if share <= CLUSTERED:
+        return None
+    usual = sorted(groups)[len(groups) // 2]
+    return Suspicion(
+        f"{share:.0%} of the testing rows have {usual} training rows that are much nearer than all "
+        "others: copies, or rows of the same person or thing",
+        {"share": share, "rows": usual},
+    )
+
+
+def unrelated(rows: Rows) -> Suspicion | None:
+    """Find that the nearest rows tell no more of the class than chance does."""
+    target = rows.target
+    if target is None or not rows.classes:
+        return None
+    known = _points(rows, rows.sample, CHANCE)
+    if known is None or len(known) < CHANCE or len(known[0]) > 64:
+        return None
+    labels = [target[row] for row in rows.sample]
+    step = len(known) / CHANCE
+    tried = [int(number * step) for number in range(CHANCE)]
+    right = 0
+    for place in tried:
+        near = nsmallest(4, ((math.dist(known[place], p), n) for n, p in enumerate(known)))
+        votes = Counter(labels[n] for _, n in near if n != place)
+        right += votes.most_common(1)[0][0] == labels[place]
+    chance = max(Counter(labels).values()) / len(labels)
+    error = math.sqrt(chance * (1 - chance) / len(tried))
+    found = right / len(tried)
+    if chance > 0.8 or found > chance + UNRELATED * error:
+        return None
+    return Suspicion(
+        f"the nearest training rows tell the class in {found:.0%} of the rows, the most frequent "
+        f"class alone in {chance:.0%}",
+        {"found": found, "chance": chance},
+    )
+
+
+def _points(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[float, ...]] | None:
+    """Return rows as points, columns of a table in units of their deviation; None if too many."""
+    arrays = [
+        values
+        for block, values in rows.inputs.items()
+        if is_float(values.dtype) and rows.fields[block].kind == "continuous"
+    ]
+    width = sum(count(values.shape[1:]) for values in arrays)
+    if len(arrays) < len(rows.inputs) or not 0 < width * len(numbers) * max(1, times) <= WORK:
+        return None
+    points: list[tuple[float, ...]] = [()] * len(numbers)
+    for values in arrays:
+        size = count(values.shape[1:])
+        flat = values.values()
+        units = [1.0] * size
+        if rows.columns:
+            for place in range(size):
+                own = [flat[row * size + place] for row in rows.sample]
+                mean = math.fsum(own) / len(own)
+                std = math.sqrt(math.fsum((value - mean) ** 2 for value in own) / len(own))
+                units[place] = 1 / std if std > 1e-6 * (abs(mean) + 1e-30) else 0.0
+        for place, row in enumerate(numbers):
+            own = flat[row * size : (row + 1) * size]
+            points[place] += tuple([value * scale for value, scale in zip(own, units, strict=True)])
+    return points
+
+
+def contradictory(rows: Rows) -> Suspicion | None:
+    """Find equal rows with different classes, where rows are not equal by chance."""
+    if rows.target is None or not rows.classes:
+        return None
+    known: dict[bytes, list[int]] = defaultdict(list)
+    for row, mark in enumerate(row_marks(rows.inputs)):
+        known[mark].append(row)
+    narrow = 0 < len(rows.columns) <= NARROW
+    if narrow and all(len({*column.values}) < FEW * len(known) for column in rows.columns):
+        return None
+    target = rows.target
+    found = [some for some in known.values() if len({target[row] for row in some}) > 1]
+    share = sum(map(len, found)) / len(rows.target)
+    if share <= 0.01:
+        return None
+    one = ", ".join(map(str, found[0][:3]))
+    return Suspicion(
+        f"{share:.1%} of the rows have an equal one of another class, as rows {one}",
+        {"share": share},
+    )
+
+
+def windows(rows: Rows) -> Suspicion | None:
+    """Find rows that are windows over one series, divided at random."""
+    if rows.method not in ("random", "stratified") or not rows.subsets["testing"]:
+        return None
+    for block, values in rows.inputs.items():
+        about = rows.fields[block]
+        size = count(about.shape)
+        unit = count(about.shape[1:]) if about.sequence else 1
+        table = len(about.shape) == 1 and len(rows.columns) == size
+        if not is_float(values.dtype) or len(values) < ENOUGH or not (about.sequence or table):
+            continue
+        flat = values.values()
+        if table:
+            scales = [(column.scale, column.offset) for column in rows.columns]
+        else:
+            scales = [(1.0, 0.0)] * size
+        steps = range(0, len(values) - 1, -(-len(values) // 200))
+        for shift in range(1, min(8, size // unit // 2) + 1):
+            pairs = [_continued(flat, row, size, shift * unit, scales) for row in steps]
+            if sum(pairs) > OVERLAP * len(pairs):
+                return Suspicion(
+                    f"every row continues the one before, {shift} further: windows over one "
+                    f"series, which testing shares with training",
+                    {"shift": shift},
+                )
+    return None
+
+
+def _continued(
+    flat: Sequence[float],
+    row: int,
+    size: int,
+    shift: int,
+    scales: Sequence[tuple[float, float]],
+) -> bool:
+    """Tell whether the next row is this one, moved by `shift`; constant rows are no evidence."""
+    one = [v * a + b for v, (a, b) in zip(flat[row * size : (row + 1) * size], scales, strict=True)]
+    first = (row + 1) * size
+    two = [v * a + b for v, (a, b) in zip(flat[first : first + size], scales, strict=True)]
+    spread = max(one) - min(one)
+    close = [abs(a - b) <= 1e-4 * spread for a, b in zip(one[shift:], two, strict=False)]
+    still = [abs(a - b) <= 1e-4 * spread for a, b in zip(one, two, strict=True)]
+    return spread > 0 and all(close) and not all(still)
+
+
+def moved(rows: Rows) -> Suspicion | None:
+    """Find columns that are elsewhere in testing than in training."""
+    if min(len(rows.subsets["testing"]), len(rows.training)) < ENOUGH:
+        return None
+    found = shifted(rows, MOVED)
+    texts = [
+        f"{column.name} has mean {trained:.4g} in training, {tested:.4g} in testing "
+        f"({apart:.1f} deviations)"
+        for column, trained, tested, apart in found
+    ]
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+
+
+def padded(rows: Rows) -> Suspicion | None:
+    """Find sequences of equal length of which most end in the same position, again and again."""
+    for block, values in rows.inputs.items():
+        about = rows.fields[block]
+        masked = len(set(getattr(values, "lengths", ()))) > 1
+        if not about.sequence or masked or not about.shape or about.shape[0] < 4:
+            continue
+        length, unit = about.shape[0], count(about.shape[1:])
+        flat = values.values()
+        lasts = Counter(
+            tuple(flat[(row + 1) * length * unit - unit : (row + 1) * length * unit])
+            for row in rows.sample
+        )
+        ((filler, often),) = lasts.most_common(1)
+        if often < len(rows.sample) / 2:
+            continue
+        tails: list[int] = []
+        for row in rows.sample:
+            end = (row + 1) * length
+            tail = 0
+            while (
+                tail < length
+                and tuple(flat[(end - tail - 1) * unit : (end - tail) * unit]) == filler
+            ):
+                tail += 1
+            tails.append(tail)
+        share = sum(tails) / (len(tails) * length)
+        if share > PADDED and len(set(tails)) > 1:
+            what = ", ".join(f"{value:g}" for value in filler[:3])
+            return Suspicion(
+                f"{share:.0%} of the positions of {block} are {what} at the end of rows, and count",
+                {"share": share},
+            )
+    return None

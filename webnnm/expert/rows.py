@@ -1,0 +1,116 @@
+"""The rows of a dataset as the examination looks at them: columns, subsets, a target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
+from webnnm.core.shapes import count
+from webnnm.data.classes import class_of_rows
+from webnnm.data.dataset import Dataset
+from webnnm.data.field import Field
+from webnnm.data.standardize import Standardization
+
+SAMPLE = 2000
+"""So many rows tell how columns hang together; more would only take longer."""
+
+MOST_COLUMNS = 256
+"""Wider rows are pictures or spectra, whose columns mean nothing each by itself."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One measurement of all rows, in their order, as the model receives it.
+
+    `raw(value)` is the value in the units of the data: `value`·`scale` + `offset`.
+    """
+
+    name: str
+    values: Sequence[float]
+    scale: float = 1.0
+    offset: float = 0.0
+
+    def raw(self, value: float) -> float:
+        """Return a value in the units of the data; 0 for what float32 leaves of it."""
+        found = value * self.scale + self.offset
+        return found if abs(found) > 1e-6 * (abs(self.scale) + abs(self.offset)) else 0.0
+
+    def of(self, rows: Sequence[int]) -> list[float]:
+        """Return the values of some rows."""
+        return [self.values[row] for row in rows]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A dataset in memory, as tables are looked at.
+
+    - `inputs`, `fields`: block → all rows, and what they are.
+    - `subsets`: subset → numbers of its rows; `method` of the split.
+    - `target`: one number for each row, a class if `classes`; None where there is none.
+    """
+
+    inputs: Mapping[str, HostArray]
+    fields: Mapping[str, Field]
+    subsets: Mapping[str, Sequence[int]]
+    method: str = ""
+    target: Sequence[float] | None = None
+    classes: bool = False
+    standardization: Mapping[str, Standardization] = field(
+        default_factory=dict[str, Standardization]
+    )
+
+    @property
+    def training(self) -> Sequence[int]:
+        """The numbers of the training rows."""
+        return self.subsets["training"]
+
+    @cached_property
+    def sample(self) -> Sequence[int]:
+        """Training rows, evenly taken, few enough to compare with each other."""
+        return self.training[:: -(-len(self.training) // SAMPLE) or 1]
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The measurements that stand in a row of their own right, not in a picture or sequence."""
+        found: list[Column] = []
+        for block, values in self.inputs.items():
+            about, size = self.fields[block], count(values.shape[1:])
+            flat = about.kind == "continuous" and not about.sequence and len(about.shape) < 2
+            if not flat or not is_float(values.dtype) or len(found) + size > MOST_COLUMNS:
+                continue
+            fitted = self.standardization.get(block)
+            for index in range(size):
+                name = about.features[index] if about.features else f"column {index}"
+                scale = (fitted.std[index], fitted.mean[index]) if fitted else (1.0, 0.0)
+                found.append(Column(name, values.values()[index::size], *scale))
+        return found
+
+
+def rows_of(dataset: Dataset) -> Rows:
+    """Return the rows of a dataset for an examination.
+
+    >>> found = rows_of(Dataset([[1.0, 2.0], [3.0, 5.0]], [0, 1], split=(1, 0, 0)))
+    >>> [list(column.values) for column in found.columns], list(found.target)
+    ([[1.0, 3.0], [2.0, 5.0]], [0, 1])
+    """
+    inputs, outputs = dataset.arrays("full")
+    target: Sequence[float] | None = None
+    classes = False
+    if len(outputs) == 1:
+        ((block, values),) = outputs.items()
+        target = class_of_rows(dataset.outputs, outputs)
+        classes = target is not None
+        if target is None and count(values.shape[1:]) == 1 and not dataset.outputs[block].sequence:
+            target = values.values()
+    return Rows(
+        inputs,
+        dataset.inputs,
+        {subset: dataset.rows(subset) for subset in ("training", "validation", "testing", "full")},
+        getattr(dataset, "method", ""),
+        target,
+        classes,
+        dataset.standardization,
+    )

@@ -1,0 +1,121 @@
+"""Rules on rows and columns that an examination found suspicious (spec E614–E627)."""
+
+from __future__ import annotations
+
+from webnnm.expert.facts import Facts
+from webnnm.expert.rule import Hit, rule
+
+
+def _suspected(facts: Facts, id: str) -> Hit | None:
+    """Return what an examination found for a rule."""
+    found = facts.data.suspicions.get(id)
+    if found is None:
+        return None
+    return Hit(
+        message=found.message,
+        evidence=found.evidence,
+        remedy=found.remedy,
+        confidence=found.confidence,
+    )
+
+
+@rule(
+    "E614",
+    "warning",
+    "If they stand for missing values, leave these cells empty and say missing='mean'; if not, "
+    "correct them.",
+)
+def far_cells(facts: Facts) -> Hit | None:
+    """One value is repeated in a column, or a few cells lie there, far from all others; or 0 or −1
+    are, of measurements that are far from them."""
+    return _suspected(facts, "E614")
+
+
+@rule(
+    "E615",
+    "warning",
+    "Leave the column out, unless it is known by the time of a prediction.",
+    confidence=0.7,
+)
+def telling(facts: Facts) -> Hit | None:
+    """One of several columns tells the target of 99 % of the training rows by itself."""
+    return _suspected(facts, "E615")
+
+
+@rule("E616", "warning", "Leave the column out: new rows have other numbers.")
+def counting(facts: Facts) -> Hit | None:
+    """A column counts the rows, or its name says that it identifies them; not where the rows are
+    divided in order."""
+    return _suspected(facts, "E616")
+
+
+@rule("E617", "advice", "Leave one of these columns out.", confidence=0.5)
+def dependent(facts: Facts) -> Hit | None:
+    """A column is the same as another one up to scale, or is a sum of others."""
+    return _suspected(facts, "E617")
+
+
+@rule(
+    "E619",
+    "warning",
+    "Divide the rows by what they come from, split=(rows of some, [], rows of others), and augment "
+    "after that: dataset.augment(…).",
+    confidence=0.8,
+)
+def copied(facts: Facts) -> Hit | None:
+    """Most testing rows have a few training rows that are three times nearer than all others."""
+    return _suspected(facts, "E619")
+
+
+@rule("E620", "warning", "Take later rows for testing: method='sequential'.")
+def windows(facts: Facts) -> Hit | None:
+    """Rows are overlapping windows over one series, and are divided at random."""
+    return _suspected(facts, "E620")
+
+
+@rule("E621", "warning", "Find out which class is right, and drop the other rows.")
+def contradictory(facts: Facts) -> Hit | None:
+    """More than 1 % of the rows have an equal one of another class."""
+    return _suspected(facts, "E621")
+
+
+@rule(
+    "E622",
+    "warning",
+    "Divide the rows at random, or gather training rows like those to be tested.",
+    confidence=0.8,
+)
+def moved(facts: Facts) -> Hit | None:
+    """The mean of a column in testing is more than a standard deviation off that in training."""
+    return _suspected(facts, "E622")
+
+
+@rule(
+    "E623", "warning", "Give the rows without padding, with length='max': it then does not count."
+)
+def padded(facts: Facts) -> Hit | None:
+    """Rows of a sequence end in the same position again and again, and no length is known."""
+    return _suspected(facts, "E623")
+
+
+@rule("E625", "warning", "Subtract the first value, or the smallest, before they become float32.")
+def unresolved(facts: Facts) -> Hit | None:
+    """The differences of a column are a few steps of float32: a time in seconds since 1970."""
+    return _suspected(facts, "E625")
+
+
+@rule(
+    "E626",
+    "advice",
+    "Give each of its values a column: TableDataset(…, categorical=[…]).",
+    confidence=0.6,
+)
+def categories(facts: Facts) -> Hit | None:
+    """Whole numbers in a column whose targets go up and down from one to the next."""
+    return _suspected(facts, "E626")
+
+
+@rule("E627", "advice", "See whether labels still belong to their rows.", confidence=0.4)
+def unrelated(facts: Facts) -> Hit | None:
+    """The nearest training rows tell the class no better than its share does."""
+    return _suspected(facts, "E627")
