@@ -6,7 +6,7 @@ from tools.common import ROOT, say
 from tools.operators import table
 from webnnm.core.finding import AREAS
 from webnnm.expert.rule import Rule
-from webnnm.expert.rules import MODULES, RULES
+from webnnm.expert.rules import RULES
 
 PAGE = ROOT / "docs" / "expert.md"
 
@@ -37,15 +37,15 @@ def main() -> None:
 def page() -> str:
     """Return the text of docs/expert.md."""
     parts = [INTRODUCTION.format(count=len(RULES))]
-    for area, module in zip(AREAS, MODULES, strict=True):
-        name = module.__name__.rpartition(".")[2]
+    for area in AREAS:
         rules = [rule for rule in RULES.values() if rule.area == area]
         rows = [
             [rule.id, rule.severity, condition(rule), rule.action or "–", rule.remedy or "–"]
             for rule in rules
         ]
         head = ["Id", "Severity", "When", 'On "auto"', "Remedy"]
-        source = f"[{name}.py](../webnnm/expert/{name}.py)"
+        names = dict.fromkeys(rule.test.__module__.rpartition(".")[2] for rule in rules)
+        source = " and ".join(f"[{name}.py](../webnnm/expert/{name}.py)" for name in names)
         parts.append(f"## {area}\n\nIn {source}.\n\n{table(head, rows)}\n")
     return "\n".join(parts)
 
