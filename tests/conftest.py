@@ -28,11 +28,8 @@ settings.register_profile("webnnm", deadline=None, derandomize=True)
 settings.load_profile("webnnm")
 
 LONGEST = (
-    # These fork at thousands of moments, which takes the less the smaller the process still is.
-    "tests/unit/formats/test_atomic.py",
-    "tests/unit/snapshots/test_killed_saves.py",
-    "tests/browser/test_kept_trainings.py",
     "tests/browser/test_units_in_pyodide.py",
+    "tests/browser/test_kept_trainings.py",
     "tests/browser/test_kept_files.py",
     "tests/browser/test_pages.py",
     "tests/browser/test_keeping.py",
@@ -46,6 +43,8 @@ LONGEST = (
     "tests/unit/ops/test_operator_laws.py",
     "tests/unit/backends/test_jax_training.py",
     "tests/unit/trainer/test_interrupted.py",
+    "tests/unit/formats/test_atomic.py",
+    "tests/unit/snapshots/test_killed_saves.py",
     "tests/browser/test_worker_page.py",
     "tests/browser/test_wpt.py",
     "tests/unit/trainer/test_resume.py",

@@ -4,7 +4,10 @@ A desktop runs every case. Pyodide, where each takes ten times as long, runs tho
 meet what is different there: Python and its word size, NumPy and the functions of C below it, the
 stack, files, the event loop, and the package without docstrings and annotations. Which of these it
 meets depends on the code that it goes through and on its types. More random numbers on the same way
-show nothing new: of a test that draws some, only the first draws run there.
+show nothing new: of a test that draws some, only the first draws run there. Nor do a training to
+its end, a text of a megabyte, or all combinations of options, where shorter tests go through the
+same code: such a test is marked `alike` and stays on the desktop. What asks for the depth of the
+stack, the width of a number, bits of random numbers, files or the event loop is not marked so.
 """
 
 from __future__ import annotations

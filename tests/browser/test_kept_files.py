@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from playwright.async_api import BrowserContext, Page
 
-from tests.browser.conftest import Launch
-from tests.browser.harness import START, PageLog, PyodidePage, new_context
+from tests.browser.conftest import Launch, Visit
+from tests.browser.harness import START, PageLog, PyodidePage, block_other_hosts, new_context
 
 NAME = "browser:kept.webnnm.safetensors"
 WITHOUT_FILES = "delete FileSystemFileHandle.prototype.createWritable;"
@@ -61,20 +62,43 @@ found
 """
 
 
+@dataclass
+class Kept:
+    """A context where nothing is kept yet, and the scripts that its pages run first."""
+
+    context: BrowserContext
+    scripts: list[str]
+
+
 @pytest.fixture(params=["files", "database"])
+def scripts(request: Any) -> list[str]:
+    """Has pages keep files in each of the two ways."""
+    return [WITHOUT_FILES] if request.param == "database" else []
+
+
+@pytest.fixture
 async def kept_context(
-    request: Any, launch: Launch, page_log: PageLog
-) -> AsyncIterator[BrowserContext]:
-    """A fresh context that keeps files in each of the two ways."""
+    scripts: list[str], launch: Launch, visit: Visit, page_log: PageLog
+) -> AsyncIterator[Kept]:
+    """The context that tests share, empty."""
+    visits = await visit(await launch("webnn"))
+    await block_other_hosts(visits.context, page_log)
+    yield Kept(visits.context, scripts)
+    await visits.empty()
+
+
+@pytest.fixture
+async def own_context(scripts: list[str], launch: Launch, page_log: PageLog) -> AsyncIterator[Kept]:
+    """A context of its own: its process ends with its last page."""
     context = await new_context(await launch("webnn"), page_log)
-    if request.param == "database":
-        await context.add_init_script(WITHOUT_FILES)
-    yield context
+    yield Kept(context, scripts)
     await context.close()
 
 
-async def opened(context: BrowserContext, log: PageLog, site_url: str) -> PyodidePage:
-    page: Page = await context.new_page()
+async def opened(kept: Kept, log: PageLog, site_url: str) -> PyodidePage:
+    page: Page = await kept.context.new_page()
+    for script in kept.scripts:
+        await page.add_init_script(script)
     log.watch(page)
     await page.goto(f"{site_url}/tests/empty.html")
     index = f"{site_url}/vendor/pyodide"
@@ -83,18 +107,23 @@ async def opened(context: BrowserContext, log: PageLog, site_url: str) -> Pyodid
 
 
 async def test_a_page_closed_during_autosave_leaves_a_whole_file(
-    kept_context: BrowserContext, page_log: PageLog, site_url: str
+    own_context: Kept, page_log: PageLog, site_url: str
 ) -> None:
     """Each page looks what the one before left, then saves files of another size over it.
 
-    A page is closed at a call of its storage that is drawn, the first two when they have saved.
+    A page is closed at a call of its storage that is drawn, the first two when they have saved. Of
+    every three, two go while the next one is there already, and one with its process.
     """
     draw = random.Random(0)
-    await kept_context.add_init_script(COUNT)
+    own_context.scripts.append(COUNT)
     most = 0
     found: list[list[Any]] = []
-    for number in range(11):
-        page = await opened(kept_context, page_log, site_url)
+    following: PyodidePage | None = None
+    last = 10
+    for number in range(last + 1):
+        page = following or await opened(own_context, page_log, site_url)
+        beside = number % 3 and number < last
+        following = await opened(own_context, page_log, site_url) if beside else None
         found.append(await page.run_python(FOUND, name=NAME))
         optimizer = ("adam", "sgdm")[number % 2]
         await page.run_python(TRAIN, name=NAME, seconds=0.003, optimizer=optimizer)
@@ -141,7 +170,7 @@ async def kept():
 
 
 async def test_a_hidden_page_saves_at_once(
-    kept_context: BrowserContext, page_log: PageLog, site_url: str
+    kept_context: Kept, page_log: PageLog, site_url: str
 ) -> None:
     page = await opened(kept_context, page_log, site_url)
     program = TRAIN + KEPT + HIDDEN
@@ -174,9 +203,7 @@ await drop_file(name.removeprefix("browser:"))
 """
 
 
-async def test_a_large_model_is_kept(
-    kept_context: BrowserContext, page_log: PageLog, site_url: str
-) -> None:
+async def test_a_large_model_is_kept(kept_context: Kept, page_log: PageLog, site_url: str) -> None:
     page = await opened(kept_context, page_log, site_url)
     same, size, gone = await page.run_python(LARGE, name=NAME)
     page_log.check()
@@ -217,7 +244,7 @@ bytes(await storage.fetch(name)).decode()
 
 
 async def test_a_file_that_another_page_claims_is_neither_written_nor_removed(
-    kept_context: BrowserContext, page_log: PageLog, site_url: str
+    kept_context: Kept, page_log: PageLog, site_url: str
 ) -> None:
     one = await opened(kept_context, page_log, site_url)
     other = await opened(kept_context, page_log, site_url)
@@ -293,7 +320,7 @@ async def quota(page: Page, site_url: str, size: int | None) -> None:
 
 
 async def test_a_full_storage_costs_a_warning_and_the_file_before_stays(
-    kept_context: BrowserContext, page_log: PageLog, site_url: str, request: Any
+    kept_context: Kept, page_log: PageLog, site_url: str, request: Any
 ) -> None:
     """The room is taken away while a training is kept, and comes back before it ends."""
     page = await opened(kept_context, page_log, site_url)
@@ -335,10 +362,10 @@ ASKED = """
 
 
 async def test_a_storage_without_room_answers_whatever_it_is_asked(
-    kept_context: BrowserContext, page_log: PageLog, site_url: str
+    kept_context: Kept, page_log: PageLog, site_url: str
 ) -> None:
     """Its error is one that Pyodide does not take for an error, and is thrown at once."""
-    await kept_context.add_init_script(WITHOUT_ROOM)
+    kept_context.scripts.append(WITHOUT_ROOM)
     page = await opened(kept_context, page_log, site_url)
     texts = await page.run_python(REFUSED + ASKED, name=NAME)
     begun = ("NNM807: keeping", "NNM715: reading", "NNM807: removing")
@@ -360,12 +387,11 @@ IDBFactory.prototype.open = function (name, ...rest) {
 
 
 async def test_a_browser_that_keeps_nothing_is_told_and_the_training_goes_on(
-    launch: Launch, page_log: PageLog, site_url: str
+    launch: Launch, visit: Visit, page_log: PageLog, site_url: str
 ) -> None:
     """As some private windows do."""
-    context = await new_context(await launch("webnn"), page_log)
-    await context.add_init_script(REFUSING)
-    page = await opened(context, page_log, site_url)
+    visits = await visit(await launch("webnn"))
+    page = await opened(Kept(visits.context, [REFUSING]), page_log, site_url)
     program = (
         TOLD
         + WATCHED
@@ -396,11 +422,11 @@ async def ended(training):
     assert "NNM807" in lines[0] and "not in this window" in lines[0]
     assert "private windows and browser settings" in lines[0]
     page_log.check()
-    await context.close()
+    await visits.empty()
 
 
 async def test_a_page_that_is_left_saves_before_it_goes(
-    kept_context: BrowserContext, page_log: PageLog, site_url: str
+    kept_context: Kept, page_log: PageLog, site_url: str
 ) -> None:
     """A reload is announced before the page goes: what is saved meanwhile is there afterwards."""
     page = await opened(kept_context, page_log, site_url)

@@ -40,7 +40,7 @@ async (name) => {
 """
 MODIFIED = KEPT.replace("file?.size", "file?.lastModified")
 OFFER = re.compile(r"A training of \d+ \w+ \d{4} at \d\d:\d\d stopped in epoch (\d+) of (\d+)\.")
-PATIENT = {"iris": 5000, "digits": 40}
+PATIENT = {"iris": 2000, "digits": 40}
 """Epochs of trainings on WebNN that are still under way when they are interrupted."""
 SLOWLY = {"iris": "0.0002", "digits": ""}
 """Their learning rates: the loss still falls then, and patience does not end them."""

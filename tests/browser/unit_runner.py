@@ -65,11 +65,15 @@ def run_unit_tests(files: dict[str, str], environment: dict[str, str]) -> dict[s
     os.environ.update(environment)
     os.chdir("/checkout")
     sys.path.insert(0, "/checkout")
+    from tests.work import is_shortened
+
     numpy = importlib.util.find_spec("numpy") is not None
     report = Report(blocking=can_run_sync(), numpy=numpy)
     # There is neither a terminal nor a cache in the page, and faulthandler needs threads.
     disabled = [f"-pno:{name}" for name in ("cacheprovider", "faulthandler", "terminal")]
-    options = ["--import-mode=importlib", "-m", "not slow and not desktop", *disabled]
+    left = ["slow", "desktop", *(["alike"] if is_shortened() else [])]
+    marks = " and ".join(f"not {mark}" for mark in left)
+    options = ["--import-mode=importlib", "-m", marks, *disabled]
     # To rewrite the assertions of all files takes a quarter of the time; the desktop explains them.
     options += ["--assert=plain"]
     # Without NumPy the modules about it cannot be collected; the others run all the same.

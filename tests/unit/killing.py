@@ -6,11 +6,34 @@ reaches a file.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+CALL = """
+import json, sys
+from {module} import {name}
+json.dump({name}(*json.loads(sys.argv[1])), sys.stdout)
+"""
+
+
+def in_new_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of a test module in a new process, and return what it returns.
+
+    It may fork there: what this takes grows with the memory of the process, and a process of pytest
+    has collected all tests. Arguments and result are JSON.
+    """
+    program = CALL.format(module=function.__module__, name=function.__name__)
+    words = [sys.executable, "-c", program, json.dumps(arguments)]
+    ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
 
 
 def watched(function: Callable[[], object], at: Callable[[str, str], object]) -> None:

@@ -55,6 +55,7 @@ async def create(source: str = LSTM, **settings: Any) -> NNModel:
     return await NNModel.create(source=source, **given)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("name", MODELS)
 async def test_both_tasks_are_learnt(name: str) -> None:
     model = await create(MODELS[name])

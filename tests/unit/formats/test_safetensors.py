@@ -133,6 +133,7 @@ def test_broken_headers_are_refused(data: bytes, words: str) -> None:
     assert words in caught.value.message
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     "text",
     [

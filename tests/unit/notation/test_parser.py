@@ -251,6 +251,7 @@ def test_blanks_are_free() -> None:
     assert loose == dense
 
 
+@pytest.mark.alike
 def test_documents_of_a_megabyte_are_read() -> None:
     count = 250_000
     document = parse(f"m:constants c [{count}] [{', '.join('7' * count)}];" + "\n" * 250_000)

@@ -86,6 +86,7 @@ async def trained(seed: int, text: str = MLP, epochs: int = 40) -> tuple[NNModel
     return model, history.losses
 
 
+@pytest.mark.alike
 async def test_a_model_learns_with_dropout() -> None:
     model, losses = await trained(0, epochs=80)
     assert losses[-1] < 0.5 * losses[0]

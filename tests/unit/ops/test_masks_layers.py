@@ -122,6 +122,7 @@ def test_rotated_causal_queries_of_other_keys_are_refused() -> None:
 # Recurrence.
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("direction", ["forward", "backward", "both"])
 @pytest.mark.parametrize(

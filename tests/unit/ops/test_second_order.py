@@ -56,6 +56,7 @@ def test_second_gradient_is_the_difference_of_the_first(name: str, seed: int) ->
     check_gradients(functional(b, [first], seed + 10), [x], {"x": at}, seed)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("case", [c for c in CASES if build(c).differentiable], ids=str)
 def test_second_gradient_of_every_operator(case: Case) -> None:
     built = build(case)

@@ -339,7 +339,7 @@ async def test_forged_files_are_refused_or_work(
     def count(what: str) -> None:
         told[what] = told.get(what, 0) + 1
 
-    for number in range(600):
+    for number in range(240):
         each = FORGERIES[number % 3](data, draw)
         opened_backends.clear()
         try:
@@ -363,7 +363,7 @@ async def test_forged_files_are_refused_or_work(
             count(f"loaded, then {error.code}")
         model.close()
     print(told)
-    assert told["resumed"] > 50
+    assert told["resumed"] > 20
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])

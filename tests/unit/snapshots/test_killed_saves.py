@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.killing import moments, run_and_kill, within
+from tests.unit.killing import in_new_process, moments, run_and_kill, within
 from webnnm import Dataset, NNModel
 
 np = pytest.importorskip("numpy")
@@ -61,8 +61,9 @@ def save(models: list[NNModel], path: Path) -> None:
     asyncio.run(in_turn())
 
 
-def test_killed_at_any_moment_a_whole_snapshot_is_there(tmp_path: Path) -> None:
-    path = tmp_path / "m.webnnm.safetensors"
+def killed_while_saving(folder: str) -> tuple[int, int, list[int], dict[str, int], list[str]]:
+    """Kill processes that save; return their moments, what was found, and what they left."""
+    path = Path(folder) / "m.webnnm.safetensors"
     models = [asyncio.run(trained(1, "adam")), asyncio.run(trained(2, "sgdm"))]
     save(models, path)
     expected = [content(model) for model in models]
@@ -77,15 +78,21 @@ def test_killed_at_any_moment_a_whole_snapshot_is_there(tmp_path: Path) -> None:
         chosen = draw.choice(writing) if number % 2 else draw.randrange(len(every) + 1)
         run_and_kill(lambda: save(models, path), chosen)
         seen[expected.index(content(asyncio.run(load(path))))] += 1
-        left = [each for each in tmp_path.iterdir() if each != path]
+        left = [each for each in path.parent.iterdir() if each != path]
         unfinished |= {each.name: each.stat().st_size for each in left}
         for each in left:
             then = time.time() - 90
             os.utime(each, (then, then))
-    print(f"{len(every)} moments, {len(writing)} of them of writing")
+    save(models, path)
+    return len(every), len(writing), seen, unfinished, [each.name for each in path.parent.iterdir()]
+
+
+def test_killed_at_any_moment_a_whole_snapshot_is_there(tmp_path: Path) -> None:
+    every, writing, seen, unfinished, found = in_new_process(killed_while_saving, str(tmp_path))
+    print(f"{every} moments, {writing} of them of writing")
     print(f"old and new: {seen}")
     print(f"{len(unfinished)} files not finished, of up to {max(unfinished.values())} bytes")
+    assert sum(seen) == KILLS
     assert min(seen) > 10
     assert len(unfinished) > 2
-    save(models, path)
-    assert list(tmp_path.iterdir()) == [path]
+    assert found == ["m.webnnm.safetensors"]

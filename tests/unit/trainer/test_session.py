@@ -35,6 +35,7 @@ def values(model: NNModel) -> dict[str, Any]:
     return {p.name: p.value.tolist() for p in model.params()}
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("chunk", [1, 2, 3, 7, 40, 256])
 async def test_size_of_a_chunk_does_not_matter(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = await create()
@@ -45,6 +46,7 @@ async def test_size_of_a_chunk_does_not_matter(chunk: int, monkeypatch: pytest.M
     assert values(model) == values(expected)
 
 
+@pytest.mark.alike
 async def test_a_line_is_learnt() -> None:
     model = await create()
     await model.train(epochs=150, optimizer="sgdm", lr=0.1, weight_decay=0, batch_size=7)

@@ -32,6 +32,7 @@ async def trained(
     return found, history
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("rows", "batch", "accumulate"),
     [
