@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from tools.common import ROOT, say
-from tools.error_meanings import GROUPS, MEANINGS
 from tools.expert import condition
 from tools.operators import table
+from webnnm.cli.error_meanings import GROUPS, MEANINGS
 from webnnm.core.finding import AREAS
 from webnnm.expert.rules import RULES
 
@@ -27,8 +27,8 @@ SHOWN = 8
 INTRODUCTION = """\
 # Errors and findings
 
-<!-- Written by `make documents`: change the meanings in tools/error_meanings.py and the messages
-where they are raised, not this file. -->
+<!-- Written by `make documents`: change the meanings in webnnm/cli/error_meanings.py and the
+messages where they are raised, not this file. -->
 
 Every error that webnnm raises on purpose is a `WebNNMError` with a `code` that stays the same from
 version to version, a `message` with the numbers at hand, a `hint` where there is a remedy, and the

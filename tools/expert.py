@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from tools.common import ROOT, say
 from tools.operators import table
+from webnnm.cli.explain import explanation
 from webnnm.core.finding import AREAS
 from webnnm.expert.rule import Rule
 from webnnm.expert.rules import RULES
 
 PAGE = ROOT / "docs" / "expert.md"
+RULES_PAGE = ROOT / "docs" / "rules.md"
 
 INTRODUCTION = """\
 # The expert system
@@ -24,14 +26,27 @@ Severities: **error**, training cannot go well; **warning**, it probably goes wr
 could go better; **info**, what was decided and why.
 
 A rule is one small function in a module of `webnnm/expert/`: its first words are the condition,
-its decorator has id, severity, remedy and what it does by itself.
+its decorator has id, severity, remedy and what it does by itself. [Rules](rules.md) says of each
+why it holds, with an example, and when to ignore it; so does `webnnm explain E504`.
+"""
+
+
+RULES_INTRODUCTION = """\
+# The rules of the expert system
+
+<!-- Written by `python -m tools.expert`: change the rules in webnnm/expert, not this file. -->
+
+What each rule looks at, where its threshold comes from, a model or training that it speaks of, what
+to do, and when to ignore it. `webnnm explain E504` prints the same; [the expert system](expert.md)
+lists all rules in tables.
 """
 
 
 def main() -> None:
     """Write the page."""
     PAGE.write_text(page())
-    say(f"wrote {PAGE.relative_to(ROOT)}: {len(RULES)} rules")
+    RULES_PAGE.write_text(rules_page())
+    say(f"wrote {PAGE.relative_to(ROOT)} and {RULES_PAGE.name}: {len(RULES)} rules")
 
 
 def page() -> str:
@@ -39,20 +54,47 @@ def page() -> str:
     parts = [INTRODUCTION.format(count=len(RULES))]
     for area in AREAS:
         rules = [rule for rule in RULES.values() if rule.area == area]
+        names = dict.fromkeys(rule.test.__module__.rpartition(".")[2] for rule in rules)
         rows = [
-            [rule.id, rule.severity, condition(rule), rule.action or "–", rule.remedy or "–"]
+            [
+                f"[{rule.id}](rules.md#{rule.id.lower()})",
+                rule.severity,
+                condition(rule),
+                rule.action or "–",
+                rule.remedy or "–",
+            ]
             for rule in rules
         ]
         head = ["Id", "Severity", "When", 'On "auto"', "Remedy"]
-        names = dict.fromkeys(rule.test.__module__.rpartition(".")[2] for rule in rules)
-        source = " and ".join(f"[{name}.py](../webnnm/expert/{name}.py)" for name in names)
-        parts.append(f"## {area}\n\nIn {source}.\n\n{table(head, rows)}\n")
+        sources = " and ".join(f"[{name}.py](../webnnm/expert/{name}.py)" for name in names)
+        parts.append(f"## {area}\n\nIn {sources}.\n\n{table(head, rows)}\n")
     return "\n".join(parts)
 
 
+def rules_page() -> str:
+    """Return the text of docs/rules.md."""
+    parts = [RULES_INTRODUCTION]
+    for area in AREAS:
+        rules = [rule for rule in RULES.values() if rule.area == area]
+        ids = " · ".join(f"[{rule.id}](#{rule.id.lower()})" for rule in rules)
+        parts += [f"## {area}\n\n{ids}\n", *map(section, rules)]
+    return "\n".join(parts)
+
+
+def section(rule: Rule) -> str:
+    """Return what is said of one rule."""
+    found = explanation(rule)
+    example = f"```python\n{found.example}\n```" if found.example else ""
+    done = f'*On "auto":* {rule.action}.' if rule.action else ""
+    remedy = f"*Remedy:* {rule.remedy}" if rule.remedy else ""
+    head = f"**{rule.severity}.** {found.condition}"
+    paragraphs = [f"### {rule.id}", head, *found.reasons, example, done, remedy, found.ignore]
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
+
+
 def condition(rule: Rule) -> str:
-    """Return when a rule holds, in words and on one line: its docstring."""
-    return " ".join((rule.test.__doc__ or "").split())
+    """Return when a rule holds, in words and on one line."""
+    return explanation(rule).condition
 
 
 if __name__ == "__main__":

@@ -51,11 +51,16 @@ LATE = (
         for name in ("four_bits", "images", "integers", "ranks", "rematerialisation")
     ),
     f"{PACKAGE}compiler/passes/bias.py",
+    *(
+        f"{PACKAGE}expert/{name}.py"
+        for name in ("paths", "rules_layers", "rules_scores", "rules_settings", "rules_starts")
+    ),
     *(f"{PACKAGE}runtime/{name}.py" for name in ("context", "entries", "prediction")),
 )
 """What only pages need that look at pictures, recompute values to save memory, whose models have
-unusual numbers, many dimensions or a backend given to them, or that have no WebNN: those wait for
-NumPy, which takes longer. Inference comes after training, which takes its time as well."""
+unusual numbers, layers, settings, many dimensions or a backend given to them, or that have no
+WebNN: those wait for NumPy, which takes longer. Inference comes after training, which takes its
+time as well."""
 INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 
 from tools import errors
-from tools.error_meanings import GROUPS, MEANINGS
+from webnnm.cli.error_meanings import GROUPS, MEANINGS
 
 
 def raised() -> set[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from webnnm.cli import (
     convert,
+    explain,
     export,
     operators,
     predict,
@@ -25,7 +26,20 @@ from webnnm.cli.output import lasting
 from webnnm.cli.places import check_places
 from webnnm.core.errors import WebNNMError
 
-COMMANDS = (texts, show, review, operators, train, test, predict, export, convert, serve, probe)
+COMMANDS = (
+    texts,
+    show,
+    review,
+    explain,
+    operators,
+    train,
+    test,
+    predict,
+    export,
+    convert,
+    serve,
+    probe,
+)
 """Modules of commands, in the order of the help; each has `add`."""
 
 OF_THE_COMMAND = ("NNM703", "NNM704", "NNM709", "NNM715", "NNM807", "NNM808", "NNM903")

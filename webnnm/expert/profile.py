@@ -131,7 +131,7 @@ def profile(
         activations={name: n for name, n in words.items() if name in ACTIVATIONS},
         dropout_count=words["dropout"],
         norm_count=number(NORMALISATIONS),
-        residual_count=words["residual"],
+        residual_count=words["residual"] + sum(map(joins, layers)),
         recurrent=number(RECURRENT) > 0,
         attention_count=words["attend"],
         chain=_saturating_chain(network),
@@ -147,6 +147,12 @@ def profile(
         training_samples=training_samples,
         device=device,
     )
+
+
+def joins(layer: LayerVertex) -> bool:
+    """Tell whether a layer adds two values: a shortcut written by hand, as in highways."""
+    values = [source for source in layer.operands if isinstance(source.vertex, LayerVertex)]
+    return layer.operator.name in ("add", "sub") and len(values) > 1
 
 
 def heavy_in(layer: LayerVertex) -> int:
@@ -181,7 +187,8 @@ def _saturating_chain(network: Network) -> tuple[str, ...]:
         name, run = layer.operator.name, tuple[str, ...]()
         if name not in ends:
             before = (runs.get(id(source.vertex), ()) for source in layer.operands)
-            run = max(before, key=len, default=())
+            # Where values are added, gradients take the shortest way back.
+            run = (min if joins(layer) else max)(before, key=len, default=())
             if name in SATURATING:
                 run = (*run, layer.label)
         runs[id(layer)] = run

@@ -52,6 +52,10 @@ class Review:
         known = {finding.id for finding in earlier.findings}
         return [finding for finding in self.findings if finding.id not in known]
 
+    def finding(self, id: str) -> Finding:
+        """Return the finding of a rule; raises `KeyError` if it found nothing."""
+        return {finding.id: finding for finding in self.findings}[id]
+
     @property
     def ranked(self) -> list[Finding]:
         """The findings, the most important first: by severity, then by confidence."""
@@ -160,7 +164,7 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
         origins["batch_size"] = "default of the dataset"
     findings: list[Finding] = []
     place = _places(facts.network)
-    for rule in RULES.values():
+    for rule in RULES.about(facts):
         hit = None if rule.id in off else rule.test(facts)
         if hit is not None:
             done = _decide(rule.id, hit.changes, given, settings, origins)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 
 from webnnm.expert import (
     rules_capacity,
@@ -15,7 +17,9 @@ from webnnm.expert import (
     rules_stability,
     rules_target,
 )
+from webnnm.expert.facts import Facts
 from webnnm.expert.rule import FOUND, Rule
+from webnnm.expert.rules_schedule import FEW_UPDATES
 
 MODULES = (
     rules_loss,
@@ -28,7 +32,66 @@ MODULES = (
     rules_schedule,
     rules_target,
 )
-"""The modules whose rules these are, in the order of `AREAS`; importing one declares its rules."""
+"""The modules whose rules are asked of every model; importing one declares its rules."""
 
-RULES: Mapping[str, Rule] = dict(sorted(FOUND.items()))
+USUAL = {"epochs", "optimizer", "seed", "optimize_for", "progress", "on_epoch", "on_batch"}
+"""Hyperparameters that most trainings are given."""
+
+PLAIN_MODEL = re.compile(r"(matmul (add )?(relu|tanh|gelu) )?matmul( add|( add)? softmax)")
+"""The layers of a model in which no single layer can be wrong."""
+
+
+def _unusual_settings(facts: Facts) -> bool:
+    return bool(facts.given.keys() - USUAL) or facts.given.get("epochs", FEW_UPDATES) < FEW_UPDATES
+
+
+def _unusual_starts(facts: Facts) -> bool:
+    return any(p.init or not p.trainable or p.lrm == 0 for p in facts.network.parameters)
+
+
+def _unusual_layers(facts: Facts) -> bool:
+    network = facts.network
+    words = " ".join(layer.operator.name for layer in network.order)
+    plain = len(network.outline.roots) == 1 and PLAIN_MODEL.fullmatch(words)
+    return bool(network.parameters) and not plain
+
+
+LATER: Mapping[str, Callable[[Facts], bool]] = {
+    "rules_settings": _unusual_settings,
+    "rules_starts": _unusual_starts,
+    "rules_layers": _unusual_layers,
+    "rules_scores": _unusual_layers,
+}
+"""Modules that are imported when a model or a training has something that their rules are about: a
+page that has nothing of it need not load them. Where the condition does not hold, none of the rules
+does."""
+
+
+class Rules(Mapping[str, Rule]):
+    """Every rule by id (spec F.2)."""
+
+    def __getitem__(self, id: str) -> Rule:
+        if id not in FOUND:
+            self.load(LATER)
+        return FOUND[id]
+
+    def __iter__(self) -> Iterator[str]:
+        self.load(LATER)
+        return iter(sorted(FOUND))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def load(self, names: Mapping[str, object]) -> None:
+        """Import modules, by which their rules are declared."""
+        for name in names:
+            import_module(f"webnnm.expert.{name}")
+
+    def about(self, facts: Facts) -> list[Rule]:
+        """Return the rules that may hold for these facts, in the order of their ids."""
+        self.load({name: True for name, needed in LATER.items() if needed(facts)})
+        return [FOUND[id] for id in sorted(FOUND)]
+
+
+RULES = Rules()
 """Every rule by id (spec F.2)."""

@@ -20,7 +20,19 @@ def _heavy(facts: Facts) -> Hit:
 
 @rule("E201", "info", "Set gradient_scaling='off' to do without.", "gradient_scaling='on'")
 def scaled(facts: Facts) -> Hit | None:
-    """More heavy operators compute in float16 than in float32."""
+    """More heavy operators compute in float16 than in float32.
+
+    The smallest float16 is 6e-8, and gradients below it become 0. Scaled by a large number before
+    they are computed they stay above (Micikevicius et al. 2018).
+
+    >>> from webnnm import review
+    >>> text = "m:input float16 shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    >>> print(review(text).finding("E201"))
+    info E201: 1 heavy operators in float16, 0 in float32: small gradients would become 0
+      done: gradient_scaling='on'
+
+    Ignore it: it only says what "auto" decided.
+    """
     found = _heavy(facts)
     return (
         Hit(
@@ -35,7 +47,19 @@ def scaled(facts: Facts) -> Hit | None:
 
 @rule("E202", "warning", "Set gradient_scaling='on'.")
 def unscaled(facts: Facts) -> Hit | None:
-    """More heavy operators compute in float16 than in float32, and scaling is off."""
+    """More heavy operators compute in float16 than in float32, and scaling is off.
+
+    Without scaling the gradients of a model in float16 that are below 6e-8 become 0, which are many
+    once the loss is small.
+
+    >>> from webnnm import review
+    >>> text = "m:input float16 shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    >>> print(review(text, gradient_scaling="off").finding("E202"))
+    warning E202: 1 heavy operators in float16, 0 in float32, gradients unscaled: training is ...
+      → Set gradient_scaling='on'.
+
+    Ignore it for a model that is only run.
+    """
     if not facts.profile.mostly_float16 or facts.settings.get("gradient_scaling") != "off":
         return None
     found = _heavy(facts)
@@ -50,7 +74,19 @@ def unscaled(facts: Facts) -> Hit | None:
     "float32 inside softmax, log, exp, variance and normalisations without dataType",
 )
 def risky(facts: Facts) -> Hit | None:
-    """Operators whose results leave the range of float16 easily compute in it."""
+    """Operators whose results leave the range of float16 easily compute in it.
+
+    Float16 ends at 65,504: exp(12) is beyond, as are squares of 256. Operators without a written
+    type that compute in float32 inside are listed for information alone.
+
+    >>> from webnnm import review
+    >>> text = "m:input float16 shape=[4]; m:output shape=[3]; m:layers matmul(w), pow(2);"
+    >>> print(review(text).finding("E203"))
+    warning E203 line 1, column 68: pow1 in float16, which ends at 65504
+      → Write dataType=float32 at these layers.
+
+    Ignore it where values are known to be small.
+    """
     names = facts.profile.risky_float16
     if not names:
         return None
@@ -61,16 +97,27 @@ def risky(facts: Facts) -> Hit | None:
     ]
     return Hit(
         message=f"{listed(names)} in float16, which ends at {FLOAT16_MAX:g}",
+        severity="info" if len(wide) == len(names) else None,
         nodes=names,
         evidence={"limit": FLOAT16_MAX, "layers": len(names), "computed_in_float32": len(wide)},
         action=f"{listed(wide)} computed in float32" if wide else "",
-        severity="info" if len(wide) == len(names) else None,
     )
 
 
 @rule("E204", "info", "Declare the inputs as float16.", "float16 inputs for optimize_for='edge'")
 def wide_on_edge(facts: Facts) -> Hit | None:
-    """Heavy operators compute in float32, on an NPU or with optimize_for='edge'."""
+    """Heavy operators compute in float32, on an NPU or with optimize_for='edge'.
+
+    Neural processors compute float16 several times as fast as float32, or have no float32 at all.
+
+    >>> from webnnm import review
+    >>> text = "m:input float32 shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    >>> print(review(text, optimize_for="edge").finding("E204"))
+    info E204: 1 heavy operators in float32 for optimize_for='edge'
+      → Declare the inputs as float16.
+
+    Ignore it where precision matters more than speed.
+    """
     wide = facts.profile.heavy_float32
     edge = facts.settings.get("optimize_for") == "edge"
     if not wide or not facts.device.float16 or not (edge or facts.npu):
@@ -81,7 +128,21 @@ def wide_on_edge(facts: Facts) -> Hit | None:
 
 @rule("E205", "warning", "Set scale to 128 or more.", "scale=128")
 def small_scale(facts: Facts) -> Hit | None:
-    """Float16, uncertainty weighting, and a scale below 128."""
+    """Float16, uncertainty weighting, and a scale below 128.
+
+    Uncertainty weighting makes weights as small as 0.01 of losses that are large. A scale of 128
+    keeps such gradients in the range of float16 (Micikevicius et al. 2018 begin with 8 to 32,768).
+
+    >>> from webnnm import review
+    >>> text = "m:input float16 shape=[4]; m:layers matmul(w, shape=[8]), relu(); "
+    >>> text += "a:output shape=[1]; a:layers matmul(u, node=m), add(c); "
+    >>> text += "b:output shape=[1]; b:layers matmul(v, node=m), add(d);"
+    >>> print(review(text, scale=16).finding("E205"))
+    warning E205: scale 16 leaves little to the weighted losses in float16
+      → Set scale to 128 or more.
+
+    Ignore it where the scale grows soon, with a short growth_interval.
+    """
     scale = facts.settings.get("scale")
     if (
         not facts.profile.heavy_float16
@@ -100,21 +161,68 @@ def small_scale(facts: Facts) -> Hit | None:
 
 @rule("E206", "warning", "Write the cast, or declare the types alike.")
 def lossy_casts(facts: Facts) -> Hit | None:
-    """Inserted casts may lose range (NNM007)."""
+    """Inserted casts may lose range (NNM007).
+
+    Where operands differ in type the notation casts one of them. From uint32 to int32 and to types
+    of fewer digits some numbers do not fit.
+
+    >>> from webnnm import review
+    >>> text = "m:input uint32 shape=[2]; m:output shape=[2]; m:constants c int32 [2] [1, 2]; "
+    >>> text += "m:layers add(c);"
+    >>> print(review(text).finding("E206"))
+    warning E206: uint32 to int32 may lose range
+      → Write the cast, or declare the types alike.
+
+    Ignore it where the numbers are known to be small.
+    """
     found = [w for w in facts.network.warnings if w.code == "NNM007"]
     return grouped({f"line {w.line}, column {w.column}": w.message for w in found})
 
 
 @rule("E207", "error", "Use the type or the operators that it names.")
 def unsupported(facts: Facts) -> Hit | None:
-    """The backend lacks a data type or an operator that nothing can stand in for."""
+    """The backend lacks a data type or an operator that nothing can stand in for.
+
+    Backends differ in data types and operators. Most of what one lacks is written with others; this
+    could not be.
+
+    >>> from webnnm.expert.facts import DeviceFacts, Facts, Unsupported
+    >>> from webnnm.expert.review import review
+    >>> from webnnm.graph.elaborate import elaborate
+    >>> from webnnm.notation import parse
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    >>> lost = [Unsupported("matmul1", "float16", "float32")]
+    >>> known = Facts(network=elaborate(parse(text)), device=DeviceFacts(unsupported=lost))
+    >>> print(review(known).finding("E207"))
+    error E207 line 1, column 49: no float16 for matmul1, but float32
+      → Use the type or the operators that it names.
+
+    Ignore it never: the model does not run there.
+    """
     found = facts.device.unsupported
     return grouped({u.node: f"no {u.what} for {u.node}, but {u.instead}" for u in found})
 
 
 @rule("E208", "info", action="decomposes, or moves to another rank")
 def rewritten(facts: Facts) -> Hit | None:
-    """Operators were written with others, or moved to another rank, for the backend's limits."""
+    """Operators were written with others, or moved to another rank, for the backend's limits.
+
+    WebNN limits the ranks and types of operators, and browsers lack some operators. What is
+    rewritten gives the same numbers, and may be slower.
+
+    >>> from webnnm.expert.facts import DeviceFacts, Facts
+    >>> from webnnm.expert.review import review
+    >>> from webnnm.graph.elaborate import elaborate
+    >>> from webnnm.notation import parse
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    >>> device = DeviceFacts(rewrites=["gru: decomposed (2 times)"])
+    >>> known = Facts(network=elaborate(parse(text)), device=device)
+    >>> print(review(known).finding("E208"))
+    info E208: 1 operator rewritten for this backend, such as gru: decomposed (2 times); ...
+      done: graphs rewritten
+
+    Ignore it unless the model is slow.
+    """
     texts = facts.device.rewrites
     if not texts:
         return None

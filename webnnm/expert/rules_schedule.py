@@ -6,11 +6,25 @@ from webnnm.expert.facts import Facts
 from webnnm.expert.rule import Hit, rule
 
 FEW_STEPS = 200
+FEW_UPDATES = 60
+"""Fewer updates than that do not train what starts at random, whatever the optimizer."""
 
 
 @rule("E701", "info", "Set patience below epochs to stop early.")
 def no_early_stop(facts: Facts) -> Hit | None:
-    """Patience is not below the epochs."""
+    """Patience is not below the epochs.
+
+    Patience counts epochs without a better one, of the validation loss if there are validation
+    rows. The best epoch is restored in any case.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    >>> print(review(text, epochs=20).finding("E701"))
+    info E701: patience 500 of 20 epochs: nothing stops early
+      → Set patience below epochs to stop early.
+
+    Ignore it where the training is short.
+    """
     patience, epochs = facts.settings.get("patience"), facts.settings.get("epochs")
     if patience is None or epochs is None or patience < epochs:
         return None
@@ -40,7 +54,19 @@ def few_steps(facts: Facts) -> Hit | None:
 
 @rule("E703", "advice", "Set freeze=0, or load trained parameters.", lowers=["freeze"])
 def frozen_noise(facts: Facts) -> Hit | None:
-    """Parameters are frozen in a model that was never trained or loaded."""
+    """Parameters are frozen in a model that was never trained or loaded.
+
+    Frozen parameters keep the values that they start with. Without a training before, these are
+    chance.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
+    >>> print(review(text, freeze=0.5).finding("E703"))
+    advice E703: freeze 0.5 keeps random parameters
+      → Set freeze=0, or load trained parameters.
+
+    Ignore it where parameters are loaded after the review.
+    """
     freeze = facts.settings.get("freeze") or 0
     if not freeze or facts.trained_before:
         return None

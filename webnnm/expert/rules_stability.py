@@ -23,7 +23,21 @@ def _unnormalised(profile: Profile) -> bool:
 
 @rule("E301", "info", "Set gradient_clipping to decide yourself.", "gradient_clipping='global'")
 def clipped(facts: Facts) -> Hit | None:
-    """Three heavy operators or more, or recurrence, and not E302."""
+    """Three heavy operators or more, or recurrence, and not E302.
+
+    A single batch of odd rows can have a gradient a hundred times the usual one and undo many
+    steps. Clipping it to the usual norm costs nothing otherwise. With one or two products that is
+    rare.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[8]), relu(), "
+    >>> text += "matmul(v, shape=[8]), relu(), matmul(u), softmax();"
+    >>> print(review(text).finding("E301"))
+    info E301: 3 heavy operators: gradients may have peaks
+      done: gradient_clipping='global'
+
+    Ignore it: it only says what "auto" decided.
+    """
     profile = facts.profile
     if _unnormalised(profile) or not (profile.heavy_ops >= 3 or profile.recurrent):
         return None
@@ -37,7 +51,21 @@ def clipped(facts: Facts) -> Hit | None:
 
 @rule("E302", "info", "Set gradient_clipping to decide yourself.", "gradient_clipping='agc'")
 def clipped_by_unit(facts: Facts) -> Hit | None:
-    """Depth above 15 and no normalisation."""
+    """Depth above 15 and no normalisation.
+
+    Without normalisation the gradients of layers differ by orders of magnitude. Adaptive clipping
+    (Brock et al. 2021) bounds each unit's gradient by the norm of its own weights.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers unit(repeat=9), matmul(v), "
+    >>> text += "softmax(); "
+    >>> text += "unit:layers matmul(w, shape=[8]), relu();"
+    >>> print(review(text).finding("E302"))
+    info E302: depth 21 without normalisation
+      done: gradient_clipping='agc'
+
+    Ignore it: it only says what "auto" decided.
+    """
     depth = facts.profile.depth
     if not _unnormalised(facts.profile):
         return None
@@ -48,9 +76,26 @@ def clipped_by_unit(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E303", "warning", "Use the relu family, or put residuals or normalisation between.")
+@rule("E303", "warning", "Take a few layers with relu; or put residual and normalisation between.")
 def vanishing(facts: Facts) -> Hit | None:
-    """Five sigmoid or tanh layers or more follow each other without residual or normalisation."""
+    """Five sigmoid or tanh layers or more follow each other without residual or normalisation.
+
+    The slope of sigmoid is at most 0.25, that of tanh at most 1 and small for large values: five
+    sigmoids in a row leave a thousandth of the gradient (Glorot & Bengio 2010). Where two values
+    are added, as in residual connections and highways, the gradient has a shorter way back. Thirty
+    sigmoid layers replaced by relu alone are as bad, of layers so deep only residual connections
+    with normalisation learn.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers unit(repeat=6), matmul(v), "
+    >>> text += "softmax(); "
+    >>> text += "unit:layers matmul(w, shape=[8]), tanh();"
+    >>> print(review(text).finding("E303"))
+    warning E303 line 1, column 121: 6 saturating layers in a row: tanh1, tanh2, tanh3, ...
+      → Take a few layers with relu; or put residual and normalisation between.
+
+    Ignore it where parameters were trained layer by layer before.
+    """
     chain = facts.profile.chain
     if len(chain) < CHAIN:
         return None
@@ -58,9 +103,25 @@ def vanishing(facts: Facts) -> Hit | None:
     return Hit(message=message, nodes=chain, evidence={"chain": len(chain)})
 
 
-@rule("E304", "warning", "Add residual connections.")
+@rule("E304", "warning", "Take fewer layers, or add residual connections with normalisation.")
 def deep(facts: Facts) -> Hit | None:
-    """Depth above 15 without residuals and normalisation."""
+    """Depth above 15 without residuals and normalisation.
+
+    Depth is the number of layers on the longest way from an input to an output, activations and
+    biases included: about seven products. Plain stacks of that depth train worse than shallow ones
+    (He et al. 2015); values that are added on the way, by residual or by hand, or normalisation
+    keep them trainable.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers unit(repeat=9), matmul(v), "
+    >>> text += "softmax(); "
+    >>> text += "unit:layers matmul(w, shape=[8]), relu();"
+    >>> print(review(text).finding("E304"))
+    warning E304: depth 21 without residuals and normalisation
+      → Take fewer layers, or add residual connections with normalisation.
+
+    Ignore it where a long training is no matter.
+    """
     depth = facts.profile.depth
     if not _unnormalised(facts.profile) or facts.profile.residual_count:
         return None
@@ -70,7 +131,19 @@ def deep(facts: Facts) -> Hit | None:
 
 @rule("E305", "warning", "Lower lr to near the optimizer's default.", lowers=["lr"])
 def fast(facts: Facts) -> Hit | None:
-    """The learning rate is more than ten times the optimizer's default."""
+    """The learning rate is more than ten times the optimizer's default.
+
+    The default suits small models with standardised inputs. Ten times as much mostly makes the loss
+    swing or overflow, of lion, whose steps have a fixed length, certainly.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    >>> print(review(text, optimizer="adam", lr=5.0).finding("E305"))
+    warning E305: lr 5 is 500 times the default 0.01 of adam
+      → Lower lr to near the optimizer's default.
+
+    Ignore it with sgdm where gradients are known to be small.
+    """
     rate, name = facts.settings.get("lr"), facts.settings.get("optimizer", "")
     usual = OPTIMIZERS[name].rate if name in OPTIMIZERS else 0.0
     if rate is None or not usual or rate <= RATE_FACTOR * usual:
@@ -84,7 +157,22 @@ def fast(facts: Facts) -> Hit | None:
 
 @rule("E306", "warning", "Set gradient_clipping='global'.")
 def unclipped(facts: Facts) -> Hit | None:
-    """Recurrence over more than 100 positions, with clipping off."""
+    """Recurrence over more than 100 positions, with clipping off.
+
+    Through each position the gradient is multiplied by the same weights: over a hundred positions a
+    factor of 1.1 becomes 14,000 (Pascanu et al. 2013).
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1] sequence=true; m:output shape=[3]; m:layers gru(w, r, "
+    >>> text += "hiddenSize=4), "
+    >>> text += "matmul(v), softmax();"
+    >>> data = Dataset([[[0.1]] * 120] * 9, [0, 1, 2] * 3, length="max")
+    >>> print(review(text, data, gradient_clipping="off").finding("E306"))
+    warning E306: recurrent layers over 120 positions, gradients not clipped
+      → Set gradient_clipping='global'.
+
+    Ignore it where the loss stays finite and falls.
+    """
     length = facts.data.length
     off = facts.settings.get("gradient_clipping") == "off"
     if not (facts.profile.recurrent and length > LONG_SEQUENCE and off):
@@ -95,7 +183,20 @@ def unclipped(facts: Facts) -> Hit | None:
 
 @rule("E307", "warning", "Use layerNorm, or batches of at least 8 rows.")
 def noisy_statistics(facts: Facts) -> Hit | None:
-    """Batch normalisation with fewer than 8 rows in a batch."""
+    """Batch normalisation with fewer than 8 rows in a batch.
+
+    Mean and variance of few rows say little of the data, and the running statistics for use differ
+    from those of training (Wu & He 2018: below 8 rows errors rise clearly).
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[9]), batchNorm(), "
+    >>> text += "relu(), matmul(v), softmax();"
+    >>> print(review(text, batch_size=2).finding("E307"))
+    warning E307 line 1, column 71: batchNormalization1 with statistics of 2 rows
+      → Use layerNorm, or batches of at least 8 rows.
+
+    Ignore it over pictures, where every pixel counts as a row.
+    """
     layers = [v.label for v in facts.network.layers if v.operator.name == "batchNormalization"]
     size = facts.batch_size
     if not layers or size is None or size >= SMALL_BATCH:
@@ -106,7 +207,21 @@ def noisy_statistics(facts: Facts) -> Hit | None:
 
 @rule("E308", "warning", "Move the output activation to the end of the model.")
 def early_output_activation(facts: Facts) -> Hit | None:
-    """A softmax or sigmoid output activation flows on into a heavy operator, not through attend."""
+    """A softmax or sigmoid output activation flows on into a heavy operator, not through attend.
+
+    Softmax in the middle of a model lets all units of a layer share a sum of 1: with 32 units each
+    gives about 0.03, and the gradient is as small. As weights of other values, which attention is,
+    it is in place.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[9]), softmax(), "
+    >>> text += "matmul(v), softmax();"
+    >>> print(review(text).finding("E308"))
+    warning E308 line 1, column 71: softmax1 flows on into matmul2
+      → Move the output activation to the end of the model.
+
+    Ignore it where the layer shall choose one of a few cases.
+    """
     found = outputs_that_flow_on(facts.network)
     return grouped({name: f"{name} flows on into {user}" for name, user in found.items()})
 
@@ -114,7 +229,21 @@ def early_output_activation(facts: Facts) -> Hit | None:
 @rule("E309", "advice", "Insert an activation between them.")
 def linear_pair(facts: Facts) -> Hit | None:
     """Two heavy operators without a non-linearity between; projections, embeddings and tied
-    weights excepted."""
+    weights excepted.
+
+    The product of two matrices is a matrix: without an activation between them the second product
+    adds parameters and nothing else. A first product that is narrower than its operand and the
+    second one is excepted: that is a code, as in linear autoencoders, and saves parameters.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[9]), "
+    >>> text += "matmul(v), softmax();"
+    >>> print(review(text).finding("E309"))
+    advice E309 line 1, column 71: matmul2 follows matmul1 linearly: one product could do the same
+      → Insert an activation between them.
+
+    Ignore it where the two are trained at different rates.
+    """
     found = products_in_a_row(facts.network)
     tail = ": one product could do the same"
     return grouped({b: f"{b} follows {a} linearly" for b, a in found.items()}, tail=tail)
@@ -145,7 +274,20 @@ def diverged(facts: Facts) -> Hit | None:
 
 @rule("E312", "info", "Set seeds to decide yourself.", "lowers seeds")
 def costly_scouting(facts: Facts) -> Hit | None:
-    """The seed search would try more than 2·10⁷ parameters: seeds times parameters."""
+    """The seed search would try more than 2·10⁷ parameters: seeds times parameters.
+
+    The seed search tries each seed for some steps. Twenty million parameters take about as long as
+    the training of a small model.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[600]; m:output shape=[3]; m:layers matmul(w, shape=[600]), relu(), "
+    >>> text += "matmul(v), softmax();"
+    >>> print(review(text, seeds=100).finding("E312"))
+    info E312: trying 100 seeds of 361,800 parameters is costly; 55 are affordable
+      → Set seeds to decide yourself.
+
+    Ignore it: it only says what was decided.
+    """
     seeds, size = facts.settings.get("seeds") or 0, facts.profile.param_count
     started = facts.trained_before or facts.settings.get("freeze")
     if seeds * size <= SCOUTING_BUDGET or (started and "seeds" not in facts.given):

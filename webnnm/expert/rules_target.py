@@ -10,7 +10,19 @@ from webnnm.expert.structure import tensor_bytes
 
 @rule("E801", "info", "Set optimize_for='size' to keep float32.", "compute_type='float16'")
 def edge(facts: Facts) -> Hit | None:
-    """optimize_for is 'edge'."""
+    """optimize_for is 'edge'.
+
+    The settings then are those for neural processors: inputs without a written type become float16
+    where the device has it.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    >>> print(review(text, optimize_for="edge").finding("E801"))
+    info E801: made for the NPU: inputs without type are float16
+      done: compute_type='float16'
+
+    Ignore it: it only says what was decided.
+    """
     if facts.settings.get("optimize_for") != "edge":
         return None
     device = facts.device
@@ -32,7 +44,19 @@ def edge(facts: Facts) -> Hit | None:
 
 @rule("E802", "info", "Set regularization='L2' or 'off' to keep them.", "sets small weights to 0")
 def small_weights(facts: Facts) -> Hit | None:
-    """optimize_for is 'size', and L1 is on."""
+    """optimize_for is 'size', and L1 is on.
+
+    L1 brings weights near 0. What is below its reach at the end is set to 0, so that files compress
+    better.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    >>> print(review(text, regularization="L1").finding("E802"))
+    info E802: L1 with λ1 1e-05 makes small weights exactly 0 at the end
+      done: small weights set to 0
+
+    Ignore it: it only says what will be done.
+    """
     get = facts.settings.get
     written = get("regularization")
     automatic = written == "auto" and facts.profile.input_features > MANY_FEATURES
@@ -48,7 +72,24 @@ def small_weights(facts: Facts) -> Hit | None:
 
 @rule("E803", "error", "Use smaller batches or shapes.")
 def too_large(facts: Facts) -> Hit | None:
-    """A tensor is larger than the backend allows (NNM409)."""
+    """A tensor is larger than the backend allows (NNM409).
+
+    A backend refuses tensors beyond its limit, 2 GB and less in browsers. Parameters are looked at,
+    and the result of every layer for a batch.
+
+    >>> from webnnm.expert.facts import DeviceFacts, Facts
+    >>> from webnnm.expert.review import review
+    >>> from webnnm.graph.elaborate import elaborate
+    >>> from webnnm.notation import parse
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    >>> device = DeviceFacts(backend="webnn", max_bytes=16)
+    >>> known = Facts(network=elaborate(parse(text)), device=device)
+    >>> print(review(known).finding("E803"))
+    error E803 line 1, column 56: w1 48 bytes; the limit is 16
+      → Use smaller batches or shapes.
+
+    Ignore it never: the model does not run there.
+    """
     limit = facts.device.max_bytes
     if limit is None:
         return None

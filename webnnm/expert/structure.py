@@ -43,6 +43,12 @@ def _weight(layer: LayerVertex, uses: Counter[int]) -> bool:
     return isinstance(weight, ParameterVertex) and uses[id(weight)] == 1
 
 
+def _low_rank(first: LayerVertex, second: LayerVertex) -> bool:
+    """Tell whether a product is narrower than its operand and the next one: a code, on purpose."""
+    around = first.operands[0].features, second.features[0]
+    return count(first.features[0].sizes()) < min(count(one.sizes()) for one in around)
+
+
 def products_in_a_row(network: Network) -> dict[str, str]:
     """Return products whose values come from other products by linear steps alone."""
     uses = Counter(id(s.vertex) for layer in network.order for s in layer.sources())
@@ -54,7 +60,7 @@ def products_in_a_row(network: Network) -> dict[str, str]:
         alone = len(before) == 1 and layer.operands[0].vertex is before[0]
         source = origin.get(id(before[0])) if alone else None
         if _weight(layer, uses):
-            if source is not None:
+            if source is not None and not _low_rank(source, layer):
                 found[layer.label] = source.label
             origin[id(layer)] = layer
         elif layer.operator.name in LINEAR and source is not None:

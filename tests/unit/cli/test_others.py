@@ -55,7 +55,7 @@ def every_command() -> list[str]:
 
 
 def test_every_command_that_was_asked_for() -> None:
-    words = "check format show review ops train test predict export convert serve probe"
+    words = "check format show review explain ops train test predict export convert serve probe"
     assert sorted(every_command()) == sorted(words.split())
 
 

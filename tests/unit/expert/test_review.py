@@ -177,7 +177,10 @@ def test_an_unknown_rule_cannot_be_off() -> None:
 
 
 def test_findings_know_their_places() -> None:
-    text = "m:input shape=[4];\nm:output shape=[3];\nm:layers matmul(w),\n  dropout(0.8);"
+    text = (
+        "m:input shape=[4];\nm:output shape=[3];\nm:layers matmul(w, shape=[5]), relu(),\n"
+        "  dropout(0.8), matmul(v);"
+    )
     (finding,) = review(facts(text)).findings
     assert (finding.id, finding.nodes, finding.places) == ("E404", ("dropout1",), ((4, 3),))
     assert str(finding).startswith("warning E404 line 4, column 3: dropout1 drops 80%")

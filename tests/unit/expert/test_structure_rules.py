@@ -182,8 +182,8 @@ CASES = [
     Case("E404", facts("dropout(0.8), matmul(w)"), "drops 80%", facts("dropout(0.7), matmul(w)")),
     Case(
         "E405",
-        facts(WIDE, data=LONG),
-        "4,200 parameters for 90 training rows",
+        facts(WIDE, data=DataFacts(sizes={"training": 20})),
+        "4,200 parameters for 20 training rows",
         facts(WIDE, data=ROWS),
     ),
     Case("E406", facts(learning=1), "1 of 24 parameters learn", facts(learning=24)),

@@ -1,4 +1,4 @@
-"""What each code of an error means, and what to do about it, for docs/errors.md."""
+"""What each code of an error means, and what to do about it: for `explain` and docs/errors.md."""
 
 from __future__ import annotations
 

@@ -1,0 +1,259 @@
+"""Rules on single layers, on initial values and on what stands before an output."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.expert.cases import Case, DataFacts, Facts, facts, feature, model, numbers, output
+from webnnm.expert.facts import FeatureFacts, OutputFacts
+from webnnm.expert.rules import LATER, RULES
+from webnnm.graph.elaborate import elaborate
+from webnnm.notation import parse
+
+PICTURE = "m:input shape={channels:1, height:8, width:8}; m:output shape=[3]; m:layers "
+WORDS = "m:input int32 shape=[6]; m:output shape=[3]; m:layers embedding(t, size=9, shape=[6, 8]), "
+SERIES = "m:input shape=[1] sequence=true; m:output shape=[3]; m:layers "
+ENDS = "reduceMean(axes=[0]), matmul(w), softmax();"
+POOL = "averagePool2d(windowDimensions=2, strides=2), "
+TWO_INPUTS = "a:input shape=[2]; b:input shape=[2]; a:output shape=[3]; a:layers "
+
+
+def hidden(before: str = "", after: str = "", last: str = "") -> Facts:
+    """Return facts on a model with a hidden layer of relu, with options of its products."""
+    return facts(f"matmul(w, shape=[8]{before}){after}, relu(), matmul(v{last}), softmax()")
+
+
+def biased(value: float, activation: str = "relu") -> Facts:
+    """Return facts on a hidden layer whose biases start at a number."""
+    return facts(
+        f"m:input shape=[4]; m:output shape=[3]; m:param low shape=[8] init=constant({value}); "
+        f"m:layers matmul(w), add(low), {activation}(), matmul(v), softmax();"
+    )
+
+
+def picture(*layers: str) -> Facts:
+    """Return facts on a model for pictures of 8 × 8."""
+    return facts(f"{PICTURE}{', '.join(layers)}, matmul(w), softmax();")
+
+
+def classified(layers: str, features: int = 8, classes: int = 8) -> Facts:
+    """Return facts on a model whose classes are trained for."""
+    text = f"m:input shape=[{features}]; m:output shape=[{classes}]; m:layers {layers};"
+    known = OutputFacts(name="m", activation="softmax", loss="CCE")
+    return Facts(network=elaborate(parse(text)), outputs=[known])
+
+
+def logarithm(mean: float, std: float) -> Facts:
+    """Return facts on the logarithm of a feature."""
+    data = DataFacts(sizes={"training": 9}, features={"m": [FeatureFacts("length", mean, std)]})
+    return facts(f"{'log()'}, matmul(w), softmax()", data=data)
+
+
+def quantity(layers: str, low: float, high: float, mean: float = 0.0, std: float = 1.0) -> Facts:
+    """Return facts on a quantity, its targets and the layers before it."""
+    labels = numbers(mean, std, minimum=low, maximum=high)
+    return output("MSE", labels, activation="linear", text=layers)
+
+
+CASES = [
+    Case(
+        "E313",
+        hidden(", init=zeros", last=", init=zeros"),
+        "all weights of matmul1 start at 0: its units stay equal",
+        hidden(),
+    ),
+    Case("E313", hidden(", init=zeros"), "start at 0", hidden(", init=normal(0.1)")),
+    Case(
+        "E313",
+        hidden(", init=constant(0.5)", last=", init=ones"),
+        "start at 0.5",
+        hidden(", init=constant(0.5)"),
+    ),
+    Case("E314", hidden(", init=normal(20)"), "multiplies values by 40", hidden()),
+    Case("E314", hidden(", init=uniform(-1e-6, 1e-6)"), "w1 starts as", hidden(", init=he")),
+    Case("E315", biased(-10), "low starts at -10 before relu1", biased(0)),
+    Case(
+        "E316",
+        facts("matmul(w, shape=[8]), sign(), matmul(v), softmax()"),
+        "w1 cannot learn: no gradient through sign1",
+        facts("matmul(w, shape=[8]), tanh(), matmul(v), softmax()"),
+    ),
+    Case("E317", logarithm(0, 1), "log1 of length (mean 0, std 1)", logarithm(5, 1)),
+    Case(
+        "E318",
+        facts("matmul(w, shape=[8]), mul(5000), relu(), matmul(v), softmax()"),
+        "multiply to 5e+03",
+        facts("matmul(w, shape=[8]), relu(), matmul(v), softmax()"),
+    ),
+    Case(
+        "E318",
+        facts("matmul(w, shape=[8]), div(5000), relu(), matmul(v), softmax()"),
+        "multiply to 0.0002",
+        facts("matmul(w, shape=[8]), div(5000), layerNormalization(), matmul(v), softmax()"),
+    ),
+    Case(
+        "E319",
+        facts(f"{WORDS}attend(q, k, v), {ENDS}"),
+        "attend1 does not know the order of its tokens",
+        facts(f"{WORDS}positionalEmbedding(p, size=6), attend(q, k, v), {ENDS}"),
+    ),
+    Case(
+        "E320",
+        facts(model("layerNormalization(), matmul(w)", features="2")),
+        "normalises 2 numbers",
+        facts(model("layerNormalization(), matmul(w)", features="4")),
+    ),
+    Case(
+        "E321",
+        picture("conv2d(f, filters=4, kernel=2, strides=4)", "flatten()"),
+        "looks at 2 × 2 values in steps of 4 × 4",
+        picture("conv2d(f, filters=4, kernel=2, strides=2)", "flatten()"),
+    ),
+    Case(
+        "E321",
+        picture("maxPool2d(windowDimensions=2, strides=3)", "flatten()"),
+        "maxPool2d1 looks at 2 × 2",
+        picture("maxPool2d(windowDimensions=2, strides=2)", "flatten()"),
+    ),
+    Case(
+        "E322",
+        picture(POOL * 3 + "conv2d(f, filters=4, kernel=3, padding=same)", "flatten()"),
+        "conv2d1 has a kernel of 3 × 3 for a single pixel",
+        picture(POOL + "conv2d(f, filters=4, kernel=3, padding=same)", "flatten()"),
+    ),
+    Case(
+        "E323",
+        picture("conv2d(f, filters=4, kernel=3), relu()", "globalAveragePool()"),
+        "3 × 3 of 8 × 8 are seen",
+        picture("conv2d(f, filters=4, kernel=3), relu()", "flatten()"),
+    ),
+    Case(
+        "E408",
+        classified("matmul(w, shape=[32]), relu(), matmul(u, shape=[1]), matmul(v), softmax()"),
+        "matmul2 gives 1 of 32 numbers on to 8 classes",
+        classified("matmul(w, shape=[32]), relu(), matmul(u, shape=[8]), matmul(v), softmax()"),
+    ),
+    Case(
+        "E409",
+        facts("matmul(w), dropout(0.3), softmax()"),
+        "dropout1 drops the answers of m themselves",
+        facts("dropout(0.3), matmul(w), softmax()"),
+    ),
+    Case(
+        "E410",
+        hidden(", trainable=false"),
+        "w1 keep the values that chance gave them",
+        facts(
+            "matmul(w, shape=[8], trainable=false), relu(), matmul(v), softmax()",
+            trained_before=True,
+        ),
+    ),
+    Case(
+        "E411",
+        facts("dropout(0.5), matmul(w), softmax()"),
+        "dropout1 drops 50% of 4 features of m",
+        facts("matmul(w), softmax()"),
+    ),
+    Case(
+        "E412",
+        facts(f"{SERIES}reduceMean(axes=[sequence]), matmul(w), softmax();"),
+        "reduceMean1 leaves one mean of the whole sequence of m",
+        facts(f"{SERIES}gru(w, r, hiddenSize=4), matmul(v), softmax();"),
+    ),
+    Case(
+        "E413",
+        facts(f"{TWO_INPUTS}matmul(w), softmax(); b:layers relu();"),
+        "b:input reaches no output",
+        facts(f"{TWO_INPUTS}concat([a:input, b], axis=0), matmul(w), softmax(); b:layers relu();"),
+    ),
+    Case(
+        "E504",
+        facts("matmul(w), relu(), softmax()"),
+        "softmax1 gets scores of 0 and more from relu1",
+        facts("matmul(w), softmax()"),
+    ),
+    Case(
+        "E504",
+        facts("matmul(w), tanh(), softmax()"),
+        "softmax1 gets scores of -1 … 1 from tanh1",
+        facts("matmul(w), tanh(), mul(30), softmax()"),
+    ),
+    Case(
+        "E505",
+        facts("matmul(w), softmax(), softmax()"),
+        "softmax1 stands before another softmax at m",
+        facts("matmul(w), softmax()"),
+    ),
+    Case(
+        "E506",
+        quantity("matmul(w), relu()", -2, 3),
+        "relu1 gives 0 … inf, the targets of m are -2 … 3",
+        quantity("matmul(w)", -2, 3),
+    ),
+    Case(
+        "E507",
+        quantity("matmul(w)", 80, 99, 90, 5),
+        "matmul1 has no bias, the targets of m have mean 90 and std 5",
+        quantity("matmul(w), add(b)", 80, 99, 90, 5),
+    ),
+]
+
+QUIET = [
+    # A last layer of zeros gives every class the same chance, and learns.
+    ("E313", hidden(last=", init=zeros")),
+    ("E314", hidden(", init=normal(0.02)")),
+    # Gates of highways start closed.
+    ("E315", biased(-10, "sigmoid")),
+    ("E316", facts("sign(), matmul(w), softmax()")),
+    ("E317", feature(0, 1)),
+    # What a quantity is multiplied with at the end is its unit.
+    ("E318", facts("matmul(w), mul(100000)")),
+    ("E318", facts("div(255), matmul(w), softmax()")),
+    ("E319", facts(f"{WORDS}attend(q, k, v, causal=true), {ENDS}")),
+    ("E319", facts(f"{WORDS}add(place, shape=[6, 8]), attend(q, k, v), {ENDS}")),
+    # Shortcuts of residual networks take steps of 2 with a kernel of 1.
+    ("E321", picture("conv2d(f, filters=4, kernel=1, strides=2)", "flatten()")),
+    ("E322", picture(POOL * 3 + "conv2d(f, filters=4, kernel=1)", "flatten()")),
+    (
+        "E323",
+        picture(
+            "conv2d(f, filters=4, kernel=3), relu(), conv2d(g, filters=4, kernel=3), relu()",
+            "globalAveragePool()",
+        ),
+    ),
+    # A way around it, as in squeeze and excitation.
+    (
+        "E408",
+        classified(
+            "matmul(w, shape=[32]), relu(name=seen), matmul(u, shape=[1]), matmul(x, shape=[32]), "
+            "sigmoid(name=gate), mul([seen, gate]), matmul(v), softmax()"
+        ),
+    ),
+    ("E410", hidden()),
+    ("E411", facts("dropout(0.1), matmul(w), softmax()")),
+    ("E411", facts(model("dropout(0.5), matmul(w), softmax()", features="64"))),
+    ("E412", facts(f"{SERIES}tanh(), reduceMean(axes=[sequence]), matmul(w), softmax();")),
+    ("E504", facts("matmul(w, shape=[8]), relu(), matmul(v), softmax()")),
+    ("E506", quantity("matmul(w), relu()", 0, 3)),
+    ("E507", quantity("matmul(w)", -2, 2)),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
+def test_rule_speaks_until_its_remedy(case: Case) -> None:
+    hit = RULES[case.id].test(case.before)
+    assert hit is not None
+    assert case.words in hit.message
+    assert RULES[case.id].test(case.after) is None
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
+def test_a_rule_that_speaks_is_among_those_that_are_asked(case: Case) -> None:
+    rule = RULES[case.id]
+    module = rule.test.__module__.rpartition(".")[2]
+    assert LATER[module](case.before)
+
+
+@pytest.mark.parametrize(("id", "known"), QUIET)
+def test_rule_is_silent(id: str, known: Facts) -> None:
+    assert RULES[id].test(known) is None

@@ -1,0 +1,94 @@
+"""The command `explain`: what a finding of the expert system or the code of an error means."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import textwrap
+from dataclasses import dataclass
+
+from webnnm.cli.common import FINE, CommandError, Parsers, command, print_json
+from webnnm.cli.error_meanings import MEANINGS
+from webnnm.core.errors import suggestion
+from webnnm.expert.rule import Rule
+from webnnm.expert.rules import RULES
+
+WIDTH = 80
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What the docstring of a rule says of it, paragraph by paragraph.
+
+    `condition` is when it holds; `reasons` what it looks at and why the threshold is what it is;
+    `example` is Python with what it prints; `ignore` says when the finding does not matter.
+    """
+
+    condition: str
+    reasons: tuple[str, ...] = ()
+    example: str = ""
+    ignore: str = ""
+
+
+def explanation(rule: Rule) -> Explanation:
+    """Return what is said of a rule.
+
+    >>> found = explanation(RULES["E504"])
+    >>> found.condition
+    'An activation whose results are bounded stands directly before softmax or sigmoid.'
+    >>> found.ignore
+    'Ignore it where a probability shall never come near 0 or 1.'
+    """
+    first, *paragraphs = inspect.cleandoc(rule.test.__doc__ or "").split("\n\n")
+    reasons: list[str] = []
+    example = ignore = ""
+    for paragraph in paragraphs:
+        if paragraph.startswith(">>>"):
+            example = paragraph
+        elif paragraph.startswith("Ignore it"):
+            ignore = _line(paragraph)
+        else:
+            reasons.append(_line(paragraph))
+    return Explanation(_line(first), tuple(reasons), example, ignore)
+
+
+def _line(paragraph: str) -> str:
+    return " ".join(paragraph.split())
+
+
+def add(commands: Parsers) -> None:
+    """Add the command."""
+    usage = "webnnm explain CODE [--json]"
+    one = command(commands, "explain", "say what a finding or an error means", _run, usage=usage)
+    one.add_argument("code", metavar="CODE", help="as E504 or NNM402")
+
+
+def _run(given: argparse.Namespace) -> int:
+    code = given.code.upper()
+    if code in MEANINGS:
+        meaning, remedy = MEANINGS[code]
+        parts = {"id": code, "meaning": meaning, "remedy": remedy}
+        text = [f"{code}", meaning, f"→ {remedy}"]
+    elif code in RULES:
+        rule = RULES[code]
+        found = explanation(rule)
+        parts = {"id": code, "severity": rule.severity, "area": rule.area, "remedy": rule.remedy}
+        parts |= vars(found)
+        done = f'On "auto": {rule.action}.' if rule.action else ""
+        advice = f"→ {rule.remedy}" if rule.remedy else ""
+        head = [f"{code}, {rule.severity} ({rule.area})", found.condition, *found.reasons]
+        text = [*head, found.example, done, advice, found.ignore]
+    else:
+        hint = suggestion(code, [*RULES, *MEANINGS])
+        raise CommandError("NNM703", f'there is no finding or error "{given.code}"', hint=hint)
+    if given.json:
+        print_json(parts)
+    else:
+        print("\n\n".join(_wrapped(part) for part in text if part))
+    return FINE
+
+
+def _wrapped(paragraph: str) -> str:
+    if paragraph.startswith(">>>"):
+        return textwrap.indent(paragraph, "    ")
+    return textwrap.fill(paragraph, WIDTH, break_on_hyphens=False)

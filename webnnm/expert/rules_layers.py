@@ -1,0 +1,460 @@
+"""Rules on single layers: what they forget, skip or never see (E316–E323, E408, E411–E413)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.core.shapes import count
+from webnnm.expert.facts import Facts
+from webnnm.expert.paths import (
+    ancestors,
+    avoidable,
+    carried,
+    factor,
+    numbers,
+    origin,
+    tail,
+    weight,
+)
+from webnnm.expert.profile import NORMALISATIONS, PRODUCTS, RECURRENT
+from webnnm.expert.rule import Hit, grouped, listed, rule
+from webnnm.expert.rules_capacity import LARGEST_DROPOUT
+from webnnm.expert.structure import LINEAR, PLAIN
+from webnnm.graph.vertices import InputVertex, LayerVertex, ParameterVertex
+from webnnm.ops.declare.operator import no_gradient
+
+FEW_NORMALISED = 3
+"""A layer normalisation takes mean and scale out of its values: of two numbers it leaves which one
+is larger, of three an angle. From four on most of what they say is left."""
+LARGEST_FACTOR = 1000.0
+"""What constant factors may multiply values by, all together. Attention divides by the root of the
+width, pictures are divided by 255; 1,000 is beyond both."""
+INPUT_DROPOUT = 0.2
+"""What may be dropped of the input (Srivastava et al. 2014, section 10: 20 %)."""
+MANY_FEATURES = 32
+"""So many features stand in for each other when some are dropped; of fewer each counts."""
+NARROW = 4
+"""A layer is a waist with a fourth of what precedes it and of the classes behind it, or less."""
+POSITIONS = RECURRENT | {"positionalEmbedding", "positionalEncoding", "rotary", "conv1d", "conv2d"}
+CONVOLUTIONS = frozenset({"conv1d", "conv2d"})
+POOLS = frozenset({"averagePool2d", "maxPool2d", "l2Pool2d"})
+
+
+@rule("E316", "warning", "Take tanh, sigmoid or softsign, which have a gradient.")
+def without_gradient(facts: Facts) -> Hit | None:
+    """Parameters reach the outputs only through layers without a gradient.
+
+    Steps, roundings and comparisons are flat wherever they are defined: sign, floor, ceil,
+    roundEven, equal, argMax and others. Training moves parameters along gradients, and through
+    these layers none comes back.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers "
+    >>> text += "matmul(w, shape=[8]), sign(), matmul(v), softmax();"
+    >>> print(review(text).finding("E316"))
+    warning E316 line 1, column 71: w1 cannot learn: no gradient through sign1
+      → Take tanh, sigmoid or softsign, which have a gradient.
+
+    Ignore it where these parameters were trained elsewhere and shall stay as they are.
+    """
+    reached: set[int] = set()
+    waiting = [output.source.vertex for output in facts.network.outputs]
+    flat: list[LayerVertex] = []
+    while waiting:
+        vertex = waiting.pop()
+        if id(vertex) in reached:
+            continue
+        reached.add(id(vertex))
+        if isinstance(vertex, LayerVertex):
+            if getattr(vertex.operator, "gradient", None) is no_gradient:
+                flat.append(vertex)
+            else:
+                waiting += [source.vertex for source in vertex.sources()]
+    stuck = [p.name for p in facts.network.parameters if p.trainable and id(p) not in reached]
+    if not stuck or not flat:
+        return None
+    labels = [layer.label for layer in flat]
+    message = f"{listed(stuck)} cannot learn: no gradient through {listed(labels)}"
+    return Hit(message=message, nodes=labels)
+
+
+@rule("E317", "warning", "Leave it out, or make its operand positive first: clamp(minValue=1e-6).")
+def negative_logarithm(facts: Facts) -> Hit | None:
+    """A logarithm or square root of an input some of whose features are negative.
+
+    A feature whose mean is less than its standard deviation above 0 has negative values in all but
+    odd distributions; standardised features always have. The result is NaN, which spreads to the
+    loss and every parameter.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers log(), matmul(w), add(b);"
+    >>> data = Dataset([[i - 10.0] for i in range(20)], [[0.1 * i] for i in range(20)])
+    >>> print(review(text, data).finding("E317"))
+    warning E317 line 1, column 49: log1 of 0 (mean -1.07, std 5.82), which has negative values
+      → Leave it out, or make its operand positive first: clamp(minValue=1e-6).
+
+    Ignore it where all values are known to be positive, as with many small and few large ones.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if layer.operator.name not in ("log", "sqrt"):
+            continue
+        vertex = origin(layer.operands[0].vertex)
+        if isinstance(vertex, InputVertex):
+            below = [f for f in facts.data.features.get(vertex.block, ()) if f.mean < f.std]
+            if below:
+                names = listed(f"{f.name} (mean {f.mean:.3g}, std {f.std:.3g})" for f in below)
+                found[layer.label] = f"{layer.label} of {names}, which has negative values"
+    return grouped(found)
+
+
+@rule("E318", "warning", "Leave the factors out: weights find their own scale.")
+def scaled_by_constants(facts: Facts) -> Hit | None:
+    """Constant factors behind a product multiply values by more than 1,000 or less than 0.001
+    on the way to the last product.
+
+    Initial weights keep the size of values from layer to layer. Factors between them change it by
+    their product, and the gradients as well, until softmax is certain of chance answers or nothing
+    comes through. A normalisation takes all factors out that stand before it.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[8]), mul(50), "
+    >>> text += "relu(), matmul(v, shape=[8]), mul(50), relu(), matmul(u), softmax();"
+    >>> print(review(text).finding("E318"))
+    warning E318 line 1, column 127: constant factors before matmul3 multiply to 2.5e+03
+      → Leave the factors out: weights find their own scale.
+
+    Ignore it where init was chosen to make up for the factors.
+    """
+    ends = {id(layer) for output in facts.network.outputs for layer in tail(output)}
+
+    def of(large: bool) -> dict[int, float]:
+        def step(layer: LayerVertex, before: float) -> float:
+            if layer.operator.name in NORMALISATIONS:
+                return 1.0
+            own = factor(layer) if id(layer) in learnt and id(layer) not in ends else 1.0
+            return before * (own if large else 1 / own)
+
+        return carried(facts.network, 1.0, step)
+
+    def product(layer: LayerVertex, before: float) -> float:
+        return 1.0 if layer.operator.name in PRODUCTS else before
+
+    behind = carried(facts.network, 0.0, product)
+    learnt = {key for key, value in behind.items() if value}
+    for large in (True, False):
+        sizes = of(large)
+        products = (v for v in facts.network.order if v.operator.name in PRODUCTS)
+        first = next((v for v in products if sizes[id(v)] > LARGEST_FACTOR), None)
+        if first is not None:
+            size = sizes[id(first)] if large else 1 / sizes[id(first)]
+            message = f"constant factors before {first.label} multiply to {size:.2g}"
+            return Hit(message=message, nodes=[first.label], evidence={"factor": size})
+    return None
+
+
+@rule(
+    "E319", "warning", "Put positionalEmbedding(place, size=…) or positionalEncoding() before it."
+)
+def attention_without_order(facts: Facts) -> Hit | None:
+    """Attention over embedded words that knows no positions.
+
+    `attend` weighs tokens by what they are, not by where they stand: without positions a sentence
+    is a bag of words. Positions come from positionalEmbedding, positionalEncoding, rope=true, a
+    recurrent layer or a convolution before it, or from causal=true, which tells them in part.
+
+    >>> from webnnm import review
+    >>> text = "m:input int32 shape=[6]; m:output shape=[2]; m:layers "
+    >>> text += "embedding(t, size=9, shape=[6, 8]), attend(q, k, v), reduceMean(axes=[0]), "
+    >>> text += "matmul(w), softmax();"
+    >>> print(review(text).finding("E319"))
+    warning E319 line 1, column 91: attend1 does not know the order of its tokens
+      → Put positionalEmbedding(place, size=…) or positionalEncoding() before it.
+
+    Ignore it where the order of the words says nothing, as in lists of ingredients.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if layer.operator.name != "attend" or layer.options["rope"] or layer.options["causal"]:
+            continue
+        before = list(ancestors(layer))
+        words = {one.operator.name for one in before}
+        table = any(
+            isinstance(source.vertex, ParameterVertex) and len(source.features.sizes()) > 1
+            for one in before
+            if one.operator.name == "add"
+            for source in one.operands[1:]
+        )
+        if "embedding" in words and not words & POSITIONS and not table:
+            found[layer.label] = f"{layer.label} does not know the order of its tokens"
+    return grouped(found)
+
+
+@rule("E320", "warning", "Leave it out, and standardise the inputs instead: standardize=True.")
+def few_normalised(facts: Facts) -> Hit | None:
+    """A layer normalisation over three numbers or fewer.
+
+    It takes mean and scale out of them. Two numbers become −1 and 1, which says only which is the
+    larger one; of three an angle is left.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers layerNorm(), matmul(w), softmax();"
+    >>> print(review(text).finding("E320"))
+    warning E320 line 1, column 49: layerNormalization1 normalises 2 numbers: little is left of them
+      → Leave it out, and standardise the inputs instead: standardize=True.
+
+    Ignore it where only the order of the numbers matters.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if layer.operator.name == "layerNormalization":
+            sizes = layer.operands[0].features.sizes()
+            axes = [axis for axis in layer.options["axes"] if isinstance(axis, int)]
+            if len(axes) != len(layer.options["axes"]) or not sizes:
+                continue
+            size = count([sizes[axis] for axis in axes if -len(sizes) <= axis < len(sizes)])
+            if size <= FEW_NORMALISED:
+                found[layer.label] = f"{layer.label} normalises {size} numbers"
+    return grouped(found, tail=": little is left of them")
+
+
+def _window(layer: LayerVertex) -> Sequence[int]:
+    options = layer.options
+    kernel: Any = options.get("kernel") or options.get("window_dimensions")
+    if kernel is None:
+        kernel = layer.operands[1].features.sizes()[2:]
+    kernel = (kernel,) if isinstance(kernel, int) else kernel
+    return [(k - 1) * d + 1 for k, d in zip(kernel, _numbers(options["dilations"]), strict=False)]
+
+
+def _numbers(value: Any) -> Sequence[int]:
+    return (value,) if isinstance(value, int) else value
+
+
+@rule("E321", "warning", "Take strides of at most the kernel's size.")
+def skipping(facts: Facts) -> Hit | None:
+    """Strides larger than the kernel, of 2 × 2 and more, or than the window.
+
+    Values between two windows are never looked at. Kernels of one pixel are excepted, which
+    shortcuts of residual networks move in strides.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape={channels:1, height:8, width:8}; m:output shape=[2]; m:layers "
+    >>> text += "conv2d(f, filters=4, kernel=2, strides=4), flatten(), matmul(w), softmax();"
+    >>> print(review(text).finding("E321"))
+    warning E321 line 1, column 77: conv2d1 looks at 2 × 2 values in steps of 4 × 4
+      → Take strides of at most the kernel's size.
+
+    Ignore it where neighbouring values are nearly equal and the skipping saves time on purpose.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if layer.operator.name in CONVOLUTIONS | POOLS:
+            window = _window(layer)
+            steps = _numbers(layer.options["strides"] or window)
+            if max(window) > 1 and any(s > w for s, w in zip(steps, window, strict=False)):
+                found[layer.label] = (
+                    f"{layer.label} looks at {' × '.join(map(str, window))} values in steps of "
+                    f"{' × '.join(map(str, steps))}"
+                )
+    return grouped(found)
+
+
+def _spatial(layer: LayerVertex) -> Sequence[int]:
+    """Return height and width of what a convolution or pooling takes."""
+    sizes = layer.operands[0].features.sizes()
+    rank = len(_numbers(layer.options["strides"] or _window(layer)))
+    layout = layer.options.get("input_layout") or layer.options.get("layout")
+    last = layout in ("nhwc", "nwc")
+    return sizes[-1 - rank : -1] if last else sizes[-rank:]
+
+
+@rule("E322", "warning", "Pool less, or behind the convolutions.")
+def nothing_left(facts: Facts) -> Hit | None:
+    """A convolution with a kernel larger than 1 gets a picture of a single pixel.
+
+    All but one of its weights meet padding. What could be seen in the picture was averaged away by
+    the poolings before.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape={channels:1, height:2, width:2}; m:output shape=[2]; m:layers "
+    >>> text += "averagePool2d(windowDimensions=2, strides=2), "
+    >>> text += "conv2d(f, filters=4, kernel=3, padding=same), flatten(), matmul(w), softmax();"
+    >>> print(review(text).finding("E322"))
+    warning E322 line 1, column 123: conv2d1 has a kernel of 3 × 3 for a single pixel
+      → Pool less, or behind the convolutions.
+
+    Ignore it where the weights come from a model for larger pictures.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if layer.operator.name in CONVOLUTIONS and not layer.features[0].sequence:
+            sizes, kernel = _spatial(layer), _window(layer)
+            if sizes and max(sizes) == 1 and max(kernel) > 1:
+                size = " × ".join(map(str, kernel))
+                found[layer.label] = f"{layer.label} has a kernel of {size} for a single pixel"
+    return grouped(found)
+
+
+@rule("E323", "advice", "Take flatten() in its place, or more convolutions before.", confidence=0.5)
+def places_forgotten(facts: Facts) -> Hit | None:
+    """A global average behind a single convolution that sees less than half of the picture.
+
+    The average over all places keeps how much of a pattern there is and forgets where. With several
+    convolutions a value sees how patterns lie to each other; with one it sees its kernel alone.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape={channels:1, height:8, width:8}; m:output shape=[2]; m:layers "
+    >>> text += "conv2d(f, filters=4, kernel=3), relu(), globalAveragePool(), matmul(w), softmax();"
+    >>> print(review(text).finding("E323"))
+    advice E323 line 1, column 117: globalAveragePool1 forgets places, and 3 × 3 of 8 × 8 are seen
+      → Take flatten() in its place, or more convolutions before.
+
+    Ignore it where places do not matter, as with textures.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if layer.operator.name != "globalAveragePool":
+            continue
+        before = [v for v in ancestors(layer) if v.operator.name in CONVOLUTIONS]
+        if len(before) == 1 and not before[0].features[0].sequence:
+            window, picture = _window(before[0]), _spatial(before[0])
+            if all(2 * w < size for w, size in zip(window, picture, strict=False)):
+                seen, whole = (" × ".join(map(str, v)) for v in (window, picture))
+                found[layer.label] = f"{layer.label} forgets places, and {seen} of {whole} are seen"
+    return grouped(found)
+
+
+@rule(
+    "E408", "warning", "Give it as many units as there are classes, or more.", raises=["capacity"]
+)
+def waist(facts: Facts) -> Hit | None:
+    """A product has a fourth or less of the numbers before it and of the classes behind it, and
+    there is no way around it.
+
+    What the layers behind know of a row are the few numbers that come through. One unit can put
+    classes in a row only, two in a plane. Autoencoders are excepted, whose output has the size of
+    their input.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[8]; m:output shape=[8]; m:layers matmul(w, shape=[32]), relu(), "
+    >>> text += "matmul(u, shape=[1]), relu(), matmul(v), softmax();"
+    >>> print(review(text).finding("E408"))
+    warning E408 line 1, column 80: matmul2 gives 1 of 32 numbers on to 8 classes
+      → Give it as many units as there are classes, or more.
+
+    Ignore it where a code of few numbers is what the model is for.
+    """
+    ends = {o.name: o.activation for o in facts.outputs}
+    scores = [
+        numbers(output.source.vertex)
+        for output in facts.network.outputs
+        if ends.get(output.name) in ("softmax", "sigmoid")
+    ]
+    if len(scores) < len(facts.network.outputs) or not scores:
+        return None
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if layer.operator.name not in PRODUCTS or weight(layer) is None:
+            continue
+        width, before = numbers(layer), numbers(layer.operands[0].vertex)
+        if NARROW * width <= min(before, *scores) and not avoidable(facts.network, layer):
+            found[layer.label] = (
+                f"{layer.label} gives {width} of {before} numbers on to {min(scores)} classes"
+            )
+    return grouped(found)
+
+
+@rule("E411", "warning", "Leave it out.", lowers=["regularisation"])
+def dropped_features(facts: Facts) -> Hit | None:
+    """More than 20 % of fewer than 32 features are dropped at an input.
+
+    Dropping units of a wide layer makes them independent. Features of an input stand for different
+    things: a missing one is missing. Of inputs at most 20 % are dropped by custom (Srivastava et
+    al. 2014), and of many alike, such as pixels. Of more than 70 % E404 tells already.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[6]; m:output shape=[1]; m:layers dropout(0.5), matmul(w), add(b);"
+    >>> print(review(text).finding("E411"))
+    warning E411 line 1, column 49: dropout1 drops 50% of 6 features of m
+      → Leave it out.
+
+    Ignore it where features will be missing in use as well.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if (
+            layer.operator.name == "dropout"
+            and INPUT_DROPOUT < layer.options["p"] <= LARGEST_DROPOUT
+        ):
+            vertex = origin(layer.operands[0].vertex)
+            if isinstance(vertex, InputVertex) and numbers(vertex) < MANY_FEATURES:
+                found[layer.label] = (
+                    f"{layer.label} drops {layer.options['p']:.0%} of {numbers(vertex)} features "
+                    f"of {vertex.block}"
+                )
+    return grouped(found)
+
+
+@rule("E412", "advice", "Put a gru, conv1d or attend before the average.", confidence=0.7)
+def averaged_first(facts: Facts) -> Hit | None:
+    """The positions of a sequence are averaged or summed before anything but linear layers.
+
+    The average of linear functions is that function of the average: of all positions one mean row
+    is left, without order or shape. Words that are looked up in an embedding are excepted, as a bag
+    of words often suffices for topics.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1] sequence=true; m:output shape=[3]; m:layers "
+    >>> text += "reduceMean(axes=[sequence]), matmul(w), softmax();"
+    >>> data = Dataset([[[0.1], [0.3], [0.2]]] * 9, [0, 1, 2] * 3, length="max")
+    >>> print(review(text, data).finding("E412"))
+    advice E412 line 1, column 63: reduceMean1 leaves one mean of the whole sequence of m
+      → Put a gru, conv1d or attend before the average.
+
+    Ignore it where only the level of a series counts.
+    """
+    linear = LINEAR | PRODUCTS
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if layer.operator.name not in ("reduceMean", "reduceSum", "reduceL1"):
+            continue
+        before = layer.operands[0]
+        if before.features.sequence and not layer.features[0].sequence:
+            vertex = origin(before.vertex, linear | PLAIN)
+            if isinstance(vertex, InputVertex) and vertex.dtype.startswith("float"):
+                found[layer.label] = (
+                    f"{layer.label} leaves one mean of the whole sequence of {vertex.block}"
+                )
+    return grouped(found)
+
+
+@rule("E413", "warning", "Join it to the others: concat([a, b], axis=0).")
+def unused_input(facts: Facts) -> Hit | None:
+    """A declared input, with layers behind it or not, reaches no output.
+
+    What is not needed for an output is left out of the network: the data of this input are read and
+    never used.
+
+    >>> from webnnm import review
+    >>> text = "a:input shape=[2]; b:input shape=[2]; a:output shape=[3]; "
+    >>> text += "a:layers matmul(w), softmax(); b:layers relu();"
+    >>> print(review(text).finding("E413"))
+    warning E413 line 1, column 22: b:input reaches no output
+      → Join it to the others: concat([a, b], axis=0).
+
+    Ignore it while the model is being written.
+    """
+    reached: set[str] = set()
+    for output in facts.network.outputs:
+        last = output.source.vertex
+        before = [last, *ancestors(last)] if isinstance(last, LayerVertex) else []
+        ends = [last, *(source.vertex for layer in before for source in layer.sources())]
+        reached |= {vertex.block for vertex in ends if isinstance(vertex, InputVertex)}
+    declared = [b.name for b in facts.network.outline.blocks.values() if b.is_root and b.input]
+    unused = [name for name in declared if name not in reached]
+    if not unused or len(unused) == len(declared):
+        return None
+    nodes = [f"{name}:input" for name in unused]
+    return Hit(message=f"{listed(nodes)} reaches no output", nodes=nodes)

@@ -1,0 +1,180 @@
+"""Rules on what stands between the last product and the output (E409, E504–E508)."""
+
+from __future__ import annotations
+
+from webnnm.expert.facts import Facts
+from webnnm.expert.paths import tail
+from webnnm.expert.rule import Hit, grouped, rule
+from webnnm.expert.structure import PLAIN
+from webnnm.graph.vertices import LayerVertex, ParameterVertex
+
+CHOOSING = ("softmax", "logSoftmax", "sigmoid")
+"""Output activations that take scores of any size."""
+BOUNDS = {
+    "relu": (0.0, float("inf")),
+    "softplus": (0.0, float("inf")),
+    "sigmoid": (0.0, 1.0),
+    "hardSigmoid": (0.0, 1.0),
+    "tanh": (-1.0, 1.0),
+    "softsign": (-1.0, 1.0),
+}
+"""Between which values the results of activations lie."""
+FAR = 1.0
+"""Targets whose mean is more than so many deviations from 0 need a bias: without one, a product of
+standardised features has a mean of 0, and the error is at least twice their variance."""
+
+
+def _before(layers: list[LayerVertex]) -> LayerVertex | None:
+    """Return the last activation that the scores pass before the output activation."""
+    ends = [layer for layer in layers if layer.operator.name not in PLAIN]
+    if len(ends) < 2 or ends[0].operator.name not in CHOOSING:
+        return None
+    return ends[1]
+
+
+@rule("E409", "warning", "Move dropout() before the last product, or leave it out.")
+def dropped_output(facts: Facts) -> Hit | None:
+    """Dropout behind the last product, on the scores or the quantity itself.
+
+    Dropout makes the units of a layer independent of each other, which helps as long as a product
+    follows that can make up for the missing ones. Behind the last product nothing does: a score
+    that is set to 0 is an answer that is wrong.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), dropout(0.3), softmax();"
+    >>> print(review(text).finding("E409"))
+    warning E409 line 1, column 60: dropout1 drops the answers of m themselves
+      → Move dropout() before the last product, or leave it out.
+
+    Ignore it where the dropped values are no answer but a code that another model takes.
+    """
+    found = {
+        layer.label: output.name
+        for output in facts.network.outputs
+        for layer in tail(output)
+        if layer.operator.name == "dropout"
+    }
+    return grouped({a: f"{a} drops the answers of {b} themselves" for a, b in found.items()})
+
+
+@rule("E504", "warning", "Leave out the activation before the output activation.")
+def bounded_scores(facts: Facts) -> Hit | None:
+    """An activation whose results are bounded stands directly before softmax or sigmoid.
+
+    Softmax and sigmoid take scores of any size. After relu no score is below 0, so that all wrong
+    classes share one score; after a sigmoid the scores lie within 1 of each other, and no
+    probability of ten classes exceeds e/(e + 9) = 0.23. A factor between the two, as in
+    `tanh(), mul(30)`, widens the range again, and the rule is silent.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), relu(), softmax();"
+    >>> print(review(text).finding("E504"))
+    warning E504 line 1, column 60: softmax1 gets scores of 0 and more from relu1
+      → Leave out the activation before the output activation.
+
+    Ignore it where a probability shall never come near 0 or 1.
+    """
+    found: dict[str, str] = {}
+    for output in facts.network.outputs:
+        layers = tail(output)
+        before = _before(layers)
+        if before is not None and before.operator.name in BOUNDS:
+            last = next(v for v in layers if v.operator.name in CHOOSING)
+            low, high = BOUNDS[before.operator.name]
+            reach = f"{low:g} … {high:g}" if high < 2 else f"{low:g} and more"
+            found[before.label] = f"{last.label} gets scores of {reach} from {before.label}"
+    return grouped(found)
+
+
+@rule("E505", "warning", "Leave out one of them.")
+def twice(facts: Facts) -> Hit | None:
+    """Two softmax layers follow each other at an output.
+
+    The second one gets probabilities, which lie within 1 of each other: of ten classes it gives
+    at most e/(e + 9) = 0.23 to one. The loss cannot fall far, and its gradients are small.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax(), softmax();"
+    >>> print(review(text).finding("E505"))
+    warning E505 line 1, column 60: softmax1 stands before another softmax at m
+      → Leave out one of them.
+
+    Ignore it where probabilities are wanted that are flatter than those of the model.
+    """
+    found: dict[str, str] = {}
+    for output in facts.network.outputs:
+        before = _before(tail(output))
+        if before is not None and before.operator.name in ("softmax", "logSoftmax"):
+            found[before.label] = f"{before.label} stands before another softmax at {output.name}"
+    return grouped(found)
+
+
+@rule("E506", "warning", "Leave the output activation out, or scale the targets into its range.")
+def out_of_reach(facts: Facts) -> Hit | None:
+    """Targets lie outside the values that the output activation can give.
+
+    Compared are the extremes of the training targets, as the loss sees them, with the range of the
+    last activation: relu and softplus give nothing below 0, sigmoid 0 … 1, tanh −1 … 1. What lies
+    outside is never reached, and behind relu it gives no gradient either.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE; m:layers matmul(w), relu();"
+    >>> data = Dataset([[i / 10] for i in range(20)], [[i - 9.5] for i in range(20)])
+    >>> print(review(text, data).finding("E506"))
+    warning E506 line 1, column 72: relu1 gives 0 … inf, the targets of m are -8.5 … 9.5
+      → Leave the output activation out, or scale the targets into its range.
+
+    Ignore it where the few targets outside are errors of measurement.
+    """
+    found: dict[str, str] = {}
+    last = {o.name: next(iter(tail(o)), None) for o in facts.network.outputs}
+    for output in facts.outputs:
+        layer, labels = last.get(output.name), output.labels
+        if layer is None or labels is None or labels.kind != "continuous":
+            continue
+        low, high = BOUNDS.get(layer.operator.name, (-float("inf"), float("inf")))
+        if labels.minimum < low or labels.maximum > high:
+            found[layer.label] = (
+                f"{layer.label} gives {low:g} … {high:g}, the targets of {output.name} are "
+                f"{labels.minimum:.3g} … {labels.maximum:.3g}"
+            )
+    return grouped(found)
+
+
+@rule("E507", "advice", "Add a bias behind the last product: add(b).")
+def no_bias(facts: Facts) -> Hit | None:
+    """The last product of a quantity has no bias, and the targets are far from 0.
+
+    Far is a mean of more than one standard deviation. Without a bias the answer for the mean row
+    of standardised features is 0 wherever the targets lie.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w);"
+    >>> data = Dataset([[i / 10] for i in range(20)], [[90.0 + i] for i in range(20)])
+    >>> print(review(text, data).finding("E507"))
+    advice E507 line 1, column 49: matmul1 has no bias, the targets of m have mean 98.9 and std 5.82
+      → Add a bias behind the last product: add(b).
+
+    Ignore it where the answer for a row of zeros is known to be 0, as in laws of physics.
+    """
+    found: dict[str, str] = {}
+    ends = {output.name: output for output in facts.network.outputs}
+    for output in facts.outputs:
+        labels = output.labels
+        if labels is None or labels.kind != "continuous" or output.activation != "linear":
+            continue
+        layers = tail(ends[output.name])
+        product = (layers[-1].operands[0] if layers else ends[output.name].source).vertex
+        if not isinstance(product, LayerVertex) or product.operator.name != "matmul":
+            continue
+        biased = any(
+            isinstance(source.vertex, ParameterVertex)
+            for layer in layers
+            for source in layer.operands[1:]
+        )
+        if not biased and abs(labels.mean) > FAR * labels.std:
+            found[product.label] = (
+                f"{product.label} has no bias, the targets of {output.name} have mean "
+                f"{labels.mean:.3g} and std {labels.std:.3g}"
+            )
+    return grouped(found)
