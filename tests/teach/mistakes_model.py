@@ -45,6 +45,7 @@ def _rings() -> Data:
     "The softmax has three scores, the labels four classes.",
     remedy="Four scores.",
     mended=lambda setup: setup.but(text=classifier(4, (16,), 4)),
+    named_by=("NNM706",),
 )
 def fewer_outputs_than_classes() -> Setup:
     return Setup(classifier(4, (16,), 3), of(*blobs(classes=4), standardize=True))
@@ -55,6 +56,7 @@ def fewer_outputs_than_classes() -> Setup:
     remedy="Three scores.",
     mended=lambda setup: setup.but(text=classifier(4, (16,), 3)),
     why="scores of classes that never occur are soon near 0 and cost no accuracy",
+    named_by=("E118",),
 )
 def more_outputs_than_classes() -> Setup:
     return Setup(classifier(4, (16,), 10), _flowers())
@@ -64,6 +66,7 @@ def more_outputs_than_classes() -> Setup:
     "Two quantities are to be predicted, the output has one.",
     remedy="shape=[2] at the output.",
     mended=lambda setup: setup.but(text=regressor(6, (16,), 2)),
+    named_by=("NNM702",),
 )
 def fewer_outputs_than_targets() -> Setup:
     x, y = houses()
@@ -75,6 +78,7 @@ def fewer_outputs_than_targets() -> Setup:
     "The input of the model has five features, the rows four.",
     remedy="shape=[4] at the input.",
     mended=lambda setup: setup.but(text=classifier(4, (16,), 3)),
+    named_by=("NNM702",),
 )
 def other_number_of_features() -> Setup:
     return Setup(classifier(5, (16,), 3), _flowers())
@@ -84,6 +88,7 @@ def other_number_of_features() -> Setup:
     "Class probabilities of a softmax are trained with the mean squared error.",
     remedy="Cross-entropy: model:loss CCE, or none, which chooses it.",
     mended=lambda setup: setup.but(text=classifier(8, (16,), 8)),
+    named_by=("E102",),
 )
 def probabilities_under_mse() -> Setup:
     x, y = blobs(400, 8, 8, 1.8)
@@ -96,6 +101,7 @@ def probabilities_under_mse() -> Setup:
     "A yes/no answer of a sigmoid is trained with the mean absolute error.",
     remedy="Binary cross-entropy: model:loss BCE, or none, which chooses it.",
     mended=lambda setup: setup.but(text=yes_or_no(4, (8,))),
+    named_by=("E116",),
 )
 def yes_or_no_under_mae() -> Setup:
     data = of(*rare(500, 0.2, 1.0), standardize=True)
@@ -107,6 +113,7 @@ def yes_or_no_under_mae() -> Setup:
     "Quantities are trained with categorical cross-entropy.",
     remedy="model:loss MSE.",
     mended=lambda setup: setup.saying("CCE", "MSE"),
+    named_by=("E102", "E103"),
 )
 def quantities_under_cross_entropy() -> Setup:
     return Setup(
@@ -129,6 +136,7 @@ def softmax_before_loss_with_logits() -> Setup:
     "Two softmaxes stand one behind the other at the output.",
     remedy="One of them.",
     mended=lambda setup: setup.saying(", softmax()", ""),
+    named_by=("E505",),
 )
 def softmax_twice() -> Setup:
     layers = f"{dense(16)}, {dense(6, 'softmax')}, softmax()"
@@ -139,6 +147,7 @@ def softmax_twice() -> Setup:
     "A yes/no answer has one score and a softmax, which is then always 1.",
     remedy="A sigmoid.",
     mended=lambda setup: setup.saying("softmax", "sigmoid"),
+    named_by=("E103",),
 )
 def softmax_of_one_score() -> Setup:
     return Setup(classifier(4, (8,), 1), _halves())
@@ -148,6 +157,7 @@ def softmax_of_one_score() -> Setup:
     "The scores go through a relu before the softmax.",
     remedy="No activation between the last dense layer and the softmax.",
     mended=lambda setup: setup.saying("relu), softmax()", "identity), softmax()"),
+    named_by=("E504",),
 )
 def relu_before_softmax() -> Setup:
     layers = f"{dense(8, 'relu')}, softmax()"
@@ -158,6 +168,7 @@ def relu_before_softmax() -> Setup:
     "The scores go through a sigmoid before the softmax: no probability of ten exceeds 0.24.",
     remedy="No activation between the last dense layer and the softmax.",
     mended=lambda setup: setup.saying("sigmoid), softmax()", "identity), softmax()"),
+    named_by=("E504",),
 )
 def sigmoid_before_softmax() -> Setup:
     layers = f"{dense(24)}, {dense(10, 'sigmoid')}, softmax()"
@@ -170,6 +181,7 @@ def sigmoid_before_softmax() -> Setup:
     "Seven of ten scores are dropped before the softmax.",
     remedy="Dropout before the last dense layer, not behind it.",
     mended=lambda setup: setup.saying("dropout(0.7), softmax()", "softmax()"),
+    named_by=("E409",),
 )
 def dropout_on_scores() -> Setup:
     layers = f"{dense(16)}, {dense(8, 'identity')}, dropout(0.7), softmax()"
@@ -181,6 +193,7 @@ def dropout_on_scores() -> Setup:
     "The quantity that is predicted is dropped out, behind the last layer.",
     remedy="Dropout before the last dense layer, if at all.",
     mended=lambda setup: setup.saying(", dropout(0.3)", ""),
+    named_by=("E409",),
 )
 def dropout_on_quantity() -> Setup:
     text = model(6, f"{dense(16)}, {dense(1, 'identity')}, dropout(0.3)", 1)
@@ -191,6 +204,7 @@ def dropout_on_quantity() -> Setup:
     "The loss of the second task counts a hundred thousand times less than that of the first.",
     remedy='loss_weights="auto", or weights of one order.',
     mended=lambda setup: setup.trained(loss_weights=None),
+    named_by=("E503",),
 )
 def loss_weights_apart() -> Setup:
     text = (
@@ -232,6 +246,7 @@ def focal_gamma_huge() -> Setup:
     "Dense layers follow each other without an activation: together they are linear.",
     remedy="relu or tanh between them.",
     mended=lambda setup: setup.saying("identity", "relu"),
+    named_by=("E309",),
 )
 def no_activation_between() -> Setup:
     layers = f"{dense(32, 'identity')}, {dense(32, 'identity')}, {dense(2, 'softmax')}"
@@ -261,6 +276,7 @@ def too_small_for_spirals() -> Setup:
     "All that is known of eight classes goes through a layer of one unit.",
     remedy="At least eight units there.",
     mended=lambda setup: setup.saying("shape=[1]", "shape=[16]"),
+    named_by=("E408",),
 )
 def narrow_waist() -> Setup:
     layers = f"{dense(32)}, {dense(1)}, {dense(32)}, {dense(8, 'softmax')}"
@@ -271,6 +287,7 @@ def narrow_waist() -> Setup:
     "Thirty sigmoid layers stand one behind the other.",
     remedy="Two layers with relu; or residual connections and normalisation.",
     mended=lambda setup: setup.but(text=classifier(4, (16, 16), 3)),
+    named_by=("E303",),
 )
 def thirty_sigmoid_layers() -> Setup:
     stack = dense(16, "sigmoid", repeat=30)
@@ -283,6 +300,7 @@ def thirty_sigmoid_layers() -> Setup:
     "Forty relu layers of four units, without residual connections.",
     remedy="Fewer layers, wider ones.",
     mended=lambda setup: setup.but(text=classifier(4, (16, 16), 3)),
+    named_by=("E304",),
 )
 def forty_thin_relu_layers() -> Setup:
     stack = dense(4, "relu", repeat=40)
@@ -297,6 +315,7 @@ def forty_thin_relu_layers() -> Setup:
     mended=lambda setup: setup.saying(
         "shape=[32], activation=softmax", "shape=[32], activation=relu"
     ),
+    named_by=("E308",),
 )
 def softmax_in_the_middle() -> Setup:
     layers = f"{dense(32, 'softmax')}, {dense(32, 'softmax')}, {dense(6, 'softmax')}"
@@ -307,6 +326,7 @@ def softmax_in_the_middle() -> Setup:
     "The activation is sign, which has no gradient.",
     remedy="tanh.",
     mended=lambda setup: setup.saying("sign", "tanh"),
+    named_by=("E316",),
 )
 def activation_without_gradient() -> Setup:
     return Setup(model(2, f"{dense(16, 'sign')}, {dense(2, 'softmax')}", 2), _rings())
@@ -316,6 +336,7 @@ def activation_without_gradient() -> Setup:
     "Nine of ten units of the only hidden layer are dropped.",
     remedy="Drop at most half of a layer, and of eight units none.",
     mended=lambda setup: setup.saying("dropout(0.9), ", ""),
+    named_by=("E404",),
 )
 def dropout_of_nine_tenths() -> Setup:
     layers = f"{dense(8)}, dropout(0.9), {dense(2, 'softmax')}"
@@ -326,6 +347,7 @@ def dropout_of_nine_tenths() -> Setup:
     "Half of four features are dropped at the input.",
     remedy="No dropout at an input with few features.",
     mended=lambda setup: setup.saying("dropout(0.5), ", ""),
+    named_by=("E411",),
 )
 def dropout_of_features() -> Setup:
     text = model(6, f"dropout(0.5), {dense(16)}, {dense(1, 'identity')}", 1)
@@ -336,6 +358,7 @@ def dropout_of_features() -> Setup:
     "Two layers of 400 units learn forty rows by heart.",
     remedy="A small layer, or none.",
     mended=lambda setup: setup.but(text=classifier(10, (), 2)),
+    named_by=("E405",),
 )
 def huge_for_forty_rows() -> Setup:
     data = of(*blobs(60, 2, 10, 4.5), standardize=True)
@@ -346,6 +369,7 @@ def huge_for_forty_rows() -> Setup:
     "A layer normalisation of two features leaves nothing but which of them is larger.",
     remedy="No normalisation at the input: standardize=True.",
     mended=lambda setup: setup.saying("layerNorm(), ", ""),
+    named_by=("E320",),
 )
 def layer_norm_of_two_features() -> Setup:
     return Setup(model(2, f"layerNorm(), {dense(16)}, {dense(2, 'softmax')}", 2), _rings())
@@ -355,6 +379,7 @@ def layer_norm_of_two_features() -> Setup:
     "A batch normalisation gets batches of two rows.",
     remedy="Batches of 16 rows and more, or layerNorm.",
     mended=lambda setup: setup.trained(batch_size=20),
+    named_by=("E307",),
 )
 def batch_norm_of_two_rows() -> Setup:
     text = model(4, f"matmul(w, shape=[16]), batchNorm(), relu(), {dense(3, 'softmax')}", 3)
@@ -365,6 +390,7 @@ def batch_norm_of_two_rows() -> Setup:
     "Values of fifty times the size are multiplied at each of six layers.",
     remedy="No factors: the weights find their own.",
     mended=lambda setup: setup.saying(", mul(50)", ""),
+    named_by=("E318",),
 )
 def exploding_factors() -> Setup:
     text = model(4, f"unit(repeat=6), {dense(3, 'softmax')}", 3)
@@ -376,6 +402,7 @@ def exploding_factors() -> Setup:
     "The logarithm of features is taken that are negative in half of the rows.",
     remedy="No logarithm, or that of 1 + |x|.",
     mended=lambda setup: setup.saying("log(), ", ""),
+    named_by=("E317",),
 )
 def logarithm_of_negative_values() -> Setup:
     return Setup(
@@ -387,6 +414,7 @@ def logarithm_of_negative_values() -> Setup:
     "The model computes in float16, and features are up to 100,000.",
     remedy="standardize=True.",
     mended=lambda setup: setup.but(data=of(*_metres(), standardize=True)),
+    named_by=("E603",),
 )
 def float16_overflow() -> Setup:
     return Setup(
@@ -407,6 +435,7 @@ def _metres() -> tuple[np.ndarray, np.ndarray]:
     mended=lambda setup: setup.saying(
         "name=seen), ", "name=seen), concat([seen, right], axis=0), "
     ),
+    named_by=("E413",),
 )
 def input_that_reaches_nothing() -> Setup:
     text = (
@@ -426,6 +455,7 @@ def input_that_reaches_nothing() -> Setup:
     "All weights start at 0: the units of a layer stay equal.",
     remedy="Leave init out: weights start at random.",
     mended=lambda setup: setup.saying("matmul(w, init=zeros)", "matmul(w)"),
+    named_by=("E313",),
 )
 def weights_start_at_zero() -> Setup:
     text = classifier(2, (16,), 2).replace("matmul(w)", "matmul(w, init=zeros)")
@@ -436,6 +466,7 @@ def weights_start_at_zero() -> Setup:
     "All weights start at the same number: sixteen units act as one.",
     remedy="Leave init out: weights start at random.",
     mended=lambda setup: setup.saying("matmul(w, init=constant(0.5))", "matmul(w)"),
+    named_by=("E313",),
 )
 def weights_start_equal() -> Setup:
     text = classifier(2, (16,), 2).replace("matmul(w)", "matmul(w, init=constant(0.5))")
@@ -446,6 +477,7 @@ def weights_start_equal() -> Setup:
     "Weights start with a deviation of 20.",
     remedy="Leave init out: it then fits to the width of the layer.",
     mended=lambda setup: setup.saying("init=normal(20)", "init=heNormal"),
+    named_by=("E314",),
 )
 def weights_start_huge() -> Setup:
     text = classifier(4, (32, 32), 3).replace("matmul(w)", "matmul(w, init=normal(20))")
@@ -456,6 +488,7 @@ def weights_start_huge() -> Setup:
     "Weights start with a deviation of 0.000001: five layers give nothing, and no gradient.",
     remedy="Leave init out: it then fits to the width of the layer.",
     mended=lambda setup: setup.saying("init=normal(1e-6)", "init=heNormal"),
+    named_by=("E314",),
 )
 def weights_start_tiny() -> Setup:
     text = classifier(4, (16, 16, 16, 16), 3).replace("matmul(w)", "matmul(w, init=normal(1e-6))")
@@ -466,6 +499,7 @@ def weights_start_tiny() -> Setup:
     "The biases before the relus start at −10: no unit ever is above 0.",
     remedy="Leave init out: biases start at 0.",
     mended=lambda setup: setup.saying(" init=constant(-10)", ""),
+    named_by=("E315",),
 )
 def biases_kill_relus() -> Setup:
     text = model(4, f"matmul(v), add(low), relu(), {dense(3, 'softmax')}", 3)
@@ -477,6 +511,7 @@ def biases_kill_relus() -> Setup:
     "All parameters are frozen.",
     remedy="freeze=0 for a model that took over nothing.",
     mended=lambda setup: setup.trained(freeze=None),
+    named_by=("E406", "E703"),
 )
 def everything_frozen() -> Setup:
     return Setup(classifier(4, (16,), 3), _flowers(), {"freeze": 1.0})
@@ -486,6 +521,7 @@ def everything_frozen() -> Setup:
     "No layer is trainable.",
     remedy="trainable=true, which is the default, at least at the head.",
     mended=lambda setup: setup.saying(", trainable=false", ""),
+    named_by=("E406",),
 )
 def nothing_trainable() -> Setup:
     text = classifier(4, (16,), 3).replace("matmul(w)", "matmul(w, trainable=false)")
@@ -496,6 +532,7 @@ def nothing_trainable() -> Setup:
     "The head keeps its random values, the layers before it are trained.",
     remedy="Train the head.",
     mended=lambda setup: setup.saying(", trainable=false", ""),
+    named_by=("E410",),
 )
 def random_head_frozen() -> Setup:
     layers = f"{dense(8)}, {dense(6, 'softmax', trainable='false')}"
@@ -506,6 +543,7 @@ def random_head_frozen() -> Setup:
     "The trunk is frozen at random values: it took over nothing.",
     remedy="freeze=0, or take_parameters of a trained model first.",
     mended=lambda setup: setup.saying(", trainable=false", ""),
+    named_by=("E410",),
 )
 def random_trunk_frozen() -> Setup:
     layers = f"{dense(4, trainable='false')}, {dense(2, 'softmax')}"
@@ -527,6 +565,7 @@ def _reader(size: int, before: str, outputs: int, shape: int = 8) -> str:
     "The order of words decides, and attention sees no positions.",
     remedy="positionalEmbedding behind the embedding.",
     mended=lambda setup: setup.saying("attend(", "positionalEmbedding(place, size=8), attend("),
+    named_by=("E319",),
 )
 def attention_without_positions() -> Setup:
     text = _reader(6, "attend(q, k, v, o, heads=2), relu(), ", 2)
@@ -589,6 +628,7 @@ def language_model_looks_ahead() -> Setup:
     mended=lambda setup: setup.saying(
         "reduceMean(axes=[sequence])", "gru(w, r, bias=c, hiddenSize=8)"
     ),
+    named_by=("E412",),
 )
 def series_averaged_first() -> Setup:
     text = (
@@ -619,6 +659,7 @@ def _convolutions(*layers: str) -> str:
     "A convolution of 2 × 2 takes steps of 4: three of four pixels are never seen.",
     remedy="Strides no larger than the kernel.",
     mended=lambda setup: setup.saying("strides=4", "strides=1"),
+    named_by=("E321",),
 )
 def strides_skip_pixels() -> Setup:
     text = _convolutions("conv2d(f, filters=8, kernel=2, strides=4, bias=b), relu()", "flatten()")
@@ -631,6 +672,7 @@ def strides_skip_pixels() -> Setup:
     mended=lambda setup: setup.saying("bias=b), conv2d", "bias=b), relu(), conv2d").saying(
         "bias=c)", "bias=c), relu()"
     ),
+    named_by=("E309",),
 )
 def convolutions_without_activation() -> Setup:
     text = _convolutions(
@@ -649,6 +691,7 @@ def convolutions_without_activation() -> Setup:
             "conv2d(f, filters=12, kernel=3, padding=same, bias=b), relu()", f"{_POOL}", "flatten()"
         )
     ),
+    named_by=("E322",),
 )
 def pooled_to_one_pixel() -> Setup:
     text = _convolutions(
@@ -664,6 +707,7 @@ _POOL = "averagePool2d(windowDimensions=2, strides=2)"
     "Where a bar lies decides, and a global average over the picture forgets places.",
     remedy="flatten() in place of globalAveragePool().",
     mended=lambda setup: setup.saying("globalAveragePool()", "flatten()"),
+    named_by=("E323",),
 )
 def places_averaged_away() -> Setup:
     draw = np.random.default_rng(30)

@@ -23,6 +23,7 @@ def _rings(**train: object) -> Setup:
     "The learning rate is 0.0000001.",
     remedy="The default of the optimizer, 0.01.",
     mended=lambda setup: setup.trained(lr=None),
+    named_by=("E324",),
 )
 def rate_far_too_low() -> Setup:
     return clusters(optimizer="adam", lr=1e-7)
@@ -32,6 +33,7 @@ def rate_far_too_low() -> Setup:
     "The learning rate of sgdm is 0.00001, for twenty epochs of a quantity.",
     remedy="The default of the optimizer, 0.02.",
     mended=lambda setup: setup.trained(lr=None),
+    named_by=("E324",),
 )
 def rate_too_low_for_sgdm() -> Setup:
     return quantity(optimizer="sgdm", lr=1e-5)
@@ -41,6 +43,7 @@ def rate_too_low_for_sgdm() -> Setup:
     "The learning rate of adam is 5.",
     remedy="The default of the optimizer, 0.01.",
     mended=lambda setup: setup.trained(lr=None),
+    named_by=("E305",),
 )
 def rate_far_too_high() -> Setup:
     return clusters(optimizer="adam", lr=5.0)
@@ -50,6 +53,7 @@ def rate_far_too_high() -> Setup:
     "The learning rate of sgdm is 10, and the loss overflows.",
     remedy="The default of the optimizer, 0.02.",
     mended=lambda setup: setup.trained(lr=None),
+    named_by=("E305",),
 )
 def rate_that_diverges() -> Setup:
     return quantity(optimizer="sgdm", lr=10.0, gradient_clipping="off", seeds=0)
@@ -59,6 +63,7 @@ def rate_that_diverges() -> Setup:
     "The rate ends at min_lr=5, which is above the rate itself.",
     remedy="min_lr below lr, a hundredth of it or 0.",
     mended=lambda setup: setup.trained(min_lr=None),
+    named_by=("E704",),
 )
 def lowest_rate_above_rate() -> Setup:
     return clusters(optimizer="adam", lr=0.01, min_lr=5.0, restore_best=False)
@@ -69,15 +74,17 @@ def lowest_rate_above_rate() -> Setup:
     remedy="Warm up for one or two epochs.",
     mended=lambda setup: setup.trained(warmup_epochs=None),
     why="the rate grows until the end, which costs time rather than accuracy",
+    named_by=("E705",),
 )
 def all_warm_up() -> Setup:
-    return quantity(optimizer="sgdm", warmup_epochs=19, lr=0.002)
+    return quantity(optimizer="sgdm", epochs=20, warmup_epochs=19, lr=0.002)
 
 
 @mistake(
     "The rate falls to a hundredth after every epoch.",
     remedy="A step every ten epochs, to a tenth.",
     mended=lambda setup: setup.trained(step_epochs=10, step_factor=0.3),
+    named_by=("E706",),
 )
 def rate_falls_too_soon() -> Setup:
     return clusters(optimizer="nesterov", schedule="step", step_epochs=1, step_factor=0.01)
@@ -87,6 +94,7 @@ def rate_falls_too_soon() -> Setup:
     "The cosine schedule ends at 0 after two of sixty epochs.",
     remedy="schedule_epochs left out: the schedule then ends with the training.",
     mended=lambda setup: setup.trained(schedule_epochs=None),
+    named_by=("E707",),
 )
 def schedule_ends_too_soon() -> Setup:
     return quantity(optimizer="nesterov", epochs=60, schedule_epochs=2)
@@ -99,6 +107,7 @@ def schedule_ends_too_soon() -> Setup:
     "Weight decay is 10.",
     remedy="About 0.01.",
     mended=lambda setup: setup.trained(weight_decay=None),
+    named_by=("E414",),
 )
 def extreme_weight_decay() -> Setup:
     return clusters(optimizer="adamw", weight_decay=10.0)
@@ -108,6 +117,7 @@ def extreme_weight_decay() -> Setup:
     "The weights are pulled to zero by L1 with λ = 1.",
     remedy="λ around 0.0001.",
     mended=lambda setup: setup.trained(lambda1=1e-4),
+    named_by=("E415",),
 )
 def extreme_l1() -> Setup:
     return clusters(regularization="L1", lambda1=1.0)
@@ -117,6 +127,7 @@ def extreme_l1() -> Setup:
     "Momentum is 0.999: it takes a thousand steps to turn, and there are 300.",
     remedy="0.9.",
     mended=lambda setup: setup.trained(momentum_factor=None),
+    named_by=("E326",),
 )
 def extreme_momentum() -> Setup:
     return quantity(optimizer="sgdm", momentum_factor=0.999)
@@ -126,6 +137,7 @@ def extreme_momentum() -> Setup:
     "ε of adam is 1, beside gradients of a hundredth: steps are tiny.",
     remedy="The default, 1e-8.",
     mended=lambda setup: setup.trained(epsilon=None),
+    named_by=("E327",),
 )
 def epsilon_of_one() -> Setup:
     return clusters(optimizer="adam", epsilon=1.0, lr=0.002)
@@ -135,6 +147,7 @@ def epsilon_of_one() -> Setup:
     "β₂ of adam is 0: each step has full length, whatever the gradient.",
     remedy="0.999.",
     mended=lambda setup: setup.trained(beta2=None),
+    named_by=("E328",),
 )
 def adam_without_second_moment() -> Setup:
     return quantity(optimizer="adam", beta2=0.0, lr=0.05, schedule="constant")
@@ -144,6 +157,7 @@ def adam_without_second_moment() -> Setup:
     "Gradients are clipped to a millionth of the weights.",
     remedy="agc_lambda around 0.01.",
     mended=lambda setup: setup.trained(agc_lambda=None),
+    named_by=("E325",),
 )
 def clipped_to_nothing() -> Setup:
     return quantity(optimizer="sgdm", gradient_clipping="agc", agc_lambda=1e-6)
@@ -153,6 +167,7 @@ def clipped_to_nothing() -> Setup:
     "Labels are smoothed by 0.95: hardly anything of them is left.",
     remedy="At most 0.1.",
     mended=lambda setup: setup.trained(label_smoothing=0.05),
+    named_by=("E507",),
 )
 def extreme_label_smoothing() -> Setup:
     return clusters(label_smoothing=0.95)
@@ -162,6 +177,7 @@ def extreme_label_smoothing() -> Setup:
     "The scale of gradients is 1e30, far above what float16 holds: every batch overflows.",
     remedy='gradient_scaling="auto" with the default scale.',
     mended=lambda setup: setup.trained(scale=None),
+    named_by=("E209",),
 )
 def gradient_scale_overflows() -> Setup:
     return clusters(compute_type="float16", gradient_scaling="on", scale=1e30, seeds=5)
@@ -174,6 +190,7 @@ def gradient_scale_overflows() -> Setup:
     "One epoch is trained.",
     remedy="Twenty epochs and more, until the loss falls no further.",
     mended=lambda setup: setup.trained(epochs=40),
+    named_by=("E709",),
 )
 def one_epoch() -> Setup:
     return quantity(epochs=1, optimizer="adam")
@@ -183,6 +200,7 @@ def one_epoch() -> Setup:
     "All rows make one batch, and there are ten epochs: ten updates.",
     remedy="Batches of 20 to 32 rows.",
     mended=lambda setup: setup.trained(batch_size=20),
+    named_by=("E709",),
 )
 def full_batch_few_epochs() -> Setup:
     return quantity(batch_size=280, epochs=10, optimizer="adam")
@@ -192,6 +210,7 @@ def full_batch_few_epochs() -> Setup:
     "A batch has 5,000 rows, the training subset 294.",
     remedy="Batches of 20 to 32 rows.",
     mended=lambda setup: setup.trained(batch_size=20),
+    named_by=("E609",),
 )
 def batch_larger_than_data() -> Setup:
     return clusters(batch_size=5000, optimizer="nesterov")
@@ -201,6 +220,7 @@ def batch_larger_than_data() -> Setup:
     "Batches of one row, with the learning rate for batches of 20.",
     remedy="Batches of 20 rows.",
     mended=lambda setup: setup.trained(batch_size=None),
+    named_by=("E710",),
 )
 def batches_of_one_row() -> Setup:
     return clusters(batch_size=1, lr=0.1, epochs=6, schedule="constant", seeds=10)
@@ -210,6 +230,7 @@ def batches_of_one_row() -> Setup:
     "A hundred batches make one update, and an epoch has fifteen.",
     remedy="accumulate=1.",
     mended=lambda setup: setup.trained(accumulate=None),
+    named_by=("E711",),
 )
 def accumulates_more_than_an_epoch() -> Setup:
     return quantity(accumulate=100, optimizer="adam")
@@ -219,6 +240,7 @@ def accumulates_more_than_an_epoch() -> Setup:
     "Rows are sorted by class and not shuffled.",
     remedy="shuffle=True, which is the default.",
     mended=lambda setup: setup.trained(shuffle=None),
+    named_by=("E610",),
 )
 def sorted_rows_not_shuffled() -> Setup:
     x, y = blobs(420, 6, 5, 1.4)
@@ -235,6 +257,7 @@ def sorted_rows_not_shuffled() -> Setup:
     "One epoch that is not better ends the training.",
     remedy="patience of 10 and more.",
     mended=lambda setup: setup.trained(patience=40),
+    named_by=("E708",),
 )
 def patience_of_one() -> Setup:
     data = of(*spirals(300), split=(0.6, 0.1, 0.3), standardize=True)
@@ -249,6 +272,7 @@ def patience_of_one() -> Setup:
         data=of(*_overlapping(), split=(0.5, 0.2, 0.3), standardize=True)
     ),
     why="patience then follows the training loss; whether that costs accuracy, the data decide",
+    named_by=("E714",),
 )
 def patience_without_validation() -> Setup:
     data = of(*_overlapping(), split=(0.7, 0, 0.3), standardize=True)
@@ -265,15 +289,17 @@ def _overlapping() -> tuple[np.ndarray, np.ndarray]:
     remedy="validate_every=1.",
     mended=lambda setup: setup.trained(validate_every=None),
     why="the last parameters may be as good as the best ones",
+    named_by=("E712",),
 )
 def never_validated() -> Setup:
-    return validated(validate_every=50, patience=3)
+    return validated(validate_every=50, patience=3, epochs=20)
 
 
 @mistake(
     "The last parameters are kept, not the best, at a constant rate that makes them swing.",
     remedy="restore_best=True, which is the default.",
     mended=lambda setup: setup.trained(restore_best=None),
+    named_by=("E713",),
 )
 def best_not_restored() -> Setup:
     data = of(*houses(), split=(0.5, 0.2, 0.3), standardize=True)
@@ -288,6 +314,7 @@ def best_not_restored() -> Setup:
     "The number of epochs is misspelt: epoch=40.",
     remedy="epochs=40.",
     mended=lambda setup: setup.trained(epoch=None, epochs=40),
+    named_by=("NNM703",),
 )
 def misspelt_setting() -> Setup:
     return _rings(epoch=40)
@@ -297,6 +324,7 @@ def misspelt_setting() -> Setup:
     "The learning rate is negative.",
     remedy="A rate above 0.",
     mended=lambda setup: setup.trained(lr=0.01),
+    named_by=("NNM704",),
 )
 def negative_rate() -> Setup:
     return _rings(lr=-0.01)
@@ -306,6 +334,7 @@ def negative_rate() -> Setup:
     "The optimizer is one of another library, rmsprop.",
     remedy="adam.",
     mended=lambda setup: setup.trained(optimizer="adam"),
+    named_by=("NNM704",),
 )
 def unknown_optimizer() -> Setup:
     return _rings(optimizer="rmsprop")
@@ -315,6 +344,7 @@ def unknown_optimizer() -> Setup:
     "Labels are smoothed, and the loss is the mean squared error of a quantity.",
     remedy="No label smoothing.",
     mended=lambda setup: setup.trained(label_smoothing=None),
+    named_by=("E507",),
 )
 def smoothed_quantities() -> Setup:
     return quantity(label_smoothing=0.1)
@@ -324,6 +354,7 @@ def smoothed_quantities() -> Setup:
     "A small network is frozen to nine tenths, without having learnt anything before.",
     remedy="freeze=0.",
     mended=lambda setup: setup.trained(freeze=None),
+    named_by=("E703",),
 )
 def frozen_without_having_learnt() -> Setup:
     setup = _rings(freeze=0.9, seeds=0)
@@ -334,6 +365,7 @@ def frozen_without_having_learnt() -> Setup:
     "Thirty steps of a gru are trained without clipping, at a high rate.",
     remedy='gradient_clipping="global", and the default rate.',
     mended=lambda setup: setup.trained(gradient_clipping="global", lr=0.01),
+    named_by=("E305",),
 )
 def gru_unclipped() -> Setup:
     draw = np.random.default_rng(31)

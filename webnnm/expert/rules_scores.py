@@ -1,4 +1,4 @@
-"""Rules on what stands between the last product and the output (E409, E504–E508)."""
+"""Rules on what stands between the last product and the output (E409, E504–E506)."""
 
 from __future__ import annotations
 
@@ -109,39 +109,7 @@ def twice(facts: Facts) -> Hit | None:
     return grouped(found)
 
 
-@rule("E506", "warning", "Leave the output activation out, or scale the targets into its range.")
-def out_of_reach(facts: Facts) -> Hit | None:
-    """Targets lie outside the values that the output activation can give.
-
-    Compared are the extremes of the training targets, as the loss sees them, with the range of the
-    last activation: relu and softplus give nothing below 0, sigmoid 0 … 1, tanh −1 … 1. What lies
-    outside is never reached, and behind relu it gives no gradient either.
-
-    >>> from webnnm import Dataset, review
-    >>> text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE; m:layers matmul(w), relu();"
-    >>> data = Dataset([[i / 10] for i in range(20)], [[i - 9.5] for i in range(20)])
-    >>> print(review(text, data).finding("E506"))
-    warning E506 line 1, column 72: relu1 gives 0 … inf, the targets of m are -8.5 … 9.5
-      → Leave the output activation out, or scale the targets into its range.
-
-    Ignore it where the few targets outside are errors of measurement.
-    """
-    found: dict[str, str] = {}
-    last = {o.name: next(iter(tail(o)), None) for o in facts.network.outputs}
-    for output in facts.outputs:
-        layer, labels = last.get(output.name), output.labels
-        if layer is None or labels is None or labels.kind != "continuous":
-            continue
-        low, high = BOUNDS.get(layer.operator.name, (-float("inf"), float("inf")))
-        if labels.minimum < low or labels.maximum > high:
-            found[layer.label] = (
-                f"{layer.label} gives {low:g} … {high:g}, the targets of {output.name} are "
-                f"{labels.minimum:.3g} … {labels.maximum:.3g}"
-            )
-    return grouped(found)
-
-
-@rule("E507", "advice", "Add a bias behind the last product: add(b).")
+@rule("E506", "advice", "Add a bias behind the last product: add(b).")
 def no_bias(facts: Facts) -> Hit | None:
     """The last product of a quantity has no bias, and the targets are far from 0.
 
@@ -151,8 +119,8 @@ def no_bias(facts: Facts) -> Hit | None:
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w);"
     >>> data = Dataset([[i / 10] for i in range(20)], [[90.0 + i] for i in range(20)])
-    >>> print(review(text, data).finding("E507"))
-    advice E507 line 1, column 49: matmul1 has no bias, the targets of m have mean 98.9 and std 5.82
+    >>> print(review(text, data).finding("E506"))
+    advice E506 line 1, column 49: matmul1 has no bias, the targets of m have mean 98.9 and std 5.82
       → Add a bias behind the last product: add(b).
 
     Ignore it where the answer for a row of zeros is known to be 0, as in laws of physics.

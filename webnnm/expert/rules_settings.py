@@ -280,7 +280,7 @@ def weights_apart(facts: Facts) -> Hit | None:
 
 
 @rule(
-    "E508", "warning", "Lower label_smoothing to 0.1, or leave it out.", lowers=["label_smoothing"]
+    "E507", "warning", "Lower label_smoothing to 0.1, or leave it out.", lowers=["label_smoothing"]
 )
 def oversmoothed(facts: Facts) -> Hit | None:
     """Labels are smoothed by more than 0.4, or no output has classes.
@@ -290,8 +290,8 @@ def oversmoothed(facts: Facts) -> Hit | None:
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
-    >>> print(review(text, label_smoothing=0.95).finding("E508"))
-    warning E508: label_smoothing 0.95 leaves 5% of each label
+    >>> print(review(text, label_smoothing=0.95).finding("E507"))
+    warning E507: label_smoothing 0.95 leaves 5% of each label
       → Lower label_smoothing to 0.1, or leave it out.
 
     Ignore it where that share of the labels is known to be wrong.

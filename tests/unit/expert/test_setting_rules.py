@@ -106,12 +106,12 @@ CASES = [
         weights({"a": 10.0, "b": 0.1}),
     ),
     Case(
-        "E508",
+        "E507",
         trained(label_smoothing=0.95),
         "leaves 5% of each label",
         trained(label_smoothing=0.1),
     ),
-    Case("E508", linear(label_smoothing=0.1), "no output has classes", linear()),
+    Case("E507", linear(label_smoothing=0.1), "no output has classes", linear()),
     Case("E704", trained(lr=0.01, min_lr=5.0), "min_lr 5, lr 0.01", trained(lr=0.01, min_lr=1e-4)),
     Case(
         "E705",
