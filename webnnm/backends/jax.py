@@ -22,6 +22,8 @@ from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
 Arrays = Mapping[str, Any]
+LAYING = frozenset({"expand", "reshape", "reverse", "slice", "transpose"})
+"""Operators of one operand whose results hold numbers of it."""
 AXIS = "batch"
 """The one axis of the mesh, along which devices share the rows of a batch."""
 PRECISION = "highest"
@@ -179,7 +181,7 @@ class JaxBackend(KernelBackend):
         outputs = {name: o.type for name, o in graph.outputs.items()}
         state = frozenset(name for name in outputs if inputs.get(name) == outputs[name])
         shared = batched(graph)
-        apart = _divided_again(graph)
+        apart = _divided_again(graph) | _powers_under_logs(graph)
 
         def placed(node: Node, value: Any) -> Any:
             if node.number in apart:
@@ -342,6 +344,24 @@ def _divided_again(graph: Graph) -> set[int]:
         and operand.node.operator.name == "div"
         and is_float(operand.dtype)
     }
+
+
+def _powers_under_logs(graph: Graph) -> set[int]:
+    """Return the powers whose logarithms are taken, also after they are laid out anew.
+
+    XLA makes log xⁿ n · log |x|, which is NaN for negative powers no more.
+    """
+    found: set[int] = set()
+    for node in graph.nodes():
+        if isinstance(node, OperatorNode) and node.operator.name == "log":
+            (x,) = node.operands
+            while x is not None and isinstance(x.node, OperatorNode):
+                if x.node.operator.name == "pow":
+                    found.add(x.number)
+                if x.node.operator.name not in LAYING:
+                    break
+                (x,) = x.node.operands
+    return found
 
 
 def _words(devices: Sequence[Any], processes: int) -> str:

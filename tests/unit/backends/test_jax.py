@@ -259,6 +259,21 @@ def test_failures_of_xla_are_told_apart(message: str, kind: type[Any], words: st
     assert str(caught.value) == str(_failure(message))
 
 
+def test_logarithms_of_negative_powers_are_nan() -> None:
+    b = GraphBuilder()
+    x, exponent = b.input("x", "float32", [2, 2]), b.input("n", "float32", [])
+    power = b.pow(x, exponent)
+    moved = b.reshape(b.transpose(power), new_shape=[4])
+    graph = b.build({"y": b.log(power), "z": b.log(moved)})
+    feeds = {
+        "x": HostArray.of([[-2.0, 1.0], [1.0, -1.0]], "float32"),
+        "n": HostArray.of(1.0, "float32"),
+    }
+    found = JaxBackend().compute(graph, feeds)
+    assert np.isnan(np.asarray(found["y"])).tolist() == [[True, False], [False, True]]
+    assert np.isnan(np.asarray(found["z"])).tolist() == [True, False, False, True]
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_quotients_of_quotients_do_not_overflow(dtype: Any) -> None:
     large = {"float16": 482.0, "float32": 1e30}[dtype]
