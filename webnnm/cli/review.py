@@ -35,13 +35,16 @@ def add(commands: Parsers) -> None:
     )
     add_model(one)
     add_table(one)
+    one.add_argument(
+        "--length", type=int, metavar="N", help="positions of a sequence, where no data say so"
+    )
     add_hyperparameters(one)
 
 
 def _review(given: argparse.Namespace) -> int:
     network = elaborate(parse(model_text(given.model)))
     try:
-        draft = Draft(network, table(given) if given.data else None)
+        draft = Draft(network, table(given) if given.data else None, length=given.length)
     except DataError as error:
         if error.code != NON_FINITE:
             raise

@@ -114,6 +114,11 @@ class HostArray:
             view = memoryview(value)
         except TypeError:
             return None
+        except ValueError as error:  # NumPy's times, and whatever else no buffer may hold
+            kind = str(getattr(value, "dtype", type(value).__name__))
+            time = "for times subtract the first one: (t - t[0]) / numpy.timedelta64(1, 'D')"
+            hint = time * kind.startswith(("datetime64", "timedelta64"))
+            raise DataError("NNM702", f"values of {kind} are no numbers", hint=hint) from error
         code = view.format.lstrip("@=<")
         if code in _DTYPES_OF_FORMAT:
             dtype = _DTYPES_OF_FORMAT[code]

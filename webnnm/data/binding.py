@@ -20,9 +20,9 @@ from webnnm.data.protocol import (
     orders_of,
     whole_subset,
 )
-from webnnm.data.sequences import masks_of
+from webnnm.data.sequences import masks_of, spot
 from webnnm.data.standardize import Standardization
-from webnnm.graph.vertices import InputVertex, Network, Output
+from webnnm.graph.vertices import InputVertex, Network, Output, ParameterVertex
 
 if TYPE_CHECKING:
     from webnnm.training.losses import Labels
@@ -178,12 +178,70 @@ def bind(
         output.name: _output_slot(output, dataset.outputs, alone=len(network.outputs) == 1)
         for output in network.outputs
     }
+    inputs = bind_fields(dataset.inputs, slots, "input")
+    try:
+        outputs = bind_fields(dataset.outputs, by_output, "output")
+    except DataError as error:
+        if error.code == "NNM701" or hasattr(dataset, "blocks"):
+            raise
+        from webnnm.data.misfit import explained
+
+        values = whole_subset(dataset, "full")[1]
+        raise explained(error, dataset.outputs, by_output, values) from error
+    _check_numbers(network, dataset, inputs)
     return DataBinding(
         dataset,
-        bind_fields(dataset.inputs, slots, "input"),
-        bind_fields(dataset.outputs, by_output, "output"),
+        inputs,
+        outputs,
         sequence,
         (sequences, _names((o.name, o.source.features.sequence) for o in network.outputs)),
+    )
+
+
+def _check_numbers(network: Network, dataset: AnyDataset, inputs: Mapping[str, Binding]) -> None:
+    """Refuse rows with a number that the table of an embedding has no row for (NNM702)."""
+    if hasattr(dataset, "blocks") or not dataset.size("full"):
+        return
+    for block, (name, rows) in tables(network).items():
+        field = inputs[block].field
+        values = whole_subset(dataset, "full")[0][field]
+        check_numbers(f'input "{block}"', values, name, rows)
+
+
+def tables(network: Network) -> dict[str, tuple[str, int]]:
+    """Return input → name and rows of the table that an embedding looks its numbers up in."""
+    found: dict[str, tuple[str, int]] = {}
+    inputs = {vertex: vertex.block for vertex in network.inputs}
+    for layer in network.layers:
+        if layer.operator.name == "embedding":
+            numbers, table = (source.vertex for source in layer.operands[:2])
+            if isinstance(numbers, InputVertex) and isinstance(table, ParameterVertex):
+                found[inputs[numbers]] = table.name, table.features[0].sizes()[0]
+    return found
+
+
+def check_numbers(
+    where: str, values: HostArray, table: str, rows: int, lengths: Sequence[int] = ()
+) -> None:
+    """Raise `DataError` NNM702 for a number that a table of so many rows has not.
+
+    >>> check_numbers('input "m"', HostArray.of([[1, 2], [3, 9]], "int32"), "words", 5)
+    Traceback (most recent call last):
+    webnnm.core.errors.DataError: NNM702: input "m": row 1, element 1 is 9, table words has 5 rows
+    hint: numbers are 0 … 4: write size=10 at the embedding, or give rare words one number
+
+    Negative numbers count from the end; `lengths` are those of rows one behind another.
+    """
+    flat = values.values()
+    if not len(flat) or (max(flat) < rows and min(flat) >= -rows):
+        return
+    place, number = next((n, v) for n, v in enumerate(flat) if not -rows <= v < rows)
+    at = spot(place, count(values.shape[1:]), lengths)
+    raise DataError(
+        "NNM702",
+        f"{where}: {at} is {number:g}, table {table} has {rows} rows",
+        hint=f"numbers are 0 … {rows - 1}: write size={max(flat) + 1:g} at the embedding, or give "
+        "rare words one number",
     )
 
 

@@ -275,6 +275,11 @@ def _given(
     try:
         values = HostArray.of(value, dtype, copy=True)
     except DataError as error:
+        from webnnm.data.misfit import words_of
+
+        words = words_of(where, value)
+        if words is not None:
+            raise words from error
         hint = 'length="max" pads sequences of different lengths' if is_ragged(value) else ""
         raise DataError(error.code, f"{where}: {error.message}", hint=hint or error.hint) from error
     if not values.shape:

@@ -41,6 +41,9 @@ INDEXED = ("embedding", "gather", "gatherElements", "gatherND")
 IMPOSSIBLE = ("NNM604", "NNM706")
 """Errors that a review reports as E103."""
 
+LENGTH = 16
+"""The length of sequences in a review of a text alone, where nobody gives one."""
+
 NON_FINITE = "NNM707"
 """The error that a review reports as E605."""
 
@@ -216,8 +219,11 @@ class Draft:
         network: Network,
         dataset: AnyDataset | None = None,
         wrong: WebNNMError | None = None,
+        *,
+        length: int | None = None,
     ) -> None:
         self.network = network
+        self._length = length
         self.refused: dict[str, WebNNMError] = {} if wrong is None else {"": wrong}
         self._binding = None if dataset is None else self._bound(dataset)
 
@@ -232,8 +238,11 @@ class Draft:
 
     @property
     def sequence(self) -> Mapping[str, int]:
-        """Lengths by sequence name: those of the data."""
-        return {} if self._binding is None else self._binding.sequence
+        """Lengths by sequence name: those of the data, else the one that is given or usual."""
+        if self._binding is not None:
+            return self._binding.sequence
+        names = {v.features[0].sequence: v.length for v in self.network.inputs}
+        return {n: own or self._length or LENGTH for n, own in names.items() if n is not None}
 
     @property
     def has_dataset(self) -> bool:
@@ -258,6 +267,7 @@ def review(
     model: str | Document | Model | Draft,
     dataset: AnyDataset | None = None,
     hyperparameters: Mapping[str, Any] | None = None,
+    sequence_length: int | None = None,
     **more: Any,
 ) -> Review:
     """Check a model with the expert system, without training it (spec F).
@@ -272,6 +282,7 @@ def review(
     - `model`: a text, a syntax tree or an `NNModel`. For texts no backend is opened, so findings
       that depend on the device (E207, E208, E803) are skipped.
     - `dataset`: used instead of that of the model. Without any, the rules about data are skipped.
+    - `sequence_length`: of a text over sequences without a dataset, 16 positions if not given.
     - The hyperparameters are those of `NNModel.train`; `silence` lists rules to skip.
 
     Printing the result shows the findings by area, then every setting with its origin; `to_dict`
@@ -287,7 +298,13 @@ def review(
         model = parse(model)
     subject: Reviewed
     if isinstance(model, Document):
-        subject = Draft(elaborate(model), dataset)
+        subject = Draft(elaborate(model), dataset, length=sequence_length)
+    elif not isinstance(model, Draft) and not hasattr(model, "state"):
+        raise DataError(
+            "NNM703",
+            f"webnnm.review was given {model!r:.60}",
+            hint="a text in the notation, what webnnm.parse returns, or an NNModel",
+        )
     else:
         subject = model if isinstance(model, Draft) else model.state
         if dataset is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +10,6 @@ from dataclasses import replace
 from webnnm.core.shapes import show
 from webnnm.expert.facts import DataFacts, Facts, FeatureFacts
 from webnnm.expert.rule import Hit, grouped, listed, rule
-from webnnm.expert.statistics import wilson
 from webnnm.expert.structure import channels_last, scaled_inputs
 from webnnm.training.loss_choice import LARGE_SHARE
 
@@ -277,6 +277,17 @@ def strange(facts: Facts) -> Hit | None:
     words = [f"{name} ({share:.0%} of the rows)" for name, share in found.items()]
     message = f"outside of training most words are unknown, and become zeros: {listed(words)}"
     return Hit(message=message, evidence=found)
+
+
+def wilson(share: float, rows: int, z: float = 1.96) -> tuple[float, float]:
+    """Return the 95 % confidence interval of a share that was measured on some rows (Wilson 1927).
+
+    >>> [round(limit, 2) for limit in wilson(0.9, 10)]
+    [0.6, 0.98]
+    """
+    middle = (share + z * z / (2 * rows)) / (1 + z * z / rows)
+    half = z * math.sqrt(share * (1 - share) / rows + (z / (2 * rows)) ** 2) / (1 + z * z / rows)
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 @rule("E618", "warning", "Take more rows for it, or test on all of them by dataset.folds(5).")

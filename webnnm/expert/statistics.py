@@ -50,17 +50,6 @@ def correlation(one: Sequence[float], other: Sequence[float]) -> float:
     return math.fsum(map(mul, unit(one), unit(other)))
 
 
-def wilson(share: float, rows: int, z: float = 1.96) -> tuple[float, float]:
-    """Return the 95 % confidence interval of a share that was measured on some rows (Wilson 1927).
-
-    >>> [round(limit, 2) for limit in wilson(0.9, 10)]
-    [0.6, 0.98]
-    """
-    middle = (share + z * z / (2 * rows)) / (1 + z * z / rows)
-    half = z * math.sqrt(share * (1 - share) / rows + (z / (2 * rows)) ** 2) / (1 + z * z / rows)
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
 def combination(
     column: Sequence[float], basis: Sequence[Sequence[float]]
 ) -> tuple[list[float], float]:

@@ -38,7 +38,9 @@ def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     for word, value in given.items():
         name = snake_case(word)
         if name not in SETTINGS:
-            hint = suggestion(word, SETTINGS)
+            from webnnm.training.foreign_words import SETTINGS as FOREIGN
+
+            hint = FOREIGN.get(name) or suggestion(word, SETTINGS)
             raise DataError("NNM703", f'NNModel.create has no setting "{word}"', hint=hint)
         if name in found:
             raise DataError("NNM703", f'"{name}" is given in two spellings')

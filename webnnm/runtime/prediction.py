@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray, joined
 from webnnm.core.errors import DataError
+from webnnm.data.binding import check_numbers, tables
 from webnnm.data.sequences import padded, padded_size
 from webnnm.evaluation.probabilities import Scale
 from webnnm.graph.vertices import InputVertex, Network
@@ -197,6 +198,7 @@ class _Reading:
         self.kept = kept = None if raw else about
         self._network = network
         self._entrances = {vertex.block: Entrance(vertex, kept) for vertex in network.inputs}
+        self._tables = tables(network)
         self._answers: dict[str, Answers | None] = {}
         for output in network.outputs:
             answers = about.answers.get(output.name)
@@ -210,7 +212,11 @@ class _Reading:
             if self.kept is None and block in self.about.inputs:
                 check_units(f'input "{block}"', values, self.about.inputs[block])
             entrance = self._entrances[block]
-            rows.add(entrance.vertex, entrance(values))
+            entry = entrance(values)
+            if block in self._tables:
+                where = f'input "{block}"'
+                check_numbers(where, entry.array, *self._tables[block], entry.lengths or ())
+            rows.add(entrance.vertex, entry)
         return rows
 
     def answers(

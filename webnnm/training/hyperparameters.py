@@ -192,7 +192,10 @@ def given(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     for word, value in hyperparameters.items():
         name = spellings.get(word)
         if name is None:
-            hint = suggestion(word, spellings)
+            from webnnm.ops.declare.naming import snake_case
+            from webnnm.training.foreign_words import SETTINGS
+
+            hint = SETTINGS.get(snake_case(word)) or suggestion(word, spellings)
             raise DataError("NNM703", f'there is no hyperparameter "{word}"', hint=hint)
         if name in found:
             raise DataError("NNM703", f'"{name}" is given in two spellings')

@@ -1,0 +1,121 @@
+"""Labels and values that do not fit: what they are and what to do is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from webnnm import DataError, Dataset, NNModel, review
+
+TEXT = "m:input shape=[2]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
+TOKENS = (
+    "m:input int32 shape=[] sequence=true; m:output shape=[2]; "
+    "m:layers embedding(words, size=5, shape=[3]), reduceMean(axes=[sequence]), matmul(w), "
+    "softmax();"
+)
+ROWS = [[float(n), float(n % 4)] for n in range(12)]
+NUMBERS = [n % 3 for n in range(12)]
+
+
+def refused(labels: Any, text: str = TEXT, **options: Any) -> DataError:
+    """Return the error that a review of these labels ends in."""
+    with pytest.raises(DataError) as caught:
+        review(text, Dataset(ROWS, labels, **options))
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("labels", "message", "hint"),
+    [
+        ([n + 1 for n in NUMBERS], "labels count from 1 to 3, classes from 0 to 2", "subtract 1"),
+        ([float(n) for n in NUMBERS], "whole numbers 0 … 2, as float32", "give integers"),
+        ([2 * (n // 2) for n in NUMBERS], "whole numbers 0 … 2, not all of 0 … 2", "kinds="),
+        ([2 * (n % 2) - 1 for n in NUMBERS], "labels are −1 and 1", "make them 0 and 1"),
+        ([n + 0.5 for n in NUMBERS], "the model takes [3], rows are []", "write shape=[1]"),
+        ([n + 3 for n in NUMBERS], "labels go up to 5, the model has 3", "write shape=[6]"),
+        ([[1, 0], [0, 1]] * 6, "one-hot rows have 2 classes, the model has 3", "write shape=[2]"),
+    ],
+)
+def test_labels_are_told_apart(labels: Any, message: str, hint: str) -> None:
+    error = refused(labels)
+    assert message in error.message
+    assert hint in error.hint
+
+
+def test_more_classes_than_scores_are_a_finding_with_a_hint() -> None:
+    labels = [n + 1 for n in NUMBERS]
+    found = review(TEXT, Dataset(ROWS, labels, kinds={"model": "classes"})).findings
+    (one,) = [finding for finding in found if finding.id == "E103"]
+    assert "labels count from 1 to 3" in one.message and "subtract 1" in one.message
+
+
+@pytest.mark.parametrize("side", ["input", "output"])
+def test_words_are_told(side: str) -> None:
+    words = ["ash", "oak"] * 6
+    with pytest.raises(DataError) as caught:
+        Dataset(words if side == "input" else ROWS, NUMBERS if side == "input" else words)
+    assert caught.value.message == f'{side} "model" has words, "ash", "oak"'
+    assert "TableDataset" in caught.value.hint
+
+
+def test_numbers_that_are_ragged_are_no_words() -> None:
+    with pytest.raises(DataError) as caught:
+        Dataset([[1.0, 2.0], [3.0]], [0, 1])
+    assert "ragged" in caught.value.message
+
+
+def test_times_are_no_numbers() -> None:
+    numpy = pytest.importorskip("numpy")
+    days = numpy.array(["2020-01-01", "2020-02-02"], "datetime64[D]")
+    with pytest.raises(DataError) as caught:
+        Dataset(days, [0, 1])
+    assert "datetime64[D] are no numbers" in caught.value.message
+    assert "subtract the first one" in caught.value.hint
+
+
+def test_a_number_beyond_the_table_is_told_with_its_row() -> None:
+    good, wrong = [[1, 4], [2, -1]] * 4, [[1, 2], [2, 7]] * 4
+    assert review(TOKENS, Dataset(good, [0, 1] * 4, length="max"))
+    with pytest.raises(DataError) as caught:
+        review(TOKENS, Dataset(wrong, [0, 1] * 4, length="max"))
+    assert "row 1, element 1 is 7, table" in caught.value.message
+    assert "has 5 rows" in caught.value.message and "size=8" in caught.value.hint
+
+
+def test_a_text_over_sequences_is_reviewed_without_data() -> None:
+    found = review(TOKENS, sequence_length=64)
+    assert "E101" in {one.id for one in found.findings}
+    assert [one.id for one in review(TOKENS).findings] == [one.id for one in found.findings]
+
+
+@pytest.mark.parametrize("model", [None, 3])
+def test_what_is_no_model_is_refused(model: Any) -> None:
+    with pytest.raises(DataError) as caught:
+        review(model)
+    assert caught.value.code == "NNM703" and "a text in the notation" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("learning_rate", "lr="),
+        ("learningRate", "lr="),
+        ("loss", "model:loss"),
+        ("epoch", "epochs"),
+    ],
+)
+def test_words_of_other_libraries_have_a_hint(word: str, hint: str) -> None:
+    with pytest.raises(DataError) as caught:
+        review(TEXT, **{word: 1})
+    assert caught.value.code == "NNM703" and hint in caught.value.hint
+
+
+async def test_a_number_beyond_the_table_is_told_in_predictions() -> None:
+    pytest.importorskip("numpy")
+    model = await NNModel.create(source=TOKENS, backend="numpy", log=lambda _: None)
+    async with model:
+        await model.predict([[1, 4], [2, 0]])
+        with pytest.raises(DataError) as caught:
+            await model.predict([[1, 4, 2], [2, 9]])
+    assert "is 9, table" in caught.value.message and "row 1" in caught.value.message

@@ -1,0 +1,109 @@
+"""Says of labels and values that a model cannot take what they are, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, cast
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import count
+from webnnm.data.field import Field
+from webnnm.data.matching import Slot, bound, field_name
+
+MOST_WORDS = 4
+"""So many words a message shows."""
+
+
+def explained(
+    error: DataError,
+    fields: Mapping[str, Field],
+    slots: Mapping[str, Slot],
+    values: Mapping[str, HostArray],
+) -> DataError:
+    """Return an error on outputs that do not fit with what the labels are and what would fit.
+
+    >>> numbers = {"y": HostArray.of([1, 3, 2], "int32")}
+    >>> fields = {"y": Field((), "int32")}
+    >>> found = explained(DataError("NNM702", ""), fields, {"m": Slot((3,))}, numbers)
+    >>> print(found.message, "→", found.hint)
+    output "m": labels count from 1 to 3, classes from 0 to 2 → subtract 1 from the labels
+
+    - `fields`, `values`: of the dataset, by field; `slots`: of the model, by block.
+    """
+    for block, slot in slots.items():
+        name = field_name(block, fields, alone=len(slots) == 1)
+        if name not in fields:
+            continue
+        try:
+            bound(f'output "{block}"', name, fields[name], slot)
+        except DataError as one:
+            message, hint = _labels(name, fields[name], slot, values[name])
+            where = f'output "{block}": '
+            return DataError(
+                one.code, where + message if message else one.message, hint=hint or one.hint
+            )
+    return error
+
+
+def _labels(name: str, field: Field, slot: Slot, values: HostArray) -> tuple[str, str]:
+    """Return what the labels are beside the scores of a model, and what to do."""
+    scores = slot.shape[-1] if slot.shape else 1
+    if field.kind == "onehot" and field.shape:
+        classes = field.shape[-1]
+        message = f"one-hot rows have {classes} classes, the model has {scores} scores"
+        return message, f"write shape=[{classes}] at the output"
+    flat = values.values()
+    single = scores > 1 and count(field.shape) == count(slot.shape[:-1])
+    if not single or any(value != int(value) for value in flat):
+        own = list(field.shape or (1,))
+        return "", "" if field.sequence else f"write shape={own} at the output"
+    low, high = int(min(flat)), int(max(flat))
+    if low == 1 and high == scores:
+        message = f"labels count from 1 to {high}, classes from 0 to {scores - 1}"
+        return message, "subtract 1 from the labels"
+    if low == -1 and high == 1 and 0 not in flat:
+        return "labels are −1 and 1", "make them 0 and 1: (labels + 1) / 2, as integers"
+    if high >= scores and low >= 0:
+        if field.kind == "classes":
+            return "", f"write shape=[{high + 1}] at the output, or correct the labels"
+        message = f"labels go up to {high}, the model has {scores} scores, for 0 … {scores - 1}"
+        return message, f"write shape=[{high + 1}] at the output, or correct the labels"
+    if low >= 0:
+        every = len(set(flat)) == scores
+        kind = f"as {values.dtype}" if every else f"not all of 0 … {scores - 1}"
+        message = f"labels are whole numbers {low} … {high}, {kind}, which reads as measurements"
+        return message, f'give integers, and say kinds={{"{name}": "classes"}}'
+    return "", ""
+
+
+def words_of(where: str, value: Any) -> DataError | None:
+    """Return an error for values that are words, None where there are none.
+
+    >>> print(words_of('output "model"', ["ash", "oak", "ash"]).message)
+    output "model" has words, "ash", "oak"
+    """
+    found = dict.fromkeys(islice(_words(value), 1000))
+    if not found:
+        return None
+    some = ", ".join(f'"{word}"' for word in islice(found, MOST_WORDS))
+    if where.startswith("output"):
+        listed = f"labels=[{some}]" if len(found) <= MOST_WORDS else "labels=[…]"
+        hint = f"TableDataset numbers words by itself; or give numbers from 0 and {listed}"
+    else:
+        hint = "TableDataset takes columns of words; a text is split into tokens before"
+    return DataError("NNM702", f"{where} has words, {some}", hint=hint)
+
+
+def _words(value: Any) -> Iterator[str]:
+    """Yield the words in nested lists."""
+    if isinstance(value, str):
+        yield value
+    elif hasattr(value, "tolist"):
+        yield from _words(value.tolist())
+    elif isinstance(value, list | tuple):
+        for element in cast("list[Any]", value):
+            if isinstance(element, int | float):
+                return
+            yield from _words(element)

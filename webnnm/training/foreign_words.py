@@ -1,0 +1,36 @@
+"""What words of Keras, scikit-learn and PyTorch for settings are here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_LOSS = "write it into the text of the model: model:loss MSE;"
+_SPLIT = "give the dataset its subsets: Dataset(…, split=(0.7, 0.15, 0.15))"
+_RATE = "lr=0.001 is a hyperparameter of train()"
+
+SETTINGS: Mapping[str, str] = {
+    "callback": "on_epoch= and on_batch= of train() take functions",
+    "callbacks": "on_epoch= and on_batch= of train() take functions; patience= stops early",
+    "class_weight": "write model:loss FOL; model:alpha [1, 5]; or repeat rows of the rare class",
+    "criterion": _LOSS,
+    "device": "device_type= of NNModel.create, or backend=",
+    "early_stopping": "patience= of train() stops early, given validation rows",
+    "eta": _RATE,
+    "learning_rate": _RATE,
+    "learning_rate_init": _RATE,
+    "loss": _LOSS,
+    "loss_function": _LOSS,
+    "max_iter": "epochs=",
+    "metrics": "leave it out: test() reports all that fit the labels, such as accuracy or R²",
+    "n_epochs": "epochs=",
+    "nb_epoch": "epochs=",
+    "num_epochs": "epochs=",
+    "random_state": "seed=",
+    "solver": "optimizer=",
+    "steps_per_epoch": "leave it out: an epoch visits every training row; batch_size= divides them",
+    "validation_data": _SPLIT,
+    "validation_freq": "validate_every=",
+    "validation_split": _SPLIT,
+    "verbose": 'progress="off" of train() is silent',
+}
+"""Settings as others call them: in snake_case, what to write."""
