@@ -53,7 +53,18 @@ LATE = (
     f"{PACKAGE}compiler/passes/bias.py",
     *(
         f"{PACKAGE}expert/{name}.py"
-        for name in ("paths", "rules_layers", "rules_scores", "rules_settings", "rules_starts")
+        for name in (
+            "chains",
+            "paths",
+            "rules_layers",
+            "rules_outputs",
+            "rules_precision",
+            "rules_rows",
+            "rules_scores",
+            "rules_settings",
+            "rules_stability",
+            "rules_starts",
+        )
     ),
     *(f"{PACKAGE}runtime/{name}.py" for name in ("context", "entries", "prediction")),
 )

@@ -10,11 +10,7 @@ from webnnm.expert import (
     rules_capacity,
     rules_data,
     rules_loss,
-    rules_outputs,
-    rules_precision,
-    rules_rows,
     rules_schedule,
-    rules_stability,
     rules_target,
 )
 from webnnm.expert.facts import Facts
@@ -23,12 +19,8 @@ from webnnm.expert.rules_schedule import FEW_UPDATES
 
 MODULES = (
     rules_loss,
-    rules_precision,
-    rules_stability,
     rules_capacity,
-    rules_outputs,
     rules_data,
-    rules_rows,
     rules_schedule,
     rules_target,
 )
@@ -56,7 +48,23 @@ def _unusual_layers(facts: Facts) -> bool:
     return bool(network.parameters) and not plain
 
 
+def _unusual_gradients(facts: Facts) -> bool:
+    lively = facts.scouting.dead_ratio or facts.diverged
+    return bool(lively) or _unusual_layers(facts) or _unusual_settings(facts)
+
+
+def _unusual_types(facts: Facts) -> bool:
+    profile, device = facts.profile, facts.device
+    asked = facts.npu or facts.settings.get("optimize_for") == "edge"
+    changed = facts.network.warnings or device.rewrites or device.unsupported
+    return bool(asked or changed or profile.heavy_float16 or profile.risky_float16)
+
+
 LATER: Mapping[str, Callable[[Facts], bool]] = {
+    "rules_stability": _unusual_gradients,
+    "rules_precision": _unusual_types,
+    "rules_outputs": lambda facts: len(facts.network.outputs) > 1,
+    "rules_rows": lambda facts: bool(facts.data.suspicions),
     "rules_settings": _unusual_settings,
     "rules_starts": _unusual_starts,
     "rules_layers": _unusual_layers,

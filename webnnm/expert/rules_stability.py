@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from webnnm.expert.chains import outputs_that_flow_on, products_in_a_row
 from webnnm.expert.facts import Facts
 from webnnm.expert.profile import HIGH, Profile
 from webnnm.expert.rule import Hit, grouped, listed, rule
-from webnnm.expert.structure import outputs_that_flow_on, products_in_a_row
 from webnnm.training.optimizers import OPTIMIZERS
 
 CHAIN = 5

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from webnnm.core.dtypes import byte_length
 from webnnm.core.shapes import Shape, count
-from webnnm.expert.profile import PRODUCTS, heavy_in
 from webnnm.graph.vertices import (
     LayerVertex,
     Network,
-    ParameterVertex,
     Source,
     Vertex,
     result_type,
@@ -32,81 +29,6 @@ LINEAR = PLAIN.union(
 def flowing(layer: LayerVertex) -> list[LayerVertex]:
     """Return the layers whose results a layer takes."""
     return [s.vertex for s in layer.sources() if isinstance(s.vertex, LayerVertex)]
-
-
-def _weight(layer: LayerVertex, uses: Counter[int]) -> bool:
-    """Tell whether a layer is a product with weights of its own, which are not tied."""
-    if layer.operator.name not in PRODUCTS:
-        return False
-    weight = layer.operands[1].vertex
-    # A tied weight cannot be merged with another.
-    return isinstance(weight, ParameterVertex) and uses[id(weight)] == 1
-
-
-def _low_rank(first: LayerVertex, second: LayerVertex) -> bool:
-    """Tell whether a product is narrower than its operand and the next one: a code, on purpose."""
-    around = first.operands[0].features, second.features[0]
-    return count(first.features[0].sizes()) < min(count(one.sizes()) for one in around)
-
-
-def products_in_a_row(network: Network) -> dict[str, str]:
-    """Return products whose values come from other products by linear steps alone."""
-    uses = Counter(id(s.vertex) for layer in network.order for s in layer.sources())
-    origin: dict[int, LayerVertex] = {}
-    found: dict[str, str] = {}
-    for layer in network.order:
-        before = flowing(layer)
-        # Where two values meet, one matrix cannot replace the products before and behind.
-        alone = len(before) == 1 and layer.operands[0].vertex is before[0]
-        source = origin.get(id(before[0])) if alone else None
-        if _weight(layer, uses):
-            if source is not None and not _low_rank(source, layer):
-                found[layer.label] = source.label
-            origin[id(layer)] = layer
-        elif layer.operator.name in LINEAR and source is not None:
-            origin[id(layer)] = source
-    return found
-
-
-def outputs_that_flow_on(network: Network) -> dict[str, str]:
-    """Return softmax and sigmoid layers with the heavy layer that they flow into.
-
-    Those are output activations that reach a product on any way but through `attend`, and softmax
-    layers that are handed on to one. Products of two values, as in attention, do not count.
-    """
-    ends = {id(_behind(output.source.vertex)) for output in network.outputs}
-    carried: dict[int, dict[str, bool]] = {}
-    found: dict[str, str] = {}
-    for layer in network.order:
-        name = layer.operator.name
-        if name == "attend":
-            continue
-        direct = name in PLAIN
-        reach = {
-            label: is_end
-            for before in flowing(layer)
-            for label, is_end in carried.get(id(before), {}).items()
-        }
-        weighted = heavy_in(layer) and any(
-            isinstance(s.vertex, ParameterVertex) for s in layer.operands[1:]
-        )
-        if weighted:
-            for label in reach:
-                found.setdefault(label, layer.label)
-            continue
-        passed = {label: True for label, is_end in reach.items() if is_end}
-        passed |= reach if direct else {}
-        if name == "softmax" or (name == "sigmoid" and id(layer) in ends):
-            passed[layer.label] = id(layer) in ends
-        carried[id(layer)] = passed
-    return found
-
-
-def _behind(vertex: Vertex) -> Vertex:
-    """Return what a value is before casts."""
-    while isinstance(vertex, LayerVertex) and vertex.operator.name in ("cast", "identity"):
-        vertex = vertex.operands[0].vertex
-    return vertex
 
 
 def tensor_bytes(network: Network, batch: int, length: int) -> Iterator[tuple[str, int]]:

@@ -13,12 +13,13 @@ from tests.unit.expert.test_structure_rules import CASES as STRUCTURE_CASES
 from tests.unit.expert.test_structure_rules import Case
 from webnnm.core.finding import Finding, Severity
 from webnnm.expert.review import SHOWN, Review, brief, consistent, review
-from webnnm.expert.rules import RULES
+from webnnm.expert.rules import LATER, RULES
 from webnnm.training.hyperparameters import HYPERPARAMETERS, resolve
 
 CASES = [*STRUCTURE_CASES, *DATA_CASES]
 OPPOSED = [pair for pair in permutations(RULES, 2) if RULES[pair[0]].contradicts(RULES[pair[1]])]
 DECIDES = " to decide yourself."
+LAZY = [case for case in CASES if RULES[case.id].test.__module__.rpartition(".")[2] in LATER]
 
 
 def found(id: str, severity: Severity = "warning", confidence: float = 0.9) -> Finding:
@@ -107,3 +108,9 @@ def test_losses_that_differ_are_told_without_weights_as_with_fixed_ones() -> Non
     two = TWO.format(kind="")
     assert RULES["E502"].test(facts(two, {"loss_weights": "off"}, scouting=losses)) is not None
     assert RULES["E502"].test(facts(two, {"loss_weights": "uncertainty"}, scouting=losses)) is None
+
+
+@pytest.mark.parametrize("case", LAZY, ids=[case.id for case in LAZY])
+def test_a_rule_that_speaks_is_among_those_that_are_asked(case: Case) -> None:
+    module = RULES[case.id].test.__module__.rpartition(".")[2]
+    assert LATER[module](case.before)
