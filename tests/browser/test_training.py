@@ -51,6 +51,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "adaptive clipping": {"gradient_clipping": "agc", "optimizer": "sgdm", "lr": 0.1},
     "regularisation": {"regularization": "L1+L2", "lambda1": 1e-3, "lambda2": 1e-2},
     "accumulation": {"accumulate": 2, "optimizer": "adam"},
+    "class weights": {"class_weight": "balanced"},
     "freezing": {"freeze": 0.3, "seeds": 0},
     "one cycle": {"schedule": "onecycle", "optimizer": "adam"},
 }

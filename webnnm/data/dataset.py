@@ -13,7 +13,7 @@ from webnnm.data.classes import class_of_rows
 from webnnm.data.field import SUBSETS, Field, Kind
 from webnnm.data.intake import by_block, listed, per_block, row_count_of, take_all
 from webnnm.data.sequences import Length, check_shared, lengths_of, mask_of
-from webnnm.data.split import PARTS, Method, Rows, Split, fold_rows
+from webnnm.data.split import PARTS, Method, Rows, Split, fold_rows, split_rows
 from webnnm.data.standardize import Scale, Unscaled, warn
 from webnnm.data.statistics import Statistics, measure
 
@@ -236,6 +236,29 @@ class Dataset:
             {block: row(values) for block, values in self._inputs.items()},
             {block: row(values) for block, values in self._outputs.items()},
         )
+
+    def held_back(self, share: float, seed: int | None = None) -> Dataset:
+        """Return the same data with a share of the training rows for validation instead.
+
+        >>> data = Dataset([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1], split=(1, 0, 0))
+        >>> data.held_back(0.5).size("validation")
+        2
+
+        Rows are drawn by `seed` (by default that of the dataset), of classes in equal shares.
+        Standardisation stays that of all these rows.
+
+        Raises `DataError` NNM704 for a share that is not from 0 to 1, NNM705 without training rows.
+        """
+        rows = self._some_rows("training")
+        classes = class_of_rows(self.outputs, self._outputs) if self.method != "random" else None
+        if classes is not None:
+            classes = [classes[row] for row in rows]
+        seed = self.seed if seed is None else seed
+        parts = split_rows(len(rows), (1 - share, share, 0), classes=classes, seed=seed)
+        other = self._copy()
+        other._rows = dict(self._rows)
+        other._rows |= {part: [rows[k] for k in parts[i]] for i, part in enumerate(PARTS[:2])}
+        return other
 
     def map(self, to_model: Mapping[str, str]) -> Dataset:
         """Return the same data with its fields renamed to the blocks of a model.

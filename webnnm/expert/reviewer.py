@@ -175,12 +175,22 @@ class Reviewer:
     def by_rows(self, given: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return resolved hyperparameters with what rows and parameters decide."""
         model = self._model
-        rows, batch = 0, 1
+        rows, batch, divisible = 0, 1, False
         if model.has_dataset:
             dataset = model.binding().dataset
             rows, batch = dataset.size("training"), settings["batch_size"] or dataset.batch_size
+            divisible = isinstance(dataset, Dataset) and not dataset.size("validation")
+            if settings["validation_split"] and not divisible:
+                raise DataError(
+                    "NNM704",
+                    f"validation_split is {settings['validation_split']:g}, and {dataset.name} "
+                    + ("has validation rows" if dataset.size("validation") else "is no Dataset"),
+                    hint="leave it out; split= of the dataset divides its rows",
+                )
         size = sum(count(p.features[0].sizes()) for p in model.network.parameters)
-        return by_rows(settings, given, rows=rows, batch_size=batch, parameters=size)
+        return by_rows(
+            settings, given, rows=rows, batch_size=batch, parameters=size, divisible=divisible
+        )
 
     def review(
         self,

@@ -11,6 +11,7 @@ from webnnm.core.shapes import show
 from webnnm.expert.facts import DataFacts, Facts, FeatureFacts
 from webnnm.expert.rule import Hit, grouped, listed, rule
 from webnnm.expert.structure import channels_last, scaled_inputs
+from webnnm.training.automatic import ENOUGH, HELD_BACK
 from webnnm.training.loss_choice import LARGE_SHARE
 
 MEAN = 3.0
@@ -193,17 +194,17 @@ def leaked(facts: Facts) -> Hit | None:
     return Hit(message=message, evidence={"share": share}, severity=severity)
 
 
-@rule("E607", "advice", "Split off 15 % for validation.")
+@rule("E607", "advice", "Hold back a tenth for validation: validation_split=0.1.")
 def unvalidated(facts: Facts) -> Hit | None:
-    """No validation rows, 100 epochs or more, and 100 rows or more; not for a curve, an input of
-    one feature."""
-    epochs = facts.settings.get("epochs") or 0
-    sizes = facts.data.sizes
+    """No validation rows, 100 epochs or more, and 2000 training rows or more, as fewer are missed;
+    not for a curve, an input of one feature."""
+    epochs, rows = facts.settings.get("epochs") or 0, facts.data.training
     curve = sum(map(len, facts.data.features.values())) == 1
-    if sum(sizes.values()) < AFFORDED or sizes.get("validation") or epochs < LONG or curve:
+    if rows < ENOUGH or facts.data.sizes.get("validation") or epochs < LONG or curve:
         return None
     message = f"{epochs} epochs without validation: the best one is judged by training"
-    return Hit(message=message, evidence={"epochs": epochs})
+    evidence = {"epochs": epochs, "rows": rows}
+    return Hit(message=message, evidence=evidence, fix={"validation_split": HELD_BACK})
 
 
 @rule("E608", "advice", "Gather rows of the rare classes, or weight them with alpha of FOL.")

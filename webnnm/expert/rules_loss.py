@@ -204,7 +204,11 @@ def outliers(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E110", "advice", "Gather rows of the rare classes, or write FOL to weigh them up.")
+@rule(
+    "E110",
+    "advice",
+    "Set class_weight='balanced' if rare classes matter as much as others.",
+)
 def unbalanced(facts: Facts) -> Hit | None:
     """One class has more than 90 % of the labels."""
     found = [
@@ -217,6 +221,7 @@ def unbalanced(facts: Facts) -> Hit | None:
     return grouped(
         {o.node: f"{share:.1%} of the labels of {o.name} are one class" for o, share in found},
         evidence={o.name: share for o, share in found},
+        fix={"class_weight": "balanced"},
     )
 
 

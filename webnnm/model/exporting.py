@@ -88,7 +88,7 @@ def _training(
         rows=0,
         steps=1,
         sequence={},
-        losses=chosen_losses(state.objectives(), settings),
+        losses=chosen_losses(state, settings),
         optimizer=OPTIMIZERS[settings["optimizer"]],
         weights=loss_weights(settings),
         update=update_settings(network, settings),

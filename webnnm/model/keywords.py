@@ -62,8 +62,10 @@ class Hyperparameters(TypedDict, total=False):
     seeds: int
     patience: int
     validate_every: int
+    validation_split: float | None
     restore_best: bool
     loss_weights: Literal["auto", "off"] | Mapping[str, float]
+    class_weight: Literal["balanced"] | Mapping[str, float] | Mapping[int, float] | None
     label_smoothing: float
     freeze: float
     regularization: Literal["auto", "L1", "L2", "L1+L2", "off"]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from webnnm.core.finding import Finding
     from webnnm.data.protocol import AnyDataset
     from webnnm.evaluation import TestResult
+    from webnnm.evaluation.cross_validation import CrossValidation
     from webnnm.expert.profile import Profile
     from webnnm.formats.name_map import Names
     from webnnm.model.keywords import CreateSettings, Hyperparameters
@@ -645,6 +646,35 @@ class NNModel:
         self.state.binding()
         with self.state.occupancy.by("a test"):
             return await tested(self.state, subset)
+
+    async def cross_validate(
+        self,
+        k: int = 5,
+        hyperparameters: Mapping[str, Any] | None = None,
+        *,
+        subset: str = "full",
+        **more: Unpack[Hyperparameters],
+    ) -> CrossValidation:
+        """Train and test k models, each tested on another k-th of the rows it was not trained on.
+
+        >>> print(await model.cross_validate(5, epochs=50))  # doctest: +SKIP
+        5 folds
+        loss      0.1213 ± 0.0301  0.0605 0.1934 …
+        accuracy  0.9533 ± 0.0170  0.9667 0.9000 …
+
+        All rows of the dataset take part, or those of `subset`; classes have equal shares in every
+        fold (`Dataset.folds`). The hyperparameters are those of `train`. The result has the test of
+        each fold, and of each score the mean and its standard error. This model stays as it is.
+
+        Raises `DataError` NNM704 for fewer than two folds or more folds than rows, and for datasets
+        that are no `Dataset`; NNM714 without a dataset; and what `train` raises.
+        """
+        from webnnm.model.cross_validating import cross_validated
+
+        given = self._written(hyperparameters, more, "cross_validate")
+        self.state.binding()
+        with self.state.occupancy.by("a cross-validation"):
+            return await cross_validated(self, k, subset, given)
 
     def _set_sequence_length(self, length: int | Mapping[str, int] | None) -> None:
         if isinstance(length, Mapping):

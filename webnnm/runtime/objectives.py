@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
@@ -56,7 +56,13 @@ class Objective:
         """Whether the text of the model names the loss."""
         return self.output.block.loss is not None
 
-    def loss(self, *, name: str = "", smoothing: float = 0.0) -> OutputLoss:
+    def loss(
+        self,
+        *,
+        name: str = "",
+        smoothing: float = 0.0,
+        class_weights: tuple[float, ...] | None = None,
+    ) -> OutputLoss:
         """Return the loss with its numbers settled; `name` takes another one than was chosen.
 
         Targets of losses without `smoothing` stay as they are, as long as those of another output
@@ -83,12 +89,33 @@ class Objective:
         )
         return OutputLoss(
             loss=choice.loss,
-            settings=settings,
+            settings=replace(settings, class_weights=class_weights),
             labels=choice.labels,
             sequence=self.sequence,
             reference=reference_loss(choice.loss, self.activation, self.features, self.labels),
             reason=choice.reason,
         )
+
+    def class_weights(
+        self, wanted: str | Mapping[str, float], names: Sequence[str]
+    ) -> tuple[float, ...]:
+        """Return the weight of every class by the hyperparameter `class_weight`.
+
+        `names` are those of the classes, by which a weight can be given as by their numbers.
+        Raises `DataError` NNM704 where the output has no classes, or not such ones.
+        """
+        from webnnm.runtime.class_weights import class_weights
+
+        return class_weights(
+            wanted, self.choice.loss.name, self.features, self.labels, names, self._where
+        )
+
+    def check_class_weights(self, weights: Sequence[float] | None) -> None:
+        """Raise `DataError` NNM704 for so many weights as there are no classes."""
+        classes = max(2, self.features[-1] if self.features else 1)
+        if weights is not None and len(weights) != classes:
+            hint = f"{classes} numbers"
+            raise DataError("NNM704", f"{self._where} has {len(weights)} class weights", hint=hint)
 
     def check_alpha(self, alpha: Alpha) -> None:
         """Raise `DataError` NNM603 for weights of a focal loss that do not fit the output."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from webnnm.backends.base import Backend
@@ -65,6 +66,16 @@ class ModelState:
         self.occupancy.check()
         self._binding = bind(self.network, dataset, mapping)
         self.sequence = {**self.sequence, **self._binding.sequence}
+
+    @contextmanager
+    def bound_to(self, dataset: AnyDataset) -> Generator[None]:
+        """Let a dataset of the same fields take the place of the model's for a while."""
+        before = self.binding()
+        self._binding = replace(before, dataset=dataset)
+        try:
+            yield
+        finally:
+            self._binding = before
 
     @property
     def has_dataset(self) -> bool:

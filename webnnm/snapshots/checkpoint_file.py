@@ -279,6 +279,8 @@ def _loss(entry: Mapping[str, Any]) -> dict[str, Any]:
         else:
             found[name] = None if value is None else _finite(value, low=0)
     found["smoothing"] = _finite(entry["smoothing"], low=0)
+    weights: Any = entry.get("class_weights")
+    found["class_weights"] = weights and [_finite(each, low=0) for each in weights]
     if found["delta"] == 0 or found["smoothing"] >= 1:
         raise ValueError(f"the numbers of a loss are {found}")
     return words | found | ({"s": _finite(entry["s"])} if "s" in entry else {})

@@ -14,7 +14,6 @@ from webnnm.evaluation.history import plain
 from webnnm.expert.review import Review
 from webnnm.expert.reviewer import Reviewer, half_network
 from webnnm.graph.vertices import Network
-from webnnm.runtime.objectives import Objective
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.feed import Feed, training_feed
 from webnnm.trainer.resident import ResidentTraining
@@ -72,7 +71,7 @@ def decide(
         review=review,
         findings=review.findings,
         network=half_network(state.network) if half else state.network,
-        losses=chosen_losses(state.objectives(), settings),
+        losses=chosen_losses(state, settings),
     )
 
 
@@ -90,7 +89,7 @@ async def scouted(
         decided,
         settings=settings,
         findings=[*decided.findings, *again.news(decided.review)],
-        losses=chosen_losses(state.objectives(), changed | settings),
+        losses=chosen_losses(state, changed | settings),
         scouting=found,
     )
 
@@ -111,14 +110,19 @@ async def feed_of(state: ModelState, decided: Decided) -> Feed:
     )
 
 
-def chosen_losses(
-    objectives: Mapping[str, Objective], settings: Mapping[str, Any]
-) -> dict[str, OutputLoss]:
+def chosen_losses(state: ModelState, settings: Mapping[str, Any]) -> dict[str, OutputLoss]:
     """Return the loss of every output as the settings choose it."""
+    objectives = state.objectives()
+    wanted = settings.get("class_weight")
+    names: dict[str, list[str]] = {}
+    if wanted is not None and state.has_dataset:
+        bound, dataset = state.binding().outputs, state.binding().dataset
+        names = {name: dataset.labels(bound[name].field) or [] for name in objectives}
     return {
         name: objective.loss(
             name=settings.get(f"{name}:loss", ""),
             smoothing=settings["label_smoothing"],
+            class_weights=wanted and objective.class_weights(wanted, names.get(name, [])),
         )
         for name, objective in objectives.items()
     }

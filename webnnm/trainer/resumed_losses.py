@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import cast
+from typing import Any, cast
 
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.runtime.checkpoint import Checkpoint
@@ -23,11 +23,14 @@ def resumed_losses(state: ModelState, checkpoint: Checkpoint) -> dict[str, Outpu
                 f'the checkpoint has no loss of output "{name}"',
                 hint="resume with the model that it was written with",
             )
-        numbers = {field.name: saved[field.name] for field in fields(LossSettings)}
-        if isinstance(numbers["alpha"], list):
-            numbers["alpha"] = tuple(cast("list[float]", numbers["alpha"]))
+        names = [field.name for field in fields(LossSettings)]
+        numbers: dict[str, Any] = {name: saved.get(name) for name in names}
+        for several in ("alpha", "class_weights"):
+            if isinstance(numbers[several], list):
+                numbers[several] = tuple(cast("list[float]", numbers[several]))
         try:
             chosen = objective.loss(name=saved["loss"])
+            objective.check_class_weights(numbers["class_weights"])
             if numbers["alpha"] is not None:
                 objective.check_alpha(numbers["alpha"])
         except WebNNMError as error:

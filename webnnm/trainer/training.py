@@ -210,7 +210,8 @@ class Training:
             self._reporter.begin(
                 self._settings["epochs"], f"training on {state.backend.description}"
             )
-            await self._train()
+            with self._divided():
+                await self._train()
         except BaseException as error:
             history.stopped = "error"
             if not self._awaited:
@@ -228,6 +229,21 @@ class Training:
         if saving is not None:
             await saving.save()
         return history
+
+    @contextmanager
+    def _divided(self) -> Generator[None]:
+        """Take some of the training rows for validation, as long as the training goes on."""
+        share = self._settings.get("validation_split")
+        dataset: Any = self._state.binding().dataset
+        if not share:
+            yield
+            return
+        self._reviewer.forget()
+        try:
+            with self._state.bound_to(dataset.held_back(share, self._settings["seed"])):
+                yield
+        finally:
+            self._reviewer.forget()
 
     def _leave(self) -> None:
         """Let others have the model; a training may be cancelled before its first turn."""

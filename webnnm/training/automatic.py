@@ -13,6 +13,11 @@ UPDATES = 3000
 LEAST_EPOCHS, MOST_EPOCHS = 20, 1000
 
 LEAST_RATE, MOST_RATE = 1e-3, 5e-2
+HELD_BACK = 0.1
+"""The share of training rows for validation,"""
+ENOUGH = 2000
+"""where there are so many of them, and no others."""
+
 SMALL = 10_000
 """A network of at most so many parameters learns at more than the optimizer's rate, too."""
 
@@ -27,11 +32,12 @@ def by_rows(
     rows: int,
     batch_size: int,
     parameters: int,
+    divisible: bool = False,
 ) -> dict[str, Any]:
     """Return resolved hyperparameters with what the training rows and the network decide.
 
     >>> settings = {"epochs": None, "optimizer": "adamw", "lr": 0.01, "weight_decay": 0.25,
-    ...     "accumulate": 1, "warmup_epochs": 0}
+    ...     "accumulate": 1, "warmup_epochs": 0, "validation_split": None}
     >>> by_rows(settings, {}, rows=105, batch_size=20, parameters=27)["epochs"]
     500
     >>> found = by_rows({**settings, "epochs": 20}, {}, rows=105, batch_size=20, parameters=27)
@@ -39,6 +45,9 @@ def by_rows(
     0.05
 
     - `given`: what the user wrote, which stays; `rows` is 0 where there are no data yet.
+    - `divisible`: whether some of the rows can be for validation, and none are yet.
+
+    Of 2000 rows or more a tenth is for validation.
 
     Without `epochs` there are as many as 3000 updates take, from 20 to 1000. The rate of adam and
     adamw falls with the root of the number of updates, from that of 3000. Decoupled weight decay
@@ -46,6 +55,9 @@ def by_rows(
     epochs (Wang & Aitchison 2024, "How to set AdamW's weight decay").
     """
     found = dict(settings)
+    if found["validation_split"] is None:
+        found["validation_split"] = HELD_BACK if divisible and rows >= ENOUGH else 0.0
+    rows -= int(rows * found["validation_split"])
     updates = max(1, -(-rows // batch_size) // found["accumulate"])
     if found["epochs"] is None:
         wanted = min(-(-UPDATES // updates), MOST_EPOCHS) if rows else LEAST_EPOCHS

@@ -78,19 +78,42 @@ def losses_of(
             found = chosen.loss.rows(
                 b, activation_of(output), targets[name], chosen.settings, chosen.sequence
             )
-            shape = found.values.shape
+            values, weights = found.values, chosen.settings.class_weights
+            shape = values.shape
+            if weights is not None:
+                values = values * _class_weights(b, weights, targets[name], chosen.labels, shape)
             masks = [rows, lowered.masks.get(name) if chosen.sequence else None]
             known = [_stretched(b, mask, shape) for mask in masks if mask is not None]
             if found.counted is not None:
                 known.append(found.counted)
             mask = reduce(operator.mul, known) if known else None
-            sums[name] = b.reduce_sum(found.values if mask is None else found.values * mask)
+            sums[name] = b.reduce_sum(values if mask is None else values * mask)
             if mask is None or (masks[1] is None and found.counted is None):
                 counts[name] = valid * math.prod(shape[1:])
             else:
                 whole = b.expand(mask, new_shape=shape) if mask.shape != shape else mask
                 counts[name] = b.reduce_sum(whole)
     return Losses(sums, counts)
+
+
+def _class_weights(
+    b: GraphBuilder,
+    weights: tuple[float, ...],
+    target: Operand,
+    labels: Labels,
+    shape: tuple[int, ...],
+) -> Operand:
+    """Return the weight of the class that each row has."""
+    if target.dtype != "float32":  # class numbers, of which negative ones have none
+        numbers = b.constant(range(len(weights)), target.dtype)
+        column = b.reshape(target, new_shape=(*target.shape, 1))
+        target = b.cast(b.equal(column, numbers), type="float32")
+    elif labels == "signs":
+        target = (target + 1) * 0.5
+    if target.shape[-1] == 1:
+        no, yes = weights
+        return b.reshape(target * (yes - no) + no, new_shape=shape)
+    return b.reduce_sum(target * b.constant(weights, "float32"), axes=[target.rank - 1])
 
 
 def _stretched(b: GraphBuilder, mask: Operand, shape: tuple[int, ...]) -> Operand:

@@ -108,6 +108,16 @@ def _weights(value: Any) -> Any:
     raise ValueError
 
 
+def _class_weight(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        found = _weights({str(name): weight for name, weight in value.items()})  # type: ignore[reportUnknownArgumentType]
+        if found:
+            return found
+    elif value is None or (isinstance(value, str) and value.lower() == "balanced"):
+        return value and value.lower()
+    raise ValueError
+
+
 def _number_of_steps(value: Any) -> Any:
     if value == "auto" or (_is_integer(value) and value >= 1):
         return value
@@ -145,9 +155,13 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
     "seeds": _integer(1, 0),
     "patience": _integer(500, 1),
     "validate_every": _integer(1, 1, "validateEvery"),
+    "validation_split": _number(None, 0, "validationSplit", below=1),
     "restore_best": _flag(True, "restoreBest"),
     "loss_weights": Hyperparameter(
         "auto", "auto, off, or output → number above 0", _weights, ("lossWeights",)
+    ),
+    "class_weight": Hyperparameter(
+        None, '"balanced", or class → number above 0', _class_weight, ("classWeight",)
     ),
     "label_smoothing": _number(0.0, 0, "labelSmoothing", below=1),
     "freeze": _number(0.0, 0, most=1),

@@ -37,12 +37,15 @@ class LossSettings:
       the weight of "yes" (of "no": 1 − α), or one per output, or the pair (no, yes) of one output.
     - `smoothing`: ε in [0, 1): categorical targets become y(1−ε) + ε/C, binary ones
       y(1−ε) + ε/2 (Szegedy et al. 2016, section 7); losses not in `SMOOTHED` leave it aside.
+    - `class_weights`: by which ℓ of a row is multiplied, one for each class; (no, yes) of a single
+      score.
     """
 
     delta: float | None = None
     gamma: float | None = None
     alpha: Alpha | None = None
     smoothing: float = 0.0
+    class_weights: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)

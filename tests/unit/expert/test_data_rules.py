@@ -178,9 +178,15 @@ CASES = [
     Case("E606", data(shared_rows=0.25), "25.0% of the testing rows", data(shared_rows=0.01)),
     Case(
         "E607",
-        data({"epochs": 100}),
+        data({"epochs": 100}, sizes={"training": 2000}),
         "100 epochs without validation",
-        data({"epochs": 100}, sizes={"training": 90, "validation": 15}),
+        data({"epochs": 100}, sizes={"training": 1900, "validation": 100}),
+    ),
+    Case(
+        "E607",
+        data({"epochs": 100}, sizes={"training": 2000}),
+        "100 epochs without validation",
+        data({"epochs": 100}, sizes={"training": 1999}),
     ),
     Case("E608", classes((60, 35, 10)), "classes of m have 10 … 60 rows", classes((50, 45, 10))),
     Case(

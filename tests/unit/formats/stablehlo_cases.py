@@ -78,7 +78,9 @@ def trained(source: str, batch: int | None, **given: Any) -> str:
 GOLDEN: Mapping[str, Callable[[], str]] = {
     "iris_inference": lambda: inference_text(network(IRIS), 5),
     "iris_loss": lambda: loss_text(network(IRIS), losses(network(IRIS), {})),
-    "iris_train": lambda: trained(IRIS, 5, gradient_scaling="on", gradient_clipping="global"),
+    "iris_train": lambda: trained(
+        IRIS, 5, optimizer="rlion", gradient_scaling="on", gradient_clipping="global"
+    ),
     "digits_inference": lambda: inference_text(network(CNN)),
     "block_inference": lambda: inference_text(network(TRANSFORMER)),
 }

@@ -75,6 +75,8 @@ VALUES: dict[str, Any] = {
     "step_factor": 0.25,
     "min_lr": 1e-5,
     "validate_every": 2,
+    "validation_split": 0.2,
+    "class_weight": "balanced",
     "restore_best": False,
     "loss_weights": {"a": 2.0},
     "label_smoothing": 0.1,

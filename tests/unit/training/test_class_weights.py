@@ -1,0 +1,103 @@
+"""Classes weigh in the loss by how often they occur, or as somebody says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.training.trained import PLAIN, create
+from webnnm.core.errors import DataError
+from webnnm.data.dataset import Dataset
+from webnnm.runtime.class_weights import class_weights
+from webnnm.training.loss_choice import LabelFacts
+
+np = pytest.importorskip("numpy")
+
+ROWS = LabelFacts(kind="classes", classes=3, class_counts=(6, 3, 0))
+SOFTMAX = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+ONE = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b){};"
+
+
+def rows() -> tuple[Any, Any]:
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(60, 2)).astype("float32")
+    return x, (x[:, 0] > 1).astype("int32")
+
+
+def test_balanced_weights_are_one_on_the_mean() -> None:
+    found = class_weights("balanced", "CCE", (3,), ROWS)
+    assert found == (0.75, 1.5, 1.0)
+    assert (found[0] * 6 + found[1] * 3) / 9 == 1
+
+
+def test_weights_are_given_by_number_or_name() -> None:
+    assert class_weights({"2": 5.0}, "SCE", (3,), ROWS) == (1, 1, 5)
+    assert class_weights({"b": 2.0, "0": 3.0}, "SCE", (3,), ROWS, ["a", "b", "c"]) == (3, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "loss", "labels", "text"),
+    [
+        ("balanced", "FOL", ROWS, "weights of its own"),
+        ("balanced", "MSE", LabelFacts(kind="continuous"), "has no classes"),
+        ("balanced", "CCE", None, "has no classes"),
+        ({"cat": 2.0}, "CCE", ROWS, 'no class "cat"'),
+    ],
+)
+def test_what_has_no_weights(wanted: Any, loss: str, labels: LabelFacts | None, text: str) -> None:
+    with pytest.raises(DataError, match=f"NNM704.*{text}"):
+        class_weights(wanted, loss, (3,), labels)
+
+
+@pytest.mark.parametrize("form", ["classes", "onehot", "yes", "signs"])
+async def test_one_step_weighs_every_row_by_its_class(form: str) -> None:
+    """A step of gradient descent on weighted rows is that on rows repeated as often."""
+    x, y = rows()
+    weights = {"0": 1.0, "1": 3.0}
+    repeated = np.concatenate([x, x[y == 1], x[y == 1]]), np.concatenate([y, y[y == 1], y[y == 1]])
+    ends: list[Any] = []
+    for (a, b), weighted in (((x, y), weights), (repeated, None)):
+        targets: Any = {
+            "classes": b,
+            "onehot": np.eye(2, dtype="float32")[b],
+            "yes": b[:, None].astype("float32"),
+            "signs": (2 * b[:, None] - 1).astype("float32"),
+        }[form]
+        ending = ", sigmoid()" if form == "yes" else ""
+        text = ONE.format(ending) if form in ("yes", "signs") else SOFTMAX
+        model = await create(text, Dataset(a, targets, split=(1, 0, 0)), seed=3)
+        # Weighted rows are divided by the number of rows, repeated ones by that of the repeated.
+        rate = 0.3 * (len(x) / len(repeated[0]) if weighted is None else 1) ** -1
+        settings = {**PLAIN, "lr": rate, "epochs": 1, "batch_size": len(a)}
+        await model.train(settings | ({"class_weight": weighted} if weighted else {}))
+        ends.append(model.parameters.value("w1").values())
+        model.close()
+    assert list(ends[0]) == pytest.approx(list(ends[1]), rel=1e-4)
+
+
+async def test_a_resumed_training_has_the_same_weights() -> None:
+    x, y = rows()
+    data = Dataset(x, y, split=(1, 0, 0))
+    settings: dict[str, Any] = {"epochs": 6, "class_weight": "balanced", "progress": "off"}
+    whole = await create(SOFTMAX, data)
+    await whole.train(settings)
+    begun = await create(SOFTMAX, data)
+    await begun.train(settings, on_epoch=lambda record: record.epoch < 3)
+    again = await type(begun).load(await begun.save(), dataset=data, backend="numpy", log=print)
+    history = await again.train(resume=True, on_epoch=None)
+    assert history.loss_settings["m"]["class_weights"][1] > 1
+    assert again.parameters.value("w1").data == whole.parameters.value("w1").data
+    for model in (whole, begun, again):
+        model.close()
+
+
+async def test_rare_classes_are_found_more_often() -> None:
+    x, y = rows()
+    found: dict[str, float] = {}
+    for weight in (None, "balanced"):
+        model = await create(SOFTMAX, Dataset(x, y))
+        await model.train(epochs=15, class_weight=weight)
+        found[str(weight)] = (await model.test()).recall[1]
+        model.close()
+    assert found["balanced"] >= found["None"]
