@@ -2,45 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
 from webnnm.evaluation.cross_validation import CrossValidation
 from webnnm.evaluation.result import TestResult
+from webnnm.runtime.state import ModelState
 
-if TYPE_CHECKING:
-    from webnnm.model.nnmodel import NNModel
+Tested = Callable[[Dataset], Awaitable[TestResult]]
+"""Trains and tests a model on a fold."""
 
 
 async def cross_validated(
-    model: NNModel, k: int, subset: str, hyperparameters: Mapping[str, Any]
+    state: ModelState, k: int, subset: str, tested: Tested
 ) -> CrossValidation:
     """Return the tests of k models, see `NNModel.cross_validate`."""
-    dataset = model.state.binding().dataset
+    dataset = state.binding().dataset
     if not isinstance(dataset, Dataset):
         raise DataError(
             "NNM704",
             f"{dataset.name} is no Dataset, whose rows could be divided anew",
             hint="give the rows as a Dataset",
         )
-    settings: dict[str, Any] = {
-        "source": model.source,
-        "backend": model.backend,
-        "seed": model.seed,
-        "batch_size": model.batch_size,
-        "sequence_length": dict(model.sequence) or None,
-        "optimize_for": model.state.optimize_for,
+    results: list[TestResult] = []
+    for number, fold in enumerate(dataset.folds(k, subset=subset, seed=state.seed), 1):
+        results.append(await tested(fold))
+        state.log(f"fold {number} of {k}: {results[-1]}")
+    return CrossValidation(tuple(results))
+
+
+def fold_settings(state: ModelState) -> Mapping[str, Any]:
+    """Return the settings of `NNModel.create` for the model of a fold, but for its dataset."""
+    return {
+        "source": state.network.outline.document.source,
+        "backend": getattr(state.backend, "given", None) or state.backend,
+        "seed": state.seed,
+        "batch_size": state.batch_size,
+        "sequence_length": dict(state.sequence) or None,
+        "optimize_for": state.optimize_for,
         "log": _nowhere,
     }
-    results: list[TestResult] = []
-    for number, fold in enumerate(dataset.folds(k, subset=subset, seed=model.seed), 1):
-        async with await type(model).create({**settings, "dataset": fold}) as one:
-            await one.train({"progress": "off", **hyperparameters})
-            results.append(await one.test())
-        model.log(f"fold {number} of {k}: {results[-1]}")
-    return CrossValidation(tuple(results))
 
 
 def _nowhere(_text: str) -> None:

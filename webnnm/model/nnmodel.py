@@ -669,12 +669,19 @@ class NNModel:
         Raises `DataError` NNM704 for fewer than two folds or more folds than rows, and for datasets
         that are no `Dataset`; NNM714 without a dataset; and what `train` raises.
         """
-        from webnnm.model.cross_validating import cross_validated
+        from webnnm.model.cross_validating import cross_validated, fold_settings
 
         given = self._written(hyperparameters, more, "cross_validate")
         self.state.binding()
+
+        async def tested(fold: AnyDataset) -> TestResult:
+            settings = {**fold_settings(self.state), "dataset": fold}
+            async with await type(self).create(settings) as model:
+                await model.train({"progress": "off", **given})
+                return await model.test()
+
         with self.state.occupancy.by("a cross-validation"):
-            return await cross_validated(self, k, subset, given)
+            return await cross_validated(self.state, k, subset, tested)
 
     def _set_sequence_length(self, length: int | Mapping[str, int] | None) -> None:
         if isinstance(length, Mapping):
