@@ -22,6 +22,11 @@ found once, with the layers and the number that made it speak, and what to do ab
 a setting that was left on "auto"; a value that you give yourself always wins, and then the rule
 only reports. A rule can be switched off by its id: it then neither reports nor decides.
 
+At the end of a training {after} more rules look at its history, and at what the trained model does
+with up to 256 training rows and as many others: the log has the three findings that matter most,
+`history.findings` all of them, and `model.review(history)` tells them together with those of the
+review before.
+
 Severities: **error**, training cannot go well; **warning**, it probably goes wrong; **advice**, it
 could go better; **info**, what was decided and why.
 
@@ -51,7 +56,8 @@ def main() -> None:
 
 def page() -> str:
     """Return the text of docs/expert.md."""
-    parts = [INTRODUCTION.format(count=len(RULES))]
+    after = sum(rule.area == AREAS[-1] for rule in RULES.values())
+    parts = [INTRODUCTION.format(count=len(RULES) - after, after=after)]
     for area in AREAS:
         rules = [rule for rule in RULES.values() if rule.area == area]
         names = dict.fromkeys(rule.test.__module__.rpartition(".")[2] for rule in rules)

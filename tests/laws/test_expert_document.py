@@ -9,7 +9,7 @@ from webnnm.cli.explain import explanation
 from webnnm.expert.rules import RULES
 
 SHORT = ("rules_loss", "rules_data", "rules_rows", "rules_training")
-ALSO_SHORT = ("E310", "E311", "E702")
+ALSO_SHORT = ("E310", "E311", "E329", "E702")
 """Modules, and rules of others, that say no more than when they hold."""
 
 

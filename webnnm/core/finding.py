@@ -19,8 +19,9 @@ AREAS = (
     "Data",
     "Schedule",
     "Target",
+    "Training",
 )
-"""What rules are about: those of E1xx, E2xx, …, E8xx."""
+"""What rules are about: those of E1xx, E2xx, …, E9xx."""
 
 
 @dataclass(frozen=True, kw_only=True)

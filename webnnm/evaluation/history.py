@@ -33,12 +33,13 @@ class History:
     Attributes: `epochs`, one record per epoch; `best_epoch` and `best_loss`, by validation loss if
     there is one, else by training loss (0 and infinity before the first epoch); `stopped`, why it
     ended: "epochs", "patience", "callback", "stop" or "error"; `settings`, the resolved
-    hyperparameters, and `chosen`, where each value came from; `findings` of the review; `scouting`,
-    the table of the seed search; `loss_settings`, for each output its loss, the reason for it, δ, γ
-    and α; `backend`; `seconds` in total and `phases`, the seconds of "review", "scouting", "build",
-    "first step", "training" and "restore"; `resumed_after`, the number of epochs trained before
-    this run resumed; `warnings`, problems that did not stop the training, such as an autosave that
-    failed.
+    hyperparameters, and `chosen`, where each value came from; `findings` of the review before and
+    of what happened since; `scouting`, the table of the seed search; `outcome`, what was measured
+    of the trained model on some training rows; `loss_settings`, for each output its loss, the
+    reason for it, the loss of knowing nothing, δ, γ and α; `backend`; `seconds` in total and
+    `phases`, the seconds of "review", "scouting", "build", "first step", "training", "restore" and
+    "findings"; `resumed_after`, the number of epochs trained before this run resumed; `warnings`,
+    problems that did not stop the training, such as an autosave that failed.
 
     In notebooks a history is displayed as a plot.
     """
@@ -52,6 +53,7 @@ class History:
     seconds: float = 0.0
     findings: list[Finding] = field(default_factory=list[Finding])
     scouting: dict[str, Any] | None = None
+    outcome: dict[str, Any] | None = None
     chosen: dict[str, str] = field(default_factory=dict[str, str])
     loss_settings: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     phases: Numbers = field(default_factory=Numbers)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from webnnm.evaluation.epoch import EpochRecord
 from webnnm.expert.profile import Profile, profile
 from webnnm.graph.vertices import Network
 from webnnm.training.loss_choice import Conversion, LabelFacts
@@ -140,13 +141,80 @@ class DeviceFacts:
 class ScoutingFacts:
     """What the seed search measured of the chosen seed (spec E.4).
 
-    `dead_ratio`; `gradient_variation`: standard deviation of the gradient's norm over its mean;
-    `initial_losses`: output → loss.
+    `loss`: the mean over the outputs, each divided by that of knowing nothing; `dead`: layer →
+    share of units that are 0 on all rows; `gradient_variation`: standard deviation of the
+    gradient's norm over its mean; `initial_losses`: output → loss.
     """
 
-    dead_ratio: float = 0.0
+    loss: float = 0.0
+    dead: Mapping[str, float] = field(default_factory=dict[str, float])
     gradient_variation: float = 0.0
     initial_losses: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    @classmethod
+    def of(
+        cls,
+        loss: float,
+        dead: Mapping[str, float],
+        norms: Sequence[float],
+        initial_losses: Mapping[str, float],
+    ) -> ScoutingFacts:
+        """Return the facts; `norms` are those of the gradients of all candidates."""
+        mean = math.fsum(norms) / len(norms) if norms else 0.0
+        spread = math.fsum((norm - mean) ** 2 for norm in norms) / max(1, len(norms))
+        variation = math.sqrt(spread) / mean if mean else 0.0
+        return cls(
+            loss=loss, dead=dead, gradient_variation=variation, initial_losses=initial_losses
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionFacts:
+    """What the trained model predicts of an output on some rows.
+
+    By class `labels`, how many rows have it, for how many it is predicted, and how many of these
+    are right; `several`: a row may have several of them. `r2` of a quantity.
+    """
+
+    labels: Sequence[str] = ()
+    support: Sequence[int] = ()
+    predicted: Sequence[int] = ()
+    hits: Sequence[float] = ()
+    several: bool = False
+    r2: float | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows, of one class each, there were."""
+        return sum(self.support)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryFacts:
+    """What happened in a training, and what was measured of the model at its end.
+
+    - `epochs`: a record of each; `settings`, `best_epoch` and `stopped` as in `History`.
+    - `ended`: False while it goes on: then nothing below is known.
+    - `references`: output → the loss of knowing nothing.
+    - `dead`, `saturated`: layer → share of its units, of its values; `gradients`: weight → root of
+      the mean square; `moved`: weight → the length of its way, divided by that of the weight.
+    - `predictions`: by output, on training rows; `held_out`: on rows of `subset`, which were not
+      trained.
+    """
+
+    epochs: Sequence[EpochRecord]
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    best_epoch: int = 0
+    stopped: str = ""
+    ended: bool = True
+    references: Mapping[str, float] = field(default_factory=dict[str, float])
+    dead: Mapping[str, float] = field(default_factory=dict[str, float])
+    saturated: Mapping[str, float] = field(default_factory=dict[str, float])
+    gradients: Mapping[str, float] = field(default_factory=dict[str, float])
+    moved: Mapping[str, float] = field(default_factory=dict[str, float])
+    predictions: Mapping[str, PredictionFacts] = field(default_factory=dict[str, PredictionFacts])
+    held_out: Mapping[str, PredictionFacts] = field(default_factory=dict[str, PredictionFacts])
+    subset: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,6 +233,7 @@ class Facts:
     - `learning`: how many numbers among the parameters training changes, after `freeze`.
     - `trained_before`: the parameters were trained or loaded.
     - `diverged`: where a loss was not finite, "epoch 2, batch 7".
+    - `history`: what happened in the training, None before it.
     """
 
     network: Network
@@ -177,6 +246,7 @@ class Facts:
     learning: int | None = None
     trained_before: bool = False
     diverged: str = ""
+    history: HistoryFacts | None = None
 
     @cached_property
     def profile(self) -> Profile:

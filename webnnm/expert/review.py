@@ -173,6 +173,23 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
     return Review(findings=consistent(findings), settings=settings, origins=origins)
 
 
+def hindsight(facts: Facts, *, off: Collection[str] = (), early: bool = False) -> list[Finding]:
+    """Return what the rules on a training find in `facts.history`; nothing without one.
+
+    With `early`, those rules alone that can tell something while the training goes on.
+    """
+    if facts.history is None:
+        return []
+    place = _places(facts.network)
+    found: list[Finding] = []
+    for rule in RULES.about(facts):
+        if rule.area == AREAS[-1] and rule.id not in off and (rule.early or not early):
+            hit = rule.test(facts)
+            if hit is not None:
+                found.append(_finding(rule, hit, (), place))
+    return found
+
+
 def consistent(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings without those whose remedy contradicts that of a more important one.
 

@@ -16,7 +16,7 @@ from webnnm.data.intake import finite
 from webnnm.data.protocol import whole_subset
 from webnnm.expert.facts import DataFacts, Facts, OutputFacts, ScoutingFacts
 from webnnm.expert.gathering import data_facts, gather_facts
-from webnnm.expert.review import Review
+from webnnm.expert.review import Review, consistent, hindsight
 from webnnm.expert.review import review as apply_rules
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
@@ -33,7 +33,9 @@ from webnnm.training.output_activation import activation_of
 
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
+    from webnnm.core.finding import Finding
     from webnnm.data.protocol import AnyDataset
+    from webnnm.evaluation.history import History
 
 INDEXED = ("embedding", "gather", "gatherElements", "gatherND")
 """Operators whose operands may be numbers of rows, which float16 cannot count."""
@@ -119,6 +121,7 @@ class Reviewer:
         self._model = model
         self._refused = refused or {}
         self._data: DataFacts | None = None
+        self._reviewed: Facts | None = None
         self._told: list[str] = []
 
     def forget(self) -> None:
@@ -197,19 +200,52 @@ class Reviewer:
         given: Mapping[str, Any],
         settings: Mapping[str, Any],
         scouting: ScoutingFacts | None = None,
+        history: History | None = None,
     ) -> Review:
-        """Return findings and settled settings of a training.
+        """Return findings and settled settings of a training; with its `history`, of what came too.
 
         Where the inputs become float16, the model is looked at once more with such inputs.
         """
         off = settings.get("silence", ())
         if settings["optimize_for"] == "edge":  # somebody asked for it, perhaps as it was created
             given = {"optimize_for": "edge", **given}
-        found = apply_rules(self.facts(given, settings, scouting), off=off)
+        if history is not None:
+            from webnnm.expert.hindsight import scouting_facts
+
+            scouting = scouting_facts(history)
+        found = apply_rules(self._of(history, given, settings, scouting), off=off)
         if found.settings.get("compute_type") == "float16":
             half = half_network(self._model.network)
-            found = apply_rules(self.facts(given, settings, scouting, half), off=off)
+            found = apply_rules(self._of(history, given, settings, scouting, half), off=off)
+        if history is not None:
+            # What was told then may not be told of a model that is trained now.
+            ids = {*off, *(finding.id for finding in found.findings)}
+            earlier = [finding for finding in history.findings if finding.id not in ids]
+            both = sorted([*found.findings, *earlier], key=lambda finding: finding.id)
+            found = replace(found, findings=consistent(both))
         return replace(found, told=self._told)
+
+    def _of(self, history: History | None, *about: Any) -> Facts:
+        """Return all facts, with those of a training that has ended, and remember them."""
+        self._reviewed = self.facts(*about)
+        return self._reviewed if history is None else with_history(self._reviewed, history)
+
+    def hindsight(self, history: History, *, early: bool = False) -> list[Finding]:
+        """Return what the training that was reviewed last adds, the most important first.
+
+        With `early` it is still going on.
+        """
+        assert self._reviewed is not None
+        off = history.settings.get("silence", ())
+        found = hindsight(with_history(self._reviewed, history), off=off, early=early)
+        return sorted(consistent(found), key=lambda finding: finding.rank)
+
+
+def with_history(facts: Facts, history: History) -> Facts:
+    """Return facts with what happened in a training."""
+    from webnnm.expert.hindsight import history_facts
+
+    return replace(facts, history=history_facts(history))
 
 
 class Draft:
@@ -278,6 +314,7 @@ def review(
     dataset: AnyDataset | None = None,
     hyperparameters: Mapping[str, Any] | None = None,
     sequence_length: int | None = None,
+    history: History | None = None,
     **more: Any,
 ) -> Review:
     """Check a model with the expert system, without training it (spec F).
@@ -294,6 +331,8 @@ def review(
     - `dataset`: used instead of that of the model. Without any, the rules about data are skipped.
     - `sequence_length`: of a text over sequences without a dataset, 16 positions if not given.
     - The hyperparameters are those of `NNModel.train`; `silence` lists rules to skip.
+    - `history`: that of a training of this model. Then there are also the findings on what happened
+      in it (E9xx), and the hyperparameters are those that were given to it.
 
     Printing the result shows the findings by area, then every setting with its origin; `to_dict`
     returns it for JSON. Labels that do not fit are reported as finding E103, and numbers that are
@@ -304,6 +343,8 @@ def review(
     """
     hint = "name them, as in review(model, epochs=20)"
     given = written(keywords(hyperparameters, more, "webnnm.review", hint))
+    if history is not None:
+        given = given_then(history) | given
     if isinstance(model, str):
         model = parse(model)
     subject: Reviewed
@@ -323,7 +364,13 @@ def review(
     settings["batch_size"] = settings["batch_size"] or subject.batch_size
     refused = subject.refused if isinstance(subject, Draft) else {}
     reviewer = Reviewer(subject, refused)
-    return reviewer.review(given, reviewer.by_rows(given, settings))
+    return reviewer.review(given, reviewer.by_rows(given, settings), history=history)
+
+
+def given_then(history: History) -> dict[str, Any]:
+    """Return the hyperparameters that somebody gave to a training."""
+    then = history.settings
+    return {n: then[n] for n, origin in history.chosen.items() if origin == "given" and n in then}
 
 
 def _aims(

@@ -46,7 +46,8 @@ class Rule:
 
     `action` says for the documentation what the rule does by itself; `confidence` is how likely it
     is that what it finds costs accuracy or time. The remedy `lowers` or `raises` what is named
-    there: hyperparameters, or "capacity" and "regularisation" in general.
+    there: hyperparameters, or "capacity" and "regularisation" in general. A rule on what happens in
+    a training is `early` if it may speak while the training goes on.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Rule:
     confidence: float = CERTAIN
     lowers: frozenset[str] = frozenset()
     raises: frozenset[str] = frozenset()
+    early: bool = False
 
     def contradicts(self, other: Rule) -> bool:
         """Tell whether this remedy lowers what the other one raises, or the other way round."""
@@ -81,13 +83,14 @@ def rule(
     confidence: float = CERTAIN,
     lowers: Sequence[str] = (),
     raises: Sequence[str] = (),
+    early: bool = False,
 ) -> Callable[[Test], Test]:
     """Declare a rule; the function's docstring says when it holds."""
 
     def declare(test: Test) -> Test:
         assert id not in FOUND, id
         both = frozenset(lowers), frozenset(raises)
-        FOUND[id] = Rule(id, severity, remedy, action, test, confidence, *both)
+        FOUND[id] = Rule(id, severity, remedy, action, test, confidence, *both, early)
         return test
 
     return declare

@@ -49,7 +49,7 @@ def _unusual_layers(facts: Facts) -> bool:
 
 
 def _unusual_gradients(facts: Facts) -> bool:
-    lively = facts.scouting.dead_ratio or facts.diverged
+    lively = facts.scouting.dead or facts.scouting.loss or facts.diverged
     return bool(lively) or _unusual_layers(facts) or _unusual_settings(facts)
 
 
@@ -58,6 +58,10 @@ def _unusual_types(facts: Facts) -> bool:
     asked = facts.npu or facts.settings.get("optimize_for") == "edge"
     changed = facts.network.warnings or device.rewrites or device.unsupported
     return bool(asked or changed or profile.heavy_float16 or profile.risky_float16)
+
+
+def _trained(facts: Facts) -> bool:
+    return facts.history is not None
 
 
 LATER: Mapping[str, Callable[[Facts], bool]] = {
@@ -69,6 +73,7 @@ LATER: Mapping[str, Callable[[Facts], bool]] = {
     "rules_starts": _unusual_starts,
     "rules_layers": _unusual_layers,
     "rules_scores": _unusual_layers,
+    "rules_training": _trained,
 }
 """Modules that are imported when a model or a training has something that their rules are about: a
 page that has nothing of it need not load them. Where the condition does not hold, none of the rules

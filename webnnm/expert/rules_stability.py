@@ -13,6 +13,9 @@ RATE_FACTOR = 10
 LONG_SEQUENCE = 100
 SMALL_BATCH = 8
 DEAD = 0.5
+"""The share of a layer's units: what is left is a layer of half the width."""
+FAR_OFF = 10
+"""Initial weights of He and Glorot begin between 1 and 2."""
 SCOUTING_BUDGET = 20_000_000
 """Scouting's seeds times parameters at most (spec E.4)."""
 
@@ -249,13 +252,20 @@ def linear_pair(facts: Facts) -> Hit | None:
     return grouped({b: f"{b} follows {a} linearly" for b, a in found.items()}, tail=tail)
 
 
-@rule("E310", "warning", "Lower lr, or use leakyRelu.", lowers=["lr"])
+@rule(
+    "E310",
+    "warning",
+    "Let the layer start with biases of 0 and the default init, or use leakyRelu.",
+)
 def dead(facts: Facts) -> Hit | None:
-    """More than half of the units of a layer are dead at the chosen start."""
-    ratio = facts.scouting.dead_ratio
-    if ratio <= DEAD:
-        return None
-    return Hit(message=f"{ratio:.0%} of a layer's units are dead", evidence={"dead_ratio": ratio})
+    """More than half of the units of a relu, gelu or hardSwish layer are 0 on all rows at the
+    chosen start."""
+    found = {layer: share for layer, share in facts.scouting.dead.items() if share > DEAD}
+    return grouped(
+        {layer: f"{share:.0%} of the units of {layer}" for layer, share in found.items()},
+        tail=" are 0 for every row before the training, and learn nothing while they are",
+        evidence={"dead": found},
+    )
 
 
 @rule(
@@ -297,4 +307,21 @@ def costly_scouting(facts: Facts) -> Hit | None:
         message=f"trying {seeds} seeds of {size:,} parameters is costly; {fewer} are affordable",
         evidence={"seeds": seeds, "parameters": size, "affordable": fewer},
         changes={"seeds": fewer},
+    )
+
+
+@rule(
+    "E329",
+    "warning",
+    "Leave init out, normalise between the layers, or standardise inputs and targets.",
+)
+def far_off(facts: Facts) -> Hit | None:
+    """The loss at the chosen start is more than ten times that of knowing nothing."""
+    loss = facts.scouting.loss
+    if loss <= FAR_OFF:
+        return None
+    return Hit(
+        message=f"before the first step the loss is {loss:.3g} times that of knowing nothing: "
+        "initial weights, inputs or targets are too large",
+        evidence={"loss": loss},
     )

@@ -13,7 +13,8 @@ from webnnm.backends.selection import backend as open_backend
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, ModelError
 from webnnm.core.keywords import keywords
-from webnnm.expert.reviewer import Reviewer
+from webnnm.evaluation.history import History
+from webnnm.expert.reviewer import Reviewer, given_then
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.outline import Warning
@@ -590,18 +591,24 @@ class NNModel:
 
     def review(
         self,
-        hyperparameters: Mapping[str, Any] | None = None,
+        hyperparameters: Mapping[str, Any] | History | None = None,
         **more: Unpack[Hyperparameters],
     ) -> list[Finding]:
         """Check the model, dataset and hyperparameters with the expert system (spec F).
 
-        Without a dataset the rules about data are skipped. `silence` lists rules to skip. Call
+        Given the `History` of a training, as in `model.review(history)`, it also tells what
+        happened in that one (E9xx), with the hyperparameters that were given to it. Without a
+        dataset the rules about data are skipped. `silence` lists rules to skip. Call
         `webnnm.review(model)` to also get the resolved settings.
 
         Raises `DataError` NNM703 or NNM704 for invalid hyperparameters.
         """
+        history = None
+        if isinstance(hyperparameters, History):
+            history, hyperparameters = hyperparameters, given_then(hyperparameters)
         given = self._written(hyperparameters, more, "review")
-        return list(self._reviewer.review(given, self._settings(given)).findings)
+        reviewed = self._reviewer.review(given, self._settings(given), history=history)
+        return list(reviewed.findings)
 
     def profile(self) -> Profile:
         """Return key figures of the model: depth, width, heavy operators and more (spec F.1)."""

@@ -46,9 +46,19 @@ class Decided:
 
     @property
     def loss_settings(self) -> dict[str, dict[str, Any]]:
-        """The loss of every output with its numbers, as plain values."""
+        """The loss of every output with its numbers, as plain values.
+
+        "reference" is the loss of knowing nothing.
+        """
         return {
-            name: plain({"loss": o.loss.name, "reason": o.reason, **asdict(o.settings)})
+            name: plain(
+                {
+                    "loss": o.loss.name,
+                    "reason": o.reason,
+                    "reference": o.reference,
+                    **asdict(o.settings),
+                }
+            )
             for name, o in self.losses.items()
         }
 

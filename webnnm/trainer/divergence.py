@@ -13,13 +13,16 @@ from webnnm.training.scaling import MOST_OVERFLOWS
 from webnnm.training.totals import Totals
 
 RULE = RULES["E311"]
+ORDINARY = 100.0
+"""Values below this are far from the 65504 that float16 ends at."""
+SCALED = "Lower scale, or set compute_type='float32'."
 
 
 @dataclass(frozen=True)
 class Divergence:
     """What went wrong in which epoch and batch, at what learning rate, `where` ("" if unknown).
 
-    `largest` is the largest value before that one.
+    `largest` is the largest value before that one; `remedy` what to do.
     """
 
     what: str
@@ -28,6 +31,7 @@ class Divergence:
     rate: float
     where: str
     largest: float
+    remedy: str = RULE.remedy
 
     @property
     def finding(self) -> Finding:
@@ -36,7 +40,7 @@ class Divergence:
             id=RULE.id,
             severity=RULE.severity,
             message=f"{self.what} in epoch {self.epoch}, batch {self.batch}",
-            remedy=RULE.remedy,
+            remedy=self.remedy,
             evidence={"layer": self.where, "largest": self.largest, "lr": self.rate},
         )
 
@@ -53,7 +57,7 @@ class Divergence:
             "NNM708",
             f"{self.what} in epoch {self.epoch}, batch {self.batch}, "
             f"at learning rate {self.rate:.3g}: {found}",
-            hint=RULE.remedy[0].lower() + RULE.remedy[1:-1],
+            hint=self.remedy[0].lower() + self.remedy[1:-1],
         )
 
 
@@ -62,14 +66,17 @@ async def divergence(
 ) -> Divergence:
     """Return what went wrong in the last call of the device; `totals` are those of its epochs."""
     streak = totals[-1].values.get("streak")
+    remedy = RULE.remedy
     if streak is None:
         what = "loss or gradient are not finite"
         step, where, largest = await run.first_nonfinite(replay=True)
     else:
         what = f"{MOST_OVERFLOWS} batches one after the other overflowed"
         step, where, largest = await run.first_nonfinite(replay=False)
+        if largest < ORDINARY:  # it is the scale that is too large, not the numbers
+            remedy = SCALED
         # The streak has gone on since, to the end of the call.
         step = max(0, step - 1 - int(streak - MOST_OVERFLOWS) * accumulate)
     epoch, batch = divmod(step, run.feed.steps)
     rate = run.schedule.at(step + 1)
-    return Divergence(what, epoch + 1, batch + 1, rate, where, largest)
+    return Divergence(what, epoch + 1, batch + 1, rate, where, largest, remedy)

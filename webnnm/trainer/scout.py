@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from webnnm.backends.base import DeviceTensor, Executable
@@ -54,6 +54,7 @@ class Candidate:
     dead: float
     norm: float
     outputs: int
+    silent: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def score(self) -> float:
@@ -77,18 +78,17 @@ class Scouting:
     def facts(self) -> ScoutingFacts:
         """What the rules of the expert system look at."""
         norms = [c.norm for c in self.candidates if math.isfinite(c.norm)]
-        mean = math.fsum(norms) / len(norms) if norms else 0.0
-        spread = math.fsum((norm - mean) ** 2 for norm in norms) / max(1, len(norms))
-        return ScoutingFacts(
-            dead_ratio=self.best.dead,
-            gradient_variation=math.sqrt(spread) / mean if mean else 0.0,
-            initial_losses=self.initial_losses,
-        )
+        best = self.best
+        return ScoutingFacts.of(best.loss / best.outputs, best.silent, norms, self.initial_losses)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain values."""
         rows = [{**asdict(c), "score": c.score} for c in self.candidates]
-        return {"best": self.best.number, "candidates": rows}
+        return {
+            "best": self.best.number,
+            "initial_losses": dict(self.initial_losses),
+            "candidates": rows,
+        }
 
     def __str__(self) -> str:
         best = self.best
@@ -142,17 +142,19 @@ async def scout(
     )
 
 
-def pilot_rows(binding: DataBinding, seed: int) -> list[int]:
-    """Return up to 64 training rows, stratified by class where there are classes."""
-    size = binding.dataset.size("training")
-    if size <= PILOT_ROWS:
+def pilot_rows(
+    binding: DataBinding, seed: int, most: int = PILOT_ROWS, subset: str = "training"
+) -> list[int]:
+    """Return up to so many rows of a subset, stratified by class where there are classes."""
+    size = binding.dataset.size(subset)
+    if size <= most:
         return list(range(size))
     dataset = binding.dataset
     classes = None
     if isinstance(dataset, Dataset):
-        classes = class_of_rows(dataset.outputs, dataset.arrays("training")[1])
+        classes = class_of_rows(dataset.outputs, dataset.arrays(subset)[1])
     drawn = Stream(seed, Purpose.SCOUTING).below(2**31)
-    return split_rows(size, (PILOT_ROWS, 0, 0), classes=classes, seed=drawn)[0]
+    return split_rows(size, (most, 0, 0), classes=classes, seed=drawn)[0]
 
 
 class _Trial:
@@ -264,7 +266,8 @@ class _Trial:
         figures, last = (dict(zip(self._step.names, table[k], strict=True)) for k in (0, -1))
         delta = last["loss"]
         norms = [value for name, value in figures.items() if name.startswith("norm/")]
-        dead = [value for name, value in figures.items() if name.startswith("dead/")]
+        silent = {n.removeprefix("dead/"): v for n, v in figures.items() if n.startswith("dead/")}
+        sure = [value for name, value in figures.items() if name.startswith("sure/")]
         logs = [math.log10(norm + 1e-12) for norm in norms if math.isfinite(norm)]
         mean = math.fsum(logs) / len(logs) if logs else 0.0
         found = Candidate(
@@ -273,9 +276,10 @@ class _Trial:
             delta=delta,
             spread=math.sqrt(math.fsum((x - mean) ** 2 for x in logs) / max(1, len(logs))),
             ratio=max(norms) / min(norms) if norms and min(norms) > 0 else math.inf,
-            dead=max(dead, default=0.0),
+            dead=max([*silent.values(), *sure], default=0.0),
             norm=math.sqrt(math.fsum(n * n for n in norms)) if logs else math.nan,
             outputs=self._outputs,
+            silent={layer: share for layer, share in silent.items() if share},
         )
         return found, figures
 

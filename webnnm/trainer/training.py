@@ -12,10 +12,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from webnnm.core.errors import ContextLost, DataError
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import BackendError, ContextLost, DataError
 from webnnm.core.waiting import check_event_loop, meanwhile, to_the_end
 from webnnm.evaluation.epoch import BatchRecord, EpochRecord
 from webnnm.evaluation.history import History, plain
+from webnnm.expert.review import brief, consistent
 from webnnm.expert.reviewer import Reviewer
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.state import ModelState
@@ -79,6 +81,7 @@ class Training:
         self._settings = settings
         self._resumed = checkpoint
         self._held = False
+        self._told: set[str] = set()
         self._asked: list[asyncio.Future[Checkpoint]] = []
         self._wake = asyncio.Event()
         self._stop = ""
@@ -297,6 +300,7 @@ class Training:
             run = await ResidentTraining.open(
                 state, decided.network, self._settings, made, feed, self._resumed
             )
+        before = {} if self._resumed else state.parameters.values()
         state.trained = True
         if self._resumed and (jump := self._resumed.jump(run.schedule)):
             self._warn(jump)
@@ -325,6 +329,24 @@ class Training:
             history.loss_settings[name]["s"] = value
         with self._timed(history.phases, "restore"):
             await to_the_end(self._hand_back(run, restore=self._settings["restore_best"]))
+        with self._timed(history.phases, "findings"):
+            await self._judge(run, before)
+
+    async def _judge(self, run: ResidentTraining, before: Mapping[str, HostArray]) -> None:
+        """Measure what the training came to, and report what the expert system finds in it."""
+        from webnnm.trainer.outcome import measure_outcome
+
+        state, history, settings = self._state, self.history, self._settings
+        try:
+            history.outcome = await measure_outcome(
+                state, self._losses, before, seed=settings["seed"], batch=run.feed.batch
+            )
+        except BackendError as error:  # a device that is full; the training has ended well
+            self._warn(f"what the training came to could not be measured: {error}")
+        found = self._reviewer.hindsight(history)
+        for line in brief(finding for finding in found if finding.id not in self._told):
+            self._reporter.note(line)
+        history.findings = consistent([*history.findings, *found])
 
     async def _hand_back(self, run: ResidentTraining, *, restore: bool) -> None:
         """Give the model parameters of a step that is known, and what it takes to go on there."""
@@ -387,8 +409,16 @@ class Training:
         self._news.set()
         if settings["on_epoch"] is not None:
             await self._answered(run, settings["on_epoch"](record))
+        if epochs == 1 and epoch == settings["epochs"] // 3:
+            self._look_early()
         if epoch - history.best_epoch >= settings["patience"]:
             self._stop = self._stop or "patience"
+
+    def _look_early(self) -> None:
+        """Note what can be told of a training that goes on, as of a loss that does not move."""
+        for finding in self._reviewer.hindsight(self.history, early=True):
+            self._told.add(finding.id)
+            self._reporter.note(str(finding))
 
     def _improves(self, criterion: float) -> bool:
         best = self.history.best_loss

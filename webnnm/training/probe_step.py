@@ -15,17 +15,16 @@ from webnnm.graph.scan import Scan
 from webnnm.graph.vertices import Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.forward import OutputLoss, losses_of, row_mask
+from webnnm.training.layer_figures import dead_units, mean_of
 from webnnm.training.output_activation import activation_of
 from webnnm.training.step_settings import MASK, TARGET
 
 FIGURES = "figures"
-_ROW = "row of figures"
+ROW = "row of figures"
 STEP_LENGTH = 0.1
 """Length of a trial step along g/‖g‖."""
 SURE = 0.95
 """An output whose top probability is so high has stopped learning from a row."""
-
-RELU_LIKE = ("relu", "leakyRelu", "prelu", "elu", "gelu", "hardSwish")
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class ProbeStep:
     """The graph of a trial step: parameters in, parameters and `figures` out, a row of them.
 
     `names` are the elements of the figures: "loss", "loss/…" by output, "norm/…" by weight,
-    "dead/…" by layer.
+    "dead/…" by layer, "sure/…" by output.
     """
 
     graph: Graph
@@ -42,7 +41,7 @@ class ProbeStep:
     def several(self, steps: int) -> Scan:
         """Return so many steps, one after the other, with the figures of each in a table."""
         b = GraphBuilder()
-        rows = b.input(_ROW, "float32", [steps, len(self.names)])
+        rows = b.input(ROW, "float32", [steps, len(self.names)])
         after = b.build({FIGURES: b.identity(rows)})
         return Scan(GraphBuilder().build({}), self.graph, after, steps)
 
@@ -61,6 +60,39 @@ def probe_step(
     Dropout is off and running statistics stay. The loss is the sum over outputs, each divided by
     the loss of knowing nothing.
     """
+    found = measured(network, losses, rows=rows, sequence=sequence, masks=masks, targets=targets)
+    figures = found.figures | _sure(found.lowered, network)
+    return probe_graph(figures, _moved(found))
+
+
+def probe_graph(figures: Mapping[str, Operand], outputs: dict[str, Operand]) -> ProbeStep:
+    """Return the graph of these outputs and a row of figures."""
+    (b,) = {figure.builder for figure in figures.values()}
+    parts = [b.reshape(value, new_shape=[1, 1]) for value in figures.values()]
+    outputs[ROW] = b.concat(parts, 1)
+    return ProbeStep(b.build(outputs), tuple(figures))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A model on some rows: its figures, scalars, the gradients of parameters and their norms."""
+
+    lowered: Lowered
+    figures: dict[str, Operand]
+    gradients: dict[str, Operand]
+    norms: dict[str, Operand]
+
+
+def measured(
+    network: Network,
+    losses: Mapping[str, OutputLoss],
+    *,
+    rows: int,
+    sequence: Mapping[str, int],
+    masks: Mapping[str, TensorType],
+    targets: Mapping[str, TensorType],
+) -> Measured:
+    """Return the losses, gradients and dead units of a model on some rows, without dropout."""
     b = GraphBuilder()
     lowered = lower_network(
         network,
@@ -84,11 +116,8 @@ def probe_step(
         if p.name in norms and p.role in WEIGHTS:
             size = count(lowered.parameters[p.name].shape)
             figures[f"norm/{p.name}"] = norms[p.name] * size**-0.5
-    figures |= _dead(lowered, network)
-    outputs = _moved(lowered, gradients, norms)
-    parts = [b.reshape(value, new_shape=[1, 1]) for value in figures.values()]
-    outputs[_ROW] = b.concat(parts, 1)
-    return ProbeStep(b.build(outputs), tuple(figures))
+    figures |= {f"dead/{label}": share for label, share in dead_units(lowered).items()}
+    return Measured(lowered, figures, gradients, norms)
 
 
 def _gradients(
@@ -106,29 +135,21 @@ def _gradients(
     return gradients, norms
 
 
-def _moved(
-    lowered: Lowered, gradients: Mapping[str, Operand], norms: Mapping[str, Operand]
-) -> dict[str, Operand]:
+def _moved(found: Measured) -> dict[str, Operand]:
     """Return the parameters after a step of a fixed length along the gradient."""
-    b = lowered.builder
+    b = found.lowered.builder
     squares = b.constant(1e-24, "float32")
-    for norm in norms.values():
+    for norm in found.norms.values():
         squares = squares + norm * norm
     step_size = b.constant(STEP_LENGTH, "float32") / b.sqrt(squares)
-    w = lowered.parameters
-    return {PARAMETER_PREFIX + name: w[name] - g * step_size for name, g in gradients.items()}
+    w = found.lowered.parameters
+    return {PARAMETER_PREFIX + name: w[name] - g * step_size for name, g in found.gradients.items()}
 
 
-def _dead(lowered: Lowered, network: Network) -> dict[str, Operand]:
-    """Return the share of units that no pilot row turns on, and of rows an output is sure of."""
+def _sure(lowered: Lowered, network: Network) -> dict[str, Operand]:
+    """Return the share of pilot rows that an output activation is sure of, by output."""
     b = lowered.builder
     found: dict[str, Operand] = {}
-    for layer, (result, *_) in lowered.layers:
-        if layer.operator.name in RELU_LIKE and result.rank > 1:
-            x = result if result.dtype == "float32" else b.cast(result, type="float32")
-            highest = b.reduce_max(x, axes=[0])
-            off = b.lesser_or_equal(highest, b.constant(0, "float32"))
-            found[f"dead/{layer.label}"] = _mean(b, b.cast(off, type="float32"))
     for output in network.outputs:
         activation = activation_of(lowered.outputs[output.name])
         if activation.kind in ("softmax", "sigmoid"):
@@ -139,9 +160,5 @@ def _dead(lowered: Lowered, network: Network) -> dict[str, Operand]:
                 else b.reduce_max(p, axes=[p.rank - 1])
             )
             sure = b.greater_or_equal(top, b.constant(SURE, "float32"))
-            found[f"dead/{output.name}:output"] = _mean(b, b.cast(sure, type="float32"))
+            found[f"sure/{output.name}"] = mean_of(b.cast(sure, type="float32"))
     return found
-
-
-def _mean(b: GraphBuilder, x: Operand) -> Operand:
-    return b.reduce_mean(x, axes=range(x.rank)) if x.rank else x

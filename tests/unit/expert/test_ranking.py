@@ -11,12 +11,13 @@ from tests.unit.expert.cases import SETTINGS, TWO, ScoutingFacts, data, facts
 from tests.unit.expert.test_data_rules import CASES as DATA_CASES
 from tests.unit.expert.test_structure_rules import CASES as STRUCTURE_CASES
 from tests.unit.expert.test_structure_rules import Case
+from tests.unit.expert.test_training_rules import CASES as TRAINING_CASES
 from webnnm.core.finding import Finding, Severity
 from webnnm.expert.review import SHOWN, Review, brief, consistent, review
 from webnnm.expert.rules import LATER, RULES
 from webnnm.training.hyperparameters import HYPERPARAMETERS, resolve
 
-CASES = [*STRUCTURE_CASES, *DATA_CASES]
+CASES = [*STRUCTURE_CASES, *DATA_CASES, *TRAINING_CASES]
 OPPOSED = [pair for pair in permutations(RULES, 2) if RULES[pair[0]].contradicts(RULES[pair[1]])]
 DECIDES = " to decide yourself."
 LAZY = [case for case in CASES if RULES[case.id].test.__module__.rpartition(".")[2] in LATER]

@@ -233,7 +233,7 @@ def test_a_review_is_json() -> None:
 
 def test_a_second_review_tells_what_is_new() -> None:
     first = review(facts(DEEP))
-    second = review(facts(DEEP, scouting=ScoutingFacts(dead_ratio=0.9)))
+    second = review(facts(DEEP, scouting=ScoutingFacts(dead={"relu1": 0.9})))
     assert [finding.id for finding in second.news(first)] == ["E310"]
 
 

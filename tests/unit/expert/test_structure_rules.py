@@ -154,9 +154,15 @@ CASES = [
     ),
     Case(
         "E310",
-        facts(scouting=ScoutingFacts(dead_ratio=0.8)),
-        "80% of a layer's units",
-        facts(scouting=ScoutingFacts(dead_ratio=0.5)),
+        facts(scouting=ScoutingFacts(dead={"relu1": 0.8})),
+        "80% of the units of relu1",
+        facts(scouting=ScoutingFacts(dead={"relu1": 0.5})),
+    ),
+    Case(
+        "E329",
+        facts(scouting=ScoutingFacts(loss=4e7)),
+        "the loss is 4e+07 times that of knowing nothing",
+        facts(scouting=ScoutingFacts(loss=1.5)),
     ),
     Case("E311", facts(diverged="epoch 2, batch 7"), "not finite at epoch 2, batch 7", facts()),
     Case(

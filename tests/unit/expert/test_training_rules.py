@@ -1,0 +1,308 @@
+"""The rules on what happened in a training: each speaks of its mistake, until its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.unit.expert.cases import SETTINGS, TANH, Case, facts, repeated
+from webnnm.evaluation.epoch import EpochRecord
+from webnnm.expert.course import chance, doubt, skill
+from webnnm.expert.facts import DataFacts, Facts, HistoryFacts, PredictionFacts, ScoutingFacts
+from webnnm.expert.review import hindsight, review
+from webnnm.expert.rules import RULES as EVERY
+
+RULES = {id: rule for id, rule in EVERY.items() if rule.area == "Training"}
+FALLING = [1.0, 0.6, 0.45, 0.42, 0.41, 0.405]
+"""A loss as it should be, relative to knowing nothing."""
+
+
+def history(
+    losses: Sequence[float] = FALLING,
+    validation: Sequence[float] = (),
+    rates: Sequence[float] = (),
+    *,
+    settings: dict[str, Any] | None = None,
+    best: int = 0,
+    record: dict[str, Any] | None = None,
+    **known: Any,
+) -> HistoryFacts:
+    """Return what happened: losses by epoch, on training and validation rows."""
+    count = len(losses)
+    monitored = list(validation or losses)
+    given = {**SETTINGS, "epochs": count, "patience": 500, "restore_best": True, **(settings or {})}
+    fallen = [given["lr"] * (1 - k / count) for k in range(count)]
+    return HistoryFacts(
+        epochs=[
+            EpochRecord(
+                k + 1,
+                count,
+                losses[k],
+                {"m": losses[k]},
+                (rates or fallen)[k],
+                0.1,
+                validation[k] if validation else None,
+                val_losses={"m": validation[k]} if validation else {},
+                **(record or {}),
+            )
+            for k in range(count)
+        ],
+        settings=given,
+        best_epoch=best or monitored.index(min(monitored)) + 1,
+        **{"stopped": "epochs", "references": {"m": 1.0}, "moved": {"w": 0.4, "v": 0.5}, **known},
+    )
+
+
+def after(
+    *losses: Any, layers: str = "", scouting: ScoutingFacts | None = None, **known: Any
+) -> Facts:
+    """Return facts on a model that was trained."""
+    one = history(*losses, **known)
+    text = layers or "matmul(w, shape=[3]), add(b), relu(), matmul(v), softmax()"
+    validated = 40 if "validate_every" in (known.get("settings") or {}) else 0
+    rows = DataFacts(sizes={"training": 200, "validation": validated}, batch_size=5)
+    more = {} if scouting is None else {"scouting": scouting}
+    return facts(text, dict(one.settings), data=rows, history=one, **more)
+
+
+def classes(hits: Sequence[int], rows: Sequence[int], predicted: Sequence[int]) -> PredictionFacts:
+    """Return predictions of classes 0, 1, …"""
+    labels = [str(number) for number in range(len(rows))]
+    return PredictionFacts(labels=labels, support=rows, predicted=predicted, hits=hits)
+
+
+GOOD = classes([45, 48], [50, 50], [47, 53])
+GUESSED = classes([26, 27], [50, 50], [49, 51])
+POOR = classes([12, 13], [20, 20], [19, 21])
+FLAT = [0.97] * 6
+CONSTANT = {"schedule": "constant"}
+LINEAR = "matmul(w), add(b), softmax()"
+SWINGS = [1.0, 0.5, 0.8, 0.4, 0.7, 0.5]
+STEADY = [0.01] * 6
+
+CASES = [
+    Case(
+        "E901",
+        after(FLAT, settings={"lr": 1e-7}, moved={"w": 1e-4, "v": 3e-4}),
+        "fell by 0 % in 6 epochs at lr 1e-07, and no weight moved by more than 0.03 %",
+        after(),
+    ),
+    Case(
+        "E902",
+        after(predictions={"m": GUESSED}, held_out={"m": POOR}, subset="testing"),
+        "m 53 of 100 right on training rows, 25 of 40 right on testing rows: no better than",
+        after(predictions={"m": GOOD}, held_out={"m": POOR}, subset="testing"),
+    ),
+    Case(
+        "E903",
+        after(predictions={"m": GOOD}, held_out={"m": POOR}, subset="validation"),
+        "m 93 of 100 right on training rows, 25 of 40 right on validation rows: training rows are",
+        after(predictions={"m": GOOD}, held_out={"m": GOOD}, subset="validation"),
+    ),
+    Case(
+        "E904",
+        after([1.0, 0.9, 0.8, 0.7, 0.6, 0.5], (), [0.005] * 6),
+        "the last of 6 epochs is the best, and the loss fell by 17 % in the last 2, at lr 0.005",
+        after([1.0, 0.6, 0.5, 0.45, 0.44, 0.44], (), [0.005] * 6),
+    ),
+    Case(
+        "E905",
+        after(FALLING, [0.9, 0.5, 0.7, 0.9, 1.1, 1.2]),
+        "the validation loss rose from 0.5 in epoch 2 to 1.2, the training loss fell from 0.6 to",
+        after(FALLING, [0.9, 0.6, 0.5, 0.5, 0.52, 0.53]),
+    ),
+    Case(
+        "E906",
+        after(predictions={"m": classes([90, 0], [92, 8], [100, 0])}),
+        'm never predicts "1" (8 of 100 rows)',
+        after(predictions={"m": classes([90, 2], [92, 8], [98, 2])}),
+    ),
+    Case(
+        "E907",
+        after(FALLING, [300.0, 350, 340, 340, 340, 340]),
+        "the validation loss is 300 in the first epoch, the training loss 1: validation rows",
+        after(FALLING, FALLING),
+    ),
+    Case(
+        "E908",
+        after(dead={"relu1": 0.9}, settings={"lr": 3.0}),
+        "90% of the units of relu1 are 0 for every row after the training, at lr 3",
+        after(dead={"relu1": 0.9}, scouting=ScoutingFacts(dead={"relu1": 0.9})),
+    ),
+    Case(
+        "E909",
+        after(saturated={"tanh1": 0.95}),
+        "95% of the values of tanh1 are at the ends of its range",
+        after(saturated={"tanh1": 0.4}),
+    ),
+    Case(
+        "E910",
+        after(gradients={"w": 1e-9, "v": 1e-3}),
+        "the gradient of w is 1.0e-09, that of v 1.0e-03",
+        after(gradients={"w": 1e-4, "v": 1e-3}),
+    ),
+    Case(
+        "E911",
+        after(moved={"w": 1e-6, "v": 0.7}),
+        "w moved by 0.0001 % in the whole training, other weights by up to 70 %",
+        after(moved={"w": 0.3, "v": 0.7}),
+    ),
+    Case(
+        "E912",
+        after(moved={"w": 80.0, "v": 0.7}, settings={"lr": 3.0}),
+        "w moved by 80 times its length, at lr 3",
+        after(moved={"w": 8.0, "v": 0.7}),
+    ),
+    Case(
+        "E913",
+        after(SWINGS, (), [0.5] * 6, settings={"lr": 0.5, **CONSTANT}),
+        "the training loss leapt up in 2 of 6 epochs, as from 0.4 to 0.7 in epoch 5",
+        after(FALLING),
+    ),
+    Case(
+        "E914",
+        after(FALLING, (), [0.02, 2e-4, 2e-6, 2e-8, 2e-10, 2e-12]),
+        "from epoch 2 on lr was below 2 % of its highest, 0.02: 5 of 6 epochs",
+        after(STEADY, (), [0.02, 2e-4, 2e-6, 2e-8, 2e-10, 2e-12]),
+    ),
+    Case(
+        "E915",
+        after(FALLING, (), [0.001, 0.002, 0.003, 0.004, 0.005, 0.006]),
+        "lr rose until epoch 6 of 6, from 0.001 to 0.006",
+        after(FALLING, (), [0.001, 0.006, 0.005, 0.004, 0.003, 0.002]),
+    ),
+    Case(
+        "E916",
+        after(FALLING[:3], settings={"epochs": 60, "patience": 1}, stopped="patience"),
+        "patience 1 ended the training after 3 of 60 epochs",
+        after(FALLING[:3], settings={"epochs": 60, "patience": 20}, stopped="patience"),
+    ),
+    Case(
+        "E917",
+        after(record={"overflows": 10}),
+        "60 of 240 steps were skipped: their gradients were not finite",
+        after(record={"overflows": 1}),
+    ),
+    Case(
+        "E918",
+        after([1.0, 0.2, 0.4, 0.5, 0.6, 0.7], settings={"restore_best": False}),
+        "the last epoch, with a loss of 0.7 of knowing nothing; in the last 1 epochs it went up",
+        after([1.0, 0.2, 0.4, 0.5, 0.6, 0.7]),
+    ),
+    Case(
+        "E919",
+        after(record={"clip_rate": 1.0}, moved={"w": 0.002, "v": 0.4}),
+        "gradients were clipped in 100 % of the steps, and w moved by 0.2 %",
+        after(record={"clip_rate": 1.0}),
+    ),
+    Case(
+        "E920",
+        after([1.6, 0.9, 0.9], record={"penalty": 48.0}, settings={"lambda1": 1.0}),
+        "the penalty of the weights was 48 in the first epoch, the loss 1.6",
+        after([1.6, 0.9, 0.9], record={"penalty": 0.1}, settings={"lambda1": 1e-4}),
+    ),
+    Case(
+        "E921",
+        after(settings={"validate_every": 50}),
+        "none of 6 epochs was validated: validate_every is 50",
+        after(FALLING, FALLING),
+    ),
+]
+
+
+def ids(found: Facts, **options: Any) -> list[str]:
+    """Return the ids of what a training is told."""
+    return [finding.id for finding in hindsight(found, **options)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
+def test_rule_speaks_until_its_remedy(case: Case) -> None:
+    hit = RULES[case.id].test(case.before)
+    assert hit is not None
+    assert case.words in hit.message
+    assert hit.evidence or hit.message
+    assert RULES[case.id].test(case.after) is None
+
+
+def test_every_rule_has_a_case() -> None:
+    assert [case.id for case in CASES] == list(RULES)
+
+
+@pytest.mark.parametrize("id", RULES)
+def test_rules_are_silent_before_a_training(id: str) -> None:
+    assert RULES[id].test(facts()) is None
+
+
+def test_a_good_training_is_told_nothing() -> None:
+    good = {"m": GOOD}
+    assert ids(after(FALLING, FALLING, predictions=good, held_out=good, subset="validation")) == []
+
+
+def test_a_review_of_a_training_tells_what_happened_in_it() -> None:
+    found = review(after(moved={"w": 80.0, "v": 0.7}))
+    assert "E912" in [finding.id for finding in found.findings]
+
+
+def test_rules_on_trainings_can_be_switched_off() -> None:
+    jumped = after(moved={"w": 80.0, "v": 0.7})
+    assert "E912" in ids(jumped) and "E912" not in ids(jumped, off=["E912"])
+
+
+def test_on_the_way_the_loss_alone_is_known() -> None:
+    still = after(FLAT, stopped="", ended=False, moved={})
+    assert ids(still, early=True) == ["E901"]
+    swings = after(SWINGS, (), [0.5] * 6, stopped="", ended=False)
+    assert ids(swings, early=True) == ["E913"]
+    assert ids(after(stopped="", ended=False), early=True) == []
+
+
+def test_few_updates_are_told_whatever_the_rate() -> None:
+    few = [1.0, 0.9, 0.8]
+    hit = RULES["E904"].test(after(few, settings={"batch_size": 200}))
+    assert hit is not None and "3 updates in 3 epochs" in hit.message
+    assert hit.fix == {"epochs": 300}
+
+
+def test_a_low_rate_is_raised_before_epochs_are() -> None:
+    slow = {"lr": 1e-4, "optimizer": "sgdm", **CONSTANT}
+    hit = RULES["E904"].test(after([1.0, 0.9, 0.8, 0.7, 0.6, 0.5], (), [1e-4] * 6, settings=slow))
+    assert hit is not None and set(hit.fix) == {"lr"} and "Raise lr" in hit.remedy
+
+
+def test_a_linear_model_that_learns_nothing_is_told_of_hidden_layers() -> None:
+    guessed = {"m": GUESSED}
+    hit = RULES["E902"].test(after(layers=LINEAR, predictions=guessed))
+    assert hit is not None and "hidden layer" in hit.remedy
+
+
+def test_a_layer_that_dies_at_the_default_rate_is_not_told_to_lower_it() -> None:
+    hit = RULES["E908"].test(after(dead={"relu1": 0.9}, settings={"lr": 1e-4}))
+    assert hit is not None and not hit.fix and "leakyRelu" in hit.remedy
+
+
+def test_heavy_momentum_is_what_makes_losses_leap() -> None:
+    heavy = {"momentum_factor": 0.99, "optimizer": "sgdm"}
+    hit = RULES["E913"].test(after(SWINGS, settings=heavy))
+    assert hit is not None and hit.fix["momentum_factor"] == 0.9
+
+
+def test_saturated_layers_have_names_in_the_text() -> None:
+    text = f"{repeated(TANH, 2)}, matmul(v)"
+    (found,) = hindsight(after(saturated={"tanh2": 0.99}, layers=text))
+    assert found.nodes == ("tanh2",) and found.places
+
+
+def test_skill_is_measured_from_knowing_nothing() -> None:
+    assert skill(PredictionFacts(r2=0.7)) == 0.7
+    assert skill(classes([30, 0], [30, 10], [40, 0])) == 0  # as good as always saying 0
+    assert skill(classes([30, 10], [30, 10], [30, 10])) == 1
+    assert skill(classes([10], [10], [10])) is None
+    assert skill(PredictionFacts(support=(3, 4), hits=(3, 4), several=True)) is None
+
+
+def test_what_chance_gives_shrinks_with_the_rows() -> None:
+    few, many = classes([5, 5], [10, 10], [10, 10]), classes([500, 500], [1000, 1000], [1000, 1000])
+    assert 0 < chance(many) < chance(few) < 0.5
+    assert doubt(classes([10, 10], [10, 10], [10, 10])) == 0

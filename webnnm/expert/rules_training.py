@@ -1,0 +1,564 @@
+"""Rules on what happened in a training, and on what it came to (spec E901–E921).
+
+Thresholds without another source were measured over the programs of tests/teach: sound ones stay
+on the other side of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from itertools import pairwise
+from typing import Any
+
+from webnnm.core.finding import Severity
+from webnnm.expert.course import (
+    chance,
+    course,
+    doubt,
+    highest_rate,
+    monitored,
+    percent,
+    relative,
+    right,
+    skill,
+    updates,
+    usual_rate,
+)
+from webnnm.expert.facts import Facts, HistoryFacts, PredictionFacts
+from webnnm.expert.rule import Hit, Test, grouped, listed, rule
+
+UNMOVED, UNCHANGED = 0.05, 0.1
+"""Weights that went less than this share of their length, losses that fell by less than this."""
+UNLEARNT = 0.3
+"""Losses above this, relative to knowing nothing, leave something to learn."""
+CONVERGED = 0.03
+"""Losses below this are as good as 0."""
+EARLY = 0.005
+"""By so much at most a loss changed that does not move, in a third of the epochs."""
+FEW_EPOCHS = 3
+"""Fewer epochs have no course to speak of."""
+FALLING, FALLING_FAST = 0.05, 0.45
+"""A loss that falls by so much in the last quarter, or half, of a training has further to go."""
+SLOW = 3
+"""A rate so many times below the default of the optimizer is why it is slow."""
+FEW_UPDATES = 100
+"""The defaults make 300 updates for 300 rows."""
+RISEN, WORSE = 2, 1.25
+"""A validation loss that is so many times the best one has risen, and is worse to keep."""
+LITTLE = 0.3
+"""Skill on training rows that may be learning by heart."""
+GAP = 0.2
+"""Skill on training rows above that on other rows, after what may be chance."""
+CLEARLY = 0.1
+"""Of the loss of knowing nothing, so that losses next to 0 may rise."""
+UNLIKE = 5
+"""Validation losses so many times those of training rows, from the first epochs on."""
+DEAD, SATURATED = 0.5, 0.75
+"""A share of a layer's units, and of its values, that leaves less than half of the layer."""
+VANISHED = 1e-4
+"""Gradients so much smaller than those of another layer: no one rate fits both."""
+STILL, MOVING = 1e-3, 0.05
+"""A weight that went less than `STILL` of its length while another one went `MOVING`."""
+LEAPT = 10
+"""A weight that went so many times its length has nothing of its start left."""
+FEW_ROWS = 8
+"""Gradients of fewer rows are noise that a rate for 20 rows does not average out."""
+HEAVY = 0.95
+"""Momentum m remembers 1/(1 − m) steps: 20 and more are longer than losses stay the same."""
+ABOVE = 1.1
+LEAP, LEAPS = 1.2, 0.15
+"""A loss `LEAP` times that of the epoch before, in a share `LEAPS` of the epochs."""
+LOW_RATE, IDLE = 0.02, 0.4
+"""A rate below this share of the highest does little, and so it is for this share of the epochs."""
+RISING = 0.8
+"""A rate that is highest after this share of the epochs has been warming up all along."""
+HURRIED, IMPATIENT = 0.3, 10
+"""Validation losses are noisy: with less patience than 10 epochs that ends a training by chance."""
+OVERFLOWS = 0.1
+"""Gradient scaling skips a step now and then to find its scale, not one of ten."""
+CREPT = 0.01
+CLIPPED = 0.9
+"""Clipping is for peaks; a share of steps that high has no peaks."""
+RARE = 3
+"""Of so many rows of a class at least one would be predicted by chance."""
+
+
+HistoryTest = Callable[[Facts, HistoryFacts], Hit | None]
+
+
+def after(
+    id: str, severity: Severity, remedy: str, *, early: bool = False, **more: Any
+) -> Callable[[HistoryTest], Test]:
+    """Declare a rule on a training that has ended; an `early` one also looks at the way there."""
+
+    def declare(test: HistoryTest) -> Test:
+        @wraps(test)
+        def guarded(facts: Facts) -> Hit | None:
+            history = facts.history
+            if history is None or not history.epochs or not (history.ended or early):
+                return None
+            return test(facts, history)
+
+        return rule(id, severity, remedy, early=early, **more)(guarded)
+
+    return declare
+
+
+@after(
+    "E901",
+    "warning",
+    "Raise lr, to the default of the optimizer at least.",
+    early=True,
+    raises=["lr"],
+)
+def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The training loss hardly fell, and no weight went more than 5 % of its length."""
+    losses = course(history)
+    if len(losses) < FEW_EPOCHS or losses[-1] < UNLEARNT or history.settings.get("freeze"):
+        return None
+    fallen = 1 - losses[-1] / losses[0] if losses[0] else 0.0
+    moved = max(history.moved.values(), default=None)
+    if history.ended:
+        if moved is None or moved > UNMOVED or abs(fallen) > UNCHANGED:
+            return None
+    elif abs(fallen) > EARLY:
+        return None
+    rate, usual = history.settings.get("lr", 0.0), usual_rate(history)
+    way = "" if moved is None else f", and no weight moved by more than {percent(moved)}"
+    return Hit(
+        message=f"the training loss fell by {percent(max(0.0, fallen))} in {len(losses)} epochs at "
+        f"lr {rate:g}{way}",
+        evidence={"losses": [losses[0], losses[-1]], "moved": moved, "lr": rate},
+        fix={"lr": usual if rate < usual else 10 * rate},
+    )
+
+
+@after(
+    "E902",
+    "warning",
+    "Check that inputs and labels of a row belong together, add features that tell the label, or "
+    "layers and epochs that can learn it.",
+    confidence=0.8,
+)
+def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """An output is no better than knowing nothing: its skill could be chance (95 %) on rows that
+    were not trained if there are any, and is below 0.3 on those that were."""
+    if (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES:
+        return None
+    found: dict[str, str] = {}
+    for name, trained in history.predictions.items():
+        known, other = skill(trained), skill(history.held_out.get(name, trained))
+        if known is None or other is None or known > LITTLE or _missed(trained):
+            continue
+        if other <= chance(history.held_out.get(name, trained)):
+            found[name] = f"{name} {_scores(history, name)}"
+    linear = facts.profile.heavy_ops == 1
+    more = {"remedy": "Add a hidden layer with an activation, or features."} if linear else {}
+    return grouped(found, tail=": no better than knowing nothing", **more)
+
+
+@after(
+    "E903",
+    "warning",
+    "Gather more rows, use a smaller model, regularise, or look for features that tell more.",
+    confidence=0.8,
+    lowers=["capacity"],
+    raises=["regularisation"],
+)
+def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The skill of an output on training rows is more than 0.2 above that on other rows, even if
+    chance (95 %) made the latter low."""
+    found: dict[str, str] = {}
+    for name, trained in history.predictions.items():
+        if name in history.held_out:
+            held = history.held_out[name]
+            known, other = skill(trained), skill(held)
+            if known is None or other is None or known < LITTLE:
+                continue
+            if known - other - doubt(held) > GAP and right(trained) - right(held) > GAP / 2:
+                found[name] = f"{name} {_scores(history, name)}"
+    return grouped(found, tail=": training rows are learnt by heart")
+
+
+def _scores(history: HistoryFacts, name: str) -> str:
+    """Return the scores of an output on training rows and on others."""
+    parts = {"training": history.predictions.get(name), history.subset: history.held_out.get(name)}
+    return ", ".join(f"{_score(p)} on {part} rows" for part, p in parts.items() if p and part)
+
+
+def _score(found: PredictionFacts) -> str:
+    if found.r2 is not None:
+        return f"R² {found.r2:.2f}"
+    return f"{sum(found.hits)} of {found.rows} right"
+
+
+@after("E904", "advice", "Train more epochs.", confidence=0.7, raises=["epochs", "lr"])
+def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The best epoch is the last one, and the loss was falling: by 5 % in the last quarter at a
+    rate that had not fallen, by 45 % in the second half at one that had; or there were fewer than
+    100 updates, but for sequences, which have a loss at every position."""
+    losses, last = monitored(history), history.epochs[-1].epoch
+    if history.stopped != "epochs" or history.best_epoch < last or not losses:
+        return None
+    total, rate = history.settings.get("epochs", last), history.settings.get("lr", 0.0)
+    made = updates(facts, history)
+    few = made is not None and made < FEW_UPDATES and not facts.data.length
+    if made is not None and few and losses[-1] > UNLEARNT / 2:
+        message = f"{made} updates in {last} epochs, and the last epoch is the best"
+        fix: dict[str, Any] = {"epochs": -(-total * 3 * FEW_UPDATES // max(1, made))}
+        return Hit(message=message, evidence={"updates": made}, fix=fix)
+    high = history.epochs[-1].lr > highest_rate(history)[0] / 2
+    part, least = (0.75, FALLING) if high else (0.5, FALLING_FAST)
+    begin = int(part * len(losses))
+    fallen = 1 - losses[-1] / losses[begin] if begin and losses[begin] else 0.0
+    if fallen < least or losses[-1] < CONVERGED:
+        return None
+    slow = rate < usual_rate(history) / SLOW
+    return Hit(
+        message=f"the last of {last} epochs is the best, and the loss fell by {percent(fallen)} "
+        f"in the last {last - begin}, at lr {rate:g}",
+        evidence={"fallen": fallen, "lr": rate},
+        remedy="Raise lr, to the default of the optimizer." if slow else "",
+        fix={"lr": usual_rate(history)} if slow else {"epochs": 3 * total},
+    )
+
+
+@after(
+    "E905",
+    "warning",
+    "Use a smaller model, regularise, gather more rows, or train fewer epochs with a patience.",
+    confidence=0.8,
+    lowers=["capacity", "epochs"],
+    raises=["regularisation"],
+)
+def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The validation loss ends above twice its best, while the training loss fell on; above 1.25
+    times where the best parameters are not restored."""
+    found = [record for record in history.epochs if record.val_loss is not None]
+    best = next((r for r in found if r.epoch == history.best_epoch), None)
+    if best is None or best.val_loss is None or len(found) < FEW_EPOCHS:
+        return None
+    last = found[-1]
+    assert last.val_loss is not None
+    validation = [relative(history, record, validation=True) for record in (best, last)]
+    least = RISEN if history.settings.get("restore_best", True) else WORSE
+    risen = validation[1] > max(least * validation[0], validation[0] + CLEARLY)
+    if not risen or last.loss > best.loss or relative(history, best) > 1 or _unlike(history):
+        return None
+    return Hit(
+        message=f"the validation loss rose from {best.val_loss:.3g} in epoch {best.epoch} to "
+        f"{last.val_loss:.3g}, the training loss fell from {best.loss:.3g} to {last.loss:.3g}",
+        evidence={"best": best.epoch, "validation": [best.val_loss, last.val_loss]},
+    )
+
+
+@after(
+    "E906",
+    "warning",
+    "Gather or repeat rows of it, or take FOL with a weight for every class.",
+)
+def never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """A class is rare and never predicted, although others are."""
+    found: dict[str, str] = {}
+    for name, known in history.predictions.items():
+        if missed := _missed(known):
+            found[name] = f"{name} never predicts {listed(missed)}"
+    return grouped(found)
+
+
+def _missed(known: PredictionFacts) -> list[str]:
+    """Return the rare classes that are never predicted, with their rows."""
+    usual = max(known.support, default=0)
+    return [
+        f'"{label}" ({rows} of {known.rows} rows)'
+        for label, rows, times in zip(known.labels, known.support, known.predicted, strict=True)
+        if not times and RARE <= rows < usual / 2
+    ]
+
+
+@after(
+    "E907",
+    "warning",
+    "Give all rows the same units, and split rows at random.",
+    confidence=0.8,
+)
+def unlike_rows(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """Validation losses are five times those of training rows from the first epochs on."""
+    if not (early := _unlike(history)):
+        return None
+    loss, val = early[0]
+    return Hit(
+        message=f"the validation loss is {val:.3g} in the first epoch, the training loss "
+        f"{loss:.3g}: validation rows are unlike training rows",
+        evidence={"loss": loss, "validation": val},
+    )
+
+
+def _unlike(history: HistoryFacts) -> list[tuple[float, float]]:
+    """Return training and validation losses of the first quarter, if the latter are far above."""
+    pairs = [(r.loss, r.val_loss) for r in history.epochs if r.val_loss is not None]
+    early = pairs[: max(1, len(pairs) // 4)]
+    return early if all(val > UNLIKE * loss for loss, val in early) else []
+
+
+@after("E908", "warning", "Lower lr, or use leakyRelu.", lowers=["lr"])
+def died(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """More than half of the units of a relu, gelu or hardSwish layer are 0 for every row after the
+    training, and were not before (E310)."""
+    before = facts.scouting.dead
+    found = {
+        layer: share
+        for layer, share in history.dead.items()
+        if share > DEAD and before.get(layer, 0.0) <= DEAD
+    }
+    rate, usual = highest_rate(history)[0], usual_rate(history)
+    high = rate > usual
+    return grouped(
+        {layer: f"{share:.0%} of the units of {layer}" for layer, share in found.items()},
+        tail=f" are 0 for every row after the training, at lr {rate:g}",
+        evidence={"dead": found},
+        fix={"lr": usual} if high else {},
+        remedy="" if high else "Use leakyRelu, and let the layer start with the default init.",
+    )
+
+
+@after(
+    "E909",
+    "warning",
+    "Standardise the inputs, and leave init out; relu does not saturate.",
+)
+def saturated(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """More than three quarters of the values of a tanh or sigmoid layer are at its ends."""
+    found = {layer: share for layer, share in history.saturated.items() if share > SATURATED}
+    return grouped(
+        {layer: f"{share:.0%} of the values of {layer}" for layer, share in found.items()},
+        tail=" are at the ends of its range, where its gradient vanishes",
+        evidence={"saturated": found},
+    )
+
+
+@after(
+    "E910",
+    "warning",
+    "Use the relu family, fewer layers, residual connections or normalisation between.",
+)
+def vanished(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The gradient of a weight is less than 10⁻⁴ of that of another one."""
+    found = {name: norm for name, norm in history.gradients.items() if norm > 0}
+    if len(found) < 2:
+        return None
+    low, high = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
+    if found[low] > VANISHED * found[high]:
+        return None
+    return Hit(
+        message=f"the gradient of {low} is {found[low]:.1e}, that of {high} {found[high]:.1e}",
+        nodes=(low, high),
+        evidence={"gradients": found},
+    )
+
+
+@after("E911", "warning", "Leave lrm out, or raise it.", raises=["lrm"])
+def hardly_learns(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """A weight stays within 10⁻³ of its length, while another one goes 5 % and more."""
+    moved = history.moved
+    if max(moved.values(), default=0.0) < MOVING:
+        return None
+    found = {name: way for name, way in moved.items() if 0 < way < STILL}
+    return grouped(
+        {name: f"{name} moved by {percent(way)}" for name, way in found.items()},
+        tail=f" in the whole training, other weights by up to {percent(max(moved.values()))}",
+        evidence={"moved": dict(moved)},
+    )
+
+
+@after("E912", "warning", "Lower lr, and lrm of this layer.", lowers=["lr", "lrm"])
+def leapt(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """A weight moved by more than ten times its length."""
+    found = {name: way for name, way in history.moved.items() if way > LEAPT}
+    rate, usual = highest_rate(history)[0], usual_rate(history)
+    high = rate > usual
+    return grouped(
+        {name: f"{name} moved by {way:.0f} times its length" for name, way in found.items()},
+        tail=f", at lr {rate:g}",
+        evidence={"moved": found},
+        fix={"lr": usual} if high else {},
+        remedy="" if high else "Leave lrm of this layer out, or lower it.",
+    )
+
+
+@after(
+    "E913",
+    "warning",
+    "Lower lr, or let it fall with schedule='cosine'.",
+    early=True,
+    lowers=["lr"],
+)
+def unsteady(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The training loss leaps up by 20 % and more, again and again, or ends 10 % and more above
+    that of the first epoch."""
+    losses = course(history)
+    high = UNLEARNT / 2
+    leaps = [k for k, (a, b) in enumerate(pairwise(losses), 2) if b > max(LEAP * a, high)]
+    if len(losses) < FEW_EPOCHS:
+        return None
+    if len(leaps) >= max(2, LEAPS * len(losses)):
+        message = (
+            f"the training loss leapt up in {len(leaps)} of {len(losses)} epochs, as from "
+            f"{losses[leaps[-1] - 2]:.3g} to {losses[leaps[-1] - 1]:.3g} in epoch {leaps[-1]}"
+        )
+    elif losses[-1] > max(ABOVE * losses[0], CONVERGED):
+        message = f"the training loss rose from {losses[0]:.3g} to {losses[-1]:.3g}"
+    else:
+        return None
+    rate, usual = history.settings.get("lr", 0.0), usual_rate(history)
+    fix: dict[str, Any] = {"lr": usual if rate > usual else rate / 10}
+    if history.settings.get("schedule") == "constant":
+        fix["schedule"] = "cosine"
+    momentum = history.settings.get("momentum_factor") or 0.0
+    heavy = momentum > HEAVY and history.settings.get("optimizer") in ("sgdm", "nesterov")
+    if heavy:
+        fix["momentum_factor"] = 0.9
+    rows = facts.batch_size or FEW_ROWS
+    return Hit(
+        message=f"{message} (1 is knowing nothing), at lr {rate:g}"
+        + f" and a momentum of {momentum:g}" * heavy
+        + f" and batches of {rows} rows" * (rows < FEW_ROWS),
+        remedy="Set momentum_factor=0.9, and lower lr." if heavy else "",
+        evidence={"epochs": leaps, "lr": rate},
+        fix=fix,
+    )
+
+
+@after("E914", "warning", "Let the rate fall over all epochs: schedule='cosine' alone.")
+def rate_fell(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """For 40 % of the epochs and more the rate was below 2 % of its highest."""
+    highest, _ = highest_rate(history)
+    low = [record for record in history.epochs if record.lr < LOW_RATE * highest]
+    if len(low) < max(2, IDLE * len(history.epochs)) or monitored(history)[-1:] < [CONVERGED]:
+        return None
+    return Hit(
+        message=f"from epoch {low[0].epoch} on lr was below {percent(LOW_RATE)} of its highest, "
+        f"{highest:.3g}: {len(low)} of {len(history.epochs)} epochs changed hardly anything",
+        evidence={"from": low[0].epoch, "highest": highest},
+        fix={"schedule": "cosine", "schedule_epochs": None},
+    )
+
+
+@after("E915", "warning", "Warm up for one or two epochs, with min_lr below lr.")
+def rate_rose(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The rate was rising for 80 % of the epochs and more."""
+    highest, epoch = highest_rate(history)
+    first, total = history.epochs[0], len(history.epochs)
+    if (
+        total < FEW_EPOCHS + 2
+        or first.lr > highest / 2
+        or epoch - first.epoch < RISING * (total - 1)
+    ):
+        return None
+    return Hit(
+        message=f"lr rose until epoch {epoch} of {total}, from {first.lr:.3g} to {highest:.3g}",
+        evidence={"epoch": epoch, "highest": highest},
+        fix={"warmup_epochs": max(1, total // 20)},
+    )
+
+
+@after("E916", "warning", "Set a larger patience.", raises=["patience"])
+def hurried(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """Patience below 10 ended the training in its first 30 %, with a training loss above 0.3 of
+    knowing nothing."""
+    patience, total = history.settings.get("patience", 0), history.settings.get("epochs", 0)
+    done = history.epochs[-1].epoch
+    if history.stopped != "patience" or patience >= IMPATIENT or done >= HURRIED * total:
+        return None
+    if course(history)[-1:] < [UNLEARNT]:  # what there was to learn is learnt
+        return None
+    return Hit(
+        message=f"patience {patience} ended the training after {done} of {total} epochs",
+        evidence={"patience": patience, "epochs": done},
+        fix={"patience": 2 * IMPATIENT},
+    )
+
+
+@after("E917", "warning", "Lower scale, or set compute_type='float32'.", lowers=["scale"])
+def overflowed(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """One of ten steps and more was skipped, as its gradient left the range of float16."""
+    skipped = sum(record.overflows for record in history.epochs)
+    made = updates(facts, history)
+    if not made or skipped <= OVERFLOWS * made:
+        return None
+    return Hit(
+        message=f"{skipped} of {made} steps were skipped: their gradients were not finite",
+        evidence={"skipped": skipped, "steps": made},
+        fix={"compute_type": "float32"},
+    )
+
+
+@after("E918", "warning", "Set restore_best=True.")
+def best_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The last parameters were kept, and their loss is above 1.25 times that of the best ones, or
+    it was by chance that it is not: so much the losses of the last quarter differ."""
+    losses = monitored(history)
+    if history.settings.get("restore_best", True) or not losses:
+        return None
+    quarter = losses[-max(1, len(losses) // 4) :]
+    least, most = min(losses), max(quarter)
+    if most < max(WORSE * least, least + CLEARLY / 2):
+        return None
+    return Hit(
+        message=f"the model keeps the parameters of the last epoch, with a loss of "
+        f"{losses[-1]:.3g} of knowing nothing; in the last {len(quarter)} epochs it went up to "
+        f"{most:.3g}, and in epoch {history.best_epoch} it was {least:.3g}",
+        evidence={"best": history.best_epoch},
+        fix={"restore_best": True},
+    )
+
+
+@after(
+    "E919", "warning", "Set gradient_clipping='off', or a larger agc_lambda.", raises=["agc_lambda"]
+)
+def clipped(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """Nine of ten steps and more were clipped, and a weight moved by less than 1 %."""
+    rates = [record.clip_rate for record in history.epochs if record.clip_rate is not None]
+    if not rates or sum(rates) < CLIPPED * len(rates):
+        return None
+    name = min(history.moved, key=history.moved.__getitem__, default="")
+    if not name or history.moved[name] > CREPT or vanished(facts):
+        return None
+    return Hit(
+        message=f"gradients were clipped in {percent(sum(rates) / len(rates))} of the steps, and "
+        f"{name} moved by {percent(history.moved[name])}",
+        nodes=(name,),
+        evidence={"clip_rate": sum(rates) / len(rates)},
+        fix={"gradient_clipping": "off"},
+    )
+
+
+@after("E920", "warning", "Lower lambda1 and lambda2.", lowers=["regularisation"])
+def penalised(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The penalty of the weights outweighed the loss in the first epoch, and it did not fall
+    below 0.3 of knowing nothing."""
+    first, losses = history.epochs[0], course(history)
+    if not first.penalty or not losses or first.penalty < first.loss or losses[-1] < UNLEARNT:
+        return None
+    names = [name for name in ("lambda1", "lambda2") if history.settings.get(name)]
+    return Hit(
+        message=f"the penalty of the weights was {first.penalty:.3g} in the first epoch, the loss "
+        f"{first.loss:.3g}: weights go to zero before they learn",
+        evidence={"penalty": first.penalty, "loss": first.loss},
+        fix=dict.fromkeys(names, 0.0001),
+    )
+
+
+@after("E921", "warning", "Set validate_every=1.", lowers=["validate_every"])
+def never_validated(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """There are validation rows, and no epoch was validated."""
+    rows = facts.data.sizes.get("validation", 0)
+    if not rows or any(record.val_loss is not None for record in history.epochs):
+        return None
+    every = history.settings.get("validate_every", 1)
+    return Hit(
+        message=f"none of {len(history.epochs)} epochs was validated: validate_every is {every}",
+        evidence={"validate_every": every},
+        fix={"validate_every": 1},
+    )

@@ -1,0 +1,68 @@
+"""Figures of layers over the rows of a batch: which units are dead, how many values saturated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webnnm.graph.lowering import Lowered
+from webnnm.graph.node import Operand
+from webnnm.graph.vertices import LayerVertex
+
+FALLS_SILENT = ("relu", "gelu", "hardSwish")
+"""Activations that are 0, and so is their gradient, for all inputs below some number. The others of
+their family, as leakyRelu and elu, pass a gradient on wherever they are."""
+SILENT = 1e-6
+"""What is so close to 0 counts as 0: gelu is not exactly 0."""
+SATURATING = {"tanh": (1.0, 0.0), "sigmoid": (2.0, 1.0)}
+"""Activations that are flat at both ends, and the scale and offset to the range from -1 to 1."""
+FLAT = 0.98
+"""At so much of its range the slope of tanh, or sigmoid, is 4 % of its highest at most."""
+
+
+def dead_units(lowered: Lowered) -> dict[str, Operand]:
+    """Return by layer the share of its units that no row turns on, scalars."""
+    b = lowered.builder
+    found: dict[str, Operand] = {}
+    for layer, x in _results(lowered):
+        if layer.operator.name in FALLS_SILENT:
+            unit = unit_axis(layer, x.rank)
+            highest = b.reduce_max(b.abs(x), axes=[k for k in range(x.rank) if k != unit])
+            off = b.lesser_or_equal(highest, b.constant(SILENT, "float32"))
+            found[layer.label] = mean_of(b.cast(off, type="float32"))
+    return found
+
+
+def saturated_units(lowered: Lowered) -> dict[str, Operand]:
+    """Return by layer the share of its values at one of the ends of its activation, scalars."""
+    b = lowered.builder
+    found: dict[str, Operand] = {}
+    for layer, x in _results(lowered):
+        if layer.operator.name in SATURATING:
+            scale, offset = SATURATING[layer.operator.name]
+            flat = b.greater_or_equal(b.abs(x * scale - offset), b.constant(FLAT, "float32"))
+            found[layer.label] = mean_of(b.cast(flat, type="float32"))
+    return found
+
+
+def unit_axis(layer: LayerVertex, rank: int) -> int:
+    """Return the dimension of a layer's result that counts units: of images, their channels."""
+    vertex: object = layer
+    while isinstance(vertex, LayerVertex) and rank == 4:
+        layout = vertex.options.get("input_layout", vertex.options.get("layout"))
+        if isinstance(layout, str):
+            return layout.index("c")
+        vertex = vertex.operands[0].vertex if vertex.operands else None
+    return rank - 1
+
+
+def mean_of(x: Operand) -> Operand:
+    """Return the mean of all elements, a scalar."""
+    return x.builder.reduce_mean(x, axes=range(x.rank)) if x.rank else x
+
+
+def _results(lowered: Lowered) -> Iterator[tuple[LayerVertex, Operand]]:
+    """Yield layers with their first result in float32, batches of more than one number."""
+    for layer, (result, *_) in lowered.layers:
+        if result.rank > 1 and layer.operator.name in (*FALLS_SILENT, *SATURATING):
+            narrow = result.dtype != "float32"
+            yield layer, result.builder.cast(result, type="float32") if narrow else result
