@@ -2,7 +2,8 @@
 
 Run `make teach`, for some alone `make teach ARGS="leaking_column all_warm_up"`. Findings are those
 of the first seed, scores are medians over all seeds. Every text, of findings, errors and the log,
-is in build/teach.json.
+is in build/teach.json. At the end it counts the mistakes that were named by the findings and errors
+which tell them, and the sound programs that had findings above info.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from webnnm.core.errors import WebNNMError
 SEEDS = 3
 INTO = ROOT / "build" / "teach.json"
 LINE = "{:34} {:28} {:28} {:>8} {:>8}"
+COUNTS = "{:22} {:>8} {:>8} {:>8} {:>8} {:>14}"
 
 
 @dataclass
@@ -147,7 +149,52 @@ async def main(words: Sequence[str]) -> None:
         say(line(results[-1]))
         options.into.parent.mkdir(parents=True, exist_ok=True)
         options.into.write_text(json.dumps(results, indent=1, ensure_ascii=False, default=str))
+    for text in summary(results):
+        say(text)
     say(f"\n{len(results)} cases; all texts are in {options.into}")
+
+
+def named(found: dict[str, Any]) -> str:
+    """Return where the mistake of a case was named: "before", "after", "error", or ""."""
+    codes = set(CASES[found["name"]].named_by)
+    first = found["first"]
+    for when in ("before", "after"):
+        if codes & {each["id"] for each in first[when]}:
+            return when
+    return "error" if first["error"][:6] in codes else ""
+
+
+def is_mended(found: dict[str, Any]) -> bool:
+    """Tell whether the program without the mistake has a higher score, or need not."""
+    if found["why"] or found["score"] is None:
+        return True
+    return found["mended_score"] is not None and found["mended_score"] > found["score"]
+
+
+def false_alarm(found: dict[str, Any]) -> list[str]:
+    """Return the findings above info on a sound program."""
+    first = found["first"]
+    every = [each for when in ("before", "after") for each in first[when]]
+    return [each["id"] for each in every if each["severity"] != "info"]
+
+
+def summary(results: Sequence[dict[str, Any]]) -> list[str]:
+    """Return how many mistakes were named by area and in total, and every false alarm."""
+    lines = ["", COUNTS.format("area", "mistakes", "before", "after", "error", "right remedy")]
+    mistakes = [found for found in results if not CASES[found["name"]].is_sound]
+    areas = dict.fromkeys(found["area"] for found in mistakes)
+    for area in [*areas, "all"]:
+        own = [found for found in mistakes if area in (found["area"], "all")]
+        told = [(named(found), found) for found in own]
+        where = [sum(when == word for when, _ in told) for word in ("before", "after", "error")]
+        right = sum(bool(when) and is_mended(found) for when, found in told)
+        lines.append(COUNTS.format(area, len(own), *where, right))
+    missed = [found["name"] for found in mistakes if not named(found)]
+    alarms = {f["name"]: false_alarm(f) for f in results if CASES[f["name"]].is_sound}
+    wrong = [f"{name} ({' '.join(ids)})" for name, ids in alarms.items() if ids]
+    lines.append(f"not named: {', '.join(missed) or 'none'}")
+    lines.append(f"false alarms in {len(alarms)} sound programs: {', '.join(wrong) or 'none'}")
+    return lines
 
 
 def _arguments(words: Sequence[str]) -> argparse.Namespace:

@@ -15,6 +15,7 @@ from tests.teach.texts import classifier, dense, model, regressor, yes_or_no
     "The features have nothing to do with the label: the loss stays where it is.",
     remedy="Other features.",
     why="no model can be better than chance",
+    named_by=("E902",),
 )
 def nothing_to_learn() -> Setup:
     x, _ = blobs(300, 2)
@@ -26,6 +27,7 @@ def nothing_to_learn() -> Setup:
     "A regression of noise: the model is worse than the mean of the targets.",
     remedy="Other features; nothing was learnt that holds for new rows.",
     mended=lambda setup: setup.but(text=regressor(8, ()), train={"weight_decay": 0.3}),
+    named_by=("E903",),
 )
 def worse_than_the_mean() -> Setup:
     draw = np.random.default_rng(41)
@@ -39,6 +41,7 @@ def worse_than_the_mean() -> Setup:
     "The loss still falls steeply in the last of five epochs.",
     remedy="More epochs.",
     mended=lambda setup: setup.trained(epochs=60),
+    named_by=("E904",),
 )
 def still_falling_at_the_end() -> Setup:
     data = of(*spirals(), split=VALIDATED, standardize=True)
@@ -50,6 +53,7 @@ def still_falling_at_the_end() -> Setup:
     "The loss crawls: after forty epochs at a small rate the best epoch is the last.",
     remedy="A learning rate ten times as high.",
     mended=lambda setup: setup.trained(lr=None),
+    named_by=("E904",),
 )
 def crawls_to_the_end() -> Setup:
     data = of(*houses(), split=VALIDATED, standardize=True)
@@ -65,6 +69,7 @@ def crawls_to_the_end() -> Setup:
         data=of(*blobs(900, 2, 20, 6.0), split=VALIDATED, standardize=True),
         train={"epochs": 20},
     ),
+    named_by=("E905",),
 )
 def validation_rises() -> Setup:
     data = of(*blobs(80, 2, 20, 6.0), split=VALIDATED, standardize=True)
@@ -76,6 +81,7 @@ def validation_rises() -> Setup:
     "All training rows are right and many testing rows wrong: there are 42 rows to learn from.",
     remedy="A smaller model, dropout or weight decay, or more rows.",
     mended=lambda setup: setup.but(data=of(*blobs(900, 3, 30, 9.0), standardize=True)),
+    named_by=("E903",),
 )
 def training_far_better_than_testing() -> Setup:
     data = of(*blobs(60, 3, 30, 9.0), standardize=True)
@@ -87,6 +93,7 @@ def training_far_better_than_testing() -> Setup:
     remedy="One unit in all rows.",
     mended=lambda setup: setup.but(data=_units(1)),
     why="the testing rows are in metres in both",
+    named_by=("E907",),
 )
 def validation_in_other_units() -> Setup:
     return Setup(classifier(4, (16,), 3), _units(1000))
@@ -103,6 +110,7 @@ def _units(factor: float) -> Data:
     "Nine of ten rows are of one class, and it alone is predicted.",
     remedy="Repeat the rare rows, or take the focal loss; and more features.",
     mended=lambda setup: setup.but(data=_even(), train={}),
+    named_by=("E906",),
 )
 def one_class_predicted() -> Setup:
     data = of(*rare(400, 0.1, 0.8), standardize=True)
@@ -125,6 +133,7 @@ def _even() -> Data:
     "A class of 3 % of the rows lies between two others and is never predicted.",
     remedy="Repeat its rows, or take the focal loss.",
     mended=lambda setup: setup.but(data=_between(repeat=10)),
+    named_by=("E906",),
 )
 def one_class_never_predicted() -> Setup:
     text = classifier(2, (12,), 3, "SCE")
@@ -146,6 +155,7 @@ def _between(repeat: int) -> Data:
     "Most units of a relu layer are 0 for every row once the first steps are done.",
     remedy="A lower learning rate, or leakyRelu.",
     mended=lambda setup: setup.trained(lr=None),
+    named_by=("E908",),
 )
 def relus_die() -> Setup:
     data = of(*rings(), split=VALIDATED, standardize=True)
@@ -157,6 +167,7 @@ def relus_die() -> Setup:
     "The units of tanh layers are all at ±1: their weights are far too large.",
     remedy="Leave init out, and standardise.",
     mended=lambda setup: setup.saying(", init=normal(15)", ""),
+    named_by=("E909",),
 )
 def tanh_saturates() -> Setup:
     layers = f"unit(shapes=[[16], [16]]), {dense(2, 'softmax')}"
@@ -169,6 +180,7 @@ def tanh_saturates() -> Setup:
     "Inputs up to 5,000 saturate a sigmoid layer from the first step on.",
     remedy="standardize=True.",
     mended=lambda setup: setup.but(data=of(*_far(), split=VALIDATED, standardize=True)),
+    named_by=("E909",),
 )
 def sigmoid_saturates() -> Setup:
     layers = f"{dense(16, 'sigmoid')}, {dense(3, 'softmax')}"
@@ -184,6 +196,7 @@ def _far() -> tuple[np.ndarray, np.ndarray]:
     "The gradient of the first of twelve sigmoid layers is a millionth of the last one's.",
     remedy="relu or tanh, fewer layers, residual connections.",
     mended=lambda setup: setup.saying("repeat=12", "repeat=1").saying("=sigmoid", "=tanh"),
+    named_by=("E910",),
 )
 def gradients_vanish() -> Setup:
     text = model(4, f"{dense(12, 'sigmoid', repeat=12)}, {dense(3, 'softmax')}", 3)
@@ -195,6 +208,7 @@ def gradients_vanish() -> Setup:
     "Gradients grow from layer to layer: fifteen relu layers start with four times He's weights.",
     remedy="Leave init out, or normalise between the layers.",
     mended=lambda setup: setup.saying(", init=normal(1.4)", ""),
+    named_by=("E314", "E329"),
 )
 def gradients_explode() -> Setup:
     text = model(4, f"unit(repeat=15), {dense(3, 'softmax')}", 3)
@@ -208,6 +222,7 @@ def gradients_explode() -> Setup:
     "The hidden layer learns a million times more slowly than the rest: lrm=0.000001.",
     remedy="lrm left out.",
     mended=lambda setup: setup.saying(", lrm=1e-6", ""),
+    named_by=("E911",),
 )
 def layer_hardly_moves() -> Setup:
     layers = f"{dense(6, 'tanh', lrm='1e-6')}, {dense(2, 'softmax')}"
@@ -219,6 +234,7 @@ def layer_hardly_moves() -> Setup:
     "The updates of the hidden layer are as large as its weights: lrm=300.",
     remedy="lrm left out.",
     mended=lambda setup: setup.saying(", lrm=300", ""),
+    named_by=("E912",),
 )
 def layer_jumps() -> Setup:
     layers = f"{dense(16, 'relu', lrm=300)}, {dense(2, 'softmax')}"
@@ -230,6 +246,7 @@ def layer_jumps() -> Setup:
     "The loss leaps up again and again: a constant high rate and momentum of 0.99.",
     remedy="A lower rate, the cosine schedule, momentum of 0.9.",
     mended=lambda setup: setup.but(train={"optimizer": "sgdm", "epochs": 40}),
+    named_by=("E913",),
 )
 def loss_leaps() -> Setup:
     settings = {
@@ -249,6 +266,7 @@ def loss_leaps() -> Setup:
     "The loss swings around a constant value: the rate never falls.",
     remedy="The cosine schedule, which is the default, or a tenth of the rate.",
     mended=lambda setup: setup.trained(schedule=None),
+    named_by=("E913",),
 )
 def rate_stays_high() -> Setup:
     data = of(*houses(), split=VALIDATED, standardize=True)
@@ -260,6 +278,7 @@ def rate_stays_high() -> Setup:
     "Training ended after patience while validation was still noisy: a few epochs of many.",
     remedy="patience of 20, or a lower rate.",
     mended=lambda setup: setup.trained(patience=40),
+    named_by=("E916",),
 )
 def ended_by_noise() -> Setup:
     data = of(*spirals(300), split=(0.6, 0.1, 0.3), standardize=True)
@@ -271,6 +290,7 @@ def ended_by_noise() -> Setup:
     "One of two outputs learns nothing: its features are not among the inputs.",
     remedy="The features that it depends on, or no such output.",
     why="the score of the other output is the same",
+    named_by=("E902",),
 )
 def one_output_learns_nothing() -> Setup:
     text = (
@@ -289,6 +309,7 @@ def one_output_learns_nothing() -> Setup:
     "Both classes are told apart by chance: their difference is in a product, the model is linear.",
     remedy="A hidden layer with an activation.",
     mended=lambda setup: setup.but(text=classifier(2, (16,), 2)),
+    named_by=("E902",),
 )
 def model_underfits() -> Setup:
     draw = np.random.default_rng(44)

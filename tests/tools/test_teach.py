@@ -67,6 +67,8 @@ async def test_runner_tells_findings_scores_and_errors(
     assert linear["score"] > 0.9 and linear["mended_score"] is None and not linear["first"]["error"]
     assert fewer["first"]["error"].startswith("NNM702") and fewer["mended_score"] > 0.3
     printed = capsys.readouterr().out
+    assert "not named: none" in printed or "not named: fewer" in printed
+    assert "false alarms in 1 sound programs" in printed
     assert "error NNM704" in printed and "3 cases; all texts are in" in printed
 
 
