@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
@@ -17,13 +17,15 @@ from webnnm.graph.vertices import Network
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.feed import Feed, training_feed
 from webnnm.trainer.resident import ResidentTraining
-from webnnm.trainer.scout import BUDGET, Scouting, scout
 from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.freezing import multipliers
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.step_settings import StepSettings
 from webnnm.training.units import clipped_units
 from webnnm.training.update import UpdateSettings
+
+if TYPE_CHECKING:
+    from webnnm.trainer.scout import Scouting
 
 Note = Callable[[str], None]
 
@@ -89,6 +91,8 @@ async def scouted(
     state: ModelState, reviewer: Reviewer, given: Mapping[str, Any], decided: Decided
 ) -> Decided:
     """Try other initial parameters, leave the model at the best, review what was measured of it."""
+    from webnnm.trainer.scout import BUDGET, scout
+
     count = state.parameters.count
     settings = dict(decided.settings)
     settings["seeds"] = min(settings["seeds"], max(1, BUDGET // count))
