@@ -23,7 +23,7 @@ from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.objectives import objectives
-from webnnm.trainer.decisions import chosen_losses, update_settings
+from webnnm.trainer.decisions import update_settings
 from webnnm.training.hyperparameters import resolve
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.step import target_type, training_step
@@ -76,7 +76,8 @@ def _check_network(network: Network) -> None:
 def _step(network: Network, sequence: Mapping[str, int]) -> Graph:
     """Return the graph of a training step of the first batch."""
     settings = _settings()
-    losses = chosen_losses(objectives(network, sequence, None), settings, None)
+    aims = objectives(network, sequence, None)
+    losses = {name: objective.loss() for name, objective in aims.items()}
     outputs = lower_network(network, batch=BATCH, sequence=sequence).outputs
     targets = {name: target_type(losses[name], output.type) for name, output in outputs.items()}
     return training_step(

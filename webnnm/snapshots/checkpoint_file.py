@@ -283,6 +283,8 @@ def _loss(entry: Mapping[str, Any]) -> dict[str, Any]:
     found["class_weights"] = weights and [_finite(each, low=0) for each in weights]
     if found["delta"] == 0 or found["smoothing"] >= 1:
         raise ValueError(f"the numbers of a loss are {found}")
+    if "reference" in entry:  # earlier versions left it out
+        found["reference"] = _finite(entry["reference"], low=0)
     return words | found | ({"s": _finite(entry["s"])} if "s" in entry else {})
 
 
