@@ -24,6 +24,14 @@ async with await NNModel.create(source=SOURCE, dataset=iris, log=lambda _: None)
     result = await model.test()
 result.samples
 """
+MODEL = (
+    TRAIN[: TRAIN.index("async with")]
+    + """
+async with await NNModel.create(source=SOURCE, dataset=iris, log=lambda _: None) as model:
+    count = model.parameters.count
+count
+"""
+)
 RARE = "from webnnm.ops import lstm\nlstm.__file__.rpartition('/')[2]"
 COME = """
 import asyncio, sys
@@ -53,12 +61,21 @@ def test_the_first_wheel_is_small() -> None:
     assert page_wheel.current().first.stat().st_size < LARGEST_WHEEL_KB * 1000
 
 
-async def test_a_first_training_needs_the_first_wheel_alone(
+async def test_a_first_training_asks_for_the_second_wheel_once(
+    fresh: tuple[PyodidePage, list[str]],
+) -> None:
+    """What is measured of a training and of its start comes with it."""
+    page, asked = fresh
+    assert await page.run_python(TRAIN) == 45
+    assert [name for name in asked if name.startswith("webnnm")] == [page_wheel.current().rest.name]
+
+
+async def test_a_first_model_needs_the_first_wheel_alone(
     fresh: tuple[PyodidePage, list[str]],
 ) -> None:
     page, _ = fresh
     await page.page.context.route(REST, lambda route: route.abort())
-    assert await page.run_python(TRAIN) == 45
+    assert await page.run_python(MODEL) == 27
 
 
 async def test_the_second_wheel_is_waited_for_when_it_is_needed_at_once(

@@ -334,14 +334,15 @@ class Training:
 
     async def _judge(self, run: ResidentTraining, before: Mapping[str, HostArray]) -> None:
         """Measure what the training came to, and report what the expert system finds in it."""
-        from webnnm.trainer.outcome import measure_outcome
-
         state, history, settings = self._state, self.history, self._settings
         try:
+            from webnnm.trainer.outcome import measure_outcome
+
             history.outcome = await measure_outcome(
                 state, self._losses, before, seed=settings["seed"], batch=run.feed.batch
             )
-        except BackendError as error:  # a device that is full; the training has ended well
+        # A device that is full, a page that lost the network: the training has ended well.
+        except (BackendError, ImportError) as error:
             self._warn(f"what the training came to could not be measured: {error}")
         found = self._reviewer.hindsight(history)
         for line in brief(finding for finding in found if finding.id not in self._told):
