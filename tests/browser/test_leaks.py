@@ -149,7 +149,8 @@ def look(record):
     seen.append([*held(model), len(gc.get_objects()), heap()])
 
 await model.train(
-    epochs=steps // rows, batch_size=1, seeds=0, patience=10**6, progress="off", on_epoch=look
+    epochs=steps // rows, batch_size=1, seeds=0, validation_split=0, patience=10**6,
+    progress="off", on_epoch=look
 )
 told = [model.step, seen]
 model.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,10 +13,13 @@ from tests.unit.expert.test_data_rules import CASES as DATA_CASES
 from tests.unit.expert.test_structure_rules import CASES as STRUCTURE_CASES
 from tests.unit.expert.test_structure_rules import Case
 from tests.unit.expert.test_training_rules import CASES as TRAINING_CASES
-from webnnm.core.finding import Finding, Severity
+from webnnm.core.finding import Finding
 from webnnm.expert.review import SHOWN, Review, brief, consistent, review
 from webnnm.expert.rules import LATER, RULES
 from webnnm.training.hyperparameters import HYPERPARAMETERS, resolve
+
+if TYPE_CHECKING:
+    from webnnm.core.finding import Severity
 
 CASES = [*STRUCTURE_CASES, *DATA_CASES, *TRAINING_CASES]
 OPPOSED = [pair for pair in permutations(RULES, 2) if RULES[pair[0]].contradicts(RULES[pair[1]])]
