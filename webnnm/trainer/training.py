@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
-from webnnm.core.errors import BackendError, ContextLost, DataError
+from webnnm.core.errors import ContextLost, DataError, WebNNMError
 from webnnm.core.waiting import check_event_loop, meanwhile, to_the_end
 from webnnm.evaluation.epoch import BatchRecord, EpochRecord
 from webnnm.evaluation.history import History, plain
@@ -341,8 +341,8 @@ class Training:
             history.outcome = await measure_outcome(
                 state, self._losses, before, seed=settings["seed"], batch=run.feed.batch
             )
-        # A device that is full, a page that lost the network: the training has ended well.
-        except (BackendError, ImportError) as error:
+        # A full device, labels that no report takes, a lost network: the training has ended well.
+        except (WebNNMError, ImportError) as error:
             self._warn(f"what the training came to could not be measured: {error}")
         found = self._reviewer.hindsight(history)
         for line in brief(finding for finding in found if finding.id not in self._told):

@@ -221,11 +221,11 @@ async def test_the_budget_lowers_the_number_of_seeds(monkeypatch: pytest.MonkeyP
     model = await create(IRIS, classes())
     count = model.parameters.count
     assert count == 4 * 6 + 6 + 6 * 3 + 3
-    monkeypatch.setattr("webnnm.trainer.decisions.BUDGET", 5 * count + count - 1)
+    monkeypatch.setattr("webnnm.trainer.scout.BUDGET", 5 * count + count - 1)
     history = await model.train({**SETTINGS, "seeds": 50})
     assert len(history.scouting["candidates"]) == 5
     assert history.settings["seeds"] == 5
-    monkeypatch.setattr("webnnm.trainer.decisions.BUDGET", count // 2)
+    monkeypatch.setattr("webnnm.trainer.scout.BUDGET", count // 2)
     assert len((await model.train({**SETTINGS, "seeds": 9})).scouting["candidates"]) == 1
     model.close()
 
