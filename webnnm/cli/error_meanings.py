@@ -314,6 +314,14 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "There is no training to resume, or the settings would make it a different one.",
         "Use the settings and data of the interrupted training, or train without `resume=True`.",
     ),
+    "NNM811": (
+        "A file is not an ONNX model, or parts of it contradict each other.",
+        "Check that the path is the right one; `onnx.checker.check_model` says more.",
+    ),
+    "NNM814": (
+        "An ONNX model has a tensor of a type that WebNN does not have.",
+        "Convert the model, to float32 for instance.",
+    ),
     "NNM901": (
         "StableHLO cannot express an operator or type.",
         "Replace the layer, or give its composite a decomposition.",

@@ -1,1 +1,1 @@
-"""Files of other programs: safetensors, StableHLO."""
+"""Files of other programs: safetensors, StableHLO, ONNX."""

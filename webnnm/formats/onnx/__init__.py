@@ -1,0 +1,1 @@
+"""ONNX: models of other programs as graphs, and graphs as models for other programs."""

@@ -1,0 +1,134 @@
+"""Tensors of ONNX as host arrays, and host arrays as tensors of ONNX."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from webnnm.core.arrays import HostArray, pack
+from webnnm.core.dtypes import DataType, byte_length
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import count, show
+from webnnm.formats.onnx.messages import TensorProto
+from webnnm.formats.onnx.reader import invalid
+
+BOOL = 9
+"""The truth values of ONNX; they are uint8 in WebNN, 0 and 1."""
+
+NAMES: Mapping[int, str] = {
+    1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64",
+    8: "string", BOOL: "bool", 10: "float16", 11: "float64", 12: "uint32", 13: "uint64",
+    14: "complex64", 15: "complex128", 16: "bfloat16", 17: "float8e4m3fn", 18: "float8e4m3fnuz",
+    19: "float8e5m2", 20: "float8e5m2fnuz", 21: "uint4", 22: "int4", 23: "float4e2m1",
+    24: "float8e8m0", 25: "uint2", 26: "int2",
+}  # fmt: skip
+"""The data types of ONNX by their numbers (`TensorProto.DataType`)."""
+
+DTYPES: Mapping[int, DataType] = {
+    1: "float32",
+    2: "uint8",
+    3: "int8",
+    6: "int32",
+    7: "int64",
+    BOOL: "uint8",
+    10: "float16",
+    12: "uint32",
+    13: "uint64",
+    21: "uint4",
+    22: "int4",
+}
+"""The data types that WebNN has too."""
+
+CODES: Mapping[DataType, int] = {name: code for code, name in DTYPES.items() if code != BOOL}
+
+External = Callable[[str, int, int | None], Any]
+"""What fetches bytes of another file: by its name, the first byte, and how many, None for all."""
+
+
+def no_external(location: str, _offset: int, _length: int | None) -> Any:
+    """Stand where other files cannot be reached."""
+    raise DataError(
+        "NNM811",
+        f'the weights of this model are in another file, "{location}"',
+        hint="load it by its path or its address, with that file beside it",
+    )
+
+
+def dtype(code: int, where: str) -> DataType:
+    """Return the data type of WebNN for one of ONNX; raises `DataError` NNM814 if it has none."""
+    if code in DTYPES:
+        return DTYPES[code]
+    name = NAMES.get(code, f"number {code}")
+    raise DataError(
+        "NNM814",
+        f"{where} is of type {name}, which WebNN does not have",
+        hint=f"types that it has are {', '.join(sorted({NAMES[code] for code in DTYPES}))}",
+    )
+
+
+def host_array(tensor: TensorProto, external: External = no_external) -> HostArray:
+    """Return a tensor as a host array: a view of the file if its data are there as bytes.
+
+    >>> host_array(TensorProto(dims=[2], data_type=1, float_data=[1.0, 2.0])).tolist()
+    [1.0, 2.0]
+
+    Raises `DataError` NNM811 for data of another size than the shape's, NNM814 for a type that
+    WebNN does not have.
+    """
+    where = f'tensor "{tensor.name}"'
+    found, shape = dtype(tensor.data_type, where), tuple(tensor.dims)
+    if any(size < 0 for size in shape):
+        raise invalid(f"{where} has the shape {show(shape)}")
+    expected = byte_length(found, count(shape))
+    data: Any
+    if tensor.data_location == 1:
+        data = _external(tensor, external, expected)
+    elif tensor.raw_data is not None:
+        data = tensor.raw_data
+    else:
+        data = _listed(tensor, found, expected, where)
+    if len(data) != expected:
+        raise invalid(f"{where} has {len(data)} bytes, its shape {show(shape)} takes {expected}")
+    return HostArray(found, shape, data)
+
+
+def _listed(tensor: TensorProto, dtype: DataType, expected: int, where: str) -> Any:
+    """Return the bytes of a tensor whose values are in a list of numbers."""
+    values: Any = tensor.int32_data or tensor.int64_data or tensor.uint64_data or tensor.float_data
+    if len(values) > expected * (1 + (dtype in ("int4", "uint4"))):
+        raise invalid(f"{where} has {len(values)} values, its shape takes {expected} bytes")
+    try:
+        if dtype == "float16":  # their bits, as integers
+            return struct.pack(f"<{len(values)}H", *values)
+        if dtype in ("int4", "uint4"):  # two in each integer
+            return struct.pack(f"<{len(values)}B", *values)
+        if dtype == "uint64":  # the reader takes all integers for signed ones
+            values = [value & (1 << 64) - 1 for value in values]
+        return memoryview(pack(values, dtype)).cast("B")
+    except struct.error as error:
+        raise invalid(f"{where} has values that are not {dtype}: {error}") from error
+
+
+def _external(tensor: TensorProto, external: External, expected: int) -> Any:
+    """Return the bytes of a tensor that are in another file."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    location = entries.get("location", "")
+    try:
+        offset = int(entries.get("offset", "0"))
+        length = int(entries["length"]) if "length" in entries else expected
+    except ValueError as error:
+        raise invalid(f'tensor "{tensor.name}" lies at {entries}') from error
+    if not location or offset < 0 or length != expected:
+        raise invalid(f'tensor "{tensor.name}" lies at {entries}, its shape takes {expected} bytes')
+    return external(location, offset, length)
+
+
+def tensor_proto(name: str, array: HostArray, *, boolean: bool = False) -> TensorProto:
+    """Return a host array as a tensor of ONNX, which shares its memory.
+
+    >>> tensor_proto("w", HostArray.of([1.0, 2.0])).dims
+    [2]
+    """
+    code = BOOL if boolean else CODES[array.dtype]
+    return TensorProto(dims=list(array.shape), data_type=code, name=name, raw_data=array.data)
