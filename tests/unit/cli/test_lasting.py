@@ -109,7 +109,7 @@ def test_an_error_stream_that_is_full_costs_no_training(
 def test_signals_end_a_training_and_save_it(
     model: str, tmp_path: Path, capsys: Printed, name: str
 ) -> None:
-    out = tmp_path / "m.safetensors"
+    out, number = tmp_path / "m.safetensors", getattr(signal, name)
     given = ("--data", IRIS, "--out", str(out), "--seeds", "0", "--json")
     endless = ("--epochs", "1000000", "--patience", "1000000")
     with subprocess.Popen(
@@ -118,13 +118,15 @@ def test_signals_end_a_training_and_save_it(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Below nohup it is ignored, which a program inherits.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     ) as program:
         assert program.stderr is not None and program.stdout is not None
         watch = threading.Timer(120, program.kill)
         watch.start()
         for line in program.stderr:
             if line.startswith("epoch "):
-                program.send_signal(getattr(signal, name))
+                program.send_signal(number)
                 break
         # The terminal is gone with its program.
         program.stderr.close()

@@ -128,7 +128,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in PACKAGES:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((80, 24)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda **_: os.terminal_size((80, 24)))
 
 
 def record(epoch: int, epochs: int = 20) -> EpochRecord:
@@ -151,7 +151,7 @@ def test_line() -> None:
 
 
 def test_line_never_fills_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((30, 24)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda **_: os.terminal_size((30, 24)))
     terminal = Terminal()
     screen = Line(terminal)
     screen.begin(20, "a text that is too long for the row")
