@@ -57,6 +57,7 @@ LATE = (
             "chains",
             "paths",
             "rules_layers",
+            "rules_numbers",
             "rules_outputs",
             "rules_precision",
             "rules_rows",
@@ -64,6 +65,8 @@ LATE = (
             "rules_settings",
             "rules_stability",
             "rules_starts",
+            "rules_target",
+            "rules_words",
         )
     ),
     *(f"{PACKAGE}runtime/{name}.py" for name in ("context", "entries", "prediction")),

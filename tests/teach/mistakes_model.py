@@ -126,6 +126,7 @@ def quantities_under_cross_entropy() -> Setup:
     remedy="model:loss CCE, or no softmax.",
     mended=lambda setup: setup.saying("model:loss CCEL;", ""),
     why="the loss is computed from what flows into the softmax under either name",
+    named_by=("E111",),
 )
 def softmax_before_loss_with_logits() -> Setup:
     data = of(blobs(spread=1.6)[0], one_hot(blobs(spread=1.6)[1], 3), standardize=True)
@@ -224,6 +225,7 @@ def loss_weights_apart() -> Setup:
     "The Huber loss has δ = 0.000001, so that gradients are a millionth.",
     remedy="δ of the size of usual deviations, or none, which measures it.",
     mended=lambda setup: setup.saying("model:delta 1e-6;", ""),
+    named_by=("E119",),
 )
 def huber_delta_tiny() -> Setup:
     text = regressor(6, (16,), loss="HUL; model:delta 1e-6")
@@ -234,6 +236,7 @@ def huber_delta_tiny() -> Setup:
     "The focal loss has γ = 60: only rows that are wrong by far count.",
     remedy="γ around 2, and cross-entropy where classes are balanced.",
     mended=lambda setup: setup.but(text=classifier(4, (16,), 3)),
+    named_by=("E120",),
 )
 def focal_gamma_huge() -> Setup:
     return Setup(classifier(4, (16,), 3, "FOL; model:gamma 60"), _flowers())
@@ -257,6 +260,7 @@ def no_activation_between() -> Setup:
     "One ring around another is to be told apart by a model without a hidden layer.",
     remedy="A hidden layer with an activation.",
     mended=lambda setup: setup.but(text=classifier(2, (16,), 2)),
+    named_by=("E902", "E922"),
 )
 def no_hidden_layer_for_rings() -> Setup:
     return Setup(classifier(2, (), 2), _rings(), {"epochs": 40})
@@ -266,6 +270,7 @@ def no_hidden_layer_for_rings() -> Setup:
     "Two hidden units are to follow two spirals.",
     remedy="Thirty units and more, in two layers.",
     mended=lambda setup: setup.but(text=classifier(2, (32, 32), 2)),
+    named_by=("E922",),
 )
 def too_small_for_spirals() -> Setup:
     data = of(*spirals(), standardize=True)
@@ -577,6 +582,7 @@ def attention_without_positions() -> Setup:
     "The text has words up to 39, the table of the embedding 20 rows.",
     remedy="size=40.",
     mended=lambda setup: setup.saying("size=20", "size=40"),
+    named_by=("NNM702",),
 )
 def words_beyond_table() -> Setup:
     return Setup(_reader(20, "", 3), of(*topics(), length="max"), {"seeds": 5})
@@ -587,6 +593,7 @@ def words_beyond_table() -> Setup:
     remedy="As many rows as words, and about eight numbers for each.",
     mended=lambda setup: setup.but(text=_reader(12, "", 3)),
     why="rows that no word uses do nothing but fill memory",
+    named_by=("E416",),
 )
 def table_far_too_large() -> Setup:
     data = of(*topics(120, 12, 12), length="max")
@@ -597,6 +604,7 @@ def table_far_too_large() -> Setup:
     "Numbers of words are standardised, as if they were quantities.",
     remedy="No standardize: words are looked up.",
     mended=lambda setup: setup.but(data=of(*topics(), length="max")),
+    named_by=("NNM702",),
 )
 def words_standardised() -> Setup:
     data = of(*topics(), length="max", standardize=True)
@@ -608,6 +616,7 @@ def words_standardised() -> Setup:
     remedy="causal=true.",
     mended=lambda setup: setup.saying("heads=2", "heads=2, causal=true"),
     why="the score with the mistake is too good to be true: the answer is in the input",
+    named_by=("E330",),
 )
 def language_model_looks_ahead() -> Setup:
     text = (

@@ -200,6 +200,14 @@ def bind(
 
 def _check_numbers(network: Network, dataset: AnyDataset, inputs: Mapping[str, Binding]) -> None:
     """Refuse rows with a number that the table of an embedding has no row for (NNM702)."""
+    for vertex in network.inputs:
+        name = inputs[vertex.block].field
+        if not vertex.dtype.startswith("float") and name in getattr(dataset, "standardization", ()):
+            raise DataError(
+                "NNM702",
+                f'input "{vertex.block}" takes {vertex.dtype}, and its numbers are standardised',
+                hint="leave standardize out: numbers of words are looked up, they do not measure",
+            )
     if hasattr(dataset, "blocks") or not dataset.size("full"):
         return
     for block, (name, rows) in tables(network).items():

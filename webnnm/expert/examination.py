@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from webnnm.data.dataset import Dataset
 from webnnm.expert.columns import categories, codes, counting, dependent, telling, unresolved
 from webnnm.expert.facts import Suspicion
-from webnnm.expert.neighbours import contradictory, copies, moved, padded, unrelated, windows
+from webnnm.expert.neighbours import contradictory, copies, moved, nearest, unrelated, windows
 from webnnm.expert.rows import Rows, rows_of
+from webnnm.expert.sequences import ahead, padded, words
 
-CHECKS: Mapping[str, Callable[[Rows], Suspicion | None]] = {
+CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E614": codes,
     "E615": telling,
     "E616": counting,
@@ -22,9 +23,15 @@ CHECKS: Mapping[str, Callable[[Rows], Suspicion | None]] = {
     "E623": padded,
     "E625": unresolved,
     "E626": categories,
-    "E627": unrelated,
 }
 """What is looked for, by the rule that tells it."""
+
+MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
+    "E330": ahead,
+    "E416": words,
+    "E922": nearest,
+}
+"""What rules compare with the network, or with what the training came to."""
 
 SPOILED = {"E614": ("E617", "E622"), "E616": ("E615",), "E625": ("E617", "E626")}
 """What follows from another finding: cells far off squeeze their column, one that counts the rows
@@ -40,7 +47,8 @@ def examine(dataset: Dataset) -> dict[str, Suspicion]:
     'column 1 counts the rows, from 0 to 39'
     """
     rows = rows_of(dataset)
-    found = {id: check(rows) for id, check in CHECKS.items()}
+    found = {id: check(rows) for id, check in (CHECKS | MEASURES).items()}
+    found["E627"] = unrelated(found["E922"])
     for first, others in SPOILED.items():
         if found[first]:
             found |= dict.fromkeys(others)

@@ -45,9 +45,6 @@ ENOUGH = 20
 OVERLAP = 0.95
 """Of windows over one series this share continues the row before."""
 
-PADDED = 0.2
-"""So much of the positions repeats the last one, if rows were padded by hand."""
-
 
 def copies(rows: Rows) -> Suspicion | None:
     """Find testing rows with a few training rows much nearer than all others."""
@@ -75,8 +72,8 @@ def copies(rows: Rows) -> Suspicion | None:
     )
 
 
-def unrelated(rows: Rows) -> Suspicion | None:
-    """Find that the nearest rows tell no more of the class than chance does."""
+def nearest(rows: Rows) -> Suspicion | None:
+    """Measure how often the three nearest rows tell the class, and how often the largest one is."""
     target = rows.target
     if target is None or not rows.classes:
         return None
@@ -92,15 +89,21 @@ def unrelated(rows: Rows) -> Suspicion | None:
         votes = Counter(labels[n] for _, n in near if n != place)
         right += votes.most_common(1)[0][0] == labels[place]
     chance = max(Counter(labels).values()) / len(labels)
-    error = math.sqrt(chance * (1 - chance) / len(tried))
     found = right / len(tried)
-    if chance > 0.8 or found > chance + UNRELATED * error:
-        return None
     return Suspicion(
         f"the nearest training rows tell the class in {found:.0%} of the rows, the most frequent "
         f"class alone in {chance:.0%}",
         {"found": found, "chance": chance},
     )
+
+
+def unrelated(told: Suspicion | None) -> Suspicion | None:
+    """Find that the nearest rows tell no more of the class than chance does."""
+    if told is None:
+        return None
+    found, chance = told.evidence["found"], told.evidence["chance"]
+    error = math.sqrt(chance * (1 - chance) / CHANCE)
+    return None if chance > 0.8 or found > chance + UNRELATED * error else told
 
 
 def _points(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[float, ...]] | None:
@@ -208,39 +211,3 @@ def moved(rows: Rows) -> Suspicion | None:
         for column, trained, tested, apart in found
     ]
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
-
-
-def padded(rows: Rows) -> Suspicion | None:
-    """Find sequences of equal length of which most end in the same position, again and again."""
-    for block, values in rows.inputs.items():
-        about = rows.fields[block]
-        masked = len(set(getattr(values, "lengths", ()))) > 1
-        if not about.sequence or masked or not about.shape or about.shape[0] < 4:
-            continue
-        length, unit = about.shape[0], count(about.shape[1:])
-        flat = values.values()
-        lasts = Counter(
-            tuple(flat[(row + 1) * length * unit - unit : (row + 1) * length * unit])
-            for row in rows.sample
-        )
-        ((filler, often),) = lasts.most_common(1)
-        if often < len(rows.sample) / 2:
-            continue
-        tails: list[int] = []
-        for row in rows.sample:
-            end = (row + 1) * length
-            tail = 0
-            while (
-                tail < length
-                and tuple(flat[(end - tail - 1) * unit : (end - tail) * unit]) == filler
-            ):
-                tail += 1
-            tails.append(tail)
-        share = sum(tails) / (len(tails) * length)
-        if share > PADDED and len(set(tails)) > 1:
-            what = ", ".join(f"{value:g}" for value in filler[:3])
-            return Suspicion(
-                f"{share:.0%} of the positions of {block} are {what} at the end of rows, and count",
-                {"share": share},
-            )
-    return None

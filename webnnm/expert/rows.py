@@ -47,7 +47,7 @@ class Column:
 class Rows:
     """A dataset in memory, as tables are looked at.
 
-    - `inputs`, `fields`: block → all rows, and what they are.
+    - `inputs`, `fields`: block → all rows, and what they are; `outputs`: all targets.
     - `subsets`: subset → numbers of its rows; `method` of the split.
     - `target`: one number for each row, a class if `classes`; None where there is none.
     """
@@ -61,6 +61,7 @@ class Rows:
     standardization: Mapping[str, Standardization] = field(
         default_factory=dict[str, Standardization]
     )
+    outputs: Mapping[str, HostArray] = field(default_factory=dict[str, HostArray])
 
     @property
     def training(self) -> Sequence[int]:
@@ -113,4 +114,5 @@ def rows_of(dataset: Dataset) -> Rows:
         target,
         classes,
         dataset.standardization,
+        outputs,
     )

@@ -11,18 +11,18 @@ from webnnm.expert import (
     rules_data,
     rules_loss,
     rules_schedule,
-    rules_target,
 )
 from webnnm.expert.facts import Facts
 from webnnm.expert.rule import FOUND, Rule
+from webnnm.expert.rules_capacity import MANY_FEATURES
 from webnnm.expert.rules_schedule import FEW_UPDATES
+from webnnm.expert.structure import tensor_bytes
 
 MODULES = (
     rules_loss,
     rules_capacity,
     rules_data,
     rules_schedule,
-    rules_target,
 )
 """The modules whose rules are asked of every model; importing one declares its rules."""
 
@@ -60,6 +60,19 @@ def _unusual_types(facts: Facts) -> bool:
     return bool(asked or changed or profile.heavy_float16 or profile.risky_float16)
 
 
+def _unusual_losses(facts: Facts) -> bool:
+    written = any(output.block.loss_parameters for output in facts.network.outputs)
+    return written or bool(facts.given.get("class_weight"))
+
+
+def _unusual_target(facts: Facts) -> bool:
+    get, limit = facts.settings.get, facts.device.max_bytes
+    wide = facts.profile.input_features > MANY_FEATURES or "L1" in str(get("regularization"))
+    sizes = tensor_bytes(facts.network, facts.batch_size or 1, facts.data.length)
+    large = limit is not None and any(size > limit for _, size in sizes)
+    return wide or large or get("optimize_for") == "edge"
+
+
 def _trained(facts: Facts) -> bool:
     return facts.history is not None
 
@@ -69,6 +82,9 @@ LATER: Mapping[str, Callable[[Facts], bool]] = {
     "rules_precision": _unusual_types,
     "rules_outputs": lambda facts: len(facts.network.outputs) > 1,
     "rules_rows": lambda facts: bool(facts.data.suspicions),
+    "rules_numbers": _unusual_losses,
+    "rules_target": _unusual_target,
+    "rules_words": _unusual_layers,
     "rules_settings": _unusual_settings,
     "rules_starts": _unusual_starts,
     "rules_layers": _unusual_layers,

@@ -94,8 +94,29 @@ def moved(facts: Facts) -> Hit | None:
     "E623", "warning", "Give the rows without padding, with length='max': it then does not count."
 )
 def padded(facts: Facts) -> Hit | None:
-    """Rows of a sequence end in the same position again and again, and no length is known."""
-    return _suspected(facts, "E623")
+    """Rows of a sequence, or of words that attention or a mean takes together, end in the same
+    position again and again, and no length is known.
+
+    A position that was filled up counts as one that was written: attention looks at it, means are
+    drawn towards it, a recurrent layer runs on over it. Sequences of different lengths know where
+    they end.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input int32 shape=[] sequence=true; m:output shape=[2]; m:layers embedding(t, "
+    >>> text += "size=9, shape=[4]), reduceMean(axes=[sequence]), matmul(w), softmax();"
+    >>> rows = [[1 + n % 8] * (1 + n % 4) + [0] * (7 - n % 4) for n in range(40)]
+    >>> data = Dataset(rows, [n % 2 for n in range(40)], length="max")
+    >>> print(review(text, data).finding("E623"))
+    warning E623: 69% of the positions of model are 0 at the end of rows, and count
+      → Give the rows without padding, with length='max': it then does not count.
+
+    Ignore it where the value at the end was measured.
+    """
+    known = facts.data.suspicions.get("E623")
+    sequence = known is not None and known.evidence["sequence"]
+    together = {"attend", "reduceMean", "reduceSum", "globalAveragePool"}
+    mixed = any(layer.operator.name in together for layer in facts.network.layers)
+    return _suspected(facts, "E623") if sequence or mixed else None
 
 
 @rule("E625", "warning", "Subtract the first value, or the smallest, before they become float32.")

@@ -1,4 +1,4 @@
-"""Rules on what happened in a training, and on what it came to (spec E901–E921).
+"""Rules on what happened in a training, and on what it came to (spec E901–E922).
 
 Thresholds without another source were measured over the programs of tests/teach: sound ones stay
 on the other side of them.
@@ -80,6 +80,8 @@ OVERFLOWS = 0.1
 CREPT = 0.01
 CLIPPED = 0.9
 """Clipping is for peaks; a share of steps that high has no peaks."""
+BEHIND, NEIGHBOURS = 0.15, 200
+"""Rows by which a model is behind their nearest neighbours, looked at for so many of them."""
 RARE = 3
 """Of so many rows of a class at least one would be predicted by chance."""
 
@@ -561,4 +563,38 @@ def never_validated(facts: Facts, history: HistoryFacts) -> Hit | None:
         message=f"none of {len(history.epochs)} epochs was validated: validate_every is {every}",
         evidence={"validate_every": every},
         fix={"validate_every": 1},
+    )
+
+
+@after(
+    "E922",
+    "warning",
+    "Add hidden layers or units with an activation, and train more epochs.",
+    confidence=0.8,
+    raises=["capacity", "epochs"],
+)
+def behind_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The model finds the class of far fewer training rows than their nearest neighbours tell.
+
+    The classes of the three nearest rows are what a look-up without any training gives (Cover &
+    Hart 1967: at worst twice the error of the best classifier). A model that stays 15 % of the rows
+    behind that on the very rows that it was trained on has too few units, no activation between its
+    layers, or too short a training; where it memorises, it would be ahead.
+
+    Ignore it where a small model is wanted for its speed or its simplicity.
+    """
+    told = facts.data.suspicions.get("E922")
+    if told is None or len(history.predictions) != 1 or unmoved(facts) is not None:
+        return None
+    ((name, found),) = history.predictions.items()
+    reach, got = told.evidence["found"], right(found)
+    if found.several or not found.rows or skill(found) is None:
+        return None
+    error = (reach * (1 - reach) / NEIGHBOURS) ** 0.5 + (got * (1 - got) / found.rows) ** 0.5
+    if reach - got < BEHIND + error:
+        return None
+    return Hit(
+        message=f"{name} finds the class of {got:.0%} of the training rows, their nearest "
+        f"neighbours tell that of {reach:.0%}",
+        evidence={"found": got, "neighbours": reach},
     )

@@ -21,7 +21,7 @@ from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.values import Sizes
 
 INITIALISED = ("weight", "projection", "recurrent", "table")
-"""Roles of the parameters that `init=` of a layer is about."""
+"""Roles of the parameters that `init=` of a layer with several, or of a block, is about."""
 
 
 class Resolver:
@@ -223,6 +223,8 @@ class Resolver:
         lrm, trainable = given.options.get("lrm"), given.options.get("trainable")
         init = given.options.get("init")
         role: ParameterRole = slot.parameter or "other"
+        # That of a block is for weights; one at add(b) is for b.
+        alone = given.syntax.option("init") is not None and len(given.vertex.rules.slots) == 1
         parameter = ParameterVertex(
             span=reference.span,
             features=[Features(self._changes, undeclared=True)],
@@ -232,7 +234,7 @@ class Resolver:
             trainable=slot.trainable
             and (trainable is None or str(plain(trainable.value)) != "false"),
             lrm=self._number(given, lrm) if lrm is not None else None,
-            init=plain(init.value) if init is not None and role in INITIALISED else None,
+            init=plain(init.value) if init is not None and (alone or role in INITIALISED) else None,
         )
         self.parameters.append(parameter)
         return parameter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,14 @@ import pytest
 from tests.unit.expert.cases import SETTINGS, TANH, Case, facts, repeated
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.expert.course import chance, doubt, skill
-from webnnm.expert.facts import DataFacts, Facts, HistoryFacts, PredictionFacts, ScoutingFacts
+from webnnm.expert.facts import (
+    DataFacts,
+    Facts,
+    HistoryFacts,
+    PredictionFacts,
+    ScoutingFacts,
+    Suspicion,
+)
 from webnnm.expert.review import hindsight, review
 from webnnm.expert.rules import RULES as EVERY
 
@@ -77,6 +85,15 @@ GOOD = classes([45, 48], [50, 50], [47, 53])
 GUESSED = classes([26, 27], [50, 50], [49, 51])
 POOR = classes([12, 13], [20, 20], [19, 21])
 FLAT = [0.97] * 6
+
+
+def beside(found: PredictionFacts, **known: Any) -> Facts:
+    """Return facts on a training whose rows have neighbours that tell the class of 98 %."""
+    told = {"E922": Suspicion("", {"found": 0.98, "chance": 0.5})}
+    trained = after(predictions={"m": found}, **known)
+    return replace(trained, data=replace(trained.data, suspicions=told))
+
+
 CONSTANT = {"schedule": "constant"}
 LINEAR = "matmul(w), add(b), softmax()"
 SWINGS = [1.0, 0.5, 0.8, 0.4, 0.7, 0.5]
@@ -209,6 +226,12 @@ CASES = [
         "none of 6 epochs was validated: validate_every is 50",
         after(FALLING, FALLING),
     ),
+    Case(
+        "E922",
+        beside(classes([36, 34], [50, 50], [52, 48])),
+        "m finds the class of 70% of the training rows, their nearest neighbours tell that of 98%",
+        beside(GOOD),
+    ),
 ]
 
 
@@ -224,6 +247,11 @@ def test_rule_speaks_until_its_remedy(case: Case) -> None:
     assert case.words in hit.message
     assert hit.evidence or hit.message
     assert RULES[case.id].test(case.after) is None
+
+
+def test_neighbours_say_nothing_of_a_model_that_did_not_move() -> None:
+    still = beside(GUESSED, losses=FLAT, moved={"w": 0.001})
+    assert "E901" in ids(still) and "E922" not in ids(still)
 
 
 def test_every_rule_has_a_case() -> None:

@@ -1,0 +1,90 @@
+"""What is suspicious about sequences and words: padding by hand, targets that the input has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.shapes import count
+from webnnm.expert.facts import Suspicion
+from webnnm.expert.rows import Rows
+
+PADDED = 0.2
+"""So much of the positions repeats the last one, if rows were padded by hand."""
+
+LOOKED_AT = 1000
+"""So many values show whether an input has whole numbers."""
+
+FOLLOWS = 0.95
+"""Of targets that are the next values of the input so many are equal to them."""
+
+
+def ahead(rows: Rows) -> Suspicion | None:
+    """Find inputs whose next values are the targets."""
+    for block, values in rows.inputs.items():
+        size = count(values.shape[1:])
+        for output, targets in rows.outputs.items():
+            if values.shape != targets.shape or size < 3:
+                continue
+            given, wanted = values.values(), targets.values()
+            pairs = [
+                given[row * size + place + 1] == wanted[row * size + place]
+                for row in rows.sample
+                for place in range(size - 1)
+            ]
+            if sum(pairs) > FOLLOWS * len(pairs) and len(set(wanted)) > 1:
+                return Suspicion(f"{output} are the next values of {block}", {block: output})
+    return None
+
+
+def words(rows: Rows) -> Suspicion | None:
+    """Find the highest number of inputs that may be words."""
+    most = {
+        block: max(values.values())
+        for block, values in rows.inputs.items()
+        if block not in rows.standardization and count(values.shape) and _whole(values)
+    }
+    return Suspicion("the highest numbers of words", most) if most else None
+
+
+def _whole(values: HostArray) -> bool:
+    """Tell whether values are numbers from 0 that count something, by the first ones."""
+    return all(value >= 0 and value == int(value) for value in islice(values.values(), LOOKED_AT))
+
+
+def padded(rows: Rows) -> Suspicion | None:
+    """Find sequences of equal length of which most end in the same position, again and again."""
+    for block, values in rows.inputs.items():
+        about = rows.fields[block]
+        masked = len(set(getattr(values, "lengths", ()))) > 1
+        words = len(about.shape) == 1 and _whole(values)
+        if not (about.sequence or words) or masked or not about.shape or about.shape[0] < 4:
+            continue
+        length, unit = about.shape[0], count(about.shape[1:])
+        flat = values.values()
+        lasts = Counter(
+            tuple(flat[(row + 1) * length * unit - unit : (row + 1) * length * unit])
+            for row in rows.sample
+        )
+        ((filler, often),) = lasts.most_common(1)
+        if often < len(rows.sample) / 2:
+            continue
+        tails: list[int] = []
+        for row in rows.sample:
+            end = (row + 1) * length
+            tail = 0
+            while (
+                tail < length
+                and tuple(flat[(end - tail - 1) * unit : (end - tail) * unit]) == filler
+            ):
+                tail += 1
+            tails.append(tail)
+        share = sum(tails) / (len(tails) * length)
+        if share > PADDED and len(set(tails)) > 1:
+            what = ", ".join(f"{value:g}" for value in filler[:3])
+            return Suspicion(
+                f"{share:.0%} of the positions of {block} are {what} at the end of rows, and count",
+                {"share": share, "sequence": bool(about.sequence)},
+            )
+    return None
