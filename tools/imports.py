@@ -12,7 +12,7 @@ from tools.common import ROOT
 
 PACKAGE = ROOT / "webnnm"
 PACKAGES = (
-    *("core", "notation", "ops", "graph", "compiler", "backends", "formats", "training", "data"),
+    *("core", "notation", "ops", "graph", "compiler", "formats", "backends", "training", "data"),
     *("evaluation", "runtime", "expert", "snapshots", "trainer", "model", "sync", "cli"),
 )
 """Each imports only those before it."""

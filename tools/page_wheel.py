@@ -48,9 +48,10 @@ LATE = (
     ),
     *(
         f"{PACKAGE}compiler/{name}.py"
-        for name in ("four_bits", "images", "integers", "ranks", "rematerialisation")
+        for name in ("four_bits", "images", "ranks", "rematerialisation")
     ),
     f"{PACKAGE}compiler/passes/bias.py",
+    f"{PACKAGE}graph/integers.py",
     *(
         f"{PACKAGE}expert/{name}.py"
         for name in (

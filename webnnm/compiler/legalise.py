@@ -191,7 +191,7 @@ class Legaliser:
             if cast is not None:
                 self._note(node, f"{dtype} computed as {wider}, {why}")
                 return _through_casts(b, node, cast, wider)
-        from webnnm.compiler.integers import of_others
+        from webnnm.graph.integers import of_others
 
         found = decomposed(b, node) or of_others(b, node)
         if found is not None:

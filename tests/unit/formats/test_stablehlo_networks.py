@@ -164,7 +164,7 @@ def test_a_size_after_a_stride_is_read_off_the_tensor_that_has_it() -> None:
         ("lstm(w, r, hiddenSize=3)", 10, '"lstm1": its graph is another one for every size'),
         ("gather(shape={sequence:50%}, axis='sequence'), reduceSum(axes='sequence')", 10,
          "a size is not a multiple of an open size plus a number"),
-        ("positionalEncoding(), reduceSum(axes='sequence')", 10, "it has a table tensor<?x4xf32>"),
+        ("positionalEncoding(), reduceSum(axes='sequence')", 10, "it has a table float32[?, 4]"),
     ],
 )  # fmt: skip
 def test_what_needs_its_size_is_nnm902_at_its_place(layers: str, column: int, message: str) -> None:

@@ -9,12 +9,11 @@ from array import array
 import pytest
 
 from webnnm.core.arrays import HostArray
+from webnnm.formats.sizes import Size, affine, size_of, static
 from webnnm.formats.stablehlo.dialect import Dialect
 from webnnm.formats.stablehlo.elementwise import common_shape
 from webnnm.formats.stablehlo.emitter import Value
 from webnnm.formats.stablehlo.error_function import FAR, NEAR
-from webnnm.formats.stablehlo.runtime import static
-from webnnm.formats.stablehlo.sizes import Size, affine, size_of
 from webnnm.formats.stablehlo.text import dense, integers, number, quoted, symbol, tensor_type
 from webnnm.formats.stablehlo.writer import Main, module_text
 from webnnm.ops.declare.tensors import OperatorError

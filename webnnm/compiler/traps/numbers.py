@@ -84,7 +84,7 @@ def _cast(b: GraphBuilder, node: Node) -> Operand | None:
 
 def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
     """Integer xⁿ → products of squares: floats would lose digits and wrap late."""
-    from webnnm.compiler.integers import of_others
+    from webnnm.graph.integers import of_others
 
     return of_others(b, node) if isinstance(node, OperatorNode) else None
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from webnnm.core.dtypes import DataType
+from webnnm.formats.sizes import Dim, Dims, static
 from webnnm.formats.stablehlo.elementwise import common_shape
 from webnnm.formats.stablehlo.emitter import Region, Type, Value
 from webnnm.formats.stablehlo.movement import Movement
-from webnnm.formats.stablehlo.runtime import static
-from webnnm.formats.stablehlo.sizes import Dim, Dims
 from webnnm.formats.stablehlo.text import booleans, integer, integers, pairs
 
 Pairs = Sequence[tuple[Dim, Dim]]

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from webnnm.core.dtypes import integer_range, is_float
+from webnnm.formats.sizes import Dim, Dims
 from webnnm.formats.stablehlo.emitter import Value
 from webnnm.formats.stablehlo.error_function import error_function
 from webnnm.formats.stablehlo.runtime import Runtime
-from webnnm.formats.stablehlo.sizes import Dim, Dims
 from webnnm.formats.stablehlo.text import Element
 from webnnm.ops.declare.tensors import OperatorError
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from webnnm.formats.stablehlo.sizes import Dims
+from webnnm.formats.sizes import Dims
 from webnnm.formats.stablehlo.text import Element, tensor_type
 
 Type = tuple[Element, Dims]

@@ -6,19 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import DataType, is_float
+from webnnm.core.dtypes import DataType
 from webnnm.core.errors import ModelError
-from webnnm.core.shapes import count
+from webnnm.formats.open_constants import Repeated, pattern
+from webnnm.formats.sizes import Dims, Size
 from webnnm.formats.stablehlo.dialect import Dialect
 from webnnm.formats.stablehlo.emitter import Value
-from webnnm.formats.stablehlo.runtime import inexpressible
-from webnnm.formats.stablehlo.sizes import Dims, Size, size_of
 from webnnm.formats.stablehlo.text import tensor_type
-from webnnm.formats.stablehlo.twins import Twins, outputs_of, placed, simplified, walked, zipped
 from webnnm.formats.stablehlo.writer import Main, module_text
+from webnnm.formats.twins import Twins, outputs_of, placed, walked, zipped
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import ConstantNode, Graph, InputNode, Operand, OperatorNode
-from webnnm.ops.declare.operator import decomposed
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, rewrite
+from webnnm.graph.rewrite import decomposed as by_other_operators
+from webnnm.ops.declare.operator import Looped, decomposed
 from webnnm.ops.declare.tensors import OperatorError
 
 
@@ -142,44 +143,36 @@ def _applied(h: Dialect, twins: Twins, operands: Sequence[Value | None]) -> tupl
 def _constant(h: Dialect, twins: Twins) -> Value:
     """Write a constant: numbers, or what follows from an open size."""
     arrays = [node.array for node in twins.nodes if isinstance(node, ConstantNode)]
-    first = arrays[0]
-    if all(a.shape == first.shape and a.data == first.data for a in arrays):
-        return h.array(first)
-    shape: Dims = zipped([array.shape for array in arrays])
-    flat: list[list[Any]] = [list(array.values()) for array in arrays]
-    if all(len(set(values)) == 1 for values in flat):
-        return h.constant(_number([values[0] for values in flat]), first.dtype, shape)
-    open_axes = [axis for axis, size in enumerate(shape) if isinstance(size, Size)]
-    for axis in open_axes:
-        steps = {_progression(array, axis, list(array.values())) for array in arrays}
-        step = steps.pop()
-        if not steps and step is not None:
-            start, difference = step
-            places = h.iota(shape, axis, "int32")
-            found = h.convert(places, first.dtype)
-            scaled = found if difference == 1 else h.multiply(found, difference)
-            return h.add(scaled, start) if start else scaled
-    raise inexpressible(
-        f"it has a table {tensor_type(first.dtype, shape)} of numbers for each size"
-    )
+    shape, found = pattern(arrays)
+    dtype = arrays[0].dtype
+    if isinstance(found, HostArray):
+        return h.array(found)
+    if isinstance(found, Repeated):
+        return h.constant(found.value, dtype, shape)
+    places = h.convert(h.iota(shape, found.axis, "int32"), dtype)
+    scaled = places if found.step == 1 else h.multiply(places, found.step)
+    return h.add(scaled, found.start) if found.start else scaled
 
 
-def _number(values: Sequence[float]) -> Any:
-    """Return a number that differs between the graphs as an open size."""
-    if all(value == values[0] for value in values):
-        return values[0]
-    if all(value == int(value) for value in values):
-        return size_of(map(int, values))
-    raise inexpressible(
-        f"it has the number {values[0]:g} for one size and {values[1]:g} for another"
-    )
+def simplified(graph: Graph, *, loops: bool = False) -> Graph:
+    """Return the graph with everything decomposed that is written by way of other operators.
 
+    With `loops` what runs over steps is left as it is, where it can be written as a loop.
+    """
 
-def _progression(array: HostArray, axis: int, values: Sequence[Any]) -> tuple[float, float] | None:
-    """Return first element and difference of numbers that grow evenly along an axis alone."""
-    behind, size = count(array.shape[axis + 1 :]), array.shape[axis]
-    start, difference = values[0], values[behind] - values[0]
-    if is_float(array.dtype) and not all(map(float.is_integer, (start, difference))):
-        return None
-    even = all(v == start + difference * (k // behind % size) for k, v in enumerate(values))
-    return (start, difference) if even else None
+    def apart(lowering: Any) -> bool:
+        return lowering is decomposed or (isinstance(lowering, Looped) and not loops)
+
+    def chosen(node: Node) -> bool:
+        return (
+            isinstance(node, OperatorNode)
+            and apart(node.operator.stablehlo)
+            and node.operator.decompose is not None
+        )
+
+    def rule(b: Any, node: Node) -> Replacement | None:
+        return by_other_operators(b, node) if chosen(node) else None  # type: ignore[arg-type]
+
+    while any(map(chosen, graph.nodes())):
+        graph = rewrite(graph, rule)
+    return graph

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from webnnm.formats.sizes import Dim, Dims, is_static, static
 from webnnm.formats.stablehlo.elementwise import Elementwise
 from webnnm.formats.stablehlo.emitter import Value
-from webnnm.formats.stablehlo.runtime import is_static, static
-from webnnm.formats.stablehlo.sizes import Dim, Dims
 from webnnm.formats.stablehlo.text import Element, integer, integers
 
 

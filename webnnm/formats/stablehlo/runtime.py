@@ -4,38 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations_with_replacement
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
+from webnnm.formats.sizes import Dim, Dims, Size, formula, inexpressible, is_static
 from webnnm.formats.stablehlo.emitter import Emitter, Region, Type, Value
-from webnnm.formats.stablehlo.sizes import Dim, Dims, Size, affine
 from webnnm.formats.stablehlo.text import Element, dense, integer, integers, number, tensor_type
-from webnnm.ops.declare.tensors import OperatorError
-
-CODE = "NNM902"
-HINT = "export with numbers for batch and sequence"
-
-
-def inexpressible(message: str) -> OperatorError:
-    """Return the error of a size that must be known when the module is written."""
-    return OperatorError(CODE, message, HINT)
-
-
-def static(value: Dim, what: str) -> int:
-    """Return a size that has to be a number. Raises `OperatorError` NNM902 otherwise.
-
-    >>> static(3, "the padding")
-    3
-    """
-    if isinstance(value, Size):
-        raise inexpressible(f"{what} depends on a size that is left open")
-    return value
-
-
-def is_static(dims: Sequence[Dim]) -> bool:
-    """Tell whether every size is a number."""
-    return all(isinstance(size, int) for size in dims)
 
 
 @dataclass
@@ -95,7 +69,7 @@ class Runtime(Emitter):
     def learn(self, value: Value) -> None:
         """Note where sizes can be read that do not follow from known ones."""
         for axis, size in enumerate(value.shape):
-            if isinstance(size, Size) and self._from_known(size) is None:
+            if isinstance(size, Size) and formula(size, self.symbols) is None:
                 self.symbols[size] = (value, axis)
 
     def size(self, size: Dim) -> Value:
@@ -105,7 +79,7 @@ class Runtime(Emitter):
         """
         if isinstance(size, int):
             return self.constant(size, "int32")
-        found = self._from_known(size)
+        found = formula(size, self.symbols)
         if found is None:
             raise inexpressible("a size is not a multiple of an open size plus a number")
         factors, a, c = found
@@ -146,19 +120,6 @@ class Runtime(Emitter):
             return self.one("stablehlo.broadcast_in_dim", [x], x.dtype, shape, **where)
         operands = [x, self.sizes(shape)]
         return self.one("stablehlo.dynamic_broadcast_in_dim", operands, x.dtype, shape, **where)
-
-    def _from_known(self, size: Size) -> tuple[tuple[Size, ...], int, int] | None:
-        """Return known sizes, whose product times a plus c is a size: (sizes, a, c)."""
-        for count in (1, 2):
-            for factors in combinations_with_replacement(self.symbols, count):
-                product: Dim = 1
-                for factor in factors:
-                    product = factor * product
-                assert isinstance(product, Size)
-                found = affine(size, product)
-                if found is not None:
-                    return factors, *found
-        return None
 
     def _read(self, symbol: Size) -> Value:
         value, axis = self.symbols[symbol]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType, is_float
-from webnnm.formats.stablehlo.sizes import Dim
+from webnnm.formats.sizes import Dim
 
 Element = DataType | Literal["bool"]
 """Data types of values; "bool" is the result of a comparison."""

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from webnnm.core.errors import ModelError, Span
-from webnnm.formats.stablehlo.runtime import CODE, HINT, inexpressible
-from webnnm.formats.stablehlo.sizes import size_of
+from webnnm.formats.sizes import CODE, HINT, inexpressible, size_of
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, rewrite
-from webnnm.graph.rewrite import decomposed as by_other_operators
-from webnnm.ops.declare.operator import Looped, decomposed
 
 Key = tuple[int, ...]
 """The numbers of corresponding nodes."""
@@ -96,30 +92,6 @@ def zipped(values: Sequence[Any]) -> Any:
     if all(isinstance(value, tuple) and len(value) == len(first) for value in values):  # pyright: ignore
         return tuple(zipped(column) for column in zip(*values, strict=True))
     raise inexpressible(f"an option is {first} for one size and {values[1]} for another")
-
-
-def simplified(graph: Graph, *, loops: bool = False) -> Graph:
-    """Return the graph with everything decomposed that is written by way of other operators.
-
-    With `loops` what runs over steps is left as it is, where it can be written as a loop.
-    """
-
-    def apart(lowering: Any) -> bool:
-        return lowering is decomposed or (isinstance(lowering, Looped) and not loops)
-
-    def chosen(node: Node) -> bool:
-        return (
-            isinstance(node, OperatorNode)
-            and apart(node.operator.stablehlo)
-            and node.operator.decompose is not None
-        )
-
-    def rule(b: Any, node: Node) -> Replacement | None:
-        return by_other_operators(b, node) if chosen(node) else None  # type: ignore[arg-type]
-
-    while any(map(chosen, graph.nodes())):
-        graph = rewrite(graph, rule)
-    return graph
 
 
 def _operands(node: Node) -> tuple[Operand | None, ...]:

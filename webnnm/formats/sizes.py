@@ -1,10 +1,16 @@
-"""Sizes that are known when a module runs: one number for each of several trial graphs."""
+"""Sizes that are known when a file of another program runs: one for each of several graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from operator import add, mul, sub
+
+from webnnm.ops.declare.tensors import OperatorError
+
+CODE = "NNM902"
+HINT = "export with numbers for batch and sequence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +86,44 @@ def affine(size: Size, of: Size) -> tuple[int, int] | None:
     c = size.values[0] - a * of.values[0]
     matches = all(a * x + c == y for x, y in zip(of.values, size.values, strict=True))
     return (a, c) if a and matches else None
+
+
+def formula(size: Size, known: Iterable[Size]) -> tuple[tuple[Size, ...], int, int] | None:
+    """Return known sizes, whose product times a plus c is a size, as (sizes, a, c).
+
+    >>> batch = Size((3, 4, 7))
+    >>> formula(batch * 2 + 1, [batch])[1:], formula(Size((1, 2, 3)), [batch])
+    ((2, 1), None)
+    """
+    symbols = list(known)
+    for count in (1, 2):
+        for factors in combinations_with_replacement(symbols, count):
+            product: Dim = 1
+            for factor in factors:
+                product = factor * product
+            assert isinstance(product, Size)
+            found = affine(size, product)
+            if found is not None:
+                return factors, *found
+    return None
+
+
+def inexpressible(message: str) -> OperatorError:
+    """Return the error of a size that must be known when the file is written."""
+    return OperatorError(CODE, message, HINT)
+
+
+def static(value: Dim, what: str) -> int:
+    """Return a size that has to be a number. Raises `OperatorError` NNM902 otherwise.
+
+    >>> static(3, "the padding")
+    3
+    """
+    if isinstance(value, Size):
+        raise inexpressible(f"{what} depends on a size that is left open")
+    return value
+
+
+def is_static(dims: Sequence[Dim]) -> bool:
+    """Tell whether every size is a number."""
+    return all(isinstance(size, int) for size in dims)

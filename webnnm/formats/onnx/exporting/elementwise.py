@@ -1,0 +1,129 @@
+"""Entries of operators that treat every element by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from webnnm.core.dtypes import FLOAT_INFO, SIGNED, DataType, is_float
+from webnnm.formats.onnx.exporting.emitter import Emitter
+from webnnm.formats.onnx.exporting.entry import Entry, Write, of_floats
+from webnnm.formats.onnx.exporting.values import Value
+from webnnm.graph.node import OperatorNode
+from webnnm.ops.cast import float_range
+
+
+def same(operator: str, *attributes: str) -> Write:
+    """Return what calls an operator of ONNX that does the same, with these of the options."""
+
+    def write(h: Emitter, *operands: Value, **options: Any) -> Value:
+        numbers: dict[str, Any] = {name: float(options[name]) for name in attributes}
+        return h.one(operator, operands, **numbers)
+
+    return write
+
+
+def compared(operator: str) -> Write:
+    """Return what calls a comparison."""
+
+    def write(h: Emitter, a: Value, b: Value) -> Value:
+        return h.one(operator, [a, b], "bool")
+
+    return write
+
+
+def logical(operator: str) -> Write:
+    """Return what calls an operator of truths."""
+
+    def write(h: Emitter, *operands: Value) -> Value:
+        return h.one(operator, [h.truth(x) for x in operands], "bool")
+
+    return write
+
+
+def _not_equal(h: Emitter, a: Value, b: Value) -> Value:
+    return h.one("Not", [h.one("Equal", [a, b], "bool")], "bool")
+
+
+def _relu(h: Emitter, x: Value) -> Value:
+    return h.one("Relu", [x]) if x.dtype in FLOAT_INFO else h.one("Max", [x, h.like(0, x)])
+
+
+def _divide(h: Emitter, a: Value, b: Value) -> Value:
+    """Integers: quotients by 0 are 0, and by −1 the smallest integer stays what it is."""
+    if b.dtype in FLOAT_INFO:
+        return h.one("Div", [a, b])
+    by_zero = h.one("Equal", [b, h.like(0, b)], "bool", b.shape)
+    divisor = h.one("Where", [by_zero, h.like(1, b), b], b.dtype, b.shape)
+    if b.dtype in SIGNED:
+        by_minus = h.one("Equal", [b, h.like(-1, b)], "bool", b.shape)
+        divisor = h.one("Where", [by_minus, h.like(1, b), divisor], b.dtype, b.shape)
+        quotient = h.one("Div", [a, divisor])
+        quotient = h.one("Where", [by_minus, h.one("Neg", [quotient]), quotient])
+    else:
+        quotient = h.one("Div", [a, divisor])
+    return h.one("Where", [by_zero, h.like(0, b), quotient])
+
+
+def _cast(h: Emitter, x: Value, *, type: DataType) -> Value:
+    """Floats become the nearest integer towards 0 that the type has, NaN becomes 0."""
+    if x.dtype not in FLOAT_INFO or is_float(type):
+        return h.cast(x, type)
+    facts = FLOAT_INFO[x.dtype]
+    low, high = (h.like(bound, x) for bound in float_range(type, facts.eps, facts.max))
+    kept = h.one("Clip", [x, low, high], x.dtype)
+    unknown = h.one("IsNaN", [x], "bool")
+    return h.cast(h.one("Where", [unknown, h.like(0, x), kept], x.dtype), type)
+
+
+def _told(operator: str) -> Write:
+    def write(h: Emitter, x: Value) -> Value:
+        return h.one(operator, [x], "bool")
+
+    return write
+
+
+def _where(h: Emitter, condition: Value, a: Value, b: Value) -> Value:
+    return h.one("Where", [h.truth(condition), a, b])
+
+
+def _fits_slope(node: OperatorNode) -> bool:
+    """ONNX repeats the slope to the operand, never the operand."""
+    x, slope = node.operands
+    assert x is not None and slope is not None
+    return is_float(x.dtype) and x.shape == node.types[0].shape
+
+
+ENTRIES: Mapping[str, Entry] = {
+    **{
+        name[:1].lower() + name[1:]: Entry(same(name))
+        for name in (
+            *("Abs", "Ceil", "Cos", "Erf", "Exp", "Floor", "Log", "Neg", "Reciprocal", "Sigmoid"),
+            *("Sign", "Sin", "Sqrt", "Tan", "Tanh", "Softplus", "Softsign", "HardSwish", "Gelu"),
+            *("Identity", "Add", "Sub", "Mul", "Max", "Min"),
+            *("BitwiseAnd", "BitwiseOr", "BitwiseXor"),
+        )
+    },
+    "roundEven": Entry(same("Round")),
+    "relu": Entry(_relu),
+    "div": Entry(_divide),
+    "pow": Entry(same("Pow"), of_floats),
+    "elu": Entry(same("Elu", "alpha")),
+    "leakyRelu": Entry(same("LeakyRelu", "alpha")),
+    "hardSigmoid": Entry(same("HardSigmoid", "alpha", "beta")),
+    "prelu": Entry(same("PRelu"), _fits_slope),
+    "equal": Entry(compared("Equal")),
+    "notEqual": Entry(_not_equal),
+    "greater": Entry(compared("Greater")),
+    "greaterOrEqual": Entry(compared("GreaterOrEqual")),
+    "lesser": Entry(compared("Less")),
+    "lesserOrEqual": Entry(compared("LessOrEqual")),
+    "logicalAnd": Entry(logical("And")),
+    "logicalOr": Entry(logical("Or")),
+    "logicalXor": Entry(logical("Xor")),
+    "logicalNot": Entry(logical("Not")),
+    "isNaN": Entry(_told("IsNaN"), of_floats),
+    "isInfinite": Entry(_told("IsInf"), of_floats),
+    "where": Entry(_where),
+    "cast": Entry(_cast),
+}

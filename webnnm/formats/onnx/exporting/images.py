@@ -1,0 +1,216 @@
+"""Entries of operators on images, and of normalisations, which ONNX has with channels first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from webnnm.core.dtypes import is_float
+from webnnm.formats.onnx.exporting.emitter import Emitter
+from webnnm.formats.onnx.exporting.entry import Entry, Write
+from webnnm.formats.onnx.exporting.values import Value
+from webnnm.formats.sizes import Dims, is_static, static
+from webnnm.graph.node import OperatorNode
+from webnnm.ops.declare.letters import order
+from webnnm.ops.declare.spatial import Pair, Sides
+from webnnm.ops.declare.windows import Windows, reach
+from webnnm.ops.pool2d import pool_windows
+
+
+def _channels_first(h: Emitter, layout: str, write: Callable[[Dims], Value]) -> Value:
+    """Return what is written with channels first in a layout."""
+    if layout == "nchw":
+        return write(h.shape)
+    shape = tuple(h.shape[axis] for axis in order(layout, "nchw"))
+    return h.transpose(write(shape), order("nchw", layout))
+
+
+def _sides(padding: Sides) -> tuple[int, ...]:
+    """Return padding as ONNX has it: all beginnings, then all ends."""
+    top, bottom, left, right = padding
+    return top, left, bottom, right
+
+
+def _conv2d(
+    h: Emitter,
+    x: Value,
+    kernel: Value,
+    bias: Value | None,
+    *,
+    padding: Sides,
+    strides: Pair,
+    dilations: Pair,
+    groups: int,
+    input_layout: str,
+    filter_layout: str,
+) -> Value:
+    operands = [
+        h.transpose(x, order(input_layout, "nchw")),
+        h.transpose(kernel, order(filter_layout, "oihw")),
+        *([] if bias is None else [bias]),
+    ]
+    steps = {"strides": strides, "dilations": dilations, "group": groups, "pads": _sides(padding)}
+    return _channels_first(
+        h, input_layout, lambda shape: h.one("Conv", operands, x.dtype, shape, **steps)
+    )
+
+
+def _conv_transpose2d(
+    h: Emitter,
+    x: Value,
+    kernel: Value,
+    bias: Value | None,
+    *,
+    output_padding: Pair,
+    output_sizes: Any,
+    input_layout: str,
+    filter_layout: str,
+    **given: Any,
+) -> Value:
+    operands = [
+        h.transpose(x, order(input_layout, "nchw")),
+        h.transpose(kernel, order(filter_layout, "iohw")),
+        *([] if bias is None else [bias]),
+    ]
+    image, cells = operands[0].shape[2:], operands[1].shape[2:]
+    extra = output_padding
+    if output_sizes is not None:
+        least = [
+            (size - 1) * stride + reach(static(length, "the filter"), dilation) - before - after
+            for size, length, stride, dilation, before, after in zip(
+                *(image, cells, given["strides"], given["dilations"]),
+                *(given["padding"][::2], given["padding"][1::2]),
+                strict=True,
+            )
+        ]
+        pairs = zip(output_sizes, least, strict=True)
+        extra = tuple(static(size - base, "the output padding") for size, base in pairs)
+    steps = {
+        "strides": given["strides"],
+        "dilations": given["dilations"],
+        "group": given["groups"],
+        "pads": _sides(given["padding"]),
+        "output_padding": extra,
+    }
+    return _channels_first(
+        h, input_layout, lambda shape: h.one("ConvTranspose", operands, x.dtype, shape, **steps)
+    )
+
+
+# Pooling.
+
+
+def _fits_window(node: OperatorNode) -> bool:
+    """ONNX Runtime takes no padding as large as the window, and pools floats and bytes."""
+    (x,) = node.operands
+    assert x is not None
+    windows = pool_windows(x.shape, **node.options)
+    typed = is_float(x.dtype) or x.dtype in ("int8", "uint8")
+    return typed and all(max(w.before, w.after) < w.length for w in windows)
+
+
+def _pooled(operator: str, whole: str, **attributes: int) -> Write:
+    def write(h: Emitter, x: Value, **given: Any) -> Value:
+        layout = given["layout"]
+        if given["window_dimensions"] is None and not any(given["padding"]):
+            axes = h.integers([layout.index("h"), layout.index("w")])
+            return h.one(whole, [x, axes], keepdims=1)
+        image = h.transpose(x, order(layout, "nchw"))
+        steps = {**_window(image.shape, x.shape, given), **attributes}
+        return _channels_first(
+            h, layout, lambda shape: h.one(operator, [image], x.dtype, shape, **steps)
+        )
+
+    return write
+
+
+def _window(image: Dims, shape: Dims, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a window, padded so far that rounding down gives the size."""
+    if is_static(shape):
+        rows, columns = pool_windows([static(size, "a size") for size in shape], **given)
+        pads = (rows.before, columns.before, _after(rows), _after(columns))
+        length = rows.length, columns.length
+    else:
+        pads = _sides(given["padding"])
+        length = given["window_dimensions"] or image[2:]
+        if given["output_shape_rounding"] != "floor" or given["output_sizes"] is not None:
+            static(image[2], "the padding of a pooling that rounds up")
+            static(image[3], "the padding of a pooling that rounds up")
+    steps = {"strides": given["strides"], "dilations": given["dilations"]}
+    length = tuple(static(size, "the window of a pooling") for size in length)
+    return {"kernel_shape": length, "pads": pads, **steps}
+
+
+def _after(windows: Windows) -> int:
+    return max(windows.after, 0)
+
+
+# Normalisation.
+
+
+def _last_axes(node: OperatorNode) -> bool:
+    rank, axes = len(node.types[0].shape), tuple(node.options["axes"])
+    return bool(axes) and axes == tuple(range(rank - len(axes), rank))
+
+
+def _layer_norm(
+    h: Emitter,
+    x: Value,
+    scale: Value | None,
+    bias: Value | None,
+    *,
+    axes: Sequence[int],
+    epsilon: float,
+) -> Value:
+    if scale is None:
+        scale = h.expand(h.like(1, x), tuple(x.shape[axis] for axis in axes))
+    operands = [x, scale, *([] if bias is None else [bias])]
+    return h.one("LayerNormalization", operands, axis=axes[0], epsilon=float(epsilon))
+
+
+def _second_axis(node: OperatorNode) -> bool:
+    return node.options["axis"] == 1
+
+
+def _batch_norm(
+    h: Emitter,
+    x: Value,
+    mean: Value,
+    variance: Value,
+    scale: Value | None,
+    bias: Value | None,
+    *,
+    axis: int,
+    epsilon: float,
+) -> Value:
+    operands = [x, *_scaled(h, x, mean.shape, scale, bias), mean, variance]
+    return h.one("BatchNormalization", operands, epsilon=float(epsilon))
+
+
+def _second_letter(node: OperatorNode) -> bool:
+    return node.options["layout"] == "nchw"
+
+
+def _instance_norm(
+    h: Emitter, x: Value, scale: Value | None, bias: Value | None, *, epsilon: float, layout: str
+) -> Value:
+    operands = [x, *_scaled(h, x, x.shape[1:2], scale, bias)]
+    return h.one("InstanceNormalization", operands, epsilon=float(epsilon))
+
+
+def _scaled(
+    h: Emitter, x: Value, channels: Dims, scale: Value | None, bias: Value | None
+) -> tuple[Value, Value]:
+    """Return scale and bias; those that are absent change nothing."""
+    return scale or h.expand(h.like(1, x), channels), bias or h.expand(h.like(0, x), channels)
+
+
+ENTRIES: Mapping[str, Entry] = {
+    "averagePool2d": Entry(_pooled("AveragePool", "ReduceMean"), _fits_window),
+    "batchNormalization": Entry(_batch_norm, _second_axis),
+    "conv2d": Entry(_conv2d),
+    "convTranspose2d": Entry(_conv_transpose2d),
+    "instanceNormalization": Entry(_instance_norm, _second_letter),
+    "layerNormalization": Entry(_layer_norm, _last_axes),
+    "maxPool2d": Entry(_pooled("MaxPool", "ReduceMax"), _fits_window),
+}

@@ -1,0 +1,160 @@
+"""From graphs to a model of ONNX: every node by its entry in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
+from webnnm.core.errors import ModelError
+from webnnm.formats.onnx.exporting.emitter import Emitter
+from webnnm.formats.onnx.exporting.table import TABLE
+from webnnm.formats.onnx.exporting.values import Value
+from webnnm.formats.onnx.exporting.writer import Exported, model_of
+from webnnm.formats.onnx.messages import ModelProto
+from webnnm.formats.open_constants import Repeated, pattern
+from webnnm.formats.sizes import Size
+from webnnm.formats.twins import Twins, outputs_of, placed, walked, zipped
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.integers import of_others
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
+from webnnm.graph.rewrite import Replacement, decomposed, rewrite
+from webnnm.ops.declare.tensors import OperatorError
+
+
+def graph_model(
+    graphs: Sequence[Graph],
+    name: str = "graph",
+    *,
+    names: Mapping[str, str] | None = None,
+    constants: Mapping[str, HostArray] | None = None,
+    dimensions: Mapping[Size, str] | None = None,
+    source: str = "",
+) -> ModelProto:
+    """Return the model of a graph.
+
+    Several `graphs` are those of one text for different sizes: what differs between them is left
+    open, and called as `dimensions` says. Inputs and outputs go by their names or the ones that
+    `names` gives them. Inputs of which `constants` has values become initializers. `source` is the
+    text that the places of nodes refer to.
+
+    >>> from webnnm import GraphBuilder
+    >>> b = GraphBuilder()
+    >>> model = graph_model([b.build({"y": b.relu(b.input("x", "float32", [2]))})])
+    >>> [node.op_type for node in model.graph.node]
+    ['Relu']
+
+    Raises `ModelError` NNM901 for an operator that ONNX has no operators for, NNM902 for a graph
+    that needs a size when it is written.
+    """
+    graphs = [expressible(graph) for graph in graphs]
+    called, fixed = names or {}, constants or {}
+    h = Emitter()
+    inputs: dict[str, Value] = {}
+    arguments: dict[str, Value] = {}
+    for input in graphs[0].inputs:
+        types = [graph.inputs[input].type for graph in graphs]
+        if input in fixed:
+            arguments[input] = h.array(fixed[input], key=input)
+        else:
+            value = Value(types[0].dtype, zipped([type.shape for type in types]))
+            arguments[input] = inputs[called.get(input, input)] = value
+            h.learn(value)
+    found = _lower(h, graphs, arguments, source)
+    outputs = {called.get(name, name): value for name, value in found.items()}
+    return model_of(Exported(name, inputs, outputs, h.calls, dimensions or {}))
+
+
+def expressible(graph: Graph) -> Graph:
+    """Return the graph with everything decomposed that the table does not have."""
+    while any(map(_foreign, graph.nodes())):
+        graph = rewrite(graph, _rule)
+    return graph
+
+
+def _foreign(node: Node) -> bool:
+    """Tell whether a node has to be written by other operators, and can be."""
+    if not isinstance(node, OperatorNode):
+        return False
+    entry = TABLE.get(node.operator.name)
+    covered = entry is not None and entry.covers(node)
+    return not covered and (node.operator.decompose is not None or _is_power(node))
+
+
+def _is_power(node: OperatorNode) -> bool:
+    """Tell whether a node is a power of integers that there are operators for."""
+    dtype = node.types[0].dtype
+    return node.operator.name == "pow" and not is_float(dtype) and dtype != "uint64"
+
+
+def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
+    if not _foreign(node):
+        return None
+    assert isinstance(node, OperatorNode)
+    return of_others(b, node) if _is_power(node) else decomposed(b, node)
+
+
+def _lower(
+    h: Emitter, graphs: Sequence[Graph], arguments: Mapping[str, Value], source: str
+) -> dict[str, Value]:
+    """Write the nodes of graphs; return the outputs by name."""
+    values: dict[tuple[int, ...], tuple[Value, ...]] = {}
+    for twins in walked(graphs, source):
+        node = twins.nodes[0]
+        if isinstance(node, InputNode):
+            values[twins.key] = (arguments[node.name],)
+            continue
+        h.label = node.label
+        try:
+            if isinstance(node, ConstantNode):
+                values[twins.key] = (_constant(h, twins),)
+            else:
+                operands = [o and values[o[0].key][o[1]] for o in twins.operands()]
+                values[twins.key] = _applied(h, twins, operands)
+        except OperatorError as error:
+            raise placed(error, node, source) from error
+        for value in values[twins.key]:
+            h.learn(value)
+    return {
+        name: values[tuple(o.number for o in outputs)][outputs[0].index]
+        for name, outputs in outputs_of(graphs).items()
+    }
+
+
+def _applied(h: Emitter, twins: Twins, operands: Sequence[Value | None]) -> tuple[Value, ...]:
+    """Write one operator by its entry."""
+    node = twins.nodes[0]
+    assert isinstance(node, OperatorNode)
+    name, types = node.operator.name, twins.types
+    entry = TABLE.get(name)
+    if entry is None or not entry.covers(node):
+        typed = "" if entry is None else f" of {node.types[0].dtype}"
+        hint = "give its declaration decompose="
+        raise OperatorError("NNM901", f'"{name}"{typed} cannot be written in ONNX', hint)
+    h.dtype, h.shape = types[0]
+    made: Any = entry.write(h, *operands, **twins.options())
+    results: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)  # pyright: ignore
+    # What comparisons give is a number where it can be seen.
+    found = [h.cast(value, "uint8") if value.dtype == "bool" else value for value in results]
+    if [(value.dtype, value.shape) for value in found] != types:
+        raise ModelError("NNM901", f'the entry of "{name}" does not give {types}')
+    return tuple(found)
+
+
+def _constant(h: Emitter, twins: Twins) -> Value:
+    """Write a constant: numbers, or what follows from an open size."""
+    nodes = [node for node in twins.nodes if isinstance(node, ConstantNode)]
+    shape, found = pattern([node.array for node in nodes])
+    dtype = nodes[0].array.dtype
+    if isinstance(found, HostArray):
+        return h.array(found, key=nodes[0].digest)
+    if isinstance(found, Repeated):
+        return h.expand(h.number(found.value, dtype), shape)
+    size = h.number(shape[found.axis], "int64")
+    ends = [h.number(0, "int64"), size, h.number(1, "int64")]
+    places = h.cast(h.one("Range", ends, "int64", (shape[found.axis],)), dtype)
+    column = tuple(n if axis == found.axis else 1 for axis, n in enumerate(shape))
+    scaled = h.one("Mul", [h.reshape(places, column), h.number(found.step, dtype)], dtype, column)
+    moved = h.one("Add", [scaled, h.number(found.start, dtype)], dtype, column)
+    return h.expand(moved, shape)
