@@ -18,7 +18,11 @@ from webnnm.ops.declare.operator import AnyOperator, Composite, covers_all
 PAGE = ROOT / "docs" / "operators.md"
 COUNTS = ROOT / "docs" / "conformance.json"
 RECORD = "WEBNNM_RECORD_CONFORMANCE"
-RUNNERS = ("tests/conformance/test_wpt.py", "tests/browser/test_wpt.py")
+RUNNERS = (
+    "tests/conformance/test_wpt.py",
+    "tests/conformance/test_onnx_cases.py",
+    "tests/browser/test_wpt.py",
+)
 
 INTRODUCTION = """\
 # Operators

@@ -318,9 +318,25 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "A file is not an ONNX model, or parts of it contradict each other.",
         "Check that the path is the right one; `onnx.checker.check_model` says more.",
     ),
+    "NNM812": (
+        "An ONNX model has an operator, or a use of one, that cannot be imported.",
+        "Export the model without it; docs/onnx.md lists the operators.",
+    ),
+    "NNM813": (
+        "A free dimension of an ONNX model has no size, or one that does not fit.",
+        'Give sizes by name, `shapes={"batch": 1}`, or by input, `shapes={"x": [1, 3, 32, 32]}`.',
+    ),
     "NNM814": (
         "An ONNX model has a tensor of a type that WebNN does not have.",
         "Convert the model, to float32 for instance.",
+    ),
+    "NNM815": (
+        "An ONNX model asks for more than is reasonable: loops, nesting, or computed tables.",
+        "Use smaller sizes, or split the model.",
+    ),
+    "NNM816": (
+        "Values that decide a shape of an ONNX model depend on its inputs.",
+        "Give the values of these inputs when the model is loaded.",
     ),
     "NNM901": (
         "StableHLO cannot express an operator or type.",

@@ -1,0 +1,67 @@
+"""Operator cases of ONNX as jobs: a model, what goes in, what shall come out.
+
+It imports webnnm only, to run in pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import WebNNMError
+from webnnm.formats.onnx.importing.importer import Imported, import_model
+from webnnm.formats.onnx.importing.refusals import UnknownValue
+from webnnm.formats.onnx.reader import read_model
+from webnnm.graph.node import Graph
+
+
+@dataclass(frozen=True)
+class OnnxCase:
+    """A case; `operator` is the one it is about, arrays are data type, shape and bytes.
+
+    `relative` and `absolute` are how far results may be from the expected ones.
+    """
+
+    name: str
+    operator: str
+    model: bytes
+    inputs: Mapping[str, tuple[str, tuple[int, ...], bytes]]
+    expected: tuple[tuple[str, tuple[int, ...], bytes], ...]
+    relative: float
+    absolute: float
+
+    def imported(self) -> Imported:
+        """Import the model for the sizes of its inputs, those that decide shapes as constants."""
+        model = read_model(self.model)
+        known: dict[str, HostArray] = {}
+        shapes = {name: shape for name, (_, shape, _) in self.inputs.items()}
+        while True:
+            try:
+                return import_model(model, shapes, known=known)
+            except UnknownValue as error:
+                more = error.inputs - known.keys()
+                if not more:
+                    raise
+                known |= {name: array(self.inputs[name]) for name in more}
+
+    def graph(self) -> tuple[Graph, Mapping[str, HostArray]]:
+        """Build the graph; return it with the values of its inputs."""
+        found = self.imported()
+        feeds = {name: array(self.inputs[name]) for name in found.inputs}
+        return found.graph, feeds | dict(found.parameters)
+
+
+def array(packed: tuple[str, tuple[int, ...], bytes]) -> HostArray:
+    """Return an array of a case; one of a type that WebNN lacks has no values."""
+    dtype, shape, data = packed
+    return HostArray(dtype, shape, data)  # type: ignore[arg-type]
+
+
+def refusal(error: Exception) -> str:
+    """Return the code of an error that refuses a model by name, "" of any other."""
+    return error.code if isinstance(error, WebNNMError) and error.code in REFUSALS else ""
+
+
+REFUSALS = frozenset({"NNM812", "NNM814"})
+"""What a case may be refused for: an operator, or a type that WebNN does not have."""

@@ -1,0 +1,254 @@
+"""Import of ONNX models: sizes, functions, branches and loops, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.formats.onnx import tensors
+from webnnm.formats.onnx.importing.importer import Imported, import_model
+from webnnm.formats.onnx.importing.refusals import UnknownValue
+from webnnm.formats.onnx.messages import (
+    AttributeProto,
+    DimensionProto,
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    TensorProto,
+    TensorShapeProto,
+    TensorTypeProto,
+    TypeProto,
+    ValueInfoProto,
+)
+from webnnm.graph.node import OperatorNode
+
+FLOAT, INT64, DOUBLE = 1, 7, 11
+
+
+def info(name: str, *dims: int | str | None, code: int = FLOAT) -> ValueInfoProto:
+    sizes = [
+        DimensionProto(dim_param=dim) if isinstance(dim, str) else DimensionProto(dim_value=dim)
+        for dim in dims
+    ]
+    return ValueInfoProto(name, TypeProto(TensorTypeProto(code, TensorShapeProto(sizes))))
+
+
+def node(text: str, **attributes: Any) -> NodeProto:
+    """Return a node from "y = Add(a, b)"."""
+    left, _, right = text.partition(" = ")
+    operator, _, inputs = right.rstrip(")").partition("(")
+    domain, _, name = operator.rpartition(".")
+    given = [word.strip() for word in inputs.split(",")] if inputs else []
+    found = [_attribute(key, value) for key, value in attributes.items()]
+    outputs = [word.strip() for word in left.split(",")]
+    return NodeProto(given, outputs, "", name, found, domain)
+
+
+def _attribute(name: str, value: Any) -> AttributeProto:
+    if isinstance(value, GraphProto):
+        return AttributeProto(name=name, g=value, type=5)
+    if isinstance(value, TensorProto):
+        return AttributeProto(name=name, t=value, type=4)
+    if isinstance(value, list):
+        return AttributeProto(name=name, ints=value, type=7)
+    if isinstance(value, float):
+        return AttributeProto(name=name, f=value, type=1)
+    return AttributeProto(name=name, i=value, type=2)
+
+
+def constant(name: str, value: Any, dtype: Any = "int64") -> TensorProto:
+    return tensors.tensor_proto(name, HostArray.of(value, dtype))
+
+
+def graph(
+    nodes: list[NodeProto],
+    inputs: list[ValueInfoProto],
+    outputs: list[str],
+    *initializers: TensorProto,
+) -> GraphProto:
+    return GraphProto(
+        nodes, "net", list(initializers), inputs, [ValueInfoProto(name) for name in outputs]
+    )
+
+
+def model(of: GraphProto, *functions: FunctionProto, opset: int = 21) -> ModelProto:
+    imported = [OperatorSetIdProto("", opset), OperatorSetIdProto("own", 1)]
+    return ModelProto(graph=of, opset_import=imported, functions=list(functions))
+
+
+def operators(found: Imported) -> list[str]:
+    nodes = found.graph.nodes()
+    return [each.operator.name for each in nodes if isinstance(each, OperatorNode)]
+
+
+def refused(given: ModelProto, *options: Any, **more: Any) -> str:
+    with pytest.raises(DataError) as caught:
+        import_model(given, *options, **more)
+    return str(caught.value)
+
+
+RELU = graph([node("y = Relu(x)")], [info("x", "batch", 3, None)], ["y"])
+
+
+def test_sizes_come_by_name_or_for_a_whole_input() -> None:
+    shapes = {"batch": 2, "x": [2, 3, 5]}
+    assert str(import_model(model(RELU), shapes).graph.outputs["y"]) == "float32[2, 3, 5]"
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({}, 'dimension 0, "batch", of input "x" is free'),
+        ({"batch": 2}, 'dimension 2 of input "x" is free'),
+        ({"batch": 2, "x": [2, 4, 5]}, "is 3, 4 was given"),
+        ({"x": [2, 3]}, "has 3 dimensions"),
+        ({"batch": -1, "x": [-1, 3, 5]}, "sizes are 0"),
+        ({"x": [1, 3, 5], "bach": 1}, 'did you mean "batch"'),
+    ],
+)
+def test_sizes_that_do_not_fit(shapes: dict[str, Any], message: str) -> None:
+    text = refused(model(RELU), shapes)
+    assert "NNM813" in text
+    assert message in text
+
+
+def test_weights_are_inputs_of_the_graph_and_numbers_constants() -> None:
+    weights, scale = constant("w", [1.0, 2.0], "float32"), constant("s", 3.0, "float32")
+    unused = constant("u", [1.0, 2.0], "float32")
+    of = graph([node("a = Mul(x, w)"), node("y = Mul(a, s)")], [info("x", 2)], ["y"])
+    of.initializer += [weights, scale, unused]
+    found = import_model(model(of))
+    assert list(found.parameters) == ["w"]
+    assert list(found.graph.inputs) == ["x", "w"] or list(found.graph.inputs) == ["w", "x"]
+    assert list(found.inputs) == ["x"]
+
+
+def test_what_a_model_computes_of_its_shapes_is_known() -> None:
+    nodes = [
+        node("s = Shape(x)"),
+        node("n = Gather(s, zero)"),
+        node("m = Mul(n, two)"),
+        node("t = Concat(m, rest)", axis=0),
+        node("y = Reshape(x, t)"),
+    ]
+    given = [constant("zero", [0]), constant("two", [2]), constant("rest", [-1])]
+    found = import_model(model(graph(nodes, [info("x", "n", 4)], ["y"], *given)), {"n": 3})
+    assert found.graph.outputs["y"].shape == (6, 2)
+    assert operators(found) == ["reshape"]
+
+
+def test_shapes_that_depend_on_an_input_name_it() -> None:
+    of = graph([node("y = Reshape(x, s)")], [info("x", 4), info("s", 2, code=INT64)], ["y"])
+    with pytest.raises(UnknownValue) as caught:
+        import_model(model(of))
+    assert caught.value.inputs == {"s"}
+    found = import_model(model(of), known={"s": HostArray.of([2, 2], "int64")})
+    assert found.graph.outputs["y"].shape == (2, 2)
+
+
+def test_weights_can_decide_a_shape() -> None:
+    scales = constant("r", [2.0, 1.0], "float32")
+    nodes = [node("z = Resize(x, , r)")]
+    found = import_model(model(graph(nodes, [info("x", 2, 3)], ["z"], scales)))
+    assert found.graph.outputs["z"].shape == (4, 3)
+    assert not found.parameters
+
+
+BRANCHES = {
+    "then_branch": graph([node("p = Relu(x)")], [], ["p"]),
+    "else_branch": graph([node("q = Neg(x)")], [], ["q"]),
+}
+
+
+def test_a_known_branch_is_taken_of_others_both_are_computed() -> None:
+    of = graph([node("y = If(c)", **BRANCHES)], [info("x", 2)], ["y"], constant("c", 1))
+    assert operators(import_model(model(of))) == ["relu"]
+    of = graph([node("y = If(c)", **BRANCHES)], [info("x", 2), info("c", code=9)], ["y"])
+    assert sorted(operators(import_model(model(of)))) == ["neg", "relu", "where"]
+
+
+def loop(trips: int) -> ModelProto:
+    body = graph(
+        [node("b = Add(a, x)"), node("d = Identity(c)"), node("r = Mul(b, b)")],
+        [info("i", code=INT64), info("c", code=9), info("a", 2)],
+        ["d", "b", "r"],
+    )
+    nodes = [node("y, rows = Loop(n, , x)", body=body)]
+    return model(graph(nodes, [info("x", 2)], ["y", "rows"], constant("n", trips)))
+
+
+def test_loops_are_written_out() -> None:
+    found = import_model(loop(3))
+    assert operators(found).count("add") == 3
+    assert found.graph.outputs["rows"].shape == (3, 2)
+
+
+def test_functions_are_expanded_with_their_attributes() -> None:
+    inner = NodeProto(["a"], ["b"], "", "LeakyRelu")
+    inner.attribute = [AttributeProto(name="alpha", ref_attr_name="slope")]
+    function = FunctionProto("Leak", ["a"], ["b"], ["slope"], [inner], domain="own")
+    of = graph([node("y = own.Leak(x)", slope=0.25)], [info("x", 2)], ["y"])
+    found = import_model(model(of, function))
+    (result,) = [each for each in found.graph.nodes() if isinstance(each, OperatorNode)]
+    assert result.options == {"alpha": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("y = Sofmax(x)", "NNM812", 'the nearest one is "Softmax"'),
+        ("y = own.Thing(x)", "NNM812", "own.Thing"),
+        ("y = Relu(z)", "NNM811", '"z" is used, but not made before'),
+        ("y = Relu(x, x)", "NNM811", "has 2 inputs"),
+        ("y = Add(x)", "NNM811", "has 1 inputs"),
+        ("y, z = Relu(x)", "NNM812", "output 1"),
+        ("y = MatMul(x, x)", "NNM812", "3 columns, 2 rows"),
+        ("y = Transpose(x)", "NNM812", "axis 7, rank 2"),
+    ],
+)
+def test_nodes_that_cannot_be_imported(text: str, code: str, message: str) -> None:
+    attributes = {"perm": [0, 7]} if "Transpose" in text else {}
+    found = refused(model(graph([node(text, **attributes)], [info("x", 2, 3)], ["y"])))
+    assert code in found
+    assert message in found
+
+
+def test_types_that_webnn_lacks_are_named() -> None:
+    of = graph([node("y = Relu(x)")], [info("x", 2, code=DOUBLE)], ["y"])
+    assert 'NNM814: input "x" is of type float64' in refused(model(of))
+    empty = graph([node("y = Relu(x)")], [info("x", 2, 0)], ["y"])
+    assert "NNM814" in refused(model(empty))
+
+
+def test_values_are_made_once() -> None:
+    of = graph([node("y = Relu(x)"), node("y = Neg(x)")], [info("x", 2)], ["y"])
+    assert "two nodes make" in refused(model(of))
+
+
+def test_a_small_file_cannot_ask_for_much() -> None:
+    assert "NNM815" in refused(loop(10**9))
+    again = FunctionProto("Again", ["a"], ["b"], [], [node("b = own.Again(a)")], domain="own")
+    of = graph([node("y = own.Again(x)")], [info("x", 2)], ["y"])
+    assert "NNM815" in refused(model(of, again))
+    twice = [
+        FunctionProto(
+            f"F{k}",
+            ["a"],
+            ["c"],
+            [],
+            [node(f"b = own.F{k + 1}(a)"), node(f"c = own.F{k + 1}(b)")],
+            domain="own",
+        )
+        for k in range(30)
+    ]
+    last = FunctionProto("F30", ["a"], ["c"], [], [node("c = Identity(a)")], domain="own")
+    of = graph([node("y = own.F0(x)")], [info("x", 2)], ["y"])
+    assert "NNM815" in refused(model(of, *twice, last))
+    nodes = [node("r = Range(zero, n, one)"), node("y = Cast(r)", to=FLOAT)]
+    numbers = [constant("zero", 0), constant("n", 2**40), constant("one", 1)]
+    assert "NNM815" in refused(model(graph(nodes, [info("x", 2)], ["y"], *numbers)))

@@ -1,0 +1,141 @@
+"""Writes docs/onnx.md from the table of operators and the recorded counts of ONNX's cases."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import import_module
+
+from tools.common import ROOT, say
+from tools.operators import table
+from webnnm.formats.onnx.importing.table import FAMILIES, Entry, entries
+
+PAGE = ROOT / "docs" / "onnx.md"
+COUNTS = ROOT / "docs" / "onnx.json"
+PACKAGE = "webnnm/formats/onnx/importing"
+
+INTRODUCTION = """\
+# Models of ONNX
+
+<!-- Written by `make documents`: change the table of operators in webnnm/formats/onnx/importing,
+or the text in tools/onnx_document.py, not this file. -->
+
+A model in an ONNX file becomes a tensor graph of webnnm. It runs on every backend, has gradients,
+and can be trained. Reading and importing need no other package.
+
+## What is imported
+
+{totals}
+
+The table below lists the {count} operators of opsets 7 to 28, with the number of ONNX's operator
+cases (`onnx.backend.test` of onnx {version}) that pass on the NumPy backend{in_browser}. Every
+other case is refused with a named error; none gives a wrong result. Cases are refused mostly for a
+type that WebNN does not have, such as float64, strings, and sequences.
+
+- **Sizes.** Graphs of WebNN have fixed sizes. What a model computes about its own shapes is
+  evaluated on the host once its free dimensions are given. Where shapes depend on the values of an
+  input, such as the sizes for Resize, these values have to be known when the graph is made.
+- **Branches and loops.** `If` takes the branch of a known condition; of an unknown one, both
+  branches are computed and one result is chosen. `Loop` and `Scan` are written out.
+- **Functions** of a model are expanded.
+- **Truth values** are uint8, 0 and 1.
+- **Limits.** A model has at most 50,000 nodes, with loops and functions written out, and nesting
+  is bounded; values computed on the host have at most 65,536 elements.
+
+## Adding an operator
+
+The table is made of functions, one for each operator or group of similar ones, in the modules of
+[`{package}`](../{package}). A function is declared with `@imports("Name")`, takes a `Call` and the
+operands in ONNX's order, and returns the result, or several:
+
+```python
+@imports("ThresholdedRelu")
+def thresholded_relu(c: Call, x: Operand) -> Operand:
+    \"\"\"x above α, else 0.\"\"\"
+    above = c.b.greater(x, number(c, c.number("alpha", 1.0), x))
+    return c.b.where(above, x, number(c, 0, x))
+```
+
+`c.b` is the graph builder. `c.integer`, `c.number`, `c.integers` and the like read attributes;
+`c.opset` is the version of the operators, where they differ; `c.listed(x, "axes")` returns the
+values of an operand that decides a shape; `c.unsupported("…")` is the error of a use that cannot
+be imported. An operand that may be absent has the default `None`. The operator's cases in
+`tests/conformance/test_onnx_cases.py` are tests of it at once; `python -m tools.operators --record`
+records the new counts, and `make documents` writes this page.
+
+## Operators
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page())
+    say(f"wrote {PAGE.relative_to(ROOT)}: {len(entries())} operators")
+
+
+def page() -> str:
+    """Return the text of docs/onnx.md."""
+    content = json.loads(COUNTS.read_text())
+    counts = content["vectors"]
+    introduction = INTRODUCTION.format(
+        totals=_totals(counts),
+        count=len(entries()),
+        version=content["onnx"],
+        in_browser=" and in the browser on WebNN" if _in_browser(counts) else "",
+        package=PACKAGE,
+    )
+    families = "\n".join(_family(name, counts) for name in FAMILIES)
+    return f"{introduction}\n{families}\n{_missing(counts)}"
+
+
+def _in_browser(counts: Mapping[str, Mapping[str, int]]) -> bool:
+    return any("webnn" in each for each in counts.values())
+
+
+def _totals(counts: Mapping[str, Mapping[str, int]]) -> str:
+    total, passed, browser = (
+        sum(each.get(key, 0) for each in counts.values()) for key in ("total", "reference", "webnn")
+    )
+    there = f", {browser:,} of them in the browser on WebNN" if _in_browser(counts) else ""
+    return f"Of ONNX's {total:,} operator cases, {passed:,} pass{there}; the others are refused."
+
+
+def _family(name: str, counts: Mapping[str, Mapping[str, int]]) -> str:
+    """Return the part of one family of operators."""
+    module = import_module(f"{PACKAGE.replace('/', '.')}.{name}")
+    title = (module.__doc__ or "").partition("\n")[0].rstrip(".")
+    own = {
+        key: entry for key, entry in entries().items() if entry.function.__module__.endswith(name)
+    }
+    browser = _in_browser(counts)
+    head = ["Operator", "What it computes", "Cases", "NumPy", *(["Browser"] if browser else [])]
+    rows = [_row(key, entry, counts, browser=browser) for key, entry in sorted(own.items())]
+    link = f"[{name}](../{PACKAGE}/{name}.py)"
+    return f"### {name.capitalize()}\n\n{title}: {link}.\n\n{table(head, rows)}\n"
+
+
+def _row(
+    key: tuple[str, str], entry: Entry, counts: Mapping[str, Mapping[str, int]], *, browser: bool
+) -> list[str]:
+    domain, name = key
+    of = counts.get(name, {}) if domain != "com.microsoft" else {}
+    summary = (entry.function.__doc__ or "").partition("\n")[0].rstrip(".")
+    columns = ["total", "reference", *(["webnn"] if browser else [])]
+    return [
+        f"{domain}.{name}" if domain else name,
+        summary,
+        *(str(of.get(column, 0)) if of else "–" for column in columns),
+    ]
+
+
+def _missing(counts: Mapping[str, Mapping[str, int]]) -> str:
+    """Return the part on operators that have cases, but no entry."""
+    known = {name for _, name in entries()}
+    missing = sorted(counts.keys() - known)
+    return "### Not imported\n\nOperators with cases that are refused: " + (
+        ", ".join(f"{name} ({counts[name]['total']})" for name in missing) + ".\n"
+    )
+
+
+if __name__ == "__main__":
+    main()

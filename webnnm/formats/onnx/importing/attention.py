@@ -1,0 +1,266 @@
+"""Attention, rotary positions, and recurrent forms of attention."""
+
+from __future__ import annotations
+
+import math
+
+from webnnm.core.dtypes import FLOAT_INFO
+from webnnm.formats.onnx.importing.call import Call
+from webnnm.formats.onnx.importing.movement import padded
+from webnnm.formats.onnx.importing.shaping import (
+    at,
+    cast,
+    full,
+    number,
+    part,
+    places,
+    repeated,
+    reshaped,
+)
+from webnnm.formats.onnx.importing.table import imports
+from webnnm.formats.onnx.importing.windows import Window, convolution
+from webnnm.graph.node import Operand
+
+
+def heads_apart(c: Call, x: Operand, heads: int) -> Operand:
+    """Return [batch, tokens, heads·size] as [batch, heads, tokens, size]."""
+    batch, tokens, width = x.shape
+    split = reshaped(c, x, (batch, tokens, heads, width // heads))
+    return c.b.transpose(split, permutation=(0, 2, 1, 3))
+
+
+def heads_together(c: Call, x: Operand) -> Operand:
+    """Return [batch, heads, tokens, size] as [batch, tokens, heads·size]."""
+    batch, heads, tokens, size = x.shape
+    joined = c.b.transpose(x, permutation=(0, 2, 1, 3))
+    return reshaped(c, joined, (batch, tokens, heads * size))
+
+
+def shared_heads(c: Call, x: Operand, heads: int) -> Operand:
+    """Return keys or values with each head repeated for the queries that share it."""
+    batch, own, tokens, size = x.shape
+    if own == heads:
+        return x
+    one = reshaped(c, x, (batch, own, 1, tokens, size))
+    wide = c.b.expand(one, new_shape=(batch, own, heads // own, tokens, size))
+    return reshaped(c, wide, (batch, heads, tokens, size))
+
+
+def lowest(c: Call, like: Operand) -> Operand:
+    """Return the most negative number of a type: behind a softmax it is 0."""
+    return number(c, -FLOAT_INFO["float16" if like.dtype == "float16" else "float32"].max, like)
+
+
+@imports("Attention")
+def attention(
+    c: Call,
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    mask: Operand | None = None,
+    past_key: Operand | None = None,
+    past_value: Operand | None = None,
+    lengths: Operand | None = None,
+) -> tuple[Operand | None, ...]:
+    """softmax(Q·Kᵀ·scale + mask)·V in each head."""
+    b, flat = c.b, q.rank == 3
+    if flat:
+        q = heads_apart(c, q, c.integer("q_num_heads"))
+        k, v = (heads_apart(c, each, c.integer("kv_num_heads")) for each in (k, v))
+    if past_key is not None and past_value is not None:
+        k, v = b.concat([past_key, k], axis=2), b.concat([past_value, v], axis=2)
+    heads = q.shape[1]
+    scale = math.sqrt(c.number("scale", 0.0) or 1 / math.sqrt(q.shape[3]))
+    keys = b.transpose(shared_heads(c, k, heads), permutation=(0, 1, 3, 2))
+    raw = b.matmul(q * scale, keys * scale)
+    capped, cap = raw, c.number("softcap", 0.0)
+    if cap:
+        capped = b.tanh(raw / cap) * cap
+    past = 0 if past_key is None else past_key.shape[2]
+    allowed = _allowed(c, raw, past, lengths)
+    biased = _biased(c, capped, mask, allowed)
+    weights = _softmax(c, biased)
+    found = b.matmul(weights, shared_heads(c, v, heads))
+    mode = c.integer("qk_matmul_output_mode", 0)
+    stages = (raw, capped, biased, weights)
+    return heads_together(c, found) if flat else found, k, v, stages[mode]
+
+
+def _allowed(c: Call, scores: Operand, past: int, lengths: Operand | None) -> Operand | None:
+    """Return which keys a query may look at by their places, None for all."""
+    b, (batch, _, rows, columns) = c.b, scores.shape
+    key = reshaped(c, places(c, columns), (1, 1, 1, columns))
+    query = reshaped(c, places(c, rows), (1, 1, rows, 1)) + past
+    rules: list[Operand] = []
+    if lengths is not None:
+        ends = reshaped(c, cast(c, lengths, "int32"), (batch, 1, 1, 1))
+        rules.append(b.lesser(key, ends))
+        query = query + (ends - rows)
+    if c.flag("is_causal"):
+        rules.append(b.lesser_or_equal(key, query))
+    left, right = c.integer("left_window_size", -1), c.integer("right_window_size", -1)
+    if left >= 0:
+        rules.append(b.greater_or_equal(key, query - left))
+    if right >= 0:
+        rules.append(b.lesser_or_equal(key, query + right))
+    found: Operand | None = None
+    for rule in rules:
+        found = rule if found is None else b.logical_and(found, rule)
+    return found
+
+
+def _biased(c: Call, scores: Operand, mask: Operand | None, allowed: Operand | None) -> Operand:
+    """Return scores with a mask added, and −∞ where nothing may be looked at."""
+    if mask is not None:
+        missing = scores.shape[3] - mask.shape[-1]
+        truth = mask.dtype == "uint8"
+        if missing:
+            fill = 0 if truth else -math.inf
+            mask = padded(c, mask, [0] * mask.rank, [0] * (mask.rank - 1) + [missing], value=fill)
+        if truth:
+            allowed = mask if allowed is None else c.b.logical_and(mask, allowed)
+        else:
+            scores = scores + cast(c, mask, scores.dtype)
+    if allowed is None:
+        return scores
+    return c.b.where(allowed, scores, number(c, -math.inf, scores))
+
+
+def _softmax(c: Call, scores: Operand) -> Operand:
+    """Return the softmax of rows; a row of −∞ alone is 0."""
+    b, wanted = c.b, c.integer("softmax_precision", 0)
+    wide = cast(c, scores, "float32") if wanted == 1 else scores
+    top = b.reduce_max(wide, axes=[3], keep_dimensions=True)
+    top = b.max(top, lowest(c, wide))
+    powers = b.exp(wide - top)
+    total = b.reduce_sum(powers, axes=[3], keep_dimensions=True)
+    zero = number(c, 0, total)
+    safe = b.where(b.equal(total, zero), number(c, 1, total), total)
+    return cast(c, powers / safe, scores.dtype)
+
+
+# Rotary positions.
+
+
+@imports("RotaryEmbedding")
+def rotary_embedding(
+    c: Call, x: Operand, cosine: Operand, sine: Operand, positions: Operand | None = None
+) -> Operand:
+    """Pairs of features turned by angles from tables."""
+    flat = x.rank == 3
+    image = heads_apart(c, x, c.integer("num_heads")) if flat else x
+    width = c.integer("rotary_embedding_dim", 0) or image.shape[3]
+    found = rotated(c, image, cosine, sine, positions, width, interleaved=c.flag("interleaved"))
+    return heads_together(c, found) if flat else found
+
+
+def rotated(
+    c: Call,
+    x: Operand,
+    cosine: Operand,
+    sine: Operand,
+    positions: Operand | None,
+    width: int,
+    *,
+    interleaved: bool,
+) -> Operand:
+    """Return [batch, heads, tokens, size] with its first features turned."""
+    b, (batch, heads, tokens, size) = c.b, x.shape
+    if positions is not None:
+        cosine, sine = (b.gather(table, positions, axis=0) for table in (cosine, sine))
+    shape = (-1, 1, tokens, width // 2)
+    cosine, sine = (reshaped(c, table, shape) for table in (cosine, sine))
+    turned = part(c, x, 3, 0, width)
+    if interleaved:
+        pairs = reshaped(c, turned, (batch, heads, tokens, width // 2, 2))
+        one, two = at(c, pairs, 4, 0), at(c, pairs, 4, 1)
+    else:
+        one, two = part(c, turned, 3, 0, width // 2), part(c, turned, 3, width // 2, width // 2)
+    real, imaginary = one * cosine - two * sine, one * sine + two * cosine
+    if interleaved:
+        column = (batch, heads, tokens, width // 2, 1)
+        pairs = b.concat([reshaped(c, each, column) for each in (real, imaginary)], axis=4)
+        found = reshaped(c, pairs, (batch, heads, tokens, width))
+    else:
+        found = b.concat([real, imaginary], axis=3)
+    if width == size:
+        return found
+    return b.concat([found, part(c, x, 3, width, size - width)], axis=3)
+
+
+# Recurrent forms.
+
+
+@imports("LinearAttention")
+def linear_attention(
+    c: Call,
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    state: Operand | None = None,
+    decay: Operand | None = None,
+    rate: Operand | None = None,
+) -> tuple[Operand, Operand]:
+    """A state that keys write values into and queries read, token by token."""
+    b, rule = c.b, c.word("update_rule", "gated_delta")
+    heads, own = c.integer("q_num_heads"), c.integer("kv_num_heads")
+    dtype = q.dtype
+    q, k, v = (
+        heads_apart(c, cast(c, x, "float32"), n) for x, n in ((q, heads), (k, own), (v, own))
+    )
+    scale = c.number("scale", 0.0) or 1 / math.sqrt(q.shape[3])
+    batch, _, tokens, size = k.shape
+    gate = _per_head(c, decay, own) if decay is not None and "gated" in rule else None
+    beta = _per_head(c, rate, own) if rate is not None and "delta" in rule else None
+    width = v.shape[3]
+    memory = full(c, 0.0, "float32", (batch, own, size, width))
+    memory = memory if state is None else cast(c, state, "float32")
+    rows: list[Operand] = []
+    for token in range(c.few(tokens, "its tokens")):
+        key = reshaped(c, part(c, k, 2, token, 1), (batch, own, size, 1))
+        value = part(c, v, 2, token, 1)
+        if gate is not None:
+            factor = part(c, gate, 2, token, 1)
+            memory = memory * b.exp(b.transpose(factor, permutation=(0, 1, 3, 2)))
+        if "delta" in rule:
+            there = b.matmul(b.transpose(key, permutation=(0, 1, 3, 2)), memory)
+            value = value - there
+            if beta is not None:
+                value = value * part(c, beta, 2, token, 1)
+        memory = memory + b.matmul(key, value)
+        query = part(c, q, 2, token, 1)
+        rows.append(b.matmul(query, shared_heads(c, memory, heads)) * scale)
+    found = rows[0] if len(rows) == 1 else b.concat(rows, axis=2)
+    dtype_of_state = dtype if state is None else state.dtype
+    return cast(c, heads_together(c, found), dtype), cast(c, memory, dtype_of_state)
+
+
+def _per_head(c: Call, x: Operand, heads: int) -> Operand:
+    """Return gates [batch, tokens, …] as [batch, heads, tokens, 1 or size]."""
+    wide = cast(c, x, "float32")
+    if wide.shape[2] == 1 and heads > 1:
+        wide = repeated(c, wide, (*wide.shape[:2], heads))
+    return heads_apart(c, wide, heads)
+
+
+@imports("CausalConvWithState")
+def causal_conv(
+    c: Call, x: Operand, filter: Operand, bias: Operand | None = None, state: Operand | None = None
+) -> tuple[Operand, Operand]:
+    """A convolution of each channel with what was before, and what is left for the next call."""
+    b, size = c.b, filter.shape[2]
+    if state is None:
+        whole = padded(c, x, (0, 0, size - 1), (0, 0, 0))
+    else:
+        whole = b.concat([state, x], axis=2)
+    view = Window([size], [1], [1], [0], [0])
+    found = convolution(c, whole, filter, bias, view, x.shape[1])
+    if c.word("activation", "none") in ("silu", "swish"):
+        found = found * b.sigmoid(found)
+    return found, part(c, whole, 2, whole.shape[2] - size + 1, size - 1)
+
+
+@imports("SwiGLU")
+def swiglu(c: Call, gate: Operand, x: Operand) -> Operand:
+    """swish(gate)·x."""
+    return gate * c.b.sigmoid(gate * c.number("alpha", 1.0)) * x

@@ -1,0 +1,126 @@
+"""A graph builder that computes what follows from constants alone while the graph is made."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from webnnm.core.arrays import HostArray, pack
+from webnnm.core.dtypes import DataType, is_float
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import count
+from webnnm.formats.onnx.importing.kernels import KERNELS, Few
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import (
+    ConstantNode,
+    InputNode,
+    Node,
+    Operand,
+    OperatorNode,
+    dependencies,
+)
+from webnnm.ops.declare.tensors import TensorType
+
+MOST_FOLDED = 1 << 16
+"""Elements of one tensor that are computed here at most; the device computes larger ones."""
+MOST_WORK = 1 << 23
+"""Elements computed for one graph at most: a small file cannot ask for hours."""
+
+
+class FoldingBuilder(GraphBuilder):
+    """Builds graphs as `GraphBuilder` does; small results of constants are constants themselves.
+
+    >>> b = FoldingBuilder()
+    >>> product = b.mul(b.constant([2, 3], "int64"), b.constant(4, "int64"))
+    >>> b.known(product).tolist()
+    [8, 12]
+
+    Tensors without elements, which WebNN does not have, are always known. `parameters` holds the
+    values of inputs that stand for weights: what is computed of them stays in the graph, but can be
+    asked for.
+    """
+
+    def __init__(self, parameters: Mapping[str, HostArray] | None = None) -> None:
+        super().__init__()
+        self.parameters: Mapping[str, HostArray] = {} if parameters is None else parameters
+        self.work = 0
+        self._asked: dict[tuple[int, int], HostArray | None] = {}
+
+    def adopt(self, node: Node) -> tuple[Operand, ...]:
+        """Add a node, or the constants that it comes to."""
+        if isinstance(node, OperatorNode) and node.operator.name != "identity":
+            found = self._computed(node, _constant)
+            if found is not None:
+                return tuple([self.constant(array) for array in found])
+        return super().adopt(node)
+
+    def known(self, x: Operand) -> HostArray | None:
+        """Return the values of a tensor, None if they depend on an input or are too many."""
+        for node in dependencies([x]):
+            if (node.number, 0) in self._asked:
+                continue
+            values = self._value(node)
+            for index in range(len(node.types)):
+                self._asked[node.number, index] = None if values is None else values[index]
+        return self._asked[x.number, x.index]
+
+    def _value(self, node: Node) -> list[HostArray] | None:
+        """Return the results of a node whose operands were asked for."""
+        if isinstance(node, ConstantNode):
+            return [node.array]
+        if isinstance(node, InputNode):
+            array = self.parameters.get(node.name)
+            return None if array is None else [array]
+        if not isinstance(node, OperatorNode):
+            return None
+        return self._computed(node, lambda operand: self._asked[operand.number, operand.index])
+
+    def _computed(
+        self, node: OperatorNode, value: Callable[[Operand], HostArray | None]
+    ) -> list[HostArray] | None:
+        """Return the results of a node, None if they are not known, or not to be computed here."""
+        sizes = [count(type.shape) for type in node.types]
+        if not all(sizes):
+            return None if any(sizes) else [empty(*type) for type in node.types]
+        operands: list[Few] = []
+        for operand in node.operands:
+            found = None if operand is None else value(operand)
+            if found is None or operand is None:
+                return None
+            sizes.append(count(found.shape))
+            operands.append(Few(operand.type, ()) if sizes[-1] > MOST_FOLDED else _few(found))
+        if max(sizes) > MOST_FOLDED or self.work + sum(sizes) > MOST_WORK:
+            return None
+        self.work += sum(sizes)
+        return _results(node, operands)
+
+
+def _constant(operand: Operand) -> HostArray | None:
+    return operand.node.array if isinstance(operand.node, ConstantNode) else None
+
+
+def _few(array: HostArray) -> Few:
+    return Few(TensorType(array.dtype, array.shape), list(array.values()))
+
+
+def _results(node: OperatorNode, operands: list[Few]) -> list[HostArray] | None:
+    """Run the kernel of a node; None for what the device has to decide, such as 1/0."""
+    kernel = KERNELS.get(node.operator.name)
+    (type, *more) = node.types
+    if kernel is None or more:
+        return None
+    try:
+        values = kernel(type, *operands, **node.options)
+        if is_float(type.dtype) and any(map(math.isnan, values)):
+            return None
+        data: Any = array("f", values) if type.dtype == "float32" else pack(values, type.dtype)
+    except (ArithmeticError, ValueError, DataError):
+        return None
+    return [HostArray(type.dtype, type.shape, data)]
+
+
+def empty(dtype: DataType, shape: tuple[int, ...]) -> HostArray:
+    """Return a tensor without elements."""
+    return HostArray(dtype, shape, b"")

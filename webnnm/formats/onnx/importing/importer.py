@@ -1,0 +1,401 @@
+"""From the messages of an ONNX model to a tensor graph of fixed sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
+from webnnm.core.errors import DataError, WebNNMError, suggestion
+from webnnm.core.shapes import MAX_DIMENSION, count, is_integer, show
+from webnnm.formats.onnx import tensors
+from webnnm.formats.onnx.importing.call import Call, Scope
+from webnnm.formats.onnx.importing.folding import FoldingBuilder, empty
+from webnnm.formats.onnx.importing.refusals import missing, spoken, too_large, unsupported
+from webnnm.formats.onnx.importing.table import Entry, entries
+from webnnm.formats.onnx.messages import (
+    AttributeProto,
+    DimensionProto,
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    ValueInfoProto,
+)
+from webnnm.formats.onnx.reader import invalid
+from webnnm.graph.node import Graph, InputNode, Operand, OperatorNode
+from webnnm.ops.declare.tensors import TensorType
+
+Shapes = Mapping[str, int | Sequence[int]]
+
+MOST_CALLS = 50_000
+"""Nodes at most, those of functions and of unrolled loops counted as often as they are used."""
+MOST_DEEP = 32
+"""Functions within functions, and graphs within graphs, at most."""
+NEWEST = 28
+"""The newest version of ONNX's operators that the table was written for."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """An imported model: its graph, and the values of the inputs that stand for its weights."""
+
+    graph: Graph
+    parameters: Mapping[str, HostArray]
+
+    @property
+    def inputs(self) -> dict[str, TensorType]:
+        """The types of the inputs that data are given for."""
+        return {
+            name: operand.type
+            for name, operand in self.graph.inputs.items()
+            if name not in self.parameters
+        }
+
+
+def import_model(
+    model: ModelProto,
+    shapes: Shapes | None = None,
+    *,
+    known: Mapping[str, HostArray] | None = None,
+    external: tensors.External = tensors.no_external,
+) -> Imported:
+    """Return the graph of a model for sizes of its free dimensions.
+
+    `shapes` gives the size of a dimension by its name, `{"batch": 1}`, or all sizes of an input,
+    `{"image": [1, 3, 224, 224]}`. `known` has the values of inputs that shapes depend on: they are
+    constants of the graph. `external` fetches weights that lie in other files.
+
+    Weights, the float tensors of more than one element among the initializers, are inputs of the
+    graph under their names; all other ones are constants. Truth values are uint8, 0 and 1.
+
+    >>> from webnnm.formats.onnx.messages import *
+    >>> dims = TensorShapeProto([DimensionProto(dim_param="batch")])
+    >>> info = lambda name: ValueInfoProto(name, TypeProto(TensorTypeProto(1, dims)))
+    >>> graph = GraphProto([NodeProto(["x"], ["y"], op_type="Relu")], "net")
+    >>> graph.input, graph.output = [info("x")], [info("y")]
+    >>> model = ModelProto(graph=graph, opset_import=[OperatorSetIdProto("", 21)])
+    >>> import_model(model, {"batch": 2}).graph.outputs["y"]
+    float32[2]
+
+    Raises `DataError` NNM811 for a model that contradicts itself, NNM812 for an operator that is
+    not supported, NNM813 for a free dimension without a size, NNM814 for a type that WebNN does not
+    have, NNM815 for a model that asks for too much, NNM816 for shapes that depend on data.
+    """
+    if model.graph is None:
+        raise invalid("it has no graph")
+    importer = Importer(model, external)
+    return importer.whole(model.graph, shapes or {}, known or {})
+
+
+class Importer:
+    """Imports the graph of one model; subgraphs and functions are imported where they are used."""
+
+    def __init__(self, model: ModelProto, external: tensors.External) -> None:
+        self.parameters: dict[str, HostArray] = {}
+        self.builder = FoldingBuilder(self.parameters)
+        self.external = external
+        self._functions = {(_domain(f.domain), f.name, f.overload): f for f in model.functions}
+        self._versions = _versions(model.opset_import)
+        self._table = entries()
+        self.declared: Mapping[str, int] = _declared(model.graph)
+        self._calls = self._depth = 0
+
+    def whole(self, graph: GraphProto, shapes: Shapes, known: Mapping[str, HostArray]) -> Imported:
+        """Import the graph of the model."""
+        scope: Scope = {}
+        self._initialise(graph, scope, parameters=True)
+        used = _Sizes(shapes)
+        for info in graph.input:
+            if info.name not in scope:
+                type = used.type(info)
+                scope[info.name] = self._input(info.name, type, known.get(info.name))
+        used.check()
+        self._run(graph.node, scope)
+        outputs = {info.name: self._output(info.name, scope) for info in graph.output}
+        if not outputs:
+            raise invalid("its graph has no outputs")
+        found = self.builder.build(outputs)
+        return _without_unused(found, self.parameters)
+
+    def _input(self, name: str, type: TensorType, known: HostArray | None) -> Operand:
+        """Return an input of the model: a constant where it is known, or has no elements."""
+        if known is not None:
+            return self.builder.constant(_as(known, type))
+        if not count(type.shape):
+            return self.builder.constant(empty(*type))
+        return self.builder.input(name, type.dtype, type.shape)
+
+    def subgraph(
+        self, graph: GraphProto, outer: Scope, given: Sequence[Operand | None] = ()
+    ) -> list[Operand]:
+        """Return the outputs of a graph within a graph, of whose values it may use all."""
+        if len(given) != len(graph.input):
+            raise invalid(f"a graph of {len(graph.input)} inputs is given {len(given)}")
+        scope = dict(outer)
+        scope |= {info.name: x for info, x in zip(graph.input, given, strict=True)}
+        self._initialise(graph, scope, parameters=False)
+        with self._deeper():
+            self._run(graph.node, scope)
+        return [self._value(info.name, scope) for info in graph.output]
+
+    def _initialise(self, graph: GraphProto, scope: Scope, *, parameters: bool) -> None:
+        if graph.sparse_initializer:
+            raise DataError(
+                "NNM814",
+                "the model has sparse tensors, which WebNN does not have",
+                hint="export it with dense weights",
+            )
+        for tensor in graph.initializer:
+            array = tensors.host_array(tensor, self.external)
+            if parameters and is_float(array.dtype) and count(array.shape) > 1:
+                if tensor.name in self.parameters:
+                    raise invalid(f'two weights are called "{tensor.name}"')
+                self.parameters[tensor.name] = array
+                found = self.builder.input(tensor.name, array.dtype, array.shape)
+            else:
+                found = self.builder.constant(array)
+            scope[tensor.name] = found
+
+    def _run(self, nodes: Sequence[NodeProto], scope: Scope) -> None:
+        """Import nodes in their order."""
+        made: set[str] = set()
+        for node in nodes:
+            results = self._results(node, scope)
+            for name, result in zip(node.output, results, strict=False):
+                if not name:
+                    continue
+                if name in made:
+                    raise invalid(f'two nodes make the value "{name}"')
+                made.add(name)
+                scope[name] = result
+
+    def _results(self, node: NodeProto, scope: Scope) -> Sequence[Operand | None]:
+        """Return the results of a node."""
+        self._calls += 1
+        if self._calls > MOST_CALLS:
+            raise too_large("the model, with its loops and functions", self._calls, MOST_CALLS)
+        domain = _domain(node.domain)
+        given = [self._value(name, scope) if name else None for name in node.input]
+        function = self._functions.get((domain, node.op_type, node.overload))
+        if function is not None:
+            return self._expanded(function, node, given)
+        opset = self._versions.get(domain)
+        entry = self._table.get((domain, node.op_type))
+        if entry is None:
+            names = [name for place, name in self._table if place == domain]
+            raise missing(node, opset or 0, names)
+        if opset is None:
+            raise invalid(f'{spoken(node)} is of the domain "{domain}", which is not imported')
+        if domain == "" and opset > NEWEST:
+            raise unsupported(node, opset, f"opsets up to {NEWEST} are supported")
+        return self._called(entry, Call(self, node, opset, scope), given)
+
+    def _called(
+        self, entry: Entry, call: Call, given: list[Operand | None]
+    ) -> Sequence[Operand | None]:
+        """Return what an entry of the table makes of a node."""
+        node = call.node
+        while len(given) > entry.least and given[-1] is None:
+            given.pop()
+        if (
+            not entry.least <= len(given)
+            or (entry.most is not None and len(given) > entry.most)
+            or None in given[: entry.least]
+        ):
+            raise invalid(f"{spoken(node)} has {len(given)} inputs")
+        try:
+            with self.builder.place(node.name or node.op_type):
+                found = entry.function(call, *given)
+        except WebNNMError as error:
+            if error.code.startswith("NNM8"):
+                raise
+            raise unsupported(node, call.opset, error.message, error.hint) from error
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            raise invalid(
+                f"{spoken(node)}: its inputs and attributes do not fit: {error}"
+            ) from error
+        results = [found] if isinstance(found, Operand) else list(found)
+        if any(node.output[len(results) :]):
+            raise unsupported(node, call.opset, f"its output {len(results)} is not supported")
+        return results
+
+    def _expanded(
+        self, function: FunctionProto, node: NodeProto, given: Sequence[Operand | None]
+    ) -> list[Operand | None]:
+        """Return the results of a function of the model."""
+        if len(given) > len(function.input):
+            raise invalid(f"{spoken(node)} has {len(given)} inputs")
+        scope: Scope = dict.fromkeys(function.input)
+        scope |= zip(function.input, given, strict=False)
+        attributes = {a.name: a for a in function.attribute_proto}
+        attributes |= {a.name: a for a in node.attribute}
+        outer = self._versions
+        self._versions = outer | _versions(function.opset_import)
+        try:
+            with self._deeper():
+                self._run([_bound(each, attributes) for each in function.node], scope)
+        finally:
+            self._versions = outer
+        return [scope.get(name) for name in function.output]
+
+    @contextmanager
+    def _deeper(self) -> Generator[None]:
+        """Count how deep functions and graphs lie within one another."""
+        self._depth += 1
+        if self._depth > MOST_DEEP:
+            raise too_large("the nesting of functions and graphs", self._depth, MOST_DEEP)
+        yield
+        self._depth -= 1
+
+    def _value(self, name: str, scope: Scope) -> Operand:
+        found = scope.get(name)
+        if found is None:
+            raise invalid(f'the value "{name}" is used, but not made before')
+        return found
+
+    def _output(self, name: str, scope: Scope) -> Operand:
+        """Return an output of the graph; what is an input or a constant is copied to it."""
+        found = self._value(name, scope)
+        if not count(found.shape):
+            raise DataError(
+                "NNM814",
+                f'output "{name}" is {found}: a tensor without elements, which WebNN does not have',
+                hint="use other sizes, or another output",
+            )
+        return found if isinstance(found.node, OperatorNode) else self.builder.identity(found)
+
+
+class _Sizes:
+    """The sizes that were given for free dimensions, and which of them were of use."""
+
+    def __init__(self, given: Shapes) -> None:
+        self._given = given
+        self._names: set[str] = set()
+
+    def type(self, info: ValueInfoProto) -> TensorType:
+        """Return the type of an input."""
+        where = f'input "{info.name}"'
+        if info.type is None or info.type.tensor_type is None:
+            raise DataError(
+                "NNM814",
+                f"{where} is not a tensor",
+                hint="WebNN has no sequences, maps, optional or sparse values",
+            )
+        dtype = tensors.dtype(info.type.tensor_type.elem_type, where)
+        shape = info.type.tensor_type.shape
+        self._names.add(info.name)
+        sizes = self._whole(info.name, where, None if shape is None else len(shape.dim))
+        for axis, dim in enumerate([] if shape is None else shape.dim):
+            sizes[axis] = self._dimension(dim, sizes[axis], f"dimension {axis} of {where}")
+        found: list[int] = []
+        for axis, size in enumerate(sizes):
+            if size is None:
+                name = shape.dim[axis].dim_param if shape is not None else ""
+                key = f'"{name}": …' if name else f'"{info.name}": […]'
+                named = f', "{name}",' if name else ""
+                raise _size(
+                    f"dimension {axis}{named} of {where} is free",
+                    f"give its size: shapes={{{key}}}",
+                )
+            found.append(size)
+        if not all(is_integer(size) and 0 <= size <= MAX_DIMENSION for size in found):
+            raise _size(f"{where} has the shape {show(found)}: sizes are 0 … {MAX_DIMENSION}")
+        return TensorType(dtype, tuple(found))
+
+    def _whole(self, name: str, where: str, rank: int | None) -> list[int | None]:
+        """Return the sizes that were given for an input as a whole, None for each that was not."""
+        given = self._given.get(name)
+        if isinstance(given, Sequence):
+            if rank is not None and rank != len(given):
+                raise _size(f"{where} has {rank} dimensions, {show(given)} was given")
+            return list(given)
+        if rank is None:
+            raise _size(f"{where} can have any shape", f'give it: shapes={{"{name}": […]}}')
+        return [None] * rank
+
+    def _dimension(self, dim: DimensionProto, given: int | None, where: str) -> int | None:
+        """Return the size of a dimension, None where it is free."""
+        self._names.add(dim.dim_param)
+        if dim.dim_value is not None:
+            if given not in (None, dim.dim_value):
+                raise _size(f"{where} is {dim.dim_value}, {given} was given")
+            return dim.dim_value
+        named = self._given.get(dim.dim_param) if dim.dim_param else None
+        return named if given is None and isinstance(named, int) else given
+
+    def check(self) -> None:
+        """Refuse sizes of dimensions that the model does not have."""
+        unknown = self._given.keys() - self._names
+        if unknown:
+            word = min(unknown)
+            names = sorted(self._names - {""})
+            raise DataError(
+                "NNM813",
+                f'no input or free dimension of the model is called "{word}"',
+                hint=suggestion(word, names) or f"it has {', '.join(names)}",
+            )
+
+
+def _size(message: str, hint: str = "give sizes that the model allows") -> DataError:
+    return DataError("NNM813", message, hint=hint)
+
+
+def _as(array: HostArray, type: TensorType) -> HostArray:
+    """Return the value of an input in the input's type."""
+    found = HostArray.of(array, type.dtype)
+    if found.shape != type.shape:
+        raise _size(f"values of shape {show(found.shape)} for an input {type}")
+    return found
+
+
+def _declared(graph: GraphProto | None) -> dict[str, int]:
+    """Return the types that the values of a graph are declared to have."""
+    if graph is None:
+        return {}
+    infos = [*graph.input, *graph.output, *graph.value_info]
+    return {tensor.name: tensor.data_type for tensor in graph.initializer} | {
+        info.name: info.type.tensor_type.elem_type
+        for info in infos
+        if info.type is not None and info.type.tensor_type is not None
+    }
+
+
+def _domain(name: str) -> str:
+    return "" if name == "ai.onnx" else name
+
+
+def _versions(imported: Sequence[OperatorSetIdProto]) -> dict[str, int]:
+    return {_domain(each.domain): each.version for each in imported}
+
+
+def _bound(node: NodeProto, values: Mapping[str, AttributeProto]) -> NodeProto:
+    """Return a node of a function with the function's attributes in place of their names."""
+    found: list[AttributeProto] = []
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            value = values.get(attribute.ref_attr_name)
+            if value is None:
+                continue
+            attribute = replace(value, name=attribute.name)
+        elif attribute.g is not None:
+            graph = attribute.g
+            nodes = [_bound(each, values) for each in graph.node]
+            attribute = replace(attribute, g=replace(graph, node=nodes))
+        found.append(attribute)
+    return replace(node, attribute=found)
+
+
+def _without_unused(graph: Graph, parameters: Mapping[str, HostArray]) -> Imported:
+    """Return the graph without weights that nothing is computed with."""
+    used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
+    kept = {name: array for name, array in parameters.items() if name in used}
+    inputs = {
+        name: operand
+        for name, operand in graph.inputs.items()
+        if name in kept or name not in parameters
+    }
+    return Imported(Graph(graph.outputs, inputs), kept)

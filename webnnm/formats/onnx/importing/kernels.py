@@ -1,0 +1,265 @@
+"""What operators of WebNN compute, on a few numbers, without NumPy.
+
+Models of ONNX compute shapes with the same operators as everything else; their values have to be
+known while the graph is made. A kernel gets the type of the result, its operands and the options
+of the operator, and returns the elements in row-major order.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from webnnm.core.dtypes import DataType, integer_range, is_float
+from webnnm.core.shapes import count
+from webnnm.ops.declare.tensors import TensorType
+
+
+class Few(NamedTuple):
+    """A tensor of a few elements."""
+
+    type: TensorType
+    values: Sequence[Any]
+
+
+Kernel = Callable[..., list[Any]]
+
+
+def row_major(shape: Sequence[int]) -> list[int]:
+    """Return how far apart neighbours along each axis lie.
+
+    >>> row_major((2, 3, 4))
+    [12, 4, 1]
+    """
+    return [count(shape[axis + 1 :]) for axis in range(len(shape))]
+
+
+def places(shape: Sequence[int], steps: Sequence[int], first: int = 0) -> list[int]:
+    """Return first + Σ index·step of every index of a shape, in row-major order.
+
+    >>> places((2, 3), (1, 2), 10)
+    [10, 12, 14, 11, 13, 15]
+    """
+    found = [first]
+    for size, step in zip(shape, steps, strict=True):
+        found = [place + index * step for place in found for index in range(size)]
+    return found
+
+
+def _broadcast(x: Few, shape: Sequence[int]) -> list[Any]:
+    """Return the elements of a tensor repeated to a shape."""
+    steps = [
+        0 if size == 1 else step
+        for size, step in zip(x.type.shape, row_major(x.type.shape), strict=True)
+    ]
+    steps = [0] * (len(shape) - len(steps)) + steps
+    return [x.values[place] for place in places(shape, steps)]
+
+
+def fitted(dtype: DataType, value: Any) -> Any:
+    """Return a result as its type holds it: integers wrap around."""
+    if is_float(dtype):
+        return float(value)
+    low, high = integer_range(dtype)
+    return (int(value) - low) % (high - low + 1) + low
+
+
+def _elementwise(rule: Callable[..., Any]) -> Kernel:
+    """Return the kernel of a function of one element of each operand."""
+
+    def kernel(type: TensorType, *operands: Few, **_: Any) -> list[Any]:
+        columns = [_broadcast(operand, type.shape) for operand in operands]
+        return [fitted(type.dtype, rule(*row)) for row in zip(*columns, strict=True)]
+
+    return kernel
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    if isinstance(a, float):
+        return a / b
+    found = abs(a) // abs(b)
+    return found if (a < 0) == (b < 0) else -found
+
+
+def _chosen(condition: Any, x: Any, y: Any) -> Any:
+    return x if condition else y
+
+
+def _power(a: Any, b: Any) -> Any:
+    found = a**b
+    if isinstance(found, complex):
+        raise ValueError("a root of a negative number")
+    return found
+
+
+def _cast(type: TensorType, x: Few, /, **_: Any) -> list[Any]:
+    if is_float(type.dtype) or not is_float(x.type.dtype):
+        return [fitted(type.dtype, value) for value in x.values]
+    low, high = integer_range(type.dtype)
+    return [min(max(math.trunc(value), low), high) for value in x.values]
+
+
+def _same(_type: TensorType, x: Few, **_: Any) -> list[Any]:
+    return list(x.values)
+
+
+def _expand(type: TensorType, x: Few, **_: Any) -> list[Any]:
+    return _broadcast(x, type.shape)
+
+
+def _transpose(type: TensorType, x: Few, *, permutation: Sequence[int]) -> list[Any]:
+    steps = row_major(x.type.shape)
+    return [x.values[place] for place in places(type.shape, [steps[axis] for axis in permutation])]
+
+
+def _slice(
+    type: TensorType, x: Few, *, starts: Sequence[int], strides: Sequence[int], **_: Any
+) -> list[Any]:
+    steps = row_major(x.type.shape)
+    first = sum(start * step for start, step in zip(starts, steps, strict=True))
+    steps = [step * stride for step, stride in zip(steps, strides, strict=True)]
+    return [x.values[place] for place in places(type.shape, steps, first)]
+
+
+def _reverse(type: TensorType, x: Few, *, axes: Sequence[int]) -> list[Any]:
+    steps = row_major(type.shape)
+    first = sum((type.shape[axis] - 1) * steps[axis] for axis in axes)
+    steps = [-step if axis in axes else step for axis, step in enumerate(steps)]
+    return [x.values[place] for place in places(type.shape, steps, first)]
+
+
+def _concat(type: TensorType, *operands: Few, axis: int) -> list[Any]:
+    width = [count(operand.type.shape[axis:]) for operand in operands]
+    return [
+        value
+        for row in range(count(type.shape[:axis]))
+        for operand, size in zip(operands, width, strict=True)
+        for value in operand.values[row * size : (row + 1) * size]
+    ]
+
+
+def _gather(_type: TensorType, x: Few, indices: Few, *, axis: int) -> list[Any]:
+    size, width = x.type.shape[axis], count(x.type.shape[axis + 1 :])
+    found: list[Any] = []
+    for row in range(count(x.type.shape[:axis])):
+        for index in indices.values:
+            place = min(max(index + size if index < 0 else index, 0), size - 1)
+            first = (row * size + place) * width
+            found += x.values[first : first + width]
+    return found
+
+
+def _tile(type: TensorType, x: Few, **_: Any) -> list[Any]:
+    shape, steps = x.type.shape, row_major(x.type.shape)
+    split: list[int] = []
+    jumps: list[int] = []
+    for size, whole, step in zip(shape, type.shape, steps, strict=True):
+        split += [whole // size, size]
+        jumps += [0, step]
+    return [x.values[place] for place in places(split, jumps)]
+
+
+def _rows(x: Few, axes: Sequence[int]) -> list[list[Any]]:
+    """Return the elements along some axes, for every index of the others."""
+    shape, steps = x.type.shape, row_major(x.type.shape)
+    rest = [axis for axis in range(len(shape)) if axis not in axes]
+    inner = places([shape[axis] for axis in axes], [steps[axis] for axis in axes])
+    outer = places([shape[axis] for axis in rest], [steps[axis] for axis in rest])
+    return [[x.values[first + place] for place in inner] for first in outer]
+
+
+def _reduction(rule: Callable[[list[Any]], Any]) -> Kernel:
+    def kernel(type: TensorType, x: Few, *, axes: Sequence[int], **_: Any) -> list[Any]:
+        return [fitted(type.dtype, rule(row)) for row in _rows(x, axes)]
+
+    return kernel
+
+
+def _extremum(rule: Callable[[list[Any]], Any]) -> Kernel:
+    def kernel(_type: TensorType, x: Few, *, axis: int, **_: Any) -> list[Any]:
+        return [row.index(rule(row)) for row in _rows(x, [axis])]
+
+    return kernel
+
+
+def _cumulative_sum(
+    type: TensorType, x: Few, *, axis: int, exclusive: bool, reversed: bool
+) -> list[Any]:
+    size, step = type.shape[axis], row_major(type.shape)[axis]
+    found = list(x.values)
+    line = range(size - 1, -1, -1) if reversed else range(size)
+    for first in range(count(type.shape) // max(1, size)):
+        start = first // step * step * size + first % step
+        total: Any = 0
+        for place in (start + index * step for index in line):
+            after = fitted(type.dtype, total + x.values[place])
+            found[place] = fitted(type.dtype, total) if exclusive else after
+            total = after
+    return found
+
+
+def _mean(row: list[Any]) -> float:
+    return math.fsum(row) / len(row)
+
+
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "abs": abs,
+    "ceil": math.ceil,
+    "cos": math.cos,
+    "erf": math.erf,
+    "exp": math.exp,
+    "floor": math.floor,
+    "log": math.log,
+    "logicalNot": operator.not_,
+    "neg": operator.neg,
+    "reciprocal": lambda x: 1 / x,
+    "relu": lambda x: max(x, 0),
+    "roundEven": round,
+    "sign": lambda x: (x > 0) - (x < 0),
+    "sin": math.sin,
+    "sqrt": math.sqrt,
+    "tanh": math.tanh,
+}
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "div": _quotient,
+    "equal": operator.eq,
+    "greater": operator.gt,
+    "greaterOrEqual": operator.ge,
+    "lesser": operator.lt,
+    "lesserOrEqual": operator.le,
+    "logicalAnd": lambda a, b: bool(a) and bool(b),
+    "logicalOr": lambda a, b: bool(a) or bool(b),
+    "logicalXor": lambda a, b: bool(a) != bool(b),
+    "max": max,
+    "min": min,
+    "mul": operator.mul,
+    "notEqual": operator.ne,
+    "pow": _power,
+    "sub": operator.sub,
+}
+KERNELS: Mapping[str, Kernel] = {
+    **{name: _elementwise(rule) for name, rule in (_UNARY | _BINARY).items()},
+    "where": _elementwise(_chosen),
+    "argMax": _extremum(max),
+    "argMin": _extremum(min),
+    "cast": _cast,
+    "concat": _concat,
+    "cumulativeSum": _cumulative_sum,
+    "expand": _expand,
+    "gather": _gather,
+    "identity": _same,
+    "reduceMax": _reduction(max),
+    "reduceMean": _reduction(_mean),
+    "reduceMin": _reduction(min),
+    "reduceProduct": _reduction(math.prod),
+    "reduceSum": _reduction(sum),
+    "reshape": _same,
+    "reverse": _reverse,
+    "slice": _slice,
+    "tile": _tile,
+    "transpose": _transpose,
+}
+"""The operators whose results can be known beforehand."""

@@ -1,0 +1,98 @@
+"""Comparisons, logic, and integers bit by bit; truth is 0 or 1 as uint8."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from webnnm.core.dtypes import integer_range
+from webnnm.formats.onnx.importing.call import Call
+from webnnm.formats.onnx.importing.shaping import cast, number
+from webnnm.formats.onnx.importing.table import imports
+from webnnm.graph.node import Operand
+
+_BINARY = {
+    "And": "logical_and",
+    "BitwiseAnd": "bitwise_and",
+    "BitwiseOr": "bitwise_or",
+    "BitwiseXor": "bitwise_xor",
+    "Equal": "equal",
+    "Greater": "greater",
+    "GreaterOrEqual": "greater_or_equal",
+    "Less": "lesser",
+    "LessOrEqual": "lesser_or_equal",
+    "Or": "logical_or",
+    "Xor": "logical_xor",
+}
+
+
+def _same(method: str) -> Callable[[Call, Operand, Operand], Operand]:
+    def entry(c: Call, x: Operand, y: Operand) -> Operand:
+        return getattr(c.b, method)(x, y)
+
+    entry.__doc__ = f"The builder's `{method}`."
+    return entry
+
+
+for _name, _method in _BINARY.items():
+    imports(_name)(_same(_method))
+
+
+@imports("Not")
+def negation(c: Call, x: Operand) -> Operand:
+    """1 − x."""
+    return c.b.logical_not(x)
+
+
+@imports("Where")
+def where(c: Call, condition: Operand, x: Operand, y: Operand) -> Operand:
+    """x where the condition holds, else y."""
+    return c.b.where(condition, x, y)
+
+
+@imports("IsNaN")
+def is_nan(c: Call, x: Operand) -> Operand:
+    """1 for NaN."""
+    return c.b.not_equal(x, x)
+
+
+@imports("IsInf")
+def is_inf(c: Call, x: Operand) -> Operand:
+    """1 for ∞, −∞ or both."""
+    found, zero = c.b.is_infinite(x), number(c, 0, x)
+    if not c.flag("detect_negative", 1):
+        found = c.b.logical_and(found, c.b.greater(x, zero))
+    if not c.flag("detect_positive", 1):
+        found = c.b.logical_and(found, c.b.lesser(x, zero))
+    return found
+
+
+@imports("BitwiseNot")
+def bitwise_not(c: Call, x: Operand) -> Operand:
+    """All bits the other way round."""
+    return c.b.sub(number(c, integer_range(x.dtype)[1] if x.dtype[0] == "u" else -1, x), x)
+
+
+@imports("BitShift")
+def bit_shift(c: Call, x: Operand, amount: Operand) -> Operand:
+    """Bits moved to the left, or to the right with copies of the sign behind them.
+
+    An amount below 0 moves all bits out, as one above the width does.
+    """
+    b, left = c.b, c.word("direction", "") == "LEFT"
+    low, high = integer_range(x.dtype)
+    bits = (high - low).bit_length() if left else high.bit_length()
+    powers = [2**bit if 2**bit <= high else low for bit in range(bits)]
+    inside = b.lesser(amount, number(c, bits, amount))
+    if low < 0:
+        inside = b.logical_and(inside, b.greater_or_equal(amount, number(c, 0, amount)))
+    amount = b.where(inside, amount, number(c, 0, amount))
+    factors = b.gather(b.constant(powers, x.dtype), cast(c, amount, "int32"))
+    found = x * factors if left else b.div(x, factors)
+    negative = b.lesser(x, number(c, 0, x))
+    if not left and low < 0:
+        rounded_up = b.logical_and(negative, b.not_equal(found * factors, x))
+        found = b.where(rounded_up, found - 1, found)
+    gone = number(c, 0, x)
+    if not left and low < 0:
+        gone = b.where(negative, number(c, -1, x), gone)
+    return b.where(inside, found, gone)

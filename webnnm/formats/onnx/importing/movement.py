@@ -1,0 +1,268 @@
+"""Elements put in other places: shapes, slices, padding, transposition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webnnm.core.shapes import count
+from webnnm.formats.onnx.importing.call import Call
+from webnnm.formats.onnx.importing.shaping import (
+    broadcast,
+    cast,
+    cut,
+    number,
+    part,
+    places,
+    repeated,
+    reshaped,
+)
+from webnnm.formats.onnx.importing.table import imports
+from webnnm.graph.node import Operand
+
+
+@imports("Reshape")
+def reshape(c: Call, x: Operand, shape: Operand | None = None) -> Operand:
+    """Another shape: 0 keeps a size, −1 is what is left."""
+    sizes = c.listed_or(shape, "shape", ())
+    if not c.flag("allowzero"):
+        sizes = [x.shape[k] if n == 0 else n for k, n in enumerate(sizes)]
+    if -1 in sizes:
+        rest = count([n for n in sizes if n != -1])
+        if sizes.count(-1) > 1 or rest == 0 or count(x.shape) % rest:
+            raise c.invalid(f"{x} has no shape {sizes}")
+        sizes[sizes.index(-1)] = count(x.shape) // rest
+    return reshaped(c, x, sizes)
+
+
+@imports("Flatten")
+def flatten(c: Call, x: Operand) -> Operand:
+    """Two dimensions: all before an axis, and all from it on."""
+    axis = c.integer("axis", 1)
+    axis = axis if axis == x.rank else c.axis(axis, x.rank)
+    return reshaped(c, x, (count(x.shape[:axis]), count(x.shape[axis:])))
+
+
+@imports("Squeeze")
+def squeeze(c: Call, x: Operand, axes: Operand | None = None) -> Operand:
+    """Without dimensions of one element."""
+    ones = [k for k, n in enumerate(x.shape) if n == 1]
+    chosen = c.axes(c.listed_or(axes, "axes", ones), x.rank)
+    if not set(chosen) <= set(ones):
+        raise c.invalid(f"axes {chosen} of {x} are not all of size 1")
+    return reshaped(c, x, [n for k, n in enumerate(x.shape) if k not in chosen])
+
+
+@imports("Unsqueeze")
+def unsqueeze(c: Call, x: Operand, axes: Operand | None = None) -> Operand:
+    """With dimensions of one element more."""
+    given = c.listed_or(axes, "axes", ())
+    rank = x.rank + c.few(len(given), "its axes")
+    chosen, sizes = c.axes(given, rank), iter(x.shape)
+    return reshaped(c, x, [1 if k in chosen else next(sizes) for k in range(rank)])
+
+
+@imports("Transpose")
+def transpose(c: Call, x: Operand) -> Operand:
+    """Another order of dimensions, by default the reverse one."""
+    order = c.integers("perm", [*reversed(range(x.rank))])
+    return x if order == [*range(x.rank)] else c.b.transpose(x, permutation=order)
+
+
+@imports("Concat")
+def concat(c: Call, x: Operand, *more: Operand) -> Operand:
+    """Tensors one behind the other."""
+    axis = c.axis(c.integer("axis", 1 if c.opset < 4 else None), x.rank)
+    some = [each for each in (x, *more) if each.shape[axis]]
+    return c.b.concat(some, axis=axis) if len(some) > 1 else (some or [x])[0]
+
+
+@imports("Split")
+def split(c: Call, x: Operand, sizes: Operand | None = None) -> list[Operand]:
+    """Parts along an axis: of given sizes, or equal ones, the last one smaller."""
+    axis = c.axis(c.integer("axis", 0), x.rank)
+    number = c.integer("num_outputs", len(c.node.output))
+    whole = x.shape[axis]
+    even = -(-whole // max(1, number))
+    default = [max(0, min(even, whole - k * even)) for k in range(c.few(number, "its parts"))]
+    found = c.listed_or(sizes, "split", default)
+    if sum(found) != whole:
+        raise c.invalid(f"parts of {found} are not {whole}")
+    return [part(c, x, axis, sum(found[:k]), size) for k, size in enumerate(found)]
+
+
+@imports("Slice")
+def slice_(
+    c: Call,
+    x: Operand,
+    starts: Operand | None = None,
+    ends: Operand | None = None,
+    axes: Operand | None = None,
+    steps: Operand | None = None,
+) -> Operand:
+    """A box with strides, attributes before opset 10; negative strides go backwards."""
+    first = c.listed_or(starts, "starts", ())
+    last = c.listed_or(ends, "ends", ())
+    chosen = c.axes(c.listed_or(axes, "axes", [*range(len(first))]), x.rank)
+    strides = [1] * len(first) if steps is None else c.listed(steps, "steps")
+    begin, size, stride = [0] * x.rank, list(x.shape), [1] * x.rank
+    backwards: list[int] = []
+    for axis, *bounds in zip(chosen, first, last, strides, strict=True):
+        line = range(x.shape[axis])[slice(*bounds)]
+        stride[axis] = abs(line.step)
+        size[axis] = (len(line) - 1) * stride[axis] + 1 if line else 0
+        begin[axis] = line.start if line else 0
+        if line.step < 0 and line:
+            backwards.append(axis)
+            begin[axis] = x.shape[axis] - 1 - line.start
+    if all(size) and backwards:
+        x = c.b.reverse(x, axes=backwards)
+    return cut(c, x, begin, size, stride)
+
+
+@imports("Pad")
+def pad(
+    c: Call,
+    x: Operand,
+    pads: Operand | None = None,
+    value: Operand | None = None,
+    axes: Operand | None = None,
+) -> Operand:
+    """Elements put around, or cut off where the padding is negative."""
+    amounts = c.listed_or(pads, "pads", ())
+    chosen = [*range(x.rank)] if axes is None else c.axes(c.listed(axes, "axes"), x.rank)
+    if len(amounts) != 2 * len(chosen):
+        raise c.invalid(f"{len(amounts)} paddings of {len(chosen)} axes")
+    before, after = [0] * x.rank, [0] * x.rank
+    for k, axis in enumerate(chosen):
+        before[axis], after[axis] = amounts[k], amounts[len(chosen) + k]
+    x = cut(
+        c,
+        x,
+        [max(0, -n) for n in before],
+        [max(0, n + min(0, p) + min(0, q)) for n, p, q in zip(x.shape, before, after, strict=True)],
+    )
+    fill = c.number("value", 0.0) if value is None else c.scalar(value, "its value")
+    return padded(
+        c,
+        x,
+        [max(0, n) for n in before],
+        [max(0, n) for n in after],
+        c.word("mode", "constant"),
+        fill,
+    )
+
+
+def padded(
+    c: Call,
+    x: Operand,
+    before: Sequence[int],
+    after: Sequence[int],
+    mode: str = "constant",
+    value: float = 0,
+) -> Operand:
+    """Return a tensor with elements put around it."""
+    if not any(before) and not any(after):
+        return x
+    if mode == "constant" and not count(x.shape):
+        shape = [a + n + z for a, n, z in zip(before, x.shape, after, strict=True)]
+        return repeated(c, number(c, value, x), shape)
+    if mode in ("constant", "edge"):
+        if mode == "constant" and x.dtype not in ("float32", "float16"):
+            value = int(value)
+        return c.b.pad(x, beginning_padding=before, ending_padding=after, mode=mode, value=value)
+    if mode not in ("reflect", "wrap"):
+        raise c.unsupported(f'there is no mode "{mode}"')
+    for axis, (a, z) in enumerate(zip(before, after, strict=True)):
+        if a or z:
+            x = c.b.gather(x, _around(c, x.shape[axis], a, z, mode), axis=axis)
+    return x
+
+
+def _around(c: Call, size: int, before: int, after: int, mode: str) -> Operand:
+    """Return which elements stand where when an axis goes on beyond its ends."""
+    c.few(before + size + after, "its padding")
+    period = size if mode == "wrap" else max(1, 2 * size - 2)
+    found = [place % period for place in range(-before, size + after)]
+    return c.b.constant(
+        [min(place, period - place) if mode == "reflect" else place for place in found], "int32"
+    )
+
+
+@imports("Tile")
+def tile(c: Call, x: Operand, repeats: Operand) -> Operand:
+    """A tensor repeated along its axes."""
+    amounts = c.listed(repeats, "repeats")
+    if not all(amounts):
+        return c.empty(x.dtype, [n * m for n, m in zip(x.shape, amounts, strict=True)])
+    return c.b.tile(x, repetitions=amounts)
+
+
+@imports("Expand")
+def expand(c: Call, x: Operand, shape: Operand) -> Operand:
+    """Dimensions of one element repeated, in both directions."""
+    return repeated(c, x, broadcast(c, x.shape, c.listed(shape, "shape")))
+
+
+@imports("DepthToSpace")
+def depth_to_space(c: Call, x: Operand) -> Operand:
+    """Channels put side by side in a larger image."""
+    n, depth, height, width = x.shape
+    block = c.integer("blocksize")
+    rest = depth // block**2
+    if c.word("mode", "DCR") == "DCR":
+        shape, order = (n, block, block, rest, height, width), (0, 3, 4, 1, 5, 2)
+    else:
+        shape, order = (n, rest, block, block, height, width), (0, 1, 4, 2, 5, 3)
+    split = c.b.transpose(c.b.reshape(x, new_shape=shape), permutation=order)
+    return c.b.reshape(split, new_shape=(n, rest, height * block, width * block))
+
+
+@imports("SpaceToDepth")
+def space_to_depth(c: Call, x: Operand) -> Operand:
+    """Blocks of an image put behind one another as channels."""
+    n, depth, height, width = x.shape
+    block = c.integer("blocksize")
+    shape = (n, depth, height // block, block, width // block, block)
+    order = (0, 1, 3, 5, 2, 4) if c.word("mode", "DCR") == "CRD" else (0, 3, 5, 1, 2, 4)
+    split = c.b.transpose(c.b.reshape(x, new_shape=shape), permutation=order)
+    return c.b.reshape(split, new_shape=(n, depth * block**2, height // block, width // block))
+
+
+@imports("Trilu")
+def trilu(c: Call, x: Operand, k: Operand | None = None) -> Operand:
+    """The upper or lower triangle of matrices."""
+    if not count(x.shape):
+        return x
+    diagonal = 0 if k is None else c.scalar(k, "k")
+    limit = max(x.shape[-2:])
+    return c.b.triangular(x, upper=c.flag("upper", 1), diagonal=max(-limit, min(limit, diagonal)))
+
+
+@imports("ReverseSequence")
+def reverse_sequence(c: Call, x: Operand, lengths: Operand) -> Operand:
+    """The first elements of each sequence in reverse."""
+    time, batch = c.integer("time_axis", 0), c.integer("batch_axis", 1)
+    size, b = x.shape[time], c.b
+    place = reshaped(c, places(c, size), [size if k == time else 1 for k in (0, 1)])
+    ends = cast(c, lengths, "int32")
+    ends = reshaped(c, ends, [ends.shape[0] if k == batch else 1 for k in (0, 1)])
+    source = b.where(b.lesser(place, ends), ends - 1 - place, place)
+    source = reshaped(c, source, (*x.shape[:2], *(1,) * (x.rank - 2)))
+    return b.gather_elements(x, b.expand(source, new_shape=x.shape), axis=time)
+
+
+@imports("CenterCropPad")
+def center_crop_pad(c: Call, x: Operand, shape: Operand) -> Operand:
+    """The middle of a tensor, or the tensor in the middle of zeros."""
+    sizes = c.listed(shape, "shape")
+    axes = c.axes(c.integers("axes", [*range(x.rank)]), x.rank)
+    starts, kept = [0] * x.rank, list(x.shape)
+    before, after = [0] * x.rank, [0] * x.rank
+    for axis, size in zip(axes, sizes, strict=True):
+        surplus = x.shape[axis] - size
+        if surplus > 0:
+            starts[axis], kept[axis] = surplus // 2, size
+        else:
+            before[axis] = -surplus // 2
+            after[axis] = -surplus - before[axis]
+    return padded(c, cut(c, x, starts, kept), before, after)

@@ -1,0 +1,148 @@
+"""Normalisation: mean and variance taken out along axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webnnm.core.shapes import count
+from webnnm.formats.onnx.importing.call import Call
+from webnnm.formats.onnx.importing.movement import padded
+from webnnm.formats.onnx.importing.shaping import cast, number, reshaped
+from webnnm.formats.onnx.importing.table import imports
+from webnnm.graph.node import Operand
+
+
+def _per_channel(c: Call, x: Operand, rank: int) -> Operand:
+    """Return one number per channel in a shape that broadcasts over [n, c, …]."""
+    return reshaped(c, x, (-1, *(1,) * (rank - 2)))
+
+
+def _standardised(
+    c: Call, x: Operand, axes: Sequence[int], epsilon: float
+) -> tuple[Operand, Operand, Operand]:
+    """Return (x − mean)/√(variance + ε) along axes, the mean, and 1/√(variance + ε)."""
+    mean = c.b.reduce_mean(x, axes=axes, keep_dimensions=True)
+    centred = x - mean
+    variance = c.b.reduce_mean(centred * centred, axes=axes, keep_dimensions=True)
+    inverse = c.b.reciprocal(c.b.sqrt(variance + epsilon))
+    return centred * inverse, mean, inverse
+
+
+@imports("BatchNormalization")
+def batch_normalization(
+    c: Call, x: Operand, scale: Operand, bias: Operand, mean: Operand, variance: Operand
+) -> Operand | tuple[Operand, ...]:
+    """Statistics per channel: those given, or in training mode those of the batch."""
+    epsilon = c.number("epsilon", 1e-5)
+    if not c.flag("training_mode"):
+        if x.rank < 2:
+            return (x - mean) / c.b.sqrt(variance + epsilon) * scale + bias
+        kinds = [cast(c, each, x.dtype) for each in (mean, variance, scale, bias)]
+        return c.b.batch_normalization(
+            x, kinds[0], kinds[1], scale=kinds[2], bias=kinds[3], axis=1, epsilon=epsilon
+        )
+    axes = [k for k in range(x.rank) if k != 1]
+    found, centre, inverse = _standardised(c, x, axes, epsilon)
+    momentum = c.number("momentum", 0.9)
+    spread = 1 / (inverse * inverse) - epsilon
+    centre, spread = (reshaped(c, each, (-1,)) for each in (centre, spread))
+    result = found * _per_channel(c, scale, x.rank) + _per_channel(c, bias, x.rank)
+    return (
+        result,
+        mean * momentum + centre * (1 - momentum),
+        variance * momentum + spread * (1 - momentum),
+    )
+
+
+@imports("InstanceNormalization")
+def instance_normalization(c: Call, x: Operand, scale: Operand, bias: Operand) -> Operand:
+    """Statistics over the places of each channel of each sample."""
+    epsilon = c.number("epsilon", 1e-5)
+    if x.rank == 4:
+        return c.b.instance_normalization(x, scale=scale, bias=bias, epsilon=epsilon)
+    found = _standardised(c, x, [*range(2, x.rank)], epsilon)[0]
+    return found * _per_channel(c, scale, x.rank) + _per_channel(c, bias, x.rank)
+
+
+@imports("GroupNormalization")
+def group_normalization(c: Call, x: Operand, scale: Operand, bias: Operand) -> Operand:
+    """Statistics over groups of channels; before opset 21 scale and bias are one per group."""
+    groups = c.integer("num_groups")
+    split = reshaped(c, x, (x.shape[0], groups, count(x.shape[1:]) // groups))
+    found = _standardised(c, split, [2], c.number("epsilon", 1e-5))[0]
+    if scale.shape != (x.shape[1],):
+        shape = (1, groups, 1)
+        return reshaped(c, found * reshaped(c, scale, shape) + reshaped(c, bias, shape), x.shape)
+    found = reshaped(c, found, x.shape)
+    return found * _per_channel(c, scale, x.rank) + _per_channel(c, bias, x.rank)
+
+
+@imports("LayerNormalization")
+def layer_normalization(
+    c: Call, x: Operand, scale: Operand, bias: Operand | None = None
+) -> tuple[Operand, ...] | Operand:
+    """Statistics over the axes from one on."""
+    axes = [*range(c.axis(c.integer("axis", -1), x.rank), x.rank)]
+    epsilon = c.number("epsilon", 1e-5)
+    if len(c.node.output) == 1 and scale.shape == x.shape[axes[0] :]:
+        return c.b.layer_normalization(x, scale=scale, bias=bias, axes=axes, epsilon=epsilon)
+    found, mean, inverse = _standardised(c, x, axes, epsilon)
+    found = found * scale
+    return (found if bias is None else found + bias), mean, inverse
+
+
+@imports("RMSNormalization", "SimplifiedLayerNormalization")
+def rms_normalization(c: Call, x: Operand, scale: Operand) -> Operand:
+    """x divided by the root of its mean square."""
+    axes = [*range(c.axis(c.integer("axis", -1), x.rank), x.rank)]
+    return cast(c, root_mean_square(c, x, axes, c.number("epsilon", 1e-5)), scale.dtype) * scale
+
+
+def root_mean_square(c: Call, x: Operand, axes: Sequence[int], epsilon: float) -> Operand:
+    """Return x/√(mean of x² + ε), computed in float32."""
+    wide = cast(c, x, "float32")
+    mean = c.b.reduce_mean(wide * wide, axes=axes, keep_dimensions=True)
+    return cast(c, wide / c.b.sqrt(mean + epsilon), x.dtype)
+
+
+@imports("MeanVarianceNormalization")
+def mean_variance_normalization(c: Call, x: Operand) -> Operand:
+    """(x − mean)/√variance along axes."""
+    axes = c.axes(c.integers("axes", [0, 2, 3]), x.rank)
+    mean = c.b.reduce_mean(x, axes=axes, keep_dimensions=True)
+    square = c.b.reduce_mean(x * x, axes=axes, keep_dimensions=True)
+    return (x - mean) / (c.b.sqrt(square - mean * mean) + 1e-9)
+
+
+@imports("LRN")
+def local_response_normalization(c: Call, x: Operand) -> Operand:
+    """x/(bias + α/size·Σx²)^β over neighbouring channels."""
+    size = c.integer("size")
+    before = (size - 1) // 2
+    channels = x.shape[1]
+    square = padded(
+        c,
+        x * x,
+        [before if k == 1 else 0 for k in range(x.rank)],
+        [size - 1 - before if k == 1 else 0 for k in range(x.rank)],
+    )
+    total = c.b.reduce_sum(
+        c.b.concat(
+            [
+                reshaped(
+                    c,
+                    c.b.slice(
+                        square,
+                        starts=[k if axis == 1 else 0 for axis in range(x.rank)],
+                        sizes=x.shape,
+                    ),
+                    (1, *x.shape),
+                )
+                for k in range(min(c.few(size, "its window"), channels + size))
+            ],
+            axis=0,
+        ),
+        axes=[0],
+    )
+    scale = c.number("bias", 1.0) + total * (c.number("alpha", 1e-4) / size)
+    return x / c.b.pow(scale, number(c, c.number("beta", 0.75), x))

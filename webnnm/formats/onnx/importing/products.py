@@ -1,0 +1,161 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from webnnm.core.dtypes import is_float
+from webnnm.core.shapes import count
+from webnnm.formats.onnx.importing.call import Call
+from webnnm.formats.onnx.importing.shaping import cast, part, reshaped
+from webnnm.formats.onnx.importing.table import imports
+from webnnm.graph.node import Operand
+
+EXACT = 1 << 24
+"""Integers below are exact in float32."""
+
+
+@imports("MatMul")
+def matmul(c: Call, x: Operand, y: Operand) -> Operand:
+    """Product of matrices; one dimension is a row on the left, a column on the right."""
+    return product(c, x, y)
+
+
+def product(c: Call, x: Operand, y: Operand) -> Operand:
+    """Return the product of matrices or vectors."""
+    left = reshaped(c, x, (1, *x.shape)) if x.rank == 1 else x
+    right = reshaped(c, y, (*y.shape, 1)) if y.rank == 1 else y
+    found = c.b.matmul(left, right) if is_float(x.dtype) else _integers(c, left, right)
+    shape = list(found.shape)
+    if y.rank == 1:
+        del shape[-1]
+    if x.rank == 1:
+        del shape[-1 if y.rank == 1 else -2]
+    return reshaped(c, found, shape)
+
+
+def _integers(c: Call, x: Operand, y: Operand) -> Operand:
+    """Return the product of matrices of integers, as sums of products, which WebNN has."""
+    left = reshaped(c, x, (*x.shape, 1))
+    right = reshaped(c, y, (*y.shape[:-2], 1, *y.shape[-2:]))
+    products = left * right
+    return c.b.reduce_sum(products, axes=[products.rank - 2])
+
+
+def small_product(c: Call, x: Operand, y: Operand) -> Operand:
+    """Return the product of matrices of integers of 9 bits, as int32: exact, with floats.
+
+    As many products are added up as float32 holds exactly, and their sums as integers.
+    """
+    size, most = x.shape[-1], EXACT // 2**16 - 1
+    total: Operand | None = None
+    for first in range(0, size, most):
+        width = min(most, size - first)
+        some = product(
+            c, part(c, x, x.rank - 1, first, width), part(c, y, max(0, y.rank - 2), first, width)
+        )
+        whole = cast(c, some, "int32")
+        total = whole if total is None else total + whole
+    assert total is not None
+    return total
+
+
+@imports("Gemm")
+def gemm(c: Call, x: Operand, y: Operand, z: Operand | None = None) -> Operand:
+    """α·A·B + β·C."""
+    alpha, beta = c.number("alpha", 1.0), c.number("beta", 1.0)
+    if not is_float(x.dtype):
+        left = c.b.transpose(x) if c.flag("transA") else x
+        right = c.b.transpose(y) if c.flag("transB") else y
+        if (alpha, beta) != (1, 1):
+            raise c.unsupported(f"integers times {alpha} and {beta}")
+        found = product(c, left, right)
+        return found if z is None else found + z
+    return c.b.gemm(
+        x,
+        y,
+        z,
+        alpha=alpha,
+        beta=beta,
+        a_transpose=c.flag("transA"),
+        b_transpose=c.flag("transB"),
+    )
+
+
+@imports("Einsum")
+def einsum(c: Call, *operands: Operand) -> Operand:
+    """Sums of products by letters: "ij,jk->ik"."""
+    text = c.word("equation", "").replace(" ", "")
+    terms, arrow, wanted = text.partition("->")
+    names = terms.split(",")
+    if len(names) != len(operands) or "." in text:
+        raise c.unsupported(f'the equation "{text}"')
+    if not arrow:
+        wanted = "".join(sorted(k for k in set(terms) - {","} if terms.count(k) == 1))
+    sizes: dict[str, int] = {}
+    for word, x in zip(names, operands, strict=True):
+        if len(word) != x.rank or len(set(word)) != len(word):
+            raise c.unsupported(f'"{word}" for {x}')
+        sizes |= {k: n for k, n in zip(word, x.shape, strict=True) if n > 1 or k not in sizes}
+    letters, found = names[0], operands[0]
+    for place, (word, x) in enumerate(zip(names[1:], operands[1:], strict=True)):
+        later = {*wanted, *"".join(names[place + 2 :])}
+        letters, found = _contracted(c, letters, found, word, x, later)
+    summed = [k for k, letter in enumerate(letters) if letter not in wanted]
+    if summed:
+        found = c.b.reduce_sum(found, axes=summed)
+        letters = "".join(letter for letter in letters if letter in wanted)
+    return c.b.transpose(found, permutation=[letters.index(letter) for letter in wanted])
+
+
+def _contracted(
+    c: Call, one: str, x: Operand, other: str, y: Operand, later: set[str]
+) -> tuple[str, Operand]:
+    """Return the product of two tensors by letters, summed over those that nothing needs later."""
+    both = [k for k in one if k in other]
+    batch = [k for k in both if k in later]
+    inner = [k for k in both if k not in later]
+    rows = [k for k in one if k not in both]
+    columns = [k for k in other if k not in both]
+    shape = dict(zip(one, x.shape, strict=True)) | dict(zip(other, y.shape, strict=True))
+    left = _grouped(c, one, x, (batch, rows, inner))
+    right = _grouped(c, other, y, (batch, inner, columns))
+    found = product(c, left, right)
+    letters = [*batch, *rows, *columns]
+    return "".join(letters), reshaped(c, found, [shape[k] for k in letters])
+
+
+def _grouped(c: Call, word: str, x: Operand, groups: tuple[list[str], ...]) -> Operand:
+    """Return a tensor with its dimensions in groups, each group as one."""
+    order = [word.index(k) for group in groups for k in group]
+    sizes = dict(zip(word, x.shape, strict=True))
+    moved = c.b.transpose(x, permutation=order)
+    return reshaped(c, moved, [count([sizes[k] for k in group]) for group in groups])
+
+
+@imports("Det")
+def determinant(c: Call, x: Operand) -> Operand:
+    """Determinants of matrices, by elimination with the largest element as pivot."""
+    size = x.shape[-1]
+    if size > MOST_ELIMINATED:
+        raise c.unsupported(f"determinants of {size} rows, {MOST_ELIMINATED} at most")
+    b, lead = c.b, x.shape[:-2]
+    rows = reshaped(c, x, (count(lead), size, size))
+    found: Operand | None = None
+    for rest in range(size, 0, -1):
+        column = part(c, rows, 2, 0, 1)
+        best = b.arg_max(b.abs(column), axis=1, keep_dimensions=True)
+        place = b.expand(best, new_shape=(rows.shape[0], 1, rest))
+        pivot, top = b.gather_elements(rows, place, axis=1), part(c, rows, 1, 0, 1)
+        head = part(c, pivot, 2, 0, 1)
+        swapped = b.where(b.equal(best, b.constant(0, "int32")), head, -head)
+        found = swapped if found is None else found * swapped
+        if rest > 1:
+            down = reshaped(c, b.constant(range(rest), "int32"), (1, rest, 1))
+            rows = b.where(b.equal(down, best), top, rows)
+            safe = b.where(b.equal(head, b.constant(0, x.dtype)), b.constant(1, x.dtype), head)
+            rows = rows - part(c, rows, 2, 0, 1) / safe * pivot
+            rows = part(c, part(c, rows, 1, 1, rest - 1), 2, 1, rest - 1)
+    assert found is not None
+    return reshaped(c, found, lead)
+
+
+MOST_ELIMINATED = 16

@@ -1,0 +1,377 @@
+"""Recurrent layers over sequences: LSTM, GRU and the plain one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from webnnm.formats.onnx.importing.call import Call
+from webnnm.formats.onnx.importing.shaping import (
+    at,
+    cast,
+    full,
+    number,
+    part,
+    reshaped,
+)
+from webnnm.formats.onnx.importing.table import imports
+from webnnm.graph.node import Operand
+
+MOST_STEPS = 4096
+"""Steps of a sequence at most: each of them is written out."""
+
+Step = Callable[[Operand, tuple[Operand, ...]], tuple[Operand, ...]]
+"""From what enters at a step and the states before it to the states behind it."""
+
+
+class _Cell:
+    """What a direction of a recurrent node computes with: its weights and its functions."""
+
+    def __init__(self, c: Call, direction: int, gates: int, *weights: Operand | None) -> None:
+        w, r, bias = weights
+        assert w is not None and r is not None
+        self.weight = c.b.transpose(at(c, w, 0, direction))
+        self.recurrent = c.b.transpose(at(c, r, 0, direction))
+        self.hidden = r.shape[2]
+        self.biases: tuple[Operand, Operand] | None = None
+        if bias is not None:
+            row, size = at(c, bias, 0, direction), gates * self.hidden
+            self.biases = part(c, row, 0, 0, size), part(c, row, 0, size, size)
+
+
+def _functions(c: Call, default: Sequence[str], directions: int) -> list[list[Any]]:
+    """Return the activations of each direction."""
+    names = c.words("activations", [*default] * directions)
+    alphas, betas = c.numbers("activation_alpha", ()), c.numbers("activation_beta", ())
+    found = [_function(c, name, alphas, betas) for name in names]
+    if len(found) != len(default) * directions:
+        raise c.invalid(f"{len(found)} activations")
+    return [found[k * len(default) : (k + 1) * len(default)] for k in range(directions)]
+
+
+def _function(
+    c: Call, name: str, alphas: list[float], betas: list[float]
+) -> Callable[[Operand], Operand]:
+    """Return an activation; those with parameters take them from the front of the lists."""
+    b, word = c.b, name.lower()
+    defaults = {"affine": (1.0, 0.0), "leakyrelu": (0.01, 0.0), "thresholdedrelu": (1.0, 0.0),
+                "scaledtanh": (1.0, 1.0), "hardsigmoid": (0.2, 0.5), "elu": (1.0, 0.0)}  # fmt: skip
+    alpha, beta = defaults.get(word, (0.0, 0.0))
+    if word in defaults:
+        alpha = alphas.pop(0) if alphas else alpha
+    if word in ("affine", "scaledtanh", "hardsigmoid"):
+        beta = betas.pop(0) if betas else beta
+    known: dict[str, Callable[[Operand], Operand]] = {
+        "relu": b.relu,
+        "tanh": b.tanh,
+        "sigmoid": b.sigmoid,
+        "softsign": b.softsign,
+        "softplus": b.softplus,
+        "affine": lambda x: x * alpha + beta,
+        "leakyrelu": lambda x: b.leaky_relu(x, alpha=alpha),
+        "thresholdedrelu": lambda x: b.where(b.greater(x, number(c, alpha, x)), x, number(c, 0, x)),
+        "scaledtanh": lambda x: b.tanh(x * beta) * alpha,
+        "hardsigmoid": lambda x: b.hard_sigmoid(x, alpha=alpha, beta=beta),
+        "elu": lambda x: b.elu(x, alpha=alpha),
+    }
+    if word not in known:
+        raise c.unsupported(f'there is no activation "{name}"')
+    return known[word]
+
+
+def _directions(c: Call, given: Operand) -> list[bool]:
+    """Return for each direction whether it goes backwards."""
+    word = c.word("direction", "forward")
+    found = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(word)
+    if found is None or given.shape[0] != len(found):
+        raise c.invalid(f'direction "{word}" with weights {given}')
+    return found
+
+
+def _run(
+    c: Call,
+    x: Operand,
+    lengths: Operand | None,
+    steps: Sequence[tuple[bool, Step, tuple[Operand, ...]]],
+) -> list[Operand]:
+    """Return all hidden states, and the last states of each direction.
+
+    `x` is [steps, batch, size]; of each direction is said whether it goes backwards, what a step
+    does, and the states it starts with. Beyond the length of a sequence its state stays, and its
+    outputs are 0.
+    """
+    size = x.shape[0]
+    if size > MOST_STEPS:
+        raise c.unsupported(f"{size} steps, {MOST_STEPS} at most can be written out")
+    alive = None if lengths is None else _alive(c, lengths, size)
+    rows: list[list[Operand]] = []
+    last: list[tuple[Operand, ...]] = []
+    for backwards, step, states in steps:
+        row: dict[int, Operand] = {}
+        for k in reversed(range(size)) if backwards else range(size):
+            found = step(at(c, x, 0, k), states)
+            if alive is not None:
+                mask = alive[k]
+                found = tuple(
+                    c.b.where(mask, new, old) for new, old in zip(found, states, strict=True)
+                )
+            states = found
+            row[k] = states[0]
+            if alive is not None:
+                row[k] = c.b.where(alive[k], states[0], number(c, 0, states[0]))
+        rows.append([row[k] for k in range(size)])
+        last.append(states)
+    outputs = [
+        _joined(c, [reshaped(c, row[k], (1, 1, *row[k].shape)) for row in rows], 1)
+        for k in range(size)
+    ]
+    states = [
+        _joined(c, [reshaped(c, each[k], (1, *each[k].shape)) for each in last], 0)
+        for k in range(len(last[0]))
+    ]
+    return [_joined(c, outputs, 0), *states]
+
+
+def _alive(c: Call, lengths: Operand, size: int) -> list[Operand] | None:
+    """Return for each step which sequences still go on, None where all go on to the end."""
+    known = c.b.known(lengths)
+    if known is not None and all(value >= size for value in known.values()):
+        return None
+    column = cast(c, reshaped(c, lengths, (-1, 1)), "int32")
+    return [c.b.greater(column, c.b.constant(k, "int32")) for k in range(size)]
+
+
+def _joined(c: Call, parts: Sequence[Operand], axis: int) -> Operand:
+    return parts[0] if len(parts) == 1 else c.b.concat(list(parts), axis=axis)
+
+
+def _entering(c: Call, x: Operand) -> Operand:
+    """Return the sequence with its steps in front."""
+    return c.b.transpose(x, permutation=(1, 0, 2)) if c.flag("layout") else x
+
+
+def _state(c: Call, given: Operand | None, k: int, x: Operand, hidden: int) -> Operand:
+    """Return the state that a direction starts with, [batch, hidden]."""
+    if given is None:
+        return full(c, 0, x.dtype, (x.shape[1], hidden))
+    return at(c, given, 1 if c.flag("layout") else 0, k)
+
+
+def _leaving(c: Call, found: Sequence[Operand]) -> list[Operand]:
+    """Return outputs in the order of dimensions that the node asks for."""
+    if not c.flag("layout"):
+        return list(found)
+    outputs, *states = found
+    outputs = c.b.transpose(outputs, permutation=(2, 0, 1, 3))
+    return [outputs, *(c.b.transpose(state, permutation=(1, 0, 2)) for state in states)]
+
+
+def _clipped(c: Call, x: Operand) -> Operand:
+    bound = c.number("clip", 0.0)
+    return c.b.clamp(x, min_value=-bound, max_value=bound) if bound else x
+
+
+def _native(c: Call, default: Sequence[str], lengths: Operand | None, x: Operand) -> bool:
+    """Tell whether the builder's own layer does what the node asks for."""
+    return (
+        not c.number("clip", 0.0)
+        and not c.has("activation_alpha")
+        and not c.has("activation_beta")
+        and c.words("activations", default)[: len(default)] == [*default]
+        and len(set(c.words("activations", default))) <= len(set(default))
+        and (lengths is None or _alive(c, lengths, x.shape[0]) is None)
+    )
+
+
+def _halves(c: Call, bias: Operand | None, size: int) -> tuple[Operand | None, Operand | None]:
+    """Return the biases of the input and of the state."""
+    if bias is None:
+        return None, None
+    return part(c, bias, 1, 0, size), part(c, bias, 1, size, size)
+
+
+def _all_outputs(c: Call, found: Any, states: int) -> list[Operand]:
+    """Return outputs in ONNX's order: all hidden states, then the last ones."""
+    return _leaving(c, [found[states], *found[:states]])
+
+
+_DIRECTIONS = {"forward": "forward", "reverse": "backward", "bidirectional": "both"}
+
+
+@imports("RNN")
+def rnn(
+    c: Call,
+    x: Operand,
+    w: Operand,
+    r: Operand,
+    bias: Operand | None = None,
+    lengths: Operand | None = None,
+    state: Operand | None = None,
+) -> list[Operand]:
+    """A hidden state that is a function of the input and of itself: f(x·W + h·R + b)."""
+    x, ways = _entering(c, x), _directions(c, w)
+    functions = _functions(c, ["Tanh"], len(ways))
+    steps: list[tuple[bool, Step, tuple[Operand, ...]]] = []
+    for k, backwards in enumerate(ways):
+        cell, (function,) = _Cell(c, k, 1, w, r, bias), functions[k]
+
+        def step(
+            x: Operand,
+            states: tuple[Operand, ...],
+            cell: _Cell = cell,
+            function: Callable[[Operand], Operand] = function,
+        ) -> tuple[Operand, ...]:
+            total = c.b.matmul(x, cell.weight) + c.b.matmul(states[0], cell.recurrent)
+            if cell.biases is not None:
+                total = total + cell.biases[0] + cell.biases[1]
+            return (function(_clipped(c, total)),)
+
+        steps.append((backwards, step, (_state(c, state, k, x, cell.hidden),)))
+    return _leaving(c, _run(c, x, lengths, steps))
+
+
+@imports("GRU")
+def gru(
+    c: Call,
+    x: Operand,
+    w: Operand,
+    r: Operand,
+    bias: Operand | None = None,
+    lengths: Operand | None = None,
+    state: Operand | None = None,
+) -> list[Operand]:
+    """Gated recurrent unit."""
+    x, ways = _entering(c, x), _directions(c, w)
+    if _native(c, ["Sigmoid", "Tanh"] * len(ways), lengths, x):
+        first = state
+        if state is not None and c.flag("layout"):
+            first = c.b.transpose(state, permutation=(1, 0, 2))
+        biases = _halves(c, bias, w.shape[1])
+        found = c.b.gru(
+            x,
+            w,
+            r,
+            bias=biases[0],
+            recurrent_bias=biases[1],
+            initial_hidden_state=first,
+            steps=x.shape[0],
+            hidden_size=r.shape[2],
+            return_sequence=True,
+            direction=_DIRECTIONS[c.word("direction", "forward")],
+            reset_after=c.flag("linear_before_reset"),
+            layout="zrn",
+        )
+        return _all_outputs(c, found, 1)
+    functions = _functions(c, ["Sigmoid", "Tanh"], len(ways))
+    steps: list[tuple[bool, Step, tuple[Operand, ...]]] = []
+    for k, backwards in enumerate(ways):
+        cell = _Cell(c, k, 3, w, r, bias)
+        step = _gru_step(c, cell, *functions[k])
+        steps.append((backwards, step, (_state(c, state, k, x, cell.hidden),)))
+    return _leaving(c, _run(c, x, lengths, steps))
+
+
+def _gru_step(c: Call, cell: _Cell, gate: Any, candidate: Any) -> Step:
+    size = cell.hidden
+
+    def third(x: Operand, k: int) -> Operand:
+        return part(c, x, x.rank - 1, k * size, size)
+
+    def step(x: Operand, states: tuple[Operand, ...]) -> tuple[Operand, ...]:
+        (h,) = states
+        entering = c.b.matmul(x, cell.weight)
+        zr = part(c, cell.recurrent, 1, 0, 2 * size)
+        own = third(cell.recurrent, 2)
+        gates = part(c, entering, 1, 0, 2 * size) + c.b.matmul(h, zr)
+        extra: Operand | None = None
+        last = third(entering, 2)
+        if cell.biases is not None:
+            both = cell.biases[0] + cell.biases[1]
+            gates = gates + part(c, both, 0, 0, 2 * size)
+            last, extra = last + third(cell.biases[0], 2), third(cell.biases[1], 2)
+        gates = gate(_clipped(c, gates))
+        z, r = part(c, gates, 1, 0, size), part(c, gates, 1, size, size)
+        if c.flag("linear_before_reset"):
+            back = c.b.matmul(h, own)
+            back = r * (back if extra is None else back + extra)
+        else:
+            back = c.b.matmul(r * h, own)
+            back = back if extra is None else back + extra
+        new = candidate(_clipped(c, last + back))
+        return ((1 - z) * new + z * h,)
+
+    return step
+
+
+@imports("LSTM")
+def lstm(
+    c: Call,
+    x: Operand,
+    w: Operand,
+    r: Operand,
+    bias: Operand | None = None,
+    lengths: Operand | None = None,
+    hidden: Operand | None = None,
+    memory: Operand | None = None,
+    peephole: Operand | None = None,
+) -> list[Operand]:
+    """Long short-term memory."""
+    x, ways = _entering(c, x), _directions(c, w)
+    default = ["Sigmoid", "Tanh", "Tanh"]
+    if _native(c, default * len(ways), lengths, x) and not c.flag("input_forget"):
+        states = [hidden, memory]
+        if c.flag("layout"):
+            states = [each and c.b.transpose(each, permutation=(1, 0, 2)) for each in states]
+        biases = _halves(c, bias, w.shape[1])
+        found = c.b.lstm(
+            x,
+            w,
+            r,
+            bias=biases[0],
+            recurrent_bias=biases[1],
+            peephole_weight=peephole,
+            initial_hidden_state=states[0],
+            initial_cell_state=states[1],
+            steps=x.shape[0],
+            hidden_size=r.shape[2],
+            return_sequence=True,
+            direction=_DIRECTIONS[c.word("direction", "forward")],
+            layout="iofg",
+        )
+        return _all_outputs(c, found, 2)
+    functions = _functions(c, default, len(ways))
+    steps: list[tuple[bool, Step, tuple[Operand, ...]]] = []
+    for k, backwards in enumerate(ways):
+        cell = _Cell(c, k, 4, w, r, bias)
+        weights = None if peephole is None else at(c, peephole, 0, k)
+        first = tuple(_state(c, each, k, x, cell.hidden) for each in (hidden, memory))
+        steps.append((backwards, _lstm_step(c, cell, weights, *functions[k]), first))
+    return _leaving(c, _run(c, x, lengths, steps))
+
+
+def _lstm_step(
+    c: Call, cell: _Cell, peephole: Operand | None, gate: Any, candidate: Any, output: Any
+) -> Step:
+    size = cell.hidden
+
+    def quarter(x: Operand, k: int) -> Operand:
+        return part(c, x, x.rank - 1, k * size, size)
+
+    def seen(k: int, memory: Operand) -> Operand:
+        """Return what a gate sees of the memory."""
+        return memory * (0 if peephole is None else part(c, peephole, 0, k * size, size))
+
+    def step(x: Operand, states: tuple[Operand, ...]) -> tuple[Operand, ...]:
+        h, memory = states
+        total = c.b.matmul(x, cell.weight) + c.b.matmul(h, cell.recurrent)
+        if cell.biases is not None:
+            total = total + cell.biases[0] + cell.biases[1]
+        i = gate(_clipped(c, quarter(total, 0) + seen(0, memory)))
+        f = gate(_clipped(c, quarter(total, 2) + seen(2, memory)))
+        if c.flag("input_forget"):
+            f = 1 - i
+        memory = f * memory + i * candidate(_clipped(c, quarter(total, 3)))
+        o = gate(_clipped(c, quarter(total, 1) + seen(1, memory)))
+        return o * output(memory), memory
+
+    return step

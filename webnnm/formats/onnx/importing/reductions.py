@@ -1,0 +1,201 @@
+"""Reductions along axes, and what is taken from whole rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from webnnm.core.dtypes import integer_range, is_float
+from webnnm.core.shapes import count
+from webnnm.formats.onnx.importing.call import Call
+from webnnm.formats.onnx.importing.shaping import cast, full, number, places, reshaped, wide
+from webnnm.formats.onnx.importing.table import imports
+from webnnm.graph.node import Operand
+from webnnm.ops.reduce import WIDE
+
+_EXACT = {"ReduceMax": "reduce_max", "ReduceMin": "reduce_min", "ReduceSum": "reduce_sum",
+          "ReduceProd": "reduce_product", "ReduceSumSquare": "reduce_sum_square",
+          "ReduceL1": "reduce_l1"}  # fmt: skip
+"""Reductions that integers have too."""
+_FLOAT = {"ReduceMean": "reduce_mean", "ReduceL2": "reduce_l2",
+          "ReduceLogSum": "reduce_log_sum", "ReduceLogSumExp": "reduce_log_sum_exp"}  # fmt: skip
+_OF_NOTHING = {"ReduceMax": -math.inf, "ReduceMin": math.inf, "ReduceProd": 1.0,
+               "ReduceLogSum": -math.inf, "ReduceLogSumExp": -math.inf}  # fmt: skip
+"""What a reduction of no elements is, where it is not 0."""
+
+
+def _reduction(name: str, method: str) -> Callable[..., Operand]:
+    def entry(c: Call, x: Operand, axes: Operand | None = None) -> Operand:
+        chosen = c.axes(c.listed_or(axes, "axes", ()), x.rank)
+        if not chosen and c.flag("noop_with_empty_axes"):
+            return _unreduced(c, name, x)
+        chosen, keep = chosen or [*range(x.rank)], c.flag("keepdims", 1)
+        if not count(x.shape):
+            return _of_nothing(c, name, x, chosen, keep)
+        rule = getattr(c.b, method)
+
+        def reduce(x: Operand) -> Operand:
+            return rule(x, axes=chosen, keep_dimensions=keep)
+
+        if name in _FLOAT:
+            return wide(c, x, reduce)
+        if name in ("ReduceMax", "ReduceMin") or x.dtype in WIDE:
+            return reduce(x)
+        return cast(c, reduce(cast(c, x, "int32")), x.dtype)
+
+    entry.__doc__ = f"The builder's `{method}`; of integers it is an integer."
+    return entry
+
+
+def _unreduced(c: Call, name: str, x: Operand) -> Operand:
+    """Return a reduction along no axes: of each element by itself."""
+    b = c.b
+    if name == "ReduceSumSquare":
+        return x * x
+    if name in ("ReduceL1", "ReduceL2"):
+        return x if x.dtype[0] == "u" else b.abs(x)
+    return b.log(x) if name == "ReduceLogSum" else b.identity(x)
+
+
+def _of_nothing(c: Call, name: str, x: Operand, axes: list[int], keep: bool) -> Operand:
+    value = _OF_NOTHING.get(name, 0.0)
+    if name == "ReduceMean":
+        value = math.nan
+    if not is_float(x.dtype) and not math.isfinite(value):
+        value = integer_range(x.dtype)[value > 0]
+    shape = [1 if k in axes else n for k, n in enumerate(x.shape) if keep or k not in axes]
+    return full(c, value, x.dtype, shape)
+
+
+for _name, _method in (_EXACT | _FLOAT).items():
+    imports(_name)(_reduction(_name, _method))
+
+
+def _extremum(method: str) -> Callable[[Call, Operand], Operand]:
+    def entry(c: Call, x: Operand) -> Operand:
+        return getattr(c.b, method)(
+            x,
+            axis=c.axis(c.integer("axis", 0), x.rank),
+            keep_dimensions=c.flag("keepdims", 1),
+            select_last_index=c.flag("select_last_index"),
+            output_data_type="int64",
+        )
+
+    entry.__doc__ = f"The builder's `{method}`."
+    return entry
+
+
+imports("ArgMax")(_extremum("arg_max"))
+imports("ArgMin")(_extremum("arg_min"))
+
+
+@imports("CumSum")
+def cumulative_sum(c: Call, x: Operand, axis: Operand) -> Operand:
+    """Running sums along an axis."""
+    along = c.axis(c.scalar(axis, "axis"), x.rank)
+    return c.b.cumulative_sum(
+        x, axis=along, exclusive=c.flag("exclusive"), reversed=c.flag("reverse")
+    )
+
+
+@imports("CumProd")
+def cumulative_product(c: Call, x: Operand, axis: Operand) -> Operand:
+    """Running products along an axis, by doubling: log₂ n products of whole tensors."""
+    along = c.axis(c.scalar(axis, "axis"), x.rank)
+    size = x.shape[along]
+    found = c.b.reverse(x, axes=[along]) if c.flag("reverse") else x
+    step = 1
+    if c.flag("exclusive"):
+        found = _shifted(c, found, along, 1)
+    while step < size:
+        found = found * _shifted(c, found, along, step)
+        step *= 2
+    return c.b.reverse(found, axes=[along]) if c.flag("reverse") else found
+
+
+def _shifted(c: Call, x: Operand, axis: int, step: int) -> Operand:
+    """Return the tensor moved to the right, ones in front."""
+    before = [step if k == axis else 0 for k in range(x.rank)]
+    padded = c.b.pad(x, beginning_padding=before, ending_padding=[0] * x.rank, value=1)
+    return c.b.slice(padded, starts=[0] * x.rank, sizes=x.shape)
+
+
+# Rows as probabilities.
+
+
+def _rows(c: Call, x: Operand, rule: Callable[[Operand, int], Operand]) -> Operand:
+    """Apply a rule along an axis; before opset 13, to all dimensions from the axis on as one."""
+    if c.opset >= 13:
+        return rule(x, c.axis(c.integer("axis", -1), x.rank))
+    axis = c.axis(c.integer("axis", 1), x.rank) if x.rank > 1 else 0
+    flat = reshaped(c, x, (count(x.shape[:axis]), count(x.shape[axis:])))
+    return reshaped(c, rule(flat, 1), x.shape)
+
+
+@imports("Softmax")
+def softmax(c: Call, x: Operand) -> Operand:
+    """eˣ/Σeˣ."""
+    return _rows(c, x, lambda x, axis: c.b.softmax(x, axis=axis))
+
+
+@imports("LogSoftmax")
+def log_softmax(c: Call, x: Operand) -> Operand:
+    """x − log Σeˣ."""
+    return _rows(c, x, lambda x, axis: c.b.log_softmax(x, axis=axis))
+
+
+@imports("Hardmax")
+def hardmax(c: Call, x: Operand) -> Operand:
+    """1 at the first largest element, 0 elsewhere."""
+
+    def rule(x: Operand, axis: int) -> Operand:
+        place = c.b.arg_max(x, axis=axis, keep_dimensions=True)
+        row = places(c, x.shape[axis])
+        row = c.b.reshape(row, new_shape=[-1, *(1,) * (x.rank - axis - 1)])
+        return cast(c, c.b.equal(row, place), x.dtype)
+
+    return _rows(c, x, rule)
+
+
+@imports("LpNormalization")
+def lp_normalization(c: Call, x: Operand) -> Operand:
+    """x divided by its norm along an axis; 0 where that is 0."""
+    axes = [c.axis(c.integer("axis", -1), x.rank)]
+    method = c.b.reduce_l1 if c.integer("p", 2) == 1 else c.b.reduce_l2
+    norm = method(x, axes=axes, keep_dimensions=True)
+    zero = number(c, 0, x)
+    return c.b.where(c.b.equal(norm, zero), zero, x / norm)
+
+
+@imports("TopK")
+def top_k(c: Call, x: Operand, k: Operand | None = None) -> tuple[Operand, Operand]:
+    """The k largest elements along an axis, and where they stand, the largest first.
+
+    An element's rank is the number of those that come before it; the one of rank r is found by
+    comparison.
+    """
+    b, axis = c.b, c.axis(c.integer("axis", -1), x.rank)
+    amount = c.integer("k") if k is None else int(c.scalar(k, "k"))
+    size = x.shape[axis]
+    if size > MOST_RANKED:
+        raise c.unsupported(f"{size} elements are more than the {MOST_RANKED} that can be ranked")
+    order = [k for k in range(x.rank) if k != axis] + [axis]
+    rows = b.transpose(x, permutation=order)
+    one = reshaped(c, rows, (*rows.shape[:-1], size, 1))
+    other = reshaped(c, rows, (*rows.shape[:-1], 1, size))
+    place = places(c, size)
+    earlier = b.lesser(reshaped(c, place, (1, size)), reshaped(c, place, (size, 1)))
+    beats = b.greater(other, one) if c.flag("largest", 1) else b.lesser(other, one)
+    before = b.logical_or(beats, b.logical_and(b.equal(other, one), earlier))
+    rank = b.reduce_sum(cast(c, before, "int32"), axes=[x.rank])
+    wanted = reshaped(c, places(c, amount), (amount, 1))
+    hit = b.equal(reshaped(c, rank, (*rank.shape[:-1], 1, size)), wanted)
+    indices = b.reduce_sum(cast(c, hit, "int32") * place, axes=[x.rank])
+    values = b.gather_elements(rows, indices, axis=x.rank - 1)
+    back = [order.index(k) for k in range(x.rank)]
+    found = [b.transpose(each, permutation=back) for each in (values, indices)]
+    return found[0], cast(c, found[1], "int64")
+
+
+MOST_RANKED = 4096
+"""Elements along an axis that are compared with one another at most."""

@@ -1,0 +1,56 @@
+"""The errors of models that cannot be imported."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from webnnm.core.errors import DataError
+from webnnm.core.spelling import nearest
+from webnnm.formats.onnx.messages import NodeProto
+
+
+class UnknownValue(DataError):
+    """NNM816: values that decide a shape depend on inputs; `inputs` are the names of these."""
+
+    def __init__(self, message: str, inputs: Collection[str]) -> None:
+        names = ", ".join(f'"{name}"' for name in sorted(inputs)) or "the model"
+        super().__init__(
+            "NNM816",
+            message,
+            hint=f"give the values of {names} with the shapes: known={{name: array}}"
+            if inputs
+            else "replace the operator: shapes have to be known before data are",
+        )
+        self.inputs = frozenset(inputs)
+
+
+def spoken(node: NodeProto) -> str:
+    """Return how messages call a node."""
+    domain = f"{node.domain}." if node.domain not in ("", "ai.onnx") else ""
+    name = node.name or (node.output[0] if node.output else "")
+    return f'{domain}{node.op_type} "{name}"'
+
+
+def unsupported(node: NodeProto, opset: int, reason: str, hint: str = "") -> DataError:
+    """Return NNM812, the error of an operator, or a use of it, that cannot be imported."""
+    return DataError(
+        "NNM812",
+        f"{spoken(node)} of opset {opset}: {reason}",
+        hint=hint or "export the model without it, or replace it with other operators",
+    )
+
+
+def missing(node: NodeProto, opset: int, known: Collection[str]) -> DataError:
+    """Return NNM812 for an operator that the table does not have."""
+    near = nearest(node.op_type, known)
+    hint = "" if near is None else f'export the model without it; the nearest one is "{near}"'
+    return unsupported(node, opset, "this operator is not supported", hint)
+
+
+def too_large(what: str, amount: int, most: int) -> DataError:
+    """Return NNM815, the error of a file that asks for more than is reasonable."""
+    return DataError(
+        "NNM815",
+        f"{what} takes {amount}, at most {most} are allowed",
+        hint="use a smaller size, or split the model",
+    )

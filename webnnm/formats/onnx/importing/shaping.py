@@ -1,0 +1,95 @@
+"""Pieces that several entries of the table are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from webnnm.core.dtypes import DataType
+from webnnm.core.shapes import count
+from webnnm.formats.onnx.importing.call import Call
+from webnnm.graph.node import Operand
+
+
+def cut(
+    c: Call, x: Operand, starts: Sequence[int], sizes: Sequence[int], strides: Sequence[int] = ()
+) -> Operand:
+    """Return a box of a tensor, which may be empty; sizes are those before strides."""
+    if not all(sizes):
+        strides = strides or [1] * x.rank
+        return c.empty(x.dtype, [-(-n // k) for n, k in zip(sizes, strides, strict=True)])
+    whole = not any(starts) and tuple(sizes) == x.shape and all(k == 1 for k in strides)
+    return x if whole else c.b.slice(x, starts=starts, sizes=sizes, strides=strides or None)
+
+
+def part(c: Call, x: Operand, axis: int, start: int, size: int) -> Operand:
+    """Return a range along one axis."""
+    starts, sizes = [0] * x.rank, list(x.shape)
+    starts[axis], sizes[axis] = start, size
+    return cut(c, x, starts, sizes)
+
+
+def at(c: Call, x: Operand, axis: int, index: int) -> Operand:
+    """Return what stands at one place of an axis, without the axis."""
+    shape = (*x.shape[:axis], *x.shape[axis + 1 :])
+    return c.b.reshape(part(c, x, axis, index, 1), new_shape=shape)
+
+
+def repeated(c: Call, x: Operand, shape: Sequence[int]) -> Operand:
+    """Return a tensor repeated to a shape that it broadcasts to."""
+    if not count(shape):
+        return c.empty(x.dtype, shape)
+    return x if x.shape == tuple(shape) else c.b.expand(x, new_shape=shape)
+
+
+def reshaped(c: Call, x: Operand, shape: Sequence[int]) -> Operand:
+    """Return the same elements in another shape."""
+    return x if x.shape == tuple(shape) else c.b.reshape(x, new_shape=shape)
+
+
+def full(c: Call, value: Any, dtype: DataType, shape: Sequence[int]) -> Operand:
+    """Return a tensor of equal elements."""
+    return repeated(c, c.b.constant(value, dtype), shape)
+
+
+def number(c: Call, value: Any, like: Operand) -> Operand:
+    """Return a number of the type of another tensor."""
+    return c.b.constant(value, like.dtype)
+
+
+def cast(c: Call, x: Operand, dtype: DataType) -> Operand:
+    """Return a tensor in another type."""
+    return x if x.dtype == dtype else c.b.cast(x, type=dtype)
+
+
+def wide(c: Call, x: Operand, rule: Callable[[Operand], Operand]) -> Operand:
+    """Apply a rule for floats to integers too, whose result is an integer again."""
+    if x.dtype in ("float32", "float16"):
+        return rule(x)
+    return cast(c, rule(cast(c, x, "float32")), x.dtype)
+
+
+def places(c: Call, size: int, dtype: DataType = "int32") -> Operand:
+    """Return 0, 1, … size − 1."""
+    return c.b.constant(range(c.few(size, "a row of numbers")), dtype, (size,))
+
+
+def moved(c: Call, x: Operand, source: int, target: int) -> Operand:
+    """Return a tensor with one axis at another place."""
+    order = [axis for axis in range(x.rank) if axis != source]
+    order.insert(target, source)
+    return x if order == [*range(x.rank)] else c.b.transpose(x, permutation=order)
+
+
+def broadcast(c: Call, *shapes: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape that shapes broadcast to. Raises NNM811 where they do not."""
+    rank = max(map(len, shapes))
+    found: list[int] = []
+    for axis in range(rank):
+        sizes = {
+            shape[axis - rank + len(shape)] for shape in shapes if axis - rank + len(shape) >= 0
+        } - {1}
+        if len(sizes) > 1:
+            raise c.invalid(f"shapes {', '.join(map(str, shapes))} do not broadcast")
+        found.append(sizes.pop() if sizes else 1)
+    return tuple(found)

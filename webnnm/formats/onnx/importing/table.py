@@ -1,0 +1,72 @@
+"""The table of operators: which function imports which operator of ONNX."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from webnnm.graph.node import Operand
+
+FAMILIES = (
+    "elementwise",
+    "logic",
+    "reductions",
+    "movement",
+    "indexing",
+    "values",
+    "products",
+    "windows",
+    "resizing",
+    "normalising",
+    "recurrent",
+    "quantised",
+    "losses",
+    "attention",
+    "signals",
+    "control",
+)
+"""The modules with entries."""
+
+Function = Callable[..., Operand | Sequence[Operand | None]]
+
+F = TypeVar("F", bound=Function)
+
+
+class Entry(NamedTuple):
+    """How an operator is imported, and how many operands it takes; `most` is None for any."""
+
+    function: Function
+    least: int
+    most: int | None
+
+
+_ENTRIES: dict[tuple[str, str], Entry] = {}
+
+
+def imports(*names: str, domain: str = "") -> Callable[[F], F]:
+    """Declare that a function imports operators of these names.
+
+    It takes a `Call` and the operands in ONNX's order; those that may be absent have the default
+    None. It returns the result, or a tuple of results.
+    """
+
+    def declare(function: F) -> F:
+        code = function.__code__
+        most = code.co_argcount - 1
+        least = most - len(function.__defaults__ or ())
+        variadic = bool(code.co_flags & 4)
+        for name in names:
+            if (domain, name) in _ENTRIES:
+                raise ValueError(f"two functions import {domain}.{name}")
+            _ENTRIES[domain, name] = Entry(function, least, None if variadic else most)
+        return function
+
+    return declare
+
+
+def entries() -> Mapping[tuple[str, str], Entry]:
+    """Return the table: domain and name of each operator, and how it is imported."""
+    for family in FAMILIES:
+        importlib.import_module(f"webnnm.formats.onnx.importing.{family}")
+    return _ENTRIES

@@ -1,0 +1,97 @@
+"""Constants, and values that follow from shapes."""
+
+from __future__ import annotations
+
+import math
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.shapes import count
+from webnnm.formats.onnx.importing.call import Call
+from webnnm.formats.onnx.importing.elementwise import converted
+from webnnm.formats.onnx.importing.shaping import full
+from webnnm.formats.onnx.importing.table import imports
+from webnnm.formats.onnx.tensors import host_array
+from webnnm.graph.node import Operand
+
+
+@imports("Constant")
+def constant(c: Call) -> Operand:
+    """A value that stands in the model."""
+    if c.has("value"):
+        return c.b.constant(host_array(c.tensor("value"), c.importer.external))
+    if c.has("value_float"):
+        return c.b.constant(c.number("value_float"), "float32")
+    if c.has("value_floats"):
+        floats = c.numbers("value_floats")
+        return c.b.constant(floats, "float32", (len(floats),))
+    if c.has("value_int"):
+        return c.b.constant(c.integer("value_int"), "int64")
+    if c.has("value_ints"):
+        integers = c.integers("value_ints")
+        return c.b.constant(integers, "int64", (len(integers),))
+    raise c.unsupported("WebNN has no texts and no sparse tensors")
+
+
+@imports("ConstantOfShape")
+def constant_of_shape(c: Call, shape: Operand) -> Operand:
+    """Equal elements, 0 by default."""
+    array = HostArray.of(0.0)
+    if c.has("value"):
+        array = host_array(c.tensor("value"))
+    return full(c, array.values()[0], array.dtype, c.listed(shape, "shape"))
+
+
+@imports("Shape")
+def shape(c: Call, x: Operand) -> Operand:
+    """The sizes of a tensor."""
+    found = x.shape[c.integer("start", 0) : c.integer("end", x.rank)]
+    return c.b.constant(list(found), "int64", (len(found),))
+
+
+@imports("Size")
+def size(c: Call, x: Operand) -> Operand:
+    """The number of elements."""
+    return c.b.constant(count(x.shape), "int64")
+
+
+@imports("Range")
+def range_(c: Call, start: Operand, limit: Operand, delta: Operand) -> Operand:
+    """Numbers in equal steps."""
+    first, last, step = (c.scalar(x, "a bound") for x in (start, limit, delta))
+    size = c.few(max(0, math.ceil((last - first) / step)), "its result")
+    return c.b.constant([first + k * step for k in range(size)], start.dtype, (size,))
+
+
+@imports("EyeLike")
+def eye_like(c: Call, x: Operand) -> Operand:
+    """Ones on a diagonal."""
+    rows, columns = x.shape
+    k = c.integer("k", 0)
+    c.few(rows * columns, "its result")
+    values = [float(column - row == k) for row in range(rows) for column in range(columns)]
+    found = c.b.constant(values, "float32", x.shape)
+    code = c.integer("dtype", 0) or c.declared(c.node.input[0])
+    return converted(c, found, code) if code else c.b.cast(found, type=x.dtype)
+
+
+@imports("Dropout")
+def dropout(
+    c: Call, x: Operand, ratio: Operand | None = None, training: Operand | None = None
+) -> tuple[Operand, Operand]:
+    """The operand itself, as in inference; and a mask of ones."""
+    active = training is not None and c.scalar(training, "training_mode")
+    if active and (ratio is None or c.scalar(ratio, "ratio")):
+        raise c.unsupported("it draws random numbers", "import the model in inference mode")
+    return c.b.identity(x), full(c, 1, "uint8", x.shape)
+
+
+@imports("OptionalHasElement")
+def optional_has_element(c: Call, x: Operand | None = None) -> Operand:
+    """Whether an optional value is there."""
+    return c.b.constant(int(x is not None), "uint8")
+
+
+@imports("OptionalGetElement")
+def optional_get_element(c: Call, x: Operand) -> Operand:
+    """The value of an optional value that is a tensor."""
+    return c.b.identity(x)
