@@ -18,7 +18,7 @@ from webnnm.training.clipping import CLIP_STATE
 from webnnm.training.hyperparameters import HYPERPARAMETERS
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.scaling import SCALE_STATE
-from webnnm.training.schedules import Schedule
+from webnnm.training.schedules import DROPS, Schedule
 from webnnm.training.step_settings import ROWS
 from webnnm.training.update import SLOT, SUM, TASK_WEIGHT
 
@@ -217,10 +217,12 @@ def _schedule(written: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[s
     """Return kind, T, W and lr. Raises `ValueError` where hyperparameters say otherwise."""
     total = _count(written["T"])
     batches, rest = divmod(total, settings["schedule_epochs"] or settings["epochs"])
+    due = Schedule.of(settings, max(1, batches), written).to_dict()
     found = {name: written[name] for name in ("kind", "T", "W", "lr")}
+    found |= {name: _count(written[name]) for name in DROPS if name in due}
     if rest or not batches:
         raise ValueError(f"{total} steps are not whole epochs")
-    if found != (due := Schedule.of(settings, batches).to_dict()):
+    if found != due:
         raise ValueError(f"the schedule is {found}, by its hyperparameters {due}")
     return found
 

@@ -112,8 +112,8 @@ async def feed_of(state: ModelState, decided: Decided) -> Feed:
     """Return the training rows as the steps take them."""
     settings = decided.settings
     dtypes: dict[str, DataType] = {v.block: v.dtype for v in decided.network.inputs}
-    # Callbacks and validation want to be asked after every epoch.
-    asked = settings["on_epoch"] or settings["on_batch"]
+    # Callbacks, validation and a rate that waits for progress are asked after every epoch.
+    asked = settings["on_epoch"] or settings["on_batch"] or settings["schedule"] == "plateau"
     alone = not asked and not state.binding().dataset.size("validation")
     return await training_feed(
         state.binding(),

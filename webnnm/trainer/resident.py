@@ -75,7 +75,7 @@ class ResidentTraining:
         self._graph = step
         self._made = made
         self.feed = feed
-        self.schedule = Schedule.of(settings, feed.steps)
+        self.schedule = Schedule.of(settings, feed.steps, checkpoint and checkpoint.schedule)
         self._stepper = Stepper(
             device,
             partial(training_steps, network, feed.targets, made),

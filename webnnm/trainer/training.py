@@ -406,6 +406,7 @@ class Training:
         if criterion is not None and math.isfinite(criterion) and self._improves(criterion):
             history.best_loss, history.best_epoch = criterion, epoch
             run.keep_best(place, epochs)
+        run.schedule = run.schedule.after(epoch, history.best_epoch)
         self._reporter.update(record)
         self._news.set()
         if settings["on_epoch"] is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
 from typing import Any
@@ -13,6 +13,10 @@ ONE_CYCLE_RISE = 0.3
 """The share of a one-cycle schedule in which the rate rises (Smith & Topin 2018)."""
 ONE_CYCLE_START = 1 / 25
 """Where a one-cycle schedule starts, as a share of its highest rate."""
+
+PLATEAU = 10
+"""Epochs that are no better until a "plateau" schedule lowers the rate."""
+DROPS = ("drops", "dropped")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +28,8 @@ class Schedule:
     [0.2, 1.0, 0.552, 0.0]
 
     `rate` is the highest learning rate, `min_rate` the floor. `warmup_epochs` 0 chooses 5 % of the
-    epochs, for "onecycle" 30 %. A "step" schedule multiplies by `step_factor` every `step_epochs`.
+    epochs, for "onecycle" 30 %. A "step" schedule multiplies by `step_factor` every `step_epochs`,
+    "plateau" once so many epochs were no better; `drops`, how often, the last time after `dropped`.
     """
 
     kind: str
@@ -35,10 +40,15 @@ class Schedule:
     min_rate: float = 0.0
     step_epochs: int = 0
     step_factor: float = 0.1
+    drops: int = 0
+    dropped: int = 0
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], batches: int) -> Schedule:
-        """Return the schedule of a training with these hyperparameters."""
+    def of(
+        cls, settings: Mapping[str, Any], batches: int, known: Mapping[str, Any] | None = None
+    ) -> Schedule:
+        """Return the schedule of a training with these hyperparameters, `known` of a checkpoint."""
+        known = known or {}
         return cls(
             kind=settings["schedule"],
             rate=settings["lr"],
@@ -48,6 +58,8 @@ class Schedule:
             min_rate=settings["min_lr"],
             step_epochs=settings["step_epochs"] or 0,
             step_factor=settings["step_factor"],
+            drops=known.get("drops", 0),
+            dropped=known.get("dropped", 0),
         )
 
     @property
@@ -65,8 +77,16 @@ class Schedule:
         return self.batches * max(1, int(0.05 * self.epochs)) if self.epochs > 1 else 0
 
     def to_dict(self) -> dict[str, Any]:
-        """What a checkpoint keeps of it: kind, T, W and lr."""
-        return {"kind": self.kind, "T": self.total, "W": self.warmup, "lr": self.rate}
+        """What a checkpoint keeps of it: kind, T, W and lr, of "plateau" its drops."""
+        found = {"kind": self.kind, "T": self.total, "W": self.warmup, "lr": self.rate}
+        return found | ({n: getattr(self, n) for n in DROPS} if self.kind == "plateau" else {})
+
+    def after(self, epoch: int, best: int) -> Schedule:
+        """Return the schedule behind an epoch, where the best one so far was `best`."""
+        waited = epoch - max(best, self.dropped)
+        if self.kind != "plateau" or waited < (self.step_epochs or PLATEAU):
+            return self
+        return replace(self, drops=self.drops + 1, dropped=epoch)
 
     def at(self, step: int) -> float:
         """Return the learning rate of step t, counted from 1; after the end that of the last."""
@@ -103,7 +123,10 @@ def _linear(schedule: Schedule, progress: float, _step: int) -> float:
 
 def _step(schedule: Schedule, _progress: float, step: int) -> float:
     every = schedule.step_epochs or math.ceil(schedule.epochs / 3)
-    drops = (step - 1) // schedule.batches // every
+    return _dropped(schedule, (step - 1) // schedule.batches // every)
+
+
+def _dropped(schedule: Schedule, drops: int) -> float:
     return max(schedule.min_rate, schedule.rate * schedule.step_factor**drops)
 
 
@@ -113,5 +136,6 @@ SCHEDULES: Mapping[str, Callable[[Schedule, float, int], float]] = {
     "linear": _linear,
     "step": _step,
     "onecycle": _cosine,
+    "plateau": lambda schedule, _progress, _step: _dropped(schedule, schedule.drops),
 }
 """The curve after the warm-up: of the schedule, the progress 0 … 1, and the step."""

@@ -94,6 +94,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "scaled": {"gradient_scaling": "on", "growth_interval": 7},
     "float16": {"compute_type": "float16"},
     "one cycle": {"schedule": "onecycle"},
+    "lowered by plateaus": {"schedule": "plateau", "step_epochs": 1, "lr": 0.5},
     "frozen in part": {"freeze": 0.5, "seeds": 0},
     "regularised": {"regularization": "L1+L2", "lambda1": 1e-4, "lambda2": 1e-3},
     "in order": {"shuffle": False},

@@ -112,3 +112,22 @@ def test_every_step_has_a_rate_up_to_the_highest(kind: str, epochs: int, batches
 def test_one_batch_per_epoch() -> None:
     schedule = made("cosine", epochs=3, batches=1)
     assert [schedule.at(t) for t in (1, 2, 3)] == pytest.approx([1.0, 0.5, 0.0])
+
+
+def test_a_plateau_lowers_the_rate_once_so_many_epochs_were_no_better() -> None:
+    schedule = made("plateau", epochs=40, step_epochs=3, step_factor=0.5, min_rate=0.2)
+    rates: dict[int, float] = {}
+    for epoch in range(1, 21):
+        schedule = schedule.after(epoch, best=min(epoch, 4))  # none is better than the fourth
+        rates[epoch] = schedule.at(5 * epoch + 1)
+    assert [rates[epoch] for epoch in (6, 7, 9, 10, 12, 13)] == [1.0, 0.5, 0.5, 0.25, 0.25, 0.2]
+    known = schedule.to_dict()
+    assert (known["drops"], known["dropped"]) == (5, 19)
+    settings = {"schedule": "plateau", "lr": 1.0, "schedule_epochs": None, "epochs": 40}
+    settings |= {"warmup_epochs": 0, "min_lr": 0.2, "step_epochs": 3, "step_factor": 0.5}
+    assert Schedule.of(settings, 5, known) == schedule
+
+
+def test_other_schedules_do_not_wait_for_progress() -> None:
+    schedule = made("cosine")
+    assert schedule.after(4, best=1) is schedule
