@@ -133,7 +133,7 @@ class History:
         writer = csv.writer(text)
         writer.writerow(table)
         writer.writerows([cell(record) for cell in table.values()] for record in self.epochs)
-        return _written(text.getvalue(), path)
+        return written(text.getvalue(), path)
 
     def plot(self, path: str | PathLike[str] | None = None, *, width: int = 640) -> Plot:
         """Return an SVG plot that notebooks display; with `path`, also write it to a file.
@@ -148,7 +148,7 @@ class History:
         """
         from webnnm.evaluation.history_plot import svg
 
-        return Plot(_written(svg(self, max(int(width), 240)), path))
+        return Plot(written(svg(self, max(int(width), 240)), path))
 
     def figure(self) -> Any:
         """Return the same plot as a Matplotlib figure.
@@ -245,7 +245,8 @@ def _record(values: Mapping[str, Any]) -> EpochRecord:
     return EpochRecord(**found)
 
 
-def _written(text: str, path: str | PathLike[str] | None) -> str:
+def written(text: str, path: str | PathLike[str] | None) -> str:
+    """Return a text, written to a file if there is a path."""
     if path is not None:
         from webnnm.formats.atomic import write_atomically
 

@@ -195,6 +195,44 @@ def svg(history: Course, width: int) -> str:
     else:
         body, height = _panels(history, lines, width)
     used = {line.colour % len(PAIRS) for line in lines} | {RATE}
+    return _framed(title, says, width, height, body, used)
+
+
+def line_plot(
+    title: str,
+    says: str,
+    points: Sequence[tuple[float, float]],
+    marked: tuple[float, float],
+    width: int,
+) -> str:
+    """Return a plot of losses over learning rates, on a logarithmic axis, with one that is marked.
+
+    >>> line_plot("Range test", "lr 0.1", [(0.01, 1.0), (1.0, 0.5)], (1.0, 0.5), 400)[:4]
+    '<svg'
+    """
+    losses = vertical([y for _, y in points], 36, min(300, max(170, 0.4 * width)), 6)
+    low, high = points[0][0], points[-1][0]
+    powers = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
+    left = 16 + LETTER * max(len(number(mark)) for mark in losses.marks)
+    across = Scale(low, high, left, width - 18, [10.0**power for power in powers], log=True)
+    parts = [text_at(left, 20, f"loss, {says.partition(':')[0]}")]
+    for mark in losses.marks:
+        y = losses(mark)
+        parts += [f'<path class="grid" d="M{left:.1f},{y:.1f}H{across.end}"/>']
+        parts += [text_at(left - 7, y + 4, number(mark), "e")]
+    for mark in across.marks:
+        parts += [text_at(across(mark), losses.start + 17, number(mark), "m")]
+    parts += [text_at((left + across.end) / 2, losses.start + 36, "learning rate", "m")]
+    pixels = [(across(x), losses(y)) for x, y in points]
+    parts += [path(thinned(pixels), "c0", ' stroke-width="2"/>')]
+    parts += [_ring(across(marked[0]), losses(marked[1]))]
+    return _framed(title, escaped(says), width, losses.start + 46, "".join(parts), {0})
+
+
+def _framed(
+    title: str, says: str, width: int, height: float, body: str, used: Iterable[int]
+) -> str:
+    """Return what was drawn as an SVG with its title, and the colours that are used."""
     colours = "".join(_themed(f".c{k}", "stroke:{};", *PAIRS[k]) for k in sorted(used))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="webnnm-plot" role="img" '

@@ -53,7 +53,7 @@ class Hyperparameters(TypedDict, total=False):
     beta2: float | None
     alpha: float | None
     epsilon: float | None
-    schedule: Literal["cosine", "constant", "linear", "step", "onecycle", "plateau"]
+    schedule: Literal["cosine", "constant", "linear", "step", "exponential", "onecycle", "plateau"]
     schedule_epochs: int | None
     warmup_epochs: int
     step_epochs: int | None

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from webnnm.data.protocol import AnyDataset
     from webnnm.evaluation import TestResult
     from webnnm.evaluation.cross_validation import CrossValidation
+    from webnnm.evaluation.rate_range import RateRange
     from webnnm.expert.profile import Profile
     from webnnm.formats.name_map import Names
     from webnnm.model.keywords import CreateSettings, Hyperparameters
@@ -689,6 +690,37 @@ class NNModel:
 
         with self.state.occupancy.by("a cross-validation"):
             return await cross_validated(self.state, k, subset, tested)
+
+    async def find_lr(
+        self,
+        hyperparameters: Mapping[str, Any] | None = None,
+        *,
+        low: float = 1e-6,
+        high: float = 10.0,
+        steps: int = 100,
+        **more: Unpack[Hyperparameters],
+    ) -> RateRange:
+        """Measure the loss at learning rates from `low` to `high`, and suggest one (range test).
+
+        >>> found = await model.find_lr()  # doctest: +SKIP
+        >>> found.suggestion  # doctest: +SKIP
+        0.012
+        >>> await model.train(lr=found.suggestion)  # doctest: +SKIP
+
+        A copy of the model is trained for about `steps` steps, with a rate that grows by the same
+        factor at each, until the loss is four times its lowest value (Smith 2017, "Cyclical
+        learning rates for training neural networks"). Suggested is the rate at which the smoothed
+        loss falls fastest. The hyperparameters are those of `train`; this model stays as it is.
+
+        Raises `DataError` NNM704 for bounds that are none or fewer than ten steps, NNM714 without a
+        dataset, and what `train` raises.
+        """
+        from webnnm.model.finding_lr import found_lr
+
+        given = self._written(hyperparameters, more, "find_lr")
+        self.state.binding()
+        with self.state.occupancy.by("a range test"):
+            return await found_lr(self.state, type(self).create, given, low, high, steps)
 
     def _set_sequence_length(self, length: int | Mapping[str, int] | None) -> None:
         if isinstance(length, Mapping):

@@ -14,6 +14,8 @@ ONE_CYCLE_RISE = 0.3
 ONE_CYCLE_START = 1 / 25
 """Where a one-cycle schedule starts, as a share of its highest rate."""
 
+EXPONENTIAL_END = 1e-3
+"""Where an exponential schedule ends as a share of its rate, without a floor."""
 PLATEAU = 10
 """Epochs that are no better until a "plateau" schedule lowers the rate."""
 DROPS = ("drops", "dropped")
@@ -121,6 +123,11 @@ def _linear(schedule: Schedule, progress: float, _step: int) -> float:
     return schedule.rate - (schedule.rate - schedule.min_rate) * progress
 
 
+def _exponential(schedule: Schedule, progress: float, _step: int) -> float:
+    last = schedule.min_rate or schedule.rate * EXPONENTIAL_END
+    return schedule.rate * (last / schedule.rate) ** progress
+
+
 def _step(schedule: Schedule, _progress: float, step: int) -> float:
     every = schedule.step_epochs or math.ceil(schedule.epochs / 3)
     return _dropped(schedule, (step - 1) // schedule.batches // every)
@@ -134,6 +141,7 @@ SCHEDULES: Mapping[str, Callable[[Schedule, float, int], float]] = {
     "cosine": _cosine,
     "constant": lambda schedule, _progress, _step: schedule.rate,
     "linear": _linear,
+    "exponential": _exponential,
     "step": _step,
     "onecycle": _cosine,
     "plateau": lambda schedule, _progress, _step: _dropped(schedule, schedule.drops),

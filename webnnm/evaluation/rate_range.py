@@ -1,0 +1,91 @@
+"""The result of a range test of the learning rate: the loss at every rate, and a suggestion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from webnnm.evaluation.history import Plot, plain, written
+from webnnm.evaluation.history_plot import line_plot
+
+SMOOTHING = 0.9
+"""A loss is averaged with those before, which count nine tenths of the one after them."""
+
+
+def smoothed(losses: Sequence[float]) -> list[float]:
+    """Return exponential averages of losses, without the pull of a start at 0.
+
+    >>> smoothed([2.0, 2.0, 2.0])
+    [2.0, 2.0, 2.0]
+    """
+    found: list[float] = []
+    mean = weight = 0.0
+    for loss in losses:
+        mean, weight = SMOOTHING * mean + loss, SMOOTHING * weight + 1
+        found.append(round(mean / weight, 12))
+    return found
+
+
+def steepest(rates: Sequence[float], losses: Sequence[float]) -> float:
+    """Return the rate at which the smoothed loss falls fastest over the logarithm of the rate.
+
+    >>> steepest([0.001, 0.01, 0.1, 1.0], [1.0, 0.99, 0.5, 2.0])
+    0.1
+    """
+    curve = smoothed(losses)
+    lowest = curve.index(min(curve))
+    falls = [
+        (curve[n] - curve[n - 1]) / (math.log(rates[n]) - math.log(rates[n - 1]))
+        for n in range(1, lowest + 1)
+    ]
+    return rates[falls.index(min(falls)) + 1] if falls else rates[lowest]
+
+
+@dataclass(frozen=True)
+class RateRange:
+    """What `NNModel.find_lr` found.
+
+    >>> found = RateRange((0.001, 0.01, 0.1, 1.0), (1.0, 0.99, 0.5, 2.0))
+    >>> print(found)
+    lr 0.1 suggested: rates 0.001 … 1 in 4 steps, lowest loss 0.812 at 0.1
+
+    `rates` of the steps and their `losses`, of one batch each; `suggestion`, where the smoothed
+    loss falls fastest.
+    """
+
+    rates: tuple[float, ...]
+    losses: tuple[float, ...]
+
+    @property
+    def suggestion(self) -> float:
+        """The rate at which the loss falls fastest."""
+        return float(f"{steepest(self.rates, self.losses):.2g}")
+
+    def __str__(self) -> str:
+        curve = smoothed(self.losses)
+        low = curve.index(min(curve))
+        return (
+            f"lr {self.suggestion:g} suggested: rates {self.rates[0]:g} … {self.rates[-1]:.3g} in "
+            f"{len(self.rates)} steps, lowest loss {curve[low]:.3g} at {self.rates[low]:.3g}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return rates, losses and the suggestion as JSON takes them."""
+        return {**plain(self), "suggestion": self.suggestion}
+
+    def plot(self, path: str | PathLike[str] | None = None, *, width: int = 640) -> Plot:
+        """Return an SVG plot of loss against rate, with the suggestion; with `path`, write it too.
+
+        >>> RateRange((0.001, 0.01, 0.1), (1.0, 0.9, 0.5)).plot()[:4]
+        '<svg'
+        """
+        curve = smoothed(self.losses)
+        points = list(zip(self.rates, curve, strict=True))
+        place = min(points, key=lambda point: abs(math.log(point[0] / self.suggestion)))
+        return Plot(written(line_plot("Range test", str(self), points, place, width), path))
+
+    def _repr_html_(self) -> str:
+        return self.plot()
