@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from webnnm.model.parts import concatenate as concatenate
     from webnnm.model.parts import replace_head as replace_head
     from webnnm.model.parts import split as split
+    from webnnm.model.searching import search as search
     from webnnm.model.texts import check as check
     from webnnm.model.texts import format_model as format_model
     from webnnm.notation import parse as parse
@@ -77,6 +78,7 @@ _HOME = {
     "probe": "backends.probe",
     "replace_head": "model.parts",
     "review": "expert.reviewer",
+    "search": "model.searching",
     "split": "model.parts",
 }
 """Public name → module. Names are imported on first use: a page pays only for what it touches."""

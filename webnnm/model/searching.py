@@ -1,0 +1,347 @@
+"""A search for hyperparameters and widths: many short trainings, of which the best go on longer."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from webnnm.core.errors import DataError, WebNNMError, suggestion
+from webnnm.core.markup import html_table
+from webnnm.data.dataset import Dataset
+from webnnm.data.protocol import AnyDataset
+from webnnm.evaluation.epoch import EpochRecord
+from webnnm.evaluation.history import History
+from webnnm.formats.atomic import write_atomically
+from webnnm.model.nnmodel import NNModel
+from webnnm.trainer.progress import Reporter, display
+from webnnm.training.automatic import by_rows
+from webnnm.training.hyperparameters import HYPERPARAMETERS, given, resolve
+
+WORD = re.compile(r"\$(\w+)")
+HELD_BACK = 0.2
+"""The share of training rows that judges, where there are none for validation."""
+DECADE = 10
+"""Between bounds so many times apart a number is drawn by its logarithm."""
+TRIES = 100
+"""Draws until settings that were drawn before are taken again."""
+
+
+@dataclass
+class Trial:
+    """Settings that were drawn, and the validation loss of the longest training with them.
+
+    Attributes: `number`, from 0; `settings` by name; `losses`, one for each round that it took part
+    in, infinite where a training diverged.
+    """
+
+    number: int
+    settings: dict[str, Any]
+    losses: list[float] = field(default_factory=list[float])
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """What trials are ordered by: those of more rounds first, then those of less loss."""
+        return -len(self.losses), self.losses[-1] if self.losses else math.inf
+
+
+@dataclass
+class Search:
+    """What `search` found, the best trial first; shown as a table.
+
+    Attributes: `trials`; `source`, the text with its placeholders; `rounds`, how many trials of how
+    many epochs each had.
+    """
+
+    source: str
+    rounds: list[tuple[int, int]]
+    trials: list[Trial]
+
+    @property
+    def ranked(self) -> list[Trial]:
+        """The trials, the best one first."""
+        return sorted(self.trials, key=lambda trial: trial.rank)
+
+    @property
+    def best(self) -> Trial:
+        """The trial with the least loss of those that took part in the last round."""
+        return self.ranked[0]
+
+    @property
+    def text(self) -> str:
+        """The text of the model with the settings of the best trial in place."""
+        return filled(self.source, self.best.settings)
+
+    @property
+    def hyperparameters(self) -> dict[str, Any]:
+        """What the best trial was trained with, for `train`."""
+        return trained_with(self.best.settings)
+
+    def rows(self) -> list[list[str]]:
+        """Return the table: a line of headings, then a line for each trial."""
+        names = list(self.trials[0].settings) if self.trials else []
+        head = ["trial", *names, *(f"{epochs} epochs" for _, epochs in self.rounds)]
+        lines = [
+            [
+                str(t.number),
+                *(
+                    f"{value:.4g}" if isinstance(value, float) else str(value)
+                    for value in t.settings.values()
+                ),
+                *(f"{loss:.4g}" for loss in t.losses),
+            ]
+            for t in self.ranked
+        ]
+        return [head, *(line + [""] * (len(head) - len(line)) for line in lines)]
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        aligned = (
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+            for row in rows
+        )
+        return "\n".join(line.rstrip() for line in aligned)
+
+    def _repr_html_(self) -> str:
+        return html_table(self.rows(), "search")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON takes it, losses that are infinite as null."""
+        trials = [
+            {**asdict(trial), "losses": [x if math.isfinite(x) else None for x in trial.losses]}
+            for trial in self.trials
+        ]
+        return {"source": self.source, "rounds": self.rounds, "trials": trials}
+
+
+def rounds_of(trials: int, eta: int, epochs: int) -> list[tuple[int, int]]:
+    """Return how many trials of how many epochs each round of successive halving has.
+
+    >>> rounds_of(27, 3, 90)
+    [(27, 3), (9, 10), (3, 30), (1, 90)]
+    """
+    found = [(trials, epochs)]
+    while found[0][1] > 1 and found[-1][0] >= eta:
+        found = [(number, max(1, spent // eta)) for number, spent in found]
+        found.append((found[-1][0] // eta, epochs))
+    return found
+
+
+def filled(source: str, settings: Mapping[str, Any]) -> str:
+    """Return a text whose placeholders have values.
+
+    >>> filled("dense(shape=[$width])", {"width": 16, "lr": 0.1})
+    'dense(shape=[16])'
+    """
+    return WORD.sub(lambda found: str(settings[found[1]]), source)
+
+
+def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that are hyperparameters of a training."""
+    return {name: value for name, value in settings.items() if name in HYPERPARAMETERS}
+
+
+def drawn(space: Mapping[str, Any], draw: random.Random) -> dict[str, Any]:
+    """Return settings out of a space: one of a list, or a number between two bounds.
+
+    >>> drawn({"width": (8, 64), "optimizer": ["adam", "adamw"]}, random.Random(0))
+    {'width': 62, 'optimizer': 'adamw'}
+    """
+    return {name: _value(choices, draw) for name, choices in space.items()}
+
+
+def _value(choices: Any, draw: random.Random) -> Any:
+    if not isinstance(choices, tuple):
+        return draw.choice(choices)
+    low, high = cast("tuple[Any, Any]", choices)
+    whole = isinstance(low, int) and isinstance(high, int)
+    if low > 0 and high / low >= DECADE:
+        value = math.exp(draw.uniform(math.log(low), math.log(high)))
+    elif whole:
+        return draw.randint(low, high)
+    else:
+        value = draw.uniform(low, high)
+    return round(value) if whole else float(f"{value:.3g}")
+
+
+async def search(
+    source: str,
+    dataset: AnyDataset,
+    space: Mapping[str, Any],
+    *,
+    trials: int = 27,
+    eta: int = 3,
+    epochs: int | None = None,
+    path: str | os.PathLike[str] | None = None,
+    known: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    progress: Any = "auto",
+    on_trial: Callable[[Search], object] | None = None,
+    log: Callable[[str], object] = print,
+    backend: Any = None,
+    **settings: Any,
+) -> Search:
+    """Search for hyperparameters and sizes by successive halving.
+
+    >>> from webnnm import IrisDataset
+    >>> text = "m:input shape=[4]; m:output shape=[3]; "
+    >>> text += "m:layers matmul(w, shape=[$width]), relu(), matmul(v), add(b), softmax();"
+    >>> space = {"width": (2, 32), "lr": (1e-3, 1e-1), "optimizer": ["adam", "adamw"]}
+    >>> found = await search(text, await IrisDataset.create(), space)  # doctest: +SKIP
+    >>> found.best.settings  # doctest: +SKIP
+    {'width': 21, 'lr': 0.0132, 'optimizer': 'adamw'}
+
+    All trials are trained for a few epochs; the best one of `eta` takes part in the next round,
+    with `eta` times the epochs, until the last ones have `epochs` (Jamieson & Talwalkar 2016,
+    "Non-stochastic best arm identification and hyperparameter optimization"). Every round trains
+    anew, so that schedules come to their end. Judged is the lowest validation loss: of the rows for
+    validation, else of a fifth of the training rows. The testing rows are not looked at.
+
+    - `source`: the text of the model, with placeholders such as `$width`.
+    - `space`: name → list of choices, or (low, high): whole numbers between two integers, by their
+      logarithm from a factor of ten on. Names are placeholders or hyperparameters.
+    - `epochs`: of the last round, by default those of a training.
+    - `path`: a JSON file that is written after each training, and from which an interrupted search
+      goes on; `known`: the same as a dict, what `Search.to_dict` returned.
+    - `seed`: of the draws and of all trainings; `progress`: as in `train`, counting trainings;
+      `on_trial` is called with the search so far after each; `log` takes lines.
+    - `settings`: further hyperparameters of all trials.
+
+    Raises `DataError` NNM704 for a space, numbers or a file that do not fit, and what
+    `NNModel.create` and `train` raise, but for trainings that diverge.
+    """
+    fixed = given(settings)
+    _check(source, space, fixed, trials, eta)
+    if epochs is None:
+        epochs = _usual_epochs(dataset, fixed)
+    draws = _draws(space, trials, seed)
+    found = Search(source, rounds_of(len(draws), eta, epochs), draws)
+    if path is not None and Path(path).exists():
+        known = json.loads(Path(path).read_text())
+    if known is not None:
+        _take(found, known)
+    if not dataset.size("validation"):
+        fixed = {"validation_split": HELD_BACK, **fixed}
+    reporter = Reporter(display(progress), log)
+    total, done = sum(number for number, _ in found.rounds), 0
+    reporter.begin(total, f"search: {len(draws)} trials, {total} trainings")
+    history = History(fixed, "", stopped="error")
+    try:
+        for place, (number, spent) in enumerate(found.rounds):
+            for trial in found.ranked[:number]:
+                done += 1
+                if len(trial.losses) > place:
+                    continue
+                began = time.monotonic()
+                more = {**fixed, **trained_with(trial.settings), "epochs": spent, "seed": seed}
+                loss = await _loss(filled(source, trial.settings), dataset, more, backend)
+                trial.losses.append(loss)
+                if path is not None:
+                    write_atomically(path, [json.dumps(found.to_dict()).encode()])
+                words = ", ".join(f"{name} {value}" for name, value in trial.settings.items())
+                reporter.note(f"trial {trial.number}, {spent} epochs: {loss:.4g} ({words})")
+                rate = trial.settings.get("lr", 0.0)
+                record = EpochRecord(done, total, loss, {}, rate, time.monotonic() - began)
+                reporter.update(record)
+                if on_trial is not None:
+                    on_trial(found)
+        history.stopped = "epochs"
+    finally:
+        reporter.end(history)
+    return found
+
+
+async def _loss(
+    source: str, dataset: AnyDataset, settings: Mapping[str, Any], backend: Any
+) -> float:
+    """Return the lowest validation loss of a training, infinity where it diverges."""
+    chosen = {} if backend is None else {"backend": backend}
+    model = await NNModel.create(
+        source=source, dataset=dataset, seed=settings["seed"], log=lambda _: None, **chosen
+    )
+    async with model:
+        try:
+            history = await model.train({**settings, "progress": "off"})
+        except WebNNMError as error:
+            if error.code != "NNM708":
+                raise
+            return math.inf
+    return history.best_loss
+
+
+def _draws(space: Mapping[str, Any], trials: int, seed: int) -> list[Trial]:
+    """Return the trials; the same settings twice only where there are no others."""
+    draw = random.Random(seed)
+    found: list[Trial] = []
+    for number in range(trials):
+        for _ in range(TRIES):
+            settings = drawn(space, draw)
+            if all(settings != trial.settings for trial in found):
+                break
+        else:
+            break
+        found.append(Trial(number, settings))
+    return found
+
+
+def _check(
+    source: str, space: Mapping[str, Any], fixed: Mapping[str, Any], trials: int, eta: int
+) -> None:
+    words = set(WORD.findall(source))
+    problem, hint = "", ""
+    for name, choices in space.items():
+        if name not in words and name not in HYPERPARAMETERS:
+            problem = f'"{name}" is neither a hyperparameter nor ${name} in the text'
+            hint = suggestion(name, (*words, *HYPERPARAMETERS)) or ""
+        elif name in fixed:
+            problem = f'"{name}" is given and searched for'
+        elif not _is_range(choices) and not (isinstance(choices, list) and choices):
+            problem, hint = f'"{name}" has the choices {choices!r}', "a list, or (low, high)"
+    for word in () if problem else words - space.keys():
+        problem, hint = f"the text has ${word}, the space has not", f"{word}=(8, 64)"
+    if not space or trials < 1 or eta < 2:
+        problem = f"{len(space)} settings, {trials} trials, eta {eta}"
+    if problem:
+        raise DataError(
+            "NNM704", f"search: {problem}", hint=hint or 'as in {"lr": (1e-4, 1e-1), "width": [8]}'
+        )
+
+
+def _is_range(choices: Any) -> bool:
+    if not isinstance(choices, tuple) or len(cast("tuple[Any, ...]", choices)) != 2:
+        return False
+    low, high = cast("tuple[Any, Any]", choices)
+    numbers = all(isinstance(n, int | float) and math.isfinite(n) for n in (low, high))
+    return numbers and low < high
+
+
+def _usual_epochs(dataset: AnyDataset, fixed: Mapping[str, Any]) -> int:
+    settings = resolve(fixed)
+    batch = settings["batch_size"] or dataset.batch_size
+    rows = dataset.size("training")
+    divisible = isinstance(dataset, Dataset)
+    found = by_rows(settings, fixed, rows=rows, batch_size=batch, parameters=0, divisible=divisible)
+    return found["epochs"]
+
+
+def _take(found: Search, known: Mapping[str, Any]) -> None:
+    """Take over the losses of a search that was begun with the same text, space and rounds."""
+    trials = cast("list[dict[str, Any]]", known.get("trials") or [])
+    same = known.get("source") == found.source
+    same &= [trial.get("settings") for trial in trials] == [t.settings for t in found.trials]
+    if not same or [tuple(each) for each in known.get("rounds", ())] != found.rounds:
+        raise DataError(
+            "NNM704",
+            "the search that was begun has another text, space, seed or number of epochs",
+            hint="take another path, or the settings that it was begun with",
+        )
+    for trial, earlier in zip(found.trials, trials, strict=True):
+        trial.losses = [math.inf if loss is None else float(loss) for loss in earlier["losses"]]
