@@ -47,6 +47,7 @@ PUBLIC = [
     "probe",
     "replace_head",
     "review",
+    "search",
     "split",
 ]
 

@@ -11,6 +11,8 @@ from typing import Any
 from webnnm.evaluation.history import Plot, plain, written
 from webnnm.evaluation.history_plot import line_plot
 
+WARMING = 10
+"""The first tenth of the steps is left out."""
 SMOOTHING = 0.9
 """A loss is averaged with those before, which count nine tenths of the one after them."""
 
@@ -29,19 +31,24 @@ def smoothed(losses: Sequence[float]) -> list[float]:
     return found
 
 
-def steepest(rates: Sequence[float], losses: Sequence[float]) -> float:
-    """Return the rate at which the smoothed loss falls fastest over the logarithm of the rate.
+def valley(rates: Sequence[float], losses: Sequence[float]) -> float:
+    """Return the rate in the middle of the longest fall of the smoothed loss.
 
-    >>> steepest([0.001, 0.01, 0.1, 1.0], [1.0, 0.99, 0.5, 2.0])
+    >>> valley([0.001, 0.01, 0.1, 1.0, 10.0], [1.0, 1.0, 0.5, 0.1, 20.0])
     0.1
+
+    The longest fall are the most steps of which each has less loss than the one taken before, with
+    others between them: single batches say little. The first steps are left out, whose average is
+    that of a few.
     """
-    curve = smoothed(losses)
-    lowest = curve.index(min(curve))
-    falls = [
-        (curve[n] - curve[n - 1]) / (math.log(rates[n]) - math.log(rates[n - 1]))
-        for n in range(1, lowest + 1)
-    ]
-    return rates[falls.index(min(falls)) + 1] if falls else rates[lowest]
+    first = len(losses) // WARMING
+    curve = smoothed(losses)[first:]
+    longest = [1] * len(curve)
+    for end, loss in enumerate(curve):
+        before = (longest[n] for n in range(end) if curve[n] > loss)
+        longest[end] = 1 + max(before, default=0)
+    end = longest.index(max(longest))
+    return rates[first + end - longest[end] // 2]
 
 
 @dataclass(frozen=True)
@@ -50,10 +57,10 @@ class RateRange:
 
     >>> found = RateRange((0.001, 0.01, 0.1, 1.0), (1.0, 0.99, 0.5, 2.0))
     >>> print(found)
-    lr 0.1 suggested: rates 0.001 … 1 in 4 steps, lowest loss 0.812 at 0.1
+    lr 0.01 suggested: rates 0.001 … 1 in 4 steps, lowest loss 0.812 at 0.1
 
-    `rates` of the steps and their `losses`, of one batch each; `suggestion`, where the smoothed
-    loss falls fastest.
+    `rates` of the steps and their `losses`, of one batch each; `suggestion`, the
+    middle of where the loss falls.
     """
 
     rates: tuple[float, ...]
@@ -61,8 +68,8 @@ class RateRange:
 
     @property
     def suggestion(self) -> float:
-        """The rate at which the loss falls fastest."""
-        return float(f"{steepest(self.rates, self.losses):.2g}")
+        """The rate in the middle of the longest fall of the loss."""
+        return float(f"{valley(self.rates, self.losses):.2g}")
 
     def __str__(self) -> str:
         curve = smoothed(self.losses)

@@ -44,8 +44,8 @@ async def found_lr(
         if record.lr >= low and math.isfinite(record.loss):  # what is below warms up
             rates.append(record.lr)
             losses.append(record.loss)
-        curve = smoothed(losses)
-        return len(curve) < FEWEST or curve[-1] <= DIVERGED * min(curve)
+        curve = smoothed(losses)[FEWEST - 1 :]  # averages of fewer batches say little
+        return not curve or curve[-1] <= DIVERGED * min(curve)
 
     batch = given.get("batch_size") or state.batch_size or dataset.batch_size
     epochs = -(-steps // -(-dataset.size("training") // batch))

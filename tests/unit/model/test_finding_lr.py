@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.training.trained import classes, create
 from webnnm.core.errors import DataError
-from webnnm.evaluation.rate_range import RateRange, smoothed, steepest
+from webnnm.evaluation.rate_range import RateRange, smoothed, valley
 
 pytest.importorskip("numpy")
 
@@ -54,14 +54,21 @@ async def test_bounds_are_checked() -> None:
     model.close()
 
 
-def test_the_steepest_fall_is_before_the_lowest_loss() -> None:
+def test_the_middle_of_the_longest_fall_is_suggested() -> None:
     rates = [10.0**power for power in range(-6, 1)]
-    assert steepest(rates, [1, 1, 0.99, 0.2, 0.1, 5, 50]) == pytest.approx(1e-3)
-    assert steepest(rates, [1, 2, 3, 4, 5, 6, 7]) == 1e-6
+    assert valley(rates, [1, 1, 1, 0.2, 0.1, 0.05, 50]) == pytest.approx(1e-3)
+    assert valley(rates, [1, 2, 3, 4, 5, 6, 7]) == 1e-6
+
+
+def test_noise_at_the_start_is_no_fall() -> None:
+    rates = [1e-6 * 1.2**step for step in range(100)]
+    falling = [1 - 0.9 * max(0, min(1, (step - 50) / 30)) for step in range(90)]
+    noisy = [loss + 0.2 * (step * 37 % 11 - 5) / 5 for step, loss in enumerate(falling)]
+    assert rates[45] < valley(rates, [*noisy, *[3.0] * 10]) < rates[80]
 
 
 def test_the_plot_marks_the_suggestion() -> None:
     found = RateRange((0.001, 0.01, 0.1, 1.0), (1.0, 0.99, 0.5, 2.0))
     drawn = found.plot()
-    assert drawn.startswith("<svg") and "lr 0.1 suggested" in drawn and "<circle" in drawn
-    assert found.to_dict()["suggestion"] == 0.1
+    assert drawn.startswith("<svg") and "lr 0.01 suggested" in drawn and "<circle" in drawn
+    assert found.to_dict()["suggestion"] == 0.01
