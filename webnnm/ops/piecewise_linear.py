@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webnnm.core.dtypes import FLOAT
 from webnnm.ops.declare import checks, values
-from webnnm.ops.declare.algebra import as_number, scalar_like
+from webnnm.ops.declare.algebra import scalar_like
 from webnnm.ops.declare.layer import LayerRules, ValueOption
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
 from webnnm.ops.declare.rules import build_unary, same_shape
@@ -27,7 +27,8 @@ def _hard_sigmoid_gradient(
 ) -> list[Tensor]:
     del beta
     inside = b.logical_and(b.greater(y, scalar_like(b, 0, y)), b.lesser(y, scalar_like(b, 1, y)))
-    return [g * alpha * as_number(b, inside, g)]
+    # Chosen, not multiplied: √ has an infinite slope where the result is 0.
+    return [b.where(inside, g * alpha, scalar_like(b, 0, g))]
 
 
 def _hard_swish(b: Builder, x: Tensor) -> Tensor:
