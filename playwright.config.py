@@ -41,6 +41,13 @@ COMMON_ARGUMENTS = (
     "--process-per-site",
 )
 WEBNN_ARGUMENT = "--enable-features=WebMachineLearningNeuralNetwork"
+WEBGPU_ARGUMENTS = (
+    "--enable-unsafe-webgpu",
+    # A graphics card in software: right numbers, no speed.
+    "--use-webgpu-adapter=swiftshader",
+    "--enable-features=Vulkan",
+    "--use-vulkan=swiftshader",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +57,13 @@ class Project:
     name: str
     webnn: bool
     worker: bool = False
+    webgpu: bool = False
 
     @property
     def arguments(self) -> list[str]:
         """Return the command line of the browser."""
-        return [*COMMON_ARGUMENTS, *([WEBNN_ARGUMENT] if self.webnn else [])]
+        webnn = [WEBNN_ARGUMENT] if self.webnn else []
+        return [*COMMON_ARGUMENTS, *webnn, *(WEBGPU_ARGUMENTS if self.webgpu else ())]
 
 
 PROJECTS = {
@@ -63,8 +72,11 @@ PROJECTS = {
         Project(name="webnn", webnn=True),
         Project(name="no-webnn", webnn=False),
         Project(name="worker", webnn=True, worker=True),
+        Project(name="webgpu", webnn=False, webgpu=True),
     )
 }
+EVERYWHERE = ("webnn", "no-webnn", "worker")
+"""Where tests run that do not say otherwise."""
 
 
 def launch_options(project: Project) -> dict[str, Any]:

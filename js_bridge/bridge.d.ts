@@ -40,6 +40,9 @@ export function browser(): Promise<string>;
 /** Create a context; the options are those of `navigator.ml.createContext`, as JSON. */
 export function open(optionsJson: string): Promise<number>;
 
+/** Return the handle of a context that another module made, with the interface of WebNN's own. */
+export function adopt(context: MLContext): number;
+
 /** Return `opSupportLimits()` as JSON. */
 export function limits(context: number): string;
 
@@ -48,6 +51,9 @@ export function limits(context: number): string;
  * tensors, which are copied one by one.
  */
 export function build(context: number, planJson: string, constants: Bytes): Promise<number>;
+
+/** Build the graph of a model in a file format that the adopted context reads. */
+export function load(context: number, model: Bytes): Promise<number>;
 
 /** Return the devices that a graph runs on as JSON, `[]` where the browser does not tell. */
 export function devices(graph: number): string;
@@ -64,7 +70,7 @@ export function tensor(
 export function write(tensor: number, data: Bytes): void;
 
 /** Return the bytes of several tensors, one after the other. */
-export function read(...tensors: number[]): Promise<Uint8Array>;
+export function read(...tensors: number[]): Promise<Uint8Array<ArrayBuffer>>;
 
 /** Queue one run of a graph; `bindingJson` is `[inputs, outputs]`, each `{name: tensor}`. */
 export function dispatch(graph: number, bindingJson: string): void;
@@ -95,7 +101,7 @@ export function once(
   planJson: string,
   constants: Bytes,
   data: Bytes,
-): Promise<Uint8Array>;
+): Promise<Uint8Array<ArrayBuffer>>;
 
 /**
  * Run steps `first … first + count - 1` of a graph, then read.
@@ -112,7 +118,7 @@ export function steps(
   count: number,
   readsJson: string,
   ticket: number,
-): Promise<Uint8Array>;
+): Promise<Uint8Array<ArrayBuffer>>;
 
 /** Let the steps of a ticket end before their time; they are settled once the device has rest. */
 export function halt(ticket: number): void;

@@ -3,7 +3,7 @@
  * plans are made of.
  *
  * @module
- * @typedef {typeof import("./bridge.d.ts")} Bridge
+ * @typedef {typeof import("./bridge.js")} Bridge
  */
 
 import { borrow, BridgeError, text } from "./common.js";
@@ -54,6 +54,11 @@ export async function open(optionsJson) {
   } catch (error) {
     throw new BridgeError("NotAvailable", `the browser refused: ${text(error)}`);
   }
+  return adopt(ml);
+}
+
+/** @type {Bridge["adopt"]} */
+export function adopt(ml) {
   /** @type {BridgeContext} */
   const context = { kind: "context", ml, members: new Set(), lost: null };
   ml.lost.then((info) => { context.lost = info.message || "the browser gave no reason"; });
@@ -87,6 +92,18 @@ export async function build(handle, planJson, constants) {
   }
   const bytes = plan.constants.reduce((sum, constant) => sum + constant.length, 0);
   return join({ kind: "graph", ml, context: handle, bytes, ahead: 4 });
+}
+
+/** @type {Bridge["load"]} */
+export async function load(handle, model) {
+  const context = alive(handle);
+  const bytes = borrow(model, (view) => view.byteLength);
+  try {
+    const ml = await /** @type {AdoptedContext} */ (context.ml).load(model);
+    return join({ kind: "graph", ml, context: handle, bytes, ahead: 4 });
+  } catch (error) {
+    throw await failure(context, "BuildError", error);
+  }
 }
 
 /** @type {Bridge["devices"]} */
@@ -218,6 +235,7 @@ export async function steps(handle, buffersJson, first, count, readsJson, ticket
   const wanted = JSON.parse(readsJson).map((/** @type {number[]} */ pair) => pair[(end - 1) % 2]);
   let done = first;
   let sent = first;
+  /** @type {Uint8Array<ArrayBuffer>} */
   let result = new Uint8Array();
   /** @type {[number, ReturnType<typeof read>][]} */
   const chunks = [];

@@ -18,7 +18,7 @@ export class BridgeError extends Error {
  * Use a buffer as bytes; Python's is handed back at once.
  *
  * @template T
- * @param {import("./bridge.d.ts").Bytes} data @param {(bytes: Uint8Array<ArrayBuffer>) => T} use
+ * @param {import("./bridge.js").Bytes} data @param {(bytes: Uint8Array<ArrayBuffer>) => T} use
  * @returns {T}
  */
 export function borrow(data, use) {

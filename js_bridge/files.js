@@ -4,7 +4,7 @@
  * function does.
  *
  * @module
- * @typedef {typeof import("./files.d.ts")} Files
+ * @typedef {typeof import("./files.js")} Files
  */
 
 const NAME = "webnnm";
@@ -39,6 +39,7 @@ export async function release(name) {
 /** Ask for the lock of a name, of which a site has one in all its pages. @param {string} name */
 function lock(name) {
   let free = () => {};
+  /** @type {Promise<unknown>} */
   let gone = Promise.resolve();
   const had = new Promise((/** @type {(had: void) => void} */ resolve, reject) => {
     if (!navigator.locks) return resolve();
@@ -106,7 +107,7 @@ async function opened(name) {
   // What is written lies in a file of its own until it is closed.
   const stream = await (await folder.getFileHandle(name, { create: true })).createWritable();
   return {
-    write: async (/** @type {import("./files.d.ts").Memory} */ part) => {
+    write: async (/** @type {import("./files.js").Memory} */ part) => {
       for (const piece of pieces(part)) await stream.write(piece);
     },
     close: () => stream.close(),
@@ -252,7 +253,7 @@ function collected() {
   /** @type {Blob[]} */
   const blobs = [];
   return {
-    write: async (/** @type {import("./files.d.ts").Memory} */ part) => {
+    write: async (/** @type {import("./files.js").Memory} */ part) => {
       for (const piece of pieces(part)) blobs.push(new Blob([piece]));
     },
     abort: async () => { blobs.length = 0; },
@@ -260,7 +261,7 @@ function collected() {
   };
 }
 
-/** Yield copies of the pieces of a part. @param {import("./files.d.ts").Memory} part */
+/** Yield copies of the pieces of a part. @param {import("./files.js").Memory} part */
 function* pieces(part) {
   const size = lent(part, (memory) => memory.length);
   for (let start = 0; start < size; start += CROSSING) {
@@ -272,7 +273,7 @@ function* pieces(part) {
  * Use memory of Python, which lies elsewhere after Python has taken more.
  *
  * @template T
- * @param {import("./files.d.ts").Memory} memory @param {(data: Uint8Array<ArrayBuffer>) => T} use
+ * @param {import("./files.js").Memory} memory @param {(data: Uint8Array<ArrayBuffer>) => T} use
  */
 function lent(memory, use) {
   const view = memory.getBuffer("u8");

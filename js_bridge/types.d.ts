@@ -26,6 +26,10 @@ interface MLContext {
   ): void;
   destroy(): void;
 }
+/** A context that takes whole models in place of calls of MLGraphBuilder. */
+interface AdoptedContext extends MLContext {
+  load(model: import("./bridge.js").Bytes): Promise<MLGraph>;
+}
 interface MLGraphBuilder {
   input(name: string, type: MLTensorType): MLOperand;
   constant(type: MLTensorType, data: Uint8Array<ArrayBuffer>): MLOperand;

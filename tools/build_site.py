@@ -14,6 +14,15 @@ PAGES = ROOT / "site"
 VENDOR = SITE / "vendor"
 UNFILLED = 'const SITE = { version: "", files: [] };'
 BRIDGE = ROOT / "js_bridge"
+ONNXRUNTIME = (
+    "ort.wasm.min.mjs",
+    "ort-wasm-simd-threaded.mjs",
+    "ort-wasm-simd-threaded.wasm",
+    "ort.webgpu.min.mjs",
+    "ort-wasm-simd-threaded.asyncify.mjs",
+    "ort-wasm-simd-threaded.asyncify.wasm",
+)
+"""Files of the npm package onnxruntime-web: js_bridge/onnxruntime.js says which are for what."""
 DIGITS = ROOT / "tests" / "data" / "digits.csv.gz"
 
 
@@ -26,6 +35,14 @@ def vendor_pyscript() -> None:
 def vendor_bridge() -> None:
     """Copy the modules that pages register where their policy forbids to make them from texts."""
     shutil.copytree(BRIDGE, VENDOR / "webnnm", ignore=shutil.ignore_patterns("*.d.ts"))
+
+
+def vendor_onnxruntime() -> None:
+    """Copy ONNX Runtime Web for its providers wasm and webgpu; pages load it on demand."""
+    target = VENDOR / "onnxruntime"
+    target.mkdir(parents=True)
+    for name in ONNXRUNTIME:
+        shutil.copy2(NODE_MODULES / "onnxruntime-web" / "dist" / name, target / name)
 
 
 def vendor_chart() -> None:
@@ -43,6 +60,8 @@ def write_service_worker(site: Path) -> None:
     script = site / "service-worker.js"
     skipped = {script, site / "_headers", *site.glob("webnnm-*.whl")}
     files = sorted(path for path in site.rglob("*") if path.is_file() and path not in skipped)
+    # Megabytes that only some visits need: js_bridge/onnxruntime.js keeps them itself.
+    files = [path for path in files if VENDOR / "onnxruntime" not in path.parents]
     digest = hashlib.sha256()
     for path in files:
         digest.update(path.relative_to(site).as_posix().encode() + b"\0")
@@ -68,6 +87,7 @@ def build() -> None:
             shutil.copy2(DIGITS, SITE / DIGITS.name)
             vendor_pyscript()
             vendor_chart()
+            vendor_onnxruntime()
             vendor_bridge()
             pyodide.write_distribution(VENDOR / "pyodide", pyodide.page_wheels(built))
             whole = wheel.current()

@@ -25,10 +25,10 @@ Visit = Callable[[Browser], Awaitable[Visits]]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that uses `project` in each of its projects, all unless it is marked."""
+    """Run a test that uses `project` in those of its marker, else in the usual ones."""
     if "project" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker("projects")
-        names = list(marker.args) if marker else list(playwright_config().PROJECTS)
+        names = marker.args if marker else playwright_config().EVERYWHERE
         metafunc.parametrize("project", names, ids=names, indirect=True, scope="session")
 
 

@@ -1,0 +1,14 @@
+/** ONNX Runtime Web as a context that the bridge adopts: see onnxruntime.js. */
+
+/** Told while the WebAssembly of ONNX Runtime is fetched. */
+export type Tell = (receivedBytes: number, allBytes: number) => void;
+
+/**
+ * Load ONNX Runtime Web and return a context for `Bridge.adopt`.
+ *
+ * Options are JSON: `provider`, "wasm" or "webgpu", and `folder`, the address of the files of the
+ * npm package onnxruntime-web, relative to the page and with a slash at its end.
+ *
+ * @throws BridgeError NotAvailable where the browser or the folder lacks what is needed
+ */
+export function open(optionsJson: string, tell?: Tell): Promise<AdoptedContext>;

@@ -1,0 +1,145 @@
+"""ONNX Runtime Web behind the bridge: the functions that the backend calls, without Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.async_api import Page
+
+from webnnm.formats.onnx.messages import (
+    DimensionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    TensorProto,
+    TensorShapeProto,
+    TensorTypeProto,
+    TypeProto,
+    ValueInfoProto,
+)
+from webnnm.formats.onnx.writer import written
+
+START = """
+async ({ provider, model }) => {
+  const bridge = await import("/vendor/webnnm/bridge.js");
+  const { open } = await import("/vendor/webnnm/onnxruntime.js");
+  const told = [];
+  const options = { provider, folder: "/vendor/onnxruntime/" };
+  const context = bridge.adopt(await open(JSON.stringify(options), (...sizes) => told.push(sizes)));
+  const bytes = Uint8Array.from(model);
+  const floats = (data) => [...new Float32Array(data.slice().buffer)];
+  const tensor = (type, shape, data) => bridge.tensor(context, type, JSON.stringify(shape), data);
+"""
+
+
+def counter() -> bytes:
+    """Return a model that adds one to a vector of float32 and to a number of int32."""
+
+    def value(name: str, code: int, *sizes: int) -> ValueInfoProto:
+        shape = TensorShapeProto([DimensionProto(size) for size in sizes])
+        return ValueInfoProto(name, TypeProto(tensor_type=TensorTypeProto(code, shape)))
+
+    graph = GraphProto(
+        name="counter",
+        node=[NodeProto(["x", "one"], ["x'"], op_type="Add"),
+              NodeProto(["n", "1"], ["n'"], op_type="Add")],
+        initializer=[TensorProto([], 1, float_data=[1.0], name="one"),
+                     TensorProto([], 6, int32_data=[1], name="1")],
+        input=[value("x", 1, 3), value("n", 6)],
+        output=[value("x'", 1, 3), value("n'", 6)],
+    )  # fmt: skip
+    return written(ModelProto(8, graph=graph, opset_import=[OperatorSetIdProto("", 17)]))
+
+
+async def run(page: Page, site_url: str, program: str, project: Any) -> Any:
+    await page.goto(f"{site_url}/tests/empty.html")
+    given = {"provider": "webgpu" if project.webgpu else "wasm", "model": list(counter())}
+    return await page.evaluate(f"{START}{program}}}", given)
+
+
+@pytest.mark.projects("no-webnn", "webgpu")
+async def test_steps_alternate_between_the_buffers(page: Page, site_url: str, project: Any) -> None:
+    program = """
+    const graph = await bridge.load(context, bytes);
+    const x = [await tensor("float32", [3], new Uint8Array(new Float32Array([5, 6, 7]).buffer)),
+      await tensor("float32", [3])];
+    const n = [await tensor("int32", []), await tensor("int32", [])];
+    const before = bridge.ledger(context);
+    const buffers = [0, 1].map((k) => [
+      { x: x[k], n: n[k] }, { "x'": x[1 - k], "n'": n[1 - k] }]);
+    const reads = [[x[1], x[0]], [n[1], n[0]]];
+    const run = async (first, count) => {
+      const found = await bridge.steps(
+        graph, JSON.stringify(buffers), first, count, JSON.stringify(reads), first);
+      return [floats(found.slice(0, 12)), ...new Int32Array(found.slice(12).buffer)];
+    };
+    const found = [await run(0, 1), await run(1, 100)];
+    const same = bridge.ledger(context) === before;
+    bridge.close(context);
+    return { found, same, before: JSON.parse(before), after: JSON.parse(bridge.ledger(context)) };
+    """
+    answer = await run(page, site_url, program, project)
+    assert answer["found"] == [[[6, 7, 8], 1], [[106, 107, 108], 101]]
+    assert answer["same"]
+    assert answer["before"]["graphs"] == 1 and answer["before"]["tensors"] == 4
+    assert answer["after"] == {"graphs": 0, "tensors": 0, "bytes": 0}
+
+
+@pytest.mark.projects("no-webnn", "webgpu")
+async def test_writes_wait_for_the_runs_before_them(
+    page: Page, site_url: str, project: Any
+) -> None:
+    program = """
+    const graph = await bridge.load(context, bytes);
+    const data = new Uint8Array(new Float32Array([1, 2, 3]).buffer);
+    const [x, y, n, m] = [await tensor("float32", [3]), await tensor("float32", [3]),
+      await tensor("int32", []), await tensor("int32", [])];
+    bridge.write(x, data);
+    bridge.dispatch(graph, JSON.stringify([{ x, n }, { "x'": y, "n'": m }]));
+    data.fill(0);
+    bridge.write(x, data);
+    const found = [floats(await bridge.read(y)), floats(await bridge.read(x))];
+    bridge.release(x, y, n, m, graph);
+    return found;
+    """
+    assert await run(page, site_url, program, project) == [[2, 3, 4], [0, 0, 0]]
+
+
+@pytest.mark.projects("no-webnn")
+async def test_the_page_hears_of_the_download_once(page: Page, site_url: str, project: Any) -> None:
+    program = """
+    const second = [];
+    await open(JSON.stringify(options), (...sizes) => second.push(sizes));
+    return { last: told.at(-1), second };
+    """
+    answer = await run(page, site_url, program, project)
+    received, everything = answer["last"]
+    assert received == everything > 10_000_000
+    assert answer["second"] == []
+
+
+@pytest.mark.projects("no-webnn")
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        ("await bridge.load(context, bytes.slice(0, 50));", "BuildError"),
+        ('await open(JSON.stringify({ ...options, provider: "npu" }));', "NotAvailable"),
+        ('await open(JSON.stringify({ ...options, folder: "/nowhere/" }));', "NotAvailable"),
+        ('await open(JSON.stringify({ ...options, provider: "webgpu" }));', "NotAvailable"),
+        (
+            "const graph = await bridge.load(context, bytes);"
+            'const [x, y, n] = await Promise.all([tensor("int32", [3]), tensor("float32", [3]),'
+            ' tensor("int32", [])]);'
+            'bridge.dispatch(graph, JSON.stringify([{ x, n }, { "x\'": y, "n\'": n }]));'
+            "await bridge.read(y);",
+            "DeviceError",
+        ),
+    ],
+)
+async def test_failures_have_names(
+    page: Page, site_url: str, project: Any, program: str, name: str
+) -> None:
+    caught = f"try {{ {program} }} catch (error) {{ return error.name; }}"
+    assert await run(page, site_url, caught, project) == name
