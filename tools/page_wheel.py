@@ -29,9 +29,13 @@ INIT = f"{PACKAGE}__init__.py"
 OPERATORS = f"{PACKAGE}ops/__init__.py"
 LOADER = f"{PACKAGE}page_modules.py"
 DESKTOP = tuple(
-    PACKAGE + name for name in ("__main__.py", "cli/", "backends/jax.py", "backends/batches.py")
+    PACKAGE + name
+    for name in (
+        *("__main__.py", "cli/"),
+        *(f"backends/{name}.py" for name in ("jax", "batches", "onnxruntime")),
+    )
 )
-"""The command line and JAX, which no page has."""
+"""The command line, JAX and the wheel of ONNX Runtime, which no page has."""
 EARLY = (f"{PACKAGE}backends/", f"{PACKAGE}compiler/", f"{PACKAGE}ops/where.py")
 """What a first visit needs although it is not seen on a desktop, where NumPy runs the models: steps
 of several epochs in one call choose with `where`."""

@@ -142,7 +142,7 @@ class Runner:
 class Backend(ABC):
     """A device that compiles graphs, stores tensors and runs graphs on them.
 
-    Attributes: `name`, "webnn", "numpy" or "jax"; `device`, a description of what it runs on;
+    Attributes: `name`, as "webnn" or "numpy"; `device`, a description of what it runs on;
     `rewrites`, how compiled graphs were changed to run on this backend, and `faults`, the bugs of
     the backend that some of these avoid; `dispatch_seconds`, the overhead of a dispatch;
     `max_tensor_bytes`, the largest tensor, None for no limit.

@@ -8,7 +8,7 @@ from webnnm.backends import pyodide_host
 from webnnm.backends.base import Backend
 from webnnm.core.errors import BackendError, suggestion
 
-BACKENDS = ("webnn", "numpy", "jax")
+BACKENDS = ("webnn", "onnxruntime", "numpy", "jax")
 
 INSTEAD = {"npu": ("gpu", "cpu")}
 """Devices to ask for where WebNN does not work on the one that was asked for (spec F.4)."""
@@ -31,6 +31,8 @@ async def backend(
     "high-performance" or "low-power". If the NPU does not work, the GPU and then the CPU are tried.
     `log` receives a message about this, and about why "auto" did not select WebNN.
 
+    "onnxruntime" runs on the CPU of a desktop (`pip install "webnnm[onnxruntime]"`).
+
     "jax" uses all devices that JAX finds (`pip install "webnnm[jax]"`, see docs/cloud.md); its
     `device` is "cpu", "gpu" or "tpu", and "npu" means JAX's default.
 
@@ -40,6 +42,8 @@ async def backend(
         return await _automatic(device, power_preference, log)
     if name == "webnn":
         return await _webnn(device, power_preference, log)
+    if name == "onnxruntime":
+        return _onnxruntime()
     if name == "numpy":
         return await _numpy()
     if name == "jax":
@@ -86,6 +90,16 @@ async def _numpy() -> Backend:
     if pyodide_host.in_browser():
         await pyodide_host.load_package("numpy")
     return ReferenceBackend()
+
+
+def _onnxruntime() -> Backend:
+    if pyodide_host.in_browser():
+        raise BackendError(
+            "NNM709", "the wheel of ONNX Runtime does not run in a browser", hint='backend="auto"'
+        )
+    from webnnm.backends.onnxruntime import OnnxRuntimeBackend
+
+    return OnnxRuntimeBackend()
 
 
 def _jax(device: str | None) -> Backend:

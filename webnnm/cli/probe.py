@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from webnnm.backends.probe import probe
 from webnnm.cli.common import FINE, Parsers, command, pairs, print_json
 
-LIBRARIES = ("numpy", "jax")
+LIBRARIES = ("numpy", "onnxruntime", "jax")
 """Packages that a backend of the same name runs on."""
 
 

@@ -27,8 +27,8 @@ def of_others(b: GraphBuilder, node: OperatorNode) -> Operand | None:
     return b.expand(rule(b, *node.operands, **node.options), new_shape=node.types[0].shape)
 
 
-def _power(b: GraphBuilder, x: Operand, z: Operand) -> Operand:
-    """xⁿ → squared for each bit of n from the highest, and multiplied by x where it is set.
+def power(b: GraphBuilder, x: Operand, z: Operand) -> Operand:
+    """Return xⁿ of integers: squared for each bit of n from the highest, times x where it is set.
 
     Powers of negative exponents are 0 except for the bases 1 and −1.
     """
@@ -111,7 +111,7 @@ RULES: Mapping[str, Callable[..., Operand]] = {
     "argMax": _first("reduce_max"),
     "argMin": _first("reduce_min"),
     "div": _quotient,
-    "pow": _power,
+    "pow": power,
     "reduceSumSquare": _sum_of_squares,
     "reverse": _reverse,
     "sign": _sign,

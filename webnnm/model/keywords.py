@@ -26,7 +26,7 @@ class CreateSettings(TypedDict, total=False):
     url: str
     path: str | os.PathLike[str]
     dataset: AnyDataset | None
-    backend: Literal["auto", "webnn", "numpy", "jax"] | Backend
+    backend: Literal["auto", "webnn", "onnxruntime", "numpy", "jax"] | Backend
     device_type: Literal["npu", "gpu", "cpu", "tpu"] | None
     optimize_for: Literal["size", "edge"]
     power_preference: Literal["default", "high-performance", "low-power"] | None

@@ -99,8 +99,9 @@ class NNModel:
 
         - `source`, `url` or `path`: the text of the model, or where to read it. Give exactly one.
         - `dataset`: a `Dataset`; required for `train` and `test`.
-        - `backend`: "auto" (WebNN if the browser supports it, else NumPy), "webnn", "numpy", "jax",
-          or an open `Backend`. Several models can share a `Backend`; whoever opened it closes it.
+        - `backend`: "auto" (WebNN if the browser supports it, else NumPy), "webnn", "numpy",
+          "onnxruntime", "jax", or an open `Backend`. Several models can share a `Backend`; whoever
+          opened it closes it.
         - `device_type`, `power_preference`: see `backend()`. `optimize_for="edge"` targets the NPU.
         - `seed`: the random seed for initialisation and shuffling.
         - `batch_size`: overrides the batch size of the dataset.

@@ -24,11 +24,16 @@ PAIR = TensorType("float32", (2,))
 Make = Callable[[], Backend]
 
 
-@pytest.fixture(params=["numpy", "jax"])
+@pytest.fixture(params=["numpy", "jax", "onnxruntime"])
 def make(request: pytest.FixtureRequest) -> Make:
     """What makes a backend."""
     if request.param == "numpy":
         return ReferenceBackend
+    if request.param == "onnxruntime":
+        pytest.importorskip("onnxruntime", reason="the ONNX Runtime backend needs it")
+        from webnnm.backends.onnxruntime import OnnxRuntimeBackend
+
+        return OnnxRuntimeBackend
     pytest.importorskip("jax", reason="the JAX backend needs JAX")
     from webnnm.backends.jax import JaxBackend
 

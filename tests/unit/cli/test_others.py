@@ -247,7 +247,7 @@ def test_what_runs_models_here(capsys: Printed) -> None:
     assert text.startswith("no browser: models run on NumPy\n")
     found = strict(printed(capsys, "probe", "--json"))
     assert found["webnn"] is False and found["libraries"]["numpy"] == version("numpy")
-    assert found["libraries"].keys() == {"numpy", "jax"}
+    assert found["libraries"].keys() == {"numpy", "onnxruntime", "jax"}
 
 
 # serve

@@ -9,6 +9,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.errors import ModelError
 from webnnm.formats.onnx.exporting.emitter import Emitter
+from webnnm.formats.onnx.exporting.shortages import FOUR_BITS
 from webnnm.formats.onnx.exporting.table import TABLE
 from webnnm.formats.onnx.exporting.values import Value
 from webnnm.formats.onnx.exporting.writer import Exported, model_of
@@ -17,7 +18,7 @@ from webnnm.formats.open_constants import Repeated, pattern
 from webnnm.formats.sizes import Size
 from webnnm.formats.twins import Twins, outputs_of, placed, walked, zipped
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.integers import of_others
+from webnnm.graph.integers import power
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed, rewrite
 from webnnm.ops.declare.tensors import OperatorError
@@ -30,14 +31,17 @@ def graph_model(
     names: Mapping[str, str] | None = None,
     constants: Mapping[str, HostArray] | None = None,
     dimensions: Mapping[Size, str] | None = None,
+    nibbles_as_bytes: bool = False,
     source: str = "",
 ) -> ModelProto:
     """Return the model of a graph.
 
     Several `graphs` are those of one text for different sizes: what differs between them is left
     open, and called as `dimensions` says. Inputs and outputs go by their names or the ones that
-    `names` gives them. Inputs of which `constants` has values become initializers. `source` is the
-    text that the places of nodes refer to.
+    `names` gives them; outputs called as an input is end in "/new". Inputs of which `constants`
+    has values become initializers. With `nibbles_as_bytes` inputs and outputs of four bits are int8
+    and uint8, for programs without such types. `source` is the text that the places of nodes refer
+    to.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
@@ -58,11 +62,16 @@ def graph_model(
         if input in fixed:
             arguments[input] = h.array(fixed[input], key=input)
         else:
-            value = Value(types[0].dtype, zipped([type.shape for type in types]))
-            arguments[input] = inputs[called.get(input, input)] = value
+            dtype = types[0].dtype
+            outside = FOUR_BITS.get(dtype, dtype) if nibbles_as_bytes else dtype
+            value = Value(outside, zipped([type.shape for type in types]))
+            inputs[called.get(input, input)] = value
             h.learn(value)
-    found = _lower(h, graphs, arguments, source)
-    outputs = {called.get(name, name): value for name, value in found.items()}
+            arguments[input] = h.cast(value, dtype)
+    outputs: dict[str, Value] = {}
+    for output, value in _lower(h, graphs, arguments, source).items():
+        outside = FOUR_BITS.get(value.dtype, value.dtype) if nibbles_as_bytes else value.dtype
+        outputs[called.get(output, output)] = h.cast(value, outside)
     return model_of(Exported(name, inputs, outputs, h.calls, dimensions or {}))
 
 
@@ -83,16 +92,19 @@ def _foreign(node: Node) -> bool:
 
 
 def _is_power(node: OperatorNode) -> bool:
-    """Tell whether a node is a power of integers that there are operators for."""
-    dtype = node.types[0].dtype
-    return node.operator.name == "pow" and not is_float(dtype) and dtype != "uint64"
+    """Tell whether a node is a power of integers, which ONNX Runtime computes as floats."""
+    return node.operator.name == "pow" and not is_float(node.types[0].dtype)
 
 
 def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
     if not _foreign(node):
         return None
     assert isinstance(node, OperatorNode)
-    return of_others(b, node) if _is_power(node) else decomposed(b, node)
+    if not _is_power(node):
+        return decomposed(b, node)
+    x, exponent = node.operands
+    assert x is not None and exponent is not None
+    return b.expand(power(b, x, exponent), new_shape=node.types[0].shape)
 
 
 def _lower(

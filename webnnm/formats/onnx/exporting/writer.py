@@ -25,6 +25,8 @@ from webnnm.formats.sizes import Dim, Size
 OPSET, IR_VERSION = 21, 10
 """The newest operators of which ONNX Runtime's own kernels have all on CPU, wasm and WebGPU: those
 of 22 only add bfloat16. Types of four bits, pooling with dilations and Gelu are in."""
+NEW = "/new"
+"""Added to the name of an output that an input has already."""
 FLOAT, INT, STRING, INTS = 1, 2, 3, 7
 """Types of attributes (`AttributeProto.AttributeType`)."""
 
@@ -63,7 +65,8 @@ def model_of(graph: Exported) -> ModelProto:
 def _outputs(graph: Exported) -> tuple[dict[str, Value], list[Call]]:
     """Return values that can have the names of outputs, and the copies that give some of them.
 
-    Inputs and constants have names of their own, and no value has two.
+    Inputs and constants have names of their own, and no value has two. What a step makes of an
+    input is called after it.
     """
     taken = set(graph.inputs.values())
     outputs: dict[str, Value] = {}
@@ -74,7 +77,7 @@ def _outputs(graph: Exported) -> tuple[dict[str, Value], list[Call]]:
             copies.append(Call("Identity", (value,), (copy,), {}))
             value = copy
         taken.add(value)
-        outputs[name] = value
+        outputs[f"{name}{NEW}" if name in graph.inputs else name] = value
     return outputs, copies
 
 

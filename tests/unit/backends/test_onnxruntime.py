@@ -1,0 +1,90 @@
+"""ONNX Runtime on desktops: trainings as on the reference backend, constants, what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.backends.cloud import EPOCHS, RUNS, create, train
+from webnnm import GraphBuilder
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import BackendError
+from webnnm.model.nnmodel import NNModel
+from webnnm.ops.declare.tensors import TensorType
+
+pytest.importorskip("onnxruntime", reason="the ONNX Runtime backend needs it")
+np = pytest.importorskip("numpy")
+
+NEAR = 1e-4
+
+
+def values(model: NNModel) -> dict[str, Any]:
+    return {p.name: np.array(p.value) for p in model.params()}
+
+
+@pytest.mark.parametrize(("name", "optimizer"), RUNS)
+async def test_trainings_are_those_of_the_reference(name: str, optimizer: str) -> None:
+    found, ends, tests = [], [], []
+    for backend in ("onnxruntime", "numpy"):
+        async with await create(name, backend) as model:
+            found.append(await train(model, optimizer))
+            tests.append((await model.test("validation")).loss)
+            ends.append(values(model))
+            assert model.backend.name == backend
+    np.testing.assert_allclose(found[0], found[1], rtol=NEAR, atol=NEAR)
+    np.testing.assert_allclose(tests[0], tests[1], rtol=NEAR)
+    assert found[0][0][-1] < found[0][0][0]
+    for key, value in ends[0].items():
+        np.testing.assert_allclose(value, ends[1][key], rtol=NEAR, atol=NEAR, err_msg=key)
+
+
+async def test_the_same_seed_gives_the_same_bits() -> None:
+    ends = []
+    for _ in range(2):
+        async with await create("mlp", "onnxruntime") as model:
+            await train(model, "adam")
+            ends.append(values(model))
+    for name, value in ends[0].items():
+        assert value.tobytes() == ends[1][name].tobytes(), name
+
+
+async def test_the_best_epoch_is_replayed_and_nothing_leaks() -> None:
+    from webnnm import backend
+
+    runtime = await backend("onnxruntime")
+    async with await create("mlp", runtime) as model:  # type: ignore[arg-type]
+        history = await model.train(epochs=EPOCHS + 4, optimizer="adam", seeds=0)
+        assert history.best_epoch is not None
+    assert (runtime.ledger().graphs, runtime.ledger().tensors) == (0, 0)
+    runtime.close()
+
+
+async def test_large_constants_are_handed_over_beside_the_model() -> None:
+    from webnnm.backends.onnxruntime import APART, OnnxRuntimeBackend
+
+    backend = OnnxRuntimeBackend()
+    rows = APART // 4 // 64 + 1
+    whole = np.arange(rows * 64, dtype="float32").reshape(rows, 64) % 7
+    b = GraphBuilder()
+    x = b.input("x", "float32", [1, rows])
+    w = b.input("w", "float32", [rows, 64])
+    graph = b.build({"y": x.matmul(b.constant(whole)), "z": x.matmul(w)})
+    held = await backend.tensor(TensorType("float32", (rows, 64)), HostArray.of(whole * 2))
+    executable = await backend.compile(graph, constants={"w": held})
+    backend.release(held)
+    found = await executable.run({"x": np.ones((1, rows), dtype="float32")})
+    np.testing.assert_allclose(found["y"], whole.sum(0, keepdims=True), rtol=1e-5)
+    np.testing.assert_allclose(found["z"], 2 * whole.sum(0, keepdims=True), rtol=1e-5)
+    backend.close()
+
+
+async def test_results_that_no_memory_holds_are_an_error() -> None:
+    from webnnm.backends.onnxruntime import OnnxRuntimeBackend
+
+    b = GraphBuilder()
+    x = b.input("x", "float32", [1])
+    large = b.expand(x, new_shape=[2**31 - 1, 2**20])
+    with pytest.raises(BackendError) as caught:
+        OnnxRuntimeBackend().compute(b.build({"y": large.reduce_sum()}), {"x": [1]})
+    assert caught.value.code in ("NNM709", "NNM409")

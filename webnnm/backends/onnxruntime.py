@@ -1,0 +1,200 @@
+"""The ONNX Runtime backend of desktops: graphs written as ONNX, run by its kernels for CPUs."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from webnnm.backends.base import Binding, DeviceTensor, Executable, check_binding, check_data
+from webnnm.backends.kernels import KernelBackend, array_of, host_array, taken
+from webnnm.backends.reference import STEPS_BETWEEN_YIELDS, Namespace
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import byte_length
+from webnnm.core.errors import BackendError
+from webnnm.core.shapes import count
+from webnnm.formats.onnx.exporting.lowering import graph_model
+from webnnm.formats.onnx.messages import ModelProto, StringStringEntryProto, TensorProto
+from webnnm.formats.onnx.tensors import host_array as array_in
+from webnnm.formats.onnx.writer import written
+from webnnm.graph.node import Graph
+from webnnm.graph.scan import Scan
+from webnnm.ops.declare.tensors import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+APART = 1 << 20
+"""Constants from this size on are handed over beside the model, whose bytes end at 2 GB."""
+MOST_EMBEDDED = 1 << 31
+"""Tensors that take more than this together stay inputs, although they could be constants."""
+ERRORS = 3
+"""What ONNX Runtime prints by itself: errors alone."""
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """A tensor: an array of NumPy, and ONNX Runtime's view of the same memory."""
+
+    array: Any
+    value: Any
+
+
+class OnnxRuntimeBackend(KernelBackend):
+    """Runs graphs with ONNX Runtime, whose optimised kernels share the cores of the CPU.
+
+    `threads` is how many cores each operator may use, None for all. Results do not depend on it.
+
+    Raises `BackendError` NNM709 where ONNX Runtime is missing.
+    """
+
+    name = "onnxruntime"
+
+    def __init__(self, threads: int | None = None) -> None:
+        super().__init__()
+        try:
+            self._runtime = importlib.import_module("onnxruntime")
+        except ImportError as error:
+            raise BackendError(
+                "NNM709",
+                "the ONNX Runtime backend needs onnxruntime, which is not installed",
+                hint='pip install "webnnm[onnxruntime]"',
+            ) from error
+        self._numpy = Namespace()
+        self._threads = threads or 0
+        self.device = f"ONNX Runtime {self._runtime.__version__} on the CPU"
+
+    def _array(self, type: TensorType, data: HostArray | None) -> _Memory:
+        np = self._numpy
+        array = np.zeros(type.shape, dtype=getattr(np, type.dtype))
+        if data is not None:
+            array[...] = array_of(np, data)
+        return _Memory(array, self._runtime.OrtValue.ortvalue_from_numpy(array))
+
+    def _host(self, array: _Memory) -> Any:
+        return array.array
+
+    def write(self, tensor: DeviceTensor, data: HostArray) -> None:
+        """Copy host data into the memory of a tensor."""
+        self._check_open()
+        check_data(tensor.type, data)
+        tensor.handle.value.array[...] = array_of(self._numpy, data)
+
+    async def compile(
+        self,
+        graph: Graph | Scan,
+        *,
+        constants: Binding | None = None,
+        recompute: bool = False,
+    ) -> Executable:
+        """Write a graph as ONNX and let ONNX Runtime optimise it.
+
+        Raises `BackendError` NNM709 where it cannot, `ModelError` NNM901 for an operator that ONNX
+        has no operators for.
+        """
+        self._check_open()
+        graph = graph.unrolled() if isinstance(graph, Scan) else graph
+        began = time.perf_counter()
+        fixed = self._embedded(constants or {})
+        given = {name: graph.inputs[name] for name in taken(graph, fixed)}
+        used = Graph(graph.outputs, {**given, **{n: graph.inputs[n] for n in fixed}})
+        model = graph_model([used], constants=fixed, nibbles_as_bytes=True)
+        session = self._session(model)
+        return self._executable(graph, fixed, session, time.perf_counter() - began)
+
+    def _embedded(self, constants: Binding) -> dict[str, HostArray]:
+        """Return the values of tensors that become constants."""
+        sizes = [byte_length(t.type.dtype, count(t.type.shape)) for t in constants.values()]
+        if sum(sizes) > MOST_EMBEDDED:
+            return {}
+        return {name: host_array(t.type, t.handle.value.array) for name, t in constants.items()}
+
+    def _session(self, model: ModelProto) -> Any:
+        runtime = self._runtime
+        options = runtime.SessionOptions()
+        options.log_severity_level = ERRORS
+        options.intra_op_num_threads = self._threads
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        apart = self._moved_apart(model)
+        if apart:
+            options.add_external_initializers([*apart], [*apart.values()])
+        with _translated():
+            return runtime.InferenceSession(
+                written(model), options, providers=["CPUExecutionProvider"]
+            )
+
+    def _moved_apart(self, model: ModelProto) -> dict[str, Any]:
+        """Take large constants out of a model; return them by name."""
+        assert model.graph is not None
+        found: dict[str, Any] = {}
+        for tensor in model.graph.initializer:
+            if tensor.raw_data is not None and len(tensor.raw_data) >= APART:
+                array = array_of(self._numpy, array_in(tensor))
+                found[tensor.name] = self._runtime.OrtValue.ortvalue_from_numpy(array)
+                _leave_out(tensor)
+        return found
+
+    def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
+        """Run a graph at once, straight into the memory of the outputs."""
+        self._check_open()
+        check_binding(executable, inputs, outputs)
+        bound = self._bound(executable, inputs, outputs)
+        with _translated():
+            executable.handle.value.run_with_iobinding(bound)
+
+    def _bound(self, executable: Executable, inputs: Binding, outputs: Binding) -> Any:
+        """Return where ONNX Runtime finds inputs and puts outputs."""
+        session = executable.handle.value
+        bound = session.io_binding()
+        for name in executable.inputs:
+            bound.bind_ortvalue_input(name, inputs[name].handle.value.value)
+        for name, place in zip(executable.outputs, session.get_outputs(), strict=True):
+            bound.bind_ortvalue_output(place.name, outputs[name].handle.value.value)
+        return bound
+
+    async def run_steps(
+        self,
+        executable: Executable,
+        buffers: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
+        first: int,
+        count: int,
+        read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
+    ) -> list[HostArray]:
+        """Run steps one after the other, letting other tasks in now and then."""
+        self._check_open()
+        for binding in buffers:
+            check_binding(executable, *binding)
+        bound = [self._bound(executable, *binding) for binding in buffers]
+        session = executable.handle.value
+        for step in range(first, first + count):
+            with _translated():
+                session.run_with_iobinding(bound[step % 2])
+            if step % STEPS_BETWEEN_YIELDS == 0:
+                await asyncio.sleep(0)
+        return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
+
+
+def _leave_out(tensor: TensorProto) -> None:
+    """Say of a constant that its data are elsewhere."""
+    size = len(tensor.raw_data or b"")
+    entries: Mapping[str, str] = {"location": "beside", "offset": "0", "length": str(size)}
+    tensor.raw_data, tensor.data_location = None, 1
+    tensor.external_data = [StringStringEntryProto(key, value) for key, value in entries.items()]
+
+
+@contextmanager
+def _translated() -> Generator[None]:
+    """Tell of failures of ONNX Runtime in the words of this package."""
+    try:
+        yield
+    except Exception as error:
+        own = type(error).__module__.startswith("onnxruntime")
+        if not own and not isinstance(error, RuntimeError):
+            raise
+        message = str(error)
+        hint = "a smaller batch, sequence or layer" if "allocat" in message else ""
+        raise BackendError("NNM709", f"ONNX Runtime: {message}", hint=hint) from error
