@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,9 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import byte_length
 from webnnm.core.errors import BackendError
 from webnnm.core.shapes import count
+from webnnm.formats.onnx.exporting.file import place_apart
 from webnnm.formats.onnx.exporting.lowering import graph_model
-from webnnm.formats.onnx.messages import ModelProto, StringStringEntryProto, TensorProto
+from webnnm.formats.onnx.messages import ModelProto
 from webnnm.formats.onnx.tensors import host_array as array_in
 from webnnm.formats.onnx.writer import written
 from webnnm.graph.node import Graph
@@ -135,7 +136,7 @@ class OnnxRuntimeBackend(KernelBackend):
             if tensor.raw_data is not None and len(tensor.raw_data) >= APART:
                 array = array_of(self._numpy, array_in(tensor))
                 found[tensor.name] = self._runtime.OrtValue.ortvalue_from_numpy(array)
-                _leave_out(tensor)
+                place_apart(tensor, "beside")
         return found
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
@@ -176,14 +177,6 @@ class OnnxRuntimeBackend(KernelBackend):
             if step % STEPS_BETWEEN_YIELDS == 0:
                 await asyncio.sleep(0)
         return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
-
-
-def _leave_out(tensor: TensorProto) -> None:
-    """Say of a constant that its data are elsewhere."""
-    size = len(tensor.raw_data or b"")
-    entries: Mapping[str, str] = {"location": "beside", "offset": "0", "length": str(size)}
-    tensor.raw_data, tensor.data_location = None, 1
-    tensor.external_data = [StringStringEntryProto(key, value) for key, value in entries.items()]
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from webnnm.core.errors import DataError
 from webnnm.formats.atomic import write_atomically
 from webnnm.formats.safetensors import chunks
 
-FORMATS = ("stablehlo", "params")
+FORMATS = ("stablehlo", "onnx", "params")
 GRAPHS = ("inference", "loss", "train")
 
 
@@ -34,7 +34,7 @@ def add(commands: Parsers) -> None:
         "--format",
         choices=FORMATS,
         required=True,
-        help="StableHLO of a graph, or the parameters by their names as plain safetensors",
+        help="a graph as StableHLO or ONNX, or the parameters by their names as plain safetensors",
     )
     one.add_argument("--out", metavar="FILE", help="default: StableHLO goes to the output")
     one.add_argument("--graph", choices=GRAPHS, default=GRAPHS[0], help="default: %(default)s")
@@ -44,18 +44,32 @@ def add(commands: Parsers) -> None:
 
 
 def _export(given: argparse.Namespace) -> int:
-    if given.format == "params" and given.out is None:
-        raise DataError("NNM704", "parameters are binary", hint="give --out FILE")
+    if given.format != "stablehlo" and given.out is None:
+        what = "parameters are" if given.format == "params" else "an ONNX model is"
+        raise DataError("NNM704", f"{what} binary", hint="give --out FILE")
+    if given.format == "onnx":
+        asyncio.run(_onnx(given))
+        return _saved(given)
     parts: Iterable[bytes | memoryview[int]] = asyncio.run(_parts(given))
     if given.out is None:
         print(b"".join(parts).decode(), end="")
         return FINE
     write_atomically(given.out, parts)
+    return _saved(given)
+
+
+def _saved(given: argparse.Namespace) -> int:
     if given.json:
         print_json({"model": given.model, "format": given.format, "saved": given.out})
     else:
         say(f"saved {given.out}")
     return FINE
+
+
+async def _onnx(given: argparse.Namespace) -> None:
+    async with await opened(given.model, backend=given.backend) as model:
+        sequence = lengths(given.sequence) or None
+        model.export_onnx(given.out, given.graph, given.batch, sequence)
 
 
 async def _parts(given: argparse.Namespace) -> Iterable[bytes | memoryview[int]]:

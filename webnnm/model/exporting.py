@@ -1,19 +1,25 @@
-"""Modules of a model for other runtimes: StableHLO for inference, losses, training (spec J)."""
+"""Graphs of a model for other programs, as StableHLO and ONNX (spec J)."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from webnnm.core.errors import DataError
 from webnnm.expert.reviewer import Reviewer, half_network
+from webnnm.formats.onnx.exporting.file import write_model
+from webnnm.formats.onnx.exporting.lowering import graph_model
+from webnnm.formats.stablehlo.lowering import graph_text
 from webnnm.graph.vertices import Network
-from webnnm.model.stablehlo import (
+from webnnm.model.export_graphs import (
+    ExportedGraph,
     check_kind,
-    inference_text,
-    loss_text,
-    train_text,
+    inference_graph,
+    loss_graph,
+    train_graph,
     trials,
 )
 from webnnm.runtime.state import ModelState
@@ -37,18 +43,65 @@ def stablehlo(
     hyperparameters: Mapping[str, Any],
 ) -> str:
     """Return the text of a module; see `NNModel.export_stablehlo`."""
+    found = _exported(state, graph, batch, sequence, constants, hyperparameters)
+    return module_text(found, chlo=chlo, loops=loops)
+
+
+def module_text(found: ExportedGraph, *, chlo: bool = True, loops: bool = False) -> str:
+    """Return a graph as a module of StableHLO."""
+    return graph_text(
+        found.graphs,
+        found.name,
+        names=found.names,
+        constants=found.constants,
+        chlo=chlo,
+        loops=loops,
+        source=found.source,
+    )
+
+
+def onnx(
+    state: ModelState,
+    path: str | os.PathLike[str],
+    graph: str,
+    batch: int | None,
+    sequence: Lengths,
+    constants: bool,
+    hyperparameters: Mapping[str, Any],
+) -> Path:
+    """Write a model of ONNX; see `NNModel.export_onnx`."""
+    found = _exported(state, graph, batch, sequence, constants, hyperparameters)
+    model = graph_model(
+        found.graphs,
+        found.name,
+        names=found.names,
+        constants=found.constants,
+        dimensions=found.dimensions,
+        source=found.source,
+    )
+    return write_model(path, model)
+
+
+def _exported(
+    state: ModelState,
+    graph: str,
+    batch: int | None,
+    sequence: Lengths,
+    constants: bool,
+    hyperparameters: Mapping[str, Any],
+) -> ExportedGraph:
+    """Return the graph of a kind, with the parameters as constants if that is asked for."""
     _check(graph, batch, constants, hyperparameters)
     network = state.network
     lengths = _lengths(network, sequence)
-    sizes: dict[str, Any] = {"batch": batch, "sequence": lengths, "chlo": chlo, "loops": loops}
     if graph == "train":
-        return train_text(*_training(_sized(state, lengths), hyperparameters), **sizes)
+        trained, settings = _training(_sized(state, lengths), hyperparameters)
+        return train_graph(trained, settings, batch, lengths)
     values = {name: state.parameters.value(name) for name in state.parameters.types}
     fixed = values if constants else None
     if graph == "loss":
-        losses = _sized(state, lengths).losses()
-        return loss_text(network, losses, constants=fixed, **sizes)
-    return inference_text(network, constants=fixed, **sizes)
+        return loss_graph(network, _sized(state, lengths).losses(), batch, lengths, fixed)
+    return inference_graph(network, batch, lengths, fixed)
 
 
 def _check(

@@ -29,6 +29,8 @@ from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from webnnm.core.finding import Finding
     from webnnm.data.protocol import AnyDataset
     from webnnm.evaluation import TestResult
@@ -527,6 +529,32 @@ class NNModel:
         return stablehlo(
             self.state, graph, batch, sequence, constants, chlo, while_, hyperparameters
         )
+
+    def export_onnx(
+        self,
+        path: str | os.PathLike[str],
+        graph: str = "inference",
+        batch: int | None = None,
+        sequence: int | Mapping[str, int | None] | None = None,
+        *,
+        constants: bool | None = None,
+        **hyperparameters: Any,
+    ) -> Path:
+        """Write the model as an ONNX file (opset 21), and return its path.
+
+        `graph`, `batch`, `sequence` and the hyperparameters are those of `export_stablehlo`. The
+        parameters are initializers of the inference and the loss, unless `constants=False` makes
+        them inputs. In a training step they are inputs. An output called like an input, such
+        as the new value of a parameter, is `NAME/out`. Weights above 2 GB are
+        written to a second file, `PATH.data`.
+
+        Raises `ModelError` NNM901, NNM902 or NNM903 for models that cannot be exported, `DataError`
+        NNM703, NNM704 or NNM711 for invalid arguments, NNM807 where writing fails.
+        """
+        from webnnm.model.exporting import onnx
+
+        embedded = graph != "train" if constants is None else constants
+        return onnx(self.state, path, graph, batch, sequence, embedded, hyperparameters)
 
     # Training and testing.
 

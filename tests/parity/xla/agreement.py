@@ -13,8 +13,8 @@ import numpy as np
 
 from tests.parity.xla.open_layers import LAYERS
 from tests.parity.xla.run import Program, run
+from tests.unit.formats.stablehlo_cases import inference_text, loss_text, step_settings, train_text
 from tests.unit.formats.stablehlo_cases import losses as suggested
-from tests.unit.formats.stablehlo_cases import step_settings
 from tests.unit.ops.cases import CASES, build
 from webnnm import Dataset, NNModel
 from webnnm.backends.reference import evaluate
@@ -27,7 +27,6 @@ from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.node import Graph
 from webnnm.graph.vertices import Network
-from webnnm.model.stablehlo import inference_text, loss_text, train_text
 from webnnm.notation import parse
 from webnnm.ops.declare.operator import Looped
 from webnnm.training.batch_step import COUNT, RATE, UNSCALE, batch_loss, batch_step

@@ -76,4 +76,4 @@ async def test_what_is_neither_a_name_nor_a_backend(given: Any) -> None:
     with pytest.raises(BackendError, match="there is no backend") as caught:
         await backend(given)
     assert caught.value.code == "NNM709"
-    assert "auto, webnn, numpy, jax" in caught.value.hint
+    assert "auto, webnn, onnxruntime, numpy, jax" in caught.value.hint

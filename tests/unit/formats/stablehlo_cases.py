@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from webnnm.core.arrays import HostArray
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.vertices import Network
-from webnnm.model.stablehlo import inference_text, loss_text, train_text
+from webnnm.model.export_graphs import Lengths, inference_graph, loss_graph, train_graph
+from webnnm.model.exporting import module_text
 from webnnm.notation import parse
 from webnnm.runtime.objectives import objectives
 from webnnm.trainer.decisions import loss_weights, update_settings
@@ -40,6 +42,62 @@ words:output shape=[8] sequence=words;
 words:layers layerNormalization(scale=s, bias=h),
   attend(q, k, v, o, heads=2, causal=true), residual(to=input), gelu();
 """
+
+
+def inference_text(
+    network: Network,
+    batch: int | None = None,
+    sequence: Lengths | None = None,
+    *,
+    constants: Mapping[str, HostArray] | None = None,
+    chlo: bool = True,
+    loops: bool = False,
+) -> str:
+    """Return the module that computes the outputs of a network.
+
+    Arguments are the inputs and the parameters; those that `constants` has become constants.
+    `batch` and the lengths in `sequence` that are None are left open. With `loops` what runs over
+    steps is a loop, in place of a copy for each step.
+
+    Raises `ModelError` NNM901, NNM902.
+    """
+    found = inference_graph(network, batch, sequence or {}, constants)
+    return module_text(found, chlo, loops)
+
+
+def loss_text(
+    network: Network,
+    losses: Mapping[str, OutputLoss],
+    batch: int | None = None,
+    sequence: Lengths | None = None,
+    *,
+    constants: Mapping[str, HostArray] | None = None,
+    chlo: bool = True,
+    loops: bool = False,
+) -> str:
+    """Return the module that computes the mean loss of every output over the rows that count.
+
+    Arguments are inputs, labels (`target/…`), `valid_count`, parameters; results are `loss/…`.
+    """
+    found = loss_graph(network, losses, batch, sequence or {}, constants)
+    return module_text(found, chlo, loops)
+
+
+def train_text(
+    network: Network,
+    settings: StepSettings,
+    batch: int | None = None,
+    sequence: Lengths | None = None,
+    *,
+    chlo: bool = True,
+    loops: bool = False,
+) -> str:
+    """Return the module of one training step; its batch size and lengths replace the settings'.
+
+    Arguments are inputs, labels, `valid_count`, parameters, the states of the optimizer and of
+    layers, `lr`, `1/S`; results are the new parameters and states, `loss/…` and `overflow`.
+    """
+    return module_text(train_graph(network, settings, batch, sequence or {}), chlo, loops)
 
 
 def network(source: str) -> Network:

@@ -15,15 +15,17 @@ from tests.unit.formats.stablehlo_cases import (
     IRIS,
     TRANSFORMER,
     golden_file,
+    inference_text,
+    loss_text,
     losses,
     network,
     step_settings,
+    train_text,
     trained,
 )
 from webnnm import DataError, GraphBuilder, ModelError, WebNNMError
 from webnnm.formats.stablehlo.check import check_stablehlo
 from webnnm.formats.stablehlo.lowering import graph_text
-from webnnm.model.stablehlo import inference_text, loss_text, train_text
 
 NEED_SIZES = {"10-gather-sequence", "15-lstm-classifier", "16-gru-tagger", "23-encoder-decoder"}
 """Examples with a percentage of a sequence, unrolled layers, a table of positions."""

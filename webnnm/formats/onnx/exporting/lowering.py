@@ -38,7 +38,7 @@ def graph_model(
 
     Several `graphs` are those of one text for different sizes: what differs between them is left
     open, and called as `dimensions` says. Inputs and outputs go by their names or the ones that
-    `names` gives them; outputs called as an input is end in "/new". Inputs of which `constants`
+    `names` gives them; outputs called as an input is end in "/out". Inputs of which `constants`
     has values become initializers. With `nibbles_as_bytes` inputs and outputs of four bits are int8
     and uint8, for programs without such types. `source` is the text that the places of nodes refer
     to.

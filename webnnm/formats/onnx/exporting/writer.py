@@ -25,7 +25,7 @@ from webnnm.formats.sizes import Dim, Size
 OPSET, IR_VERSION = 21, 10
 """The newest operators of which ONNX Runtime's own kernels have all on CPU, wasm and WebGPU: those
 of 22 only add bfloat16. Types of four bits, pooling with dilations and Gelu are in."""
-NEW = "/new"
+OUT = "/out"
 """Added to the name of an output that an input has already."""
 FLOAT, INT, STRING, INTS = 1, 2, 3, 7
 """Types of attributes (`AttributeProto.AttributeType`)."""
@@ -77,7 +77,7 @@ def _outputs(graph: Exported) -> tuple[dict[str, Value], list[Call]]:
             copies.append(Call("Identity", (value,), (copy,), {}))
             value = copy
         taken.add(value)
-        outputs[f"{name}{NEW}" if name in graph.inputs else name] = value
+        outputs[f"{name}{OUT}" if name in graph.inputs else name] = value
     return outputs, copies
 
 

@@ -1,14 +1,14 @@
-"""Modules of networks: for inference, for the losses of a batch, for a training step (spec J)."""
+"""Graphs of networks for other programs: inference, the losses of a batch, a training step."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, ModelError, WebNNMError, suggestion
-from webnnm.formats.stablehlo.lowering import graph_text
+from webnnm.formats.sizes import Size, size_of
 from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.node import Graph
 from webnnm.graph.vertices import Network
@@ -33,6 +33,38 @@ LARGER = (1, 8, 64)
 """By so much trial sizes are multiplied where windows do not fit."""
 
 
+Lengths = Mapping[str, int | None]
+
+
+@dataclass(frozen=True)
+class ExportedGraph:
+    """A graph for several sizes, if some are left open, and what its parts are called outside.
+
+    `constants` are the values of inputs that become constants, `dimensions` names of open sizes.
+    """
+
+    network: Network
+    graphs: list[Graph]
+    constants: Mapping[str, HostArray]
+    dimensions: Mapping[Size, str] = field(default_factory=dict[Size, str])
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.network.name or "model"
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What inputs and outputs of the graphs are called outside."""
+        graph = self.graphs[0]
+        return {name: called(name) for name in (*graph.inputs, *graph.outputs)}
+
+    @property
+    def source(self) -> str:
+        """The text of the model."""
+        return self.network.outline.document.source
+
+
 def check_kind(kind: str) -> None:
     """Refuse a kind of graph that there is not (NNM903)."""
     if kind not in KINDS:
@@ -40,101 +72,73 @@ def check_kind(kind: str) -> None:
         raise ModelError("NNM903", f'there is no graph "{kind}"', hint=hint)
 
 
-def inference_text(
+def inference_graph(
     network: Network,
-    batch: int | None = None,
-    sequence: Mapping[str, int | None] | None = None,
-    *,
+    batch: int | None,
+    sequence: Lengths,
     constants: Mapping[str, HostArray] | None = None,
-    chlo: bool = True,
-    loops: bool = False,
-) -> str:
-    """Return the module that computes the outputs of a network.
+) -> ExportedGraph:
+    """Return the graph of the outputs; parameters that `constants` has become constants.
 
-    Arguments are the inputs and the parameters; those that `constants` has become constants.
-    `batch` and the lengths in `sequence` that are None are left open. With `loops` what runs over
-    steps is a loop, in place of a copy for each step.
-
-    Raises `ModelError` NNM901, NNM902.
+    `batch` and the lengths in `sequence` that are None are left open.
     """
 
     def graph(batch: int, lengths: Mapping[str, int]) -> Graph:
-        lowered = lower_network(network, batch=batch, sequence=lengths)
-        return lowered.graph()
+        return lower_network(network, batch=batch, sequence=lengths).graph()
 
-    fixed = {PARAMETER_PREFIX + name: array for name, array in (constants or {}).items()}
-    return network_text(
-        network, graph, batch, sequence or {}, constants=fixed, chlo=chlo, loops=loops
-    )
+    return _exported(network, graph, batch, sequence, constants)
 
 
-def loss_text(
+def loss_graph(
     network: Network,
     losses: Mapping[str, OutputLoss],
-    batch: int | None = None,
-    sequence: Mapping[str, int | None] | None = None,
-    *,
+    batch: int | None,
+    sequence: Lengths,
     constants: Mapping[str, HostArray] | None = None,
-    chlo: bool = True,
-    loops: bool = False,
-) -> str:
-    """Return the module that computes the mean loss of every output over the rows that count.
-
-    Arguments are inputs, labels (`target/…`), `valid_count`, parameters; results are `loss/…`.
-    """
+) -> ExportedGraph:
+    """Return the graph of the mean loss of every output over the rows that count."""
 
     def graph(batch: int, lengths: Mapping[str, int]) -> Graph:
         return batch_loss(network, losses, batch=batch, sequence=lengths)
 
-    fixed = {PARAMETER_PREFIX + name: array for name, array in (constants or {}).items()}
-    return network_text(
-        network, graph, batch, sequence or {}, constants=fixed, chlo=chlo, loops=loops
-    )
+    return _exported(network, graph, batch, sequence, constants)
 
 
-def train_text(
-    network: Network,
-    settings: StepSettings,
-    batch: int | None = None,
-    sequence: Mapping[str, int | None] | None = None,
-    *,
-    chlo: bool = True,
-    loops: bool = False,
-) -> str:
-    """Return the module of one training step; its batch size and lengths replace the settings'.
-
-    Arguments are inputs, labels, `valid_count`, parameters, the states of the optimizer and of
-    layers, `lr`, `1/S`; results are the new parameters and states, `loss/…` and `overflow`.
-    """
+def train_graph(
+    network: Network, settings: StepSettings, batch: int | None, sequence: Lengths
+) -> ExportedGraph:
+    """Return the graph of a training step; sizes replace those of the settings."""
 
     def graph(batch: int, lengths: Mapping[str, int]) -> Graph:
         made = replace(settings, batch=batch, rows=batch, steps=1, sequence=lengths)
         return batch_step(network, made)
 
-    return network_text(network, graph, batch, sequence or {}, chlo=chlo, loops=loops)
+    return _exported(network, graph, batch, sequence)
 
 
-def network_text(
+def _exported(
     network: Network,
     graph: Make[Graph],
     batch: int | None,
-    sequence: Mapping[str, int | None],
-    *,
+    sequence: Lengths,
     constants: Mapping[str, HostArray] | None = None,
-    chlo: bool = True,
-    loops: bool = False,
-) -> str:
-    """Return the module of a graph that is built for a network, open sizes found by trial."""
-    graphs = trials(network, graph, batch, sequence)
-    return graph_text(
-        graphs,
-        network.name or "model",
-        names={name: called(name) for name in (*graphs[0].inputs, *graphs[0].outputs)},
-        constants=constants,
-        chlo=chlo,
-        loops=loops,
-        source=network.outline.document.source,
-    )
+) -> ExportedGraph:
+    fixed = {PARAMETER_PREFIX + name: array for name, array in (constants or {}).items()}
+    tried: list[tuple[int, Mapping[str, int]]] = []
+
+    def made(size: int, lengths: Mapping[str, int]) -> Graph:
+        tried.append((size, lengths))
+        return graph(size, lengths)
+
+    graphs = trials(network, made, batch, sequence)
+    return ExportedGraph(network, graphs, fixed, _named(tried[-len(graphs) :]))
+
+
+def _named(tried: list[tuple[int, Mapping[str, int]]]) -> dict[Size, str]:
+    """Return the names of the sizes that differ between trials."""
+    columns = {name: size_of(row[name] for _, row in tried) for name in tried[0][1]}
+    columns["batch"] = size_of(size for size, _ in tried)
+    return {size: name for name, size in columns.items() if isinstance(size, Size)}
 
 
 def trials(
