@@ -72,6 +72,7 @@ LATE = (
             "rules_stability",
             "rules_starts",
             "rules_target",
+            "rules_targets",
             "rules_words",
         )
     ),

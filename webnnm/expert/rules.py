@@ -65,6 +65,10 @@ def _unusual_losses(facts: Facts) -> bool:
     return written or bool(facts.given.get("class_weight"))
 
 
+def _unusual_outputs(facts: Facts) -> bool:
+    return any(o.written or o.activation not in rules_loss.SOFTMAX for o in facts.outputs)
+
+
 def _unusual_target(facts: Facts) -> bool:
     get, limit = facts.settings.get, facts.device.max_bytes
     wide = facts.profile.input_features > MANY_FEATURES or "L1" in str(get("regularization"))
@@ -84,6 +88,7 @@ LATER: Mapping[str, Callable[[Facts], bool]] = {
     "rules_rows": lambda facts: bool(facts.data.suspicions),
     "rules_numbers": _unusual_losses,
     "rules_target": _unusual_target,
+    "rules_targets": _unusual_outputs,
     "rules_words": _unusual_layers,
     "rules_settings": _unusual_settings,
     "rules_starts": _unusual_starts,

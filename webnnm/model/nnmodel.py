@@ -739,7 +739,8 @@ class NNModel:
         A copy of the model is trained for about `steps` steps, with a rate that grows by the same
         factor at each, until the loss is four times its lowest value (Smith 2017, "Cyclical
         learning rates for training neural networks"). Suggested is the rate in the middle
-        of the longest fall of the smoothed loss. The hyperparameters are those of `train`; this model stays as it is.
+        of the longest fall of the smoothed loss. The hyperparameters are those of `train`; this
+        model stays as it is.
 
         Raises `DataError` NNM704 for bounds that are none or fewer than ten steps, NNM714 without a
         dataset, and what `train` raises.

@@ -1,0 +1,273 @@
+"""Rules on losses that were written, and on outputs that are no softmax (E102–E117)."""
+
+from __future__ import annotations
+
+import math
+
+from webnnm.core.shapes import count
+from webnnm.expert.facts import Facts, OutputFacts
+from webnnm.expert.rule import Hit, grouped, rule
+from webnnm.expert.rules_loss import SOFTMAX, of_outputs
+from webnnm.training.loss_choice import LabelFacts
+
+UNFITTING = {
+    "BCE": ("linear", *SOFTMAX),
+    "CCE": ("linear", "sigmoid"),
+    "KLD": ("linear", "sigmoid"),
+    "MSE": SOFTMAX,
+    "MAE": SOFTMAX,
+    "HUL": SOFTMAX,
+    "HIL": ("sigmoid", *SOFTMAX),
+}
+"""Heads that a loss is not made for."""
+
+SCALE = {"least": 0.1, "most": 10.0, "mean": 3.0}
+"""Targets are well scaled with a deviation between the first two and a mean within the third."""
+
+
+RANGES = {
+    "relu": (0.0, math.inf),
+    "softplus": (0.0, math.inf),
+    "exp": (0.0, math.inf),
+    "abs": (0.0, math.inf),
+    "sigmoid": (0.0, 1.0),
+    "hardSigmoid": (0.0, 1.0),
+    "softmax": (0.0, 1.0),
+    "tanh": (-1.0, 1.0),
+    "softsign": (-1.0, 1.0),
+}
+"""From where to where the last operator of a model goes."""
+
+SLACK = 0.01
+"""Targets may lie so much of their extent beyond the range: as noise does."""
+
+MEASURED = ("MSE", "MAE", "HUL")
+"""Losses of measurements."""
+
+MOST_NUMBERS = 20
+"""Whole numbers from 0 or 1 up to this may be classes; counts and years go further."""
+
+
+def _beyond(output: OutputFacts, labels: LabelFacts) -> bool:
+    """Tell whether targets lie where the last operator cannot reach them."""
+    low, high = RANGES.get(output.operator, (-math.inf, math.inf))
+    slack = SLACK * (labels.maximum - labels.minimum)
+    beyond = labels.minimum < low - slack or labels.maximum > high + slack
+    return beyond and labels.kind == "continuous" and not labels.signs
+
+
+@rule(
+    "E102",
+    "warning",
+    "Take the loss that fits the output activation, or the activation that fits the loss.",
+)
+def unfitting_activation(facts: Facts) -> Hit | None:
+    """A written loss is not made for the output activation: BCE without sigmoid, CCE or KLD
+    without softmax, MSE, MAE or HUL on softmax, HIL on softmax or sigmoid.
+
+    Activation and loss belong together: the gradient of cross-entropy by the scores of a softmax is
+    p − y, of any size of error. Squared errors of probabilities have the slope p(1 − p) in it,
+    which is next to nothing where the model is sure and wrong. Cross-entropy of numbers that are no
+    probabilities is clamped, and has no gradient there.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:loss MSE; m:layers matmul(w), softmax();"
+    >>> print(review(text).finding("E102"))
+    warning E102 line 1, column 22: MSE on the softmax output m
+      → Take the loss that fits the output activation, or the activation that fits the loss.
+
+    Ignore it where calibrated probabilities matter more than which class is found (Brier score).
+    """
+    return grouped(
+        {
+            o.node: f"{o.loss} on the {o.activation} output {o.name}"
+            for o in facts.outputs
+            if o.written and o.activation in UNFITTING.get(o.loss, ())
+        }
+    )
+
+
+@rule("E105", "warning", "Normalise the targets to rows that sum to 1.")
+def unnormalised(facts: Facts) -> Hit | None:
+    """KLD on targets whose rows do not sum to 1 ± 1e-3.
+
+    The divergence compares two distributions. Of rows that are none its lowest value is not 0, and
+    what is learnt is their normalised form, each row with a weight of its sum.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[2]; m:loss KLD; m:layers matmul(w), softmax();"
+    >>> data = Dataset([[i / 10] for i in range(20)], [[0.5, 0.1 * i] for i in range(20)])
+    >>> print(review(text, data).finding("E105"))
+    warning E105 line 1, column 22: KLD, and rows of m do not sum to 1
+      → Normalise the targets to rows that sum to 1.
+
+    Ignore it where the sums are meant as weights of the rows.
+    """
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        exact = labels.sums_to_one or labels.kind in ("classes", "onehot")
+        return None if exact else f"KLD, and rows of {output.name} do not sum to 1"
+
+    return grouped(of_outputs(facts, text, "KLD"))
+
+
+@rule("E106", "warning", "End the model in softmax() and take CCE.")
+def exclusive(facts: Facts) -> Hit | None:
+    """BCE over two outputs or more of which each row has exactly one 1.
+
+    Sigmoids judge every class for itself, and may say yes to several or to none. Where one class
+    excludes the others softmax knows that, and needs not learn it.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[2]; m:loss BCE; m:layers matmul(w), sigmoid();"
+    >>> data = Dataset([[i / 10] for i in range(20)], [[i % 2, 1 - i % 2] for i in range(20)])
+    >>> print(review(text, data).finding("E106"))
+    warning E106 line 1, column 22: BCE over 2 values of m, each row has one 1
+      → End the model in softmax() and take CCE.
+
+    Ignore it where rows to come may have several classes, or none.
+    """
+    sizes = {o.name: count(o.source.features.sizes()) for o in facts.network.outputs}
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        width = sizes.get(output.name, 0)
+        alone = labels.single and width > 1
+        return f"BCE over {width} values of {output.name}, each row has one 1" if alone else None
+
+    return grouped(of_outputs(facts, text, "BCE"))
+
+
+@rule("E108", "warning", "Standardise the targets: standardize_targets=True.")
+def unscaled(facts: Facts) -> Hit | None:
+    """MSE on numbers with std > 10 or < 0.1, or |mean| > 3·max(std, 1); not E114 or E117.
+
+    The last layer starts with answers around 0 with a deviation of about 1. Targets far from that
+    have to be reached by weights that grow for hundreds of steps, with losses and gradients of the
+    square of their size. Standardised targets are where answers start; `decode` and `test` give
+    units back.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 10] for i in range(20)], [[900.0 + 50 * i] for i in range(20)])
+    >>> print(review(text, data).finding("E108"))
+    warning E108 line 1, column 22: MSE, and targets of m have mean 1.35e+03, std 291
+      → Standardise the targets: standardize_targets=True.
+
+    Ignore it where the bias of the last layer was set to the mean of the targets.
+    """
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        mean, std = labels.mean, labels.std
+        if labels.std == 0 or _beyond(output, labels):
+            return None
+        scaled = SCALE["least"] <= std <= SCALE["most"]
+        scaled &= abs(mean) <= SCALE["mean"] * max(std, 1)
+        if scaled or labels.kind != "continuous" or labels.binary or labels.signs:
+            return None
+        return f"MSE, and targets of {output.name} have mean {mean:.3g}, std {std:.3g}"
+
+    return grouped(of_outputs(facts, text, "MSE"))
+
+
+@rule(
+    "E115",
+    "advice",
+    "If the numbers are classes, give the model a score for each, end it in softmax() and give "
+    "them as integers of shape [rows].",
+    confidence=0.6,
+)
+def numbered(facts: Facts) -> Hit | None:
+    """Targets of MSE, MAE or HUL on a single output are a few whole numbers from 0 or 1 on.
+
+    Numbers of classes have no order: between class 0 and class 2 does not lie class 1. As a
+    quantity a row that may be 0 or 2 gets the answer 1.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 10] for i in range(20)], [[float(i % 4)] for i in range(20)])
+    >>> print(review(text, data).finding("E115"))
+    advice E115 line 1, column 22: the targets of m are whole numbers 0 … 3
+      → If the numbers are classes, give the model a score for each, end it in softmax() and ...
+
+    Ignore it where they are counts, grades or ages, whose order means something.
+    """
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        whole = labels.whole and labels.minimum in (0, 1) and count(labels.shape) == 1
+        few = labels.maximum - labels.minimum >= 2 and labels.maximum <= MOST_NUMBERS
+        measured = output.loss in MEASURED and labels.kind in ("continuous", "classes")
+        if not (whole and few and measured):
+            return None
+        low, high = labels.minimum, labels.maximum
+        low, high = (0, labels.classes - 1) if labels.kind == "classes" else (low, high)
+        return f"the targets of {output.name} are whole numbers {low:g} … {high:g}"
+
+    return grouped(of_outputs(facts, text))
+
+
+@rule(
+    "E116",
+    "advice",
+    "For one-hot rows end in softmax() and take CCE, for yes and no in sigmoid() and BCE.",
+    confidence=0.7,
+)
+def squared(facts: Facts) -> Hit | None:
+    """MSE, MAE or HUL, written or not, on yes/no labels or one-hot rows.
+
+    Answers of no bounds are fitted to 0 and 1: a row that is clearly yes, with 3, counts as an
+    error of 2. Cross-entropy of a sigmoid or softmax gives such a row nearly no loss.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE; m:layers matmul(w), sigmoid();"
+    >>> data = Dataset([[i / 10] for i in range(20)], [[i % 2] for i in range(20)])
+    >>> print(review(text, data).finding("E116"))
+    advice E116 line 1, column 22: MSE on 0 and 1 of m, which sigmoid delivers
+      → For one-hot rows end in softmax() and take CCE, for yes and no in sigmoid() and BCE.
+
+    Ignore it where some labels are known to be wrong, which MAE minds less.
+    """
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        if output.loss not in MEASURED or not labels.binary or labels.std == 0:
+            return None
+        kind = "one-hot rows" if labels.single else "0 and 1"
+        return f"{output.loss} on {kind} of {output.name}, which {output.operator or 'it'} delivers"
+
+    return grouped(of_outputs(facts, text))
+
+
+@rule(
+    "E117",
+    "warning",
+    "Leave the output activation out, or scale the targets to where it goes.",
+    confidence=0.95,
+)
+def out_of_reach(facts: Facts) -> Hit | None:
+    """Targets lie where the last operator, as relu, sigmoid or tanh, cannot reach them.
+
+    After relu no answer is negative, after tanh none beyond 1. What cannot be reached stays an
+    error for ever, and units pressed against the bound lose their gradient. A hundredth of the
+    extent may lie beyond, as noise does.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b), tanh();"
+    >>> data = Dataset([[i / 10] for i in range(20)], [[i - 9.5] for i in range(20)])
+    >>> print(review(text, data).finding("E117"))
+    warning E117 line 1, column 22: m ends in tanh, which goes from -1 to 1; its targets go from ...
+      → Leave the output activation out, or scale the targets to where it goes.
+
+    Ignore it where answers beyond the bounds are useless anyway.
+    """
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        if not _beyond(output, labels):
+            return None
+        low, high = RANGES[output.operator]
+        ends = f"from {low:g} to {high:g}" if high < math.inf else f"from {low:g} on"
+        what = "standardised targets" if output.standardized else "targets"
+        return (
+            f"{output.name} ends in {output.operator}, which goes {ends}; its {what} go from "
+            f"{labels.minimum:.4g} to {labels.maximum:.4g}"
+        )
+
+    return grouped(of_outputs(facts, text))
