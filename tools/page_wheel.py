@@ -41,6 +41,7 @@ EARLY = (f"{PACKAGE}backends/", f"{PACKAGE}compiler/", f"{PACKAGE}ops/where.py")
 of several epochs in one call choose with `where`."""
 LATE = (
     f"{PACKAGE}backends/_bridge/onnxruntime.js",
+    f"{PACKAGE}model/graph_text.py",
     *(
         f"{PACKAGE}backends/{name}.py"
         for name in (

@@ -27,7 +27,8 @@ from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Graph, OperatorNode
 from webnnm.graph.vertices import Network
-from webnnm.model.report import graph_text, summary
+from webnnm.model.graph_text import graph_text
+from webnnm.model.report import summary
 from webnnm.notation import parse
 
 STAGES = ("lowering", *(each.name for each in PASSES))

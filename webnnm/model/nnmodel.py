@@ -20,7 +20,7 @@ from webnnm.graph.lowering import lower_network
 from webnnm.graph.outline import Warning
 from webnnm.graph.vertices import Network
 from webnnm.model.creation import create_settings, model_text
-from webnnm.model.report import graph_text, layer_rows, parameter_count, summary, view
+from webnnm.model.report import layer_rows, parameter_count, summary, view
 from webnnm.notation import parse
 from webnnm.runtime.occupancy import Occupancy
 from webnnm.runtime.parameters import Parameter, ParameterStore
@@ -292,6 +292,8 @@ class NNModel:
 
     def graph_text(self) -> str:
         """Return the tensor graph for a batch of one as text, with all casts and transposes."""
+        from webnnm.model.graph_text import graph_text
+
         graph = lower_network(self.network, sequence=self.sequence).graph()
         return graph_text(graph, of_model=True)
 

@@ -9,7 +9,8 @@ import pytest
 from webnnm.core.arrays import HostArray
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
-from webnnm.model.report import graph_text, summary, view
+from webnnm.model.graph_text import graph_text
+from webnnm.model.report import summary, view
 from webnnm.notation import parse
 
 

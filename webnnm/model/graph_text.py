@@ -1,0 +1,74 @@
+"""The graph of a model as text: a line for each node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webnnm.core.shapes import count
+from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
+from webnnm.ops.declare.naming import camel_case
+
+
+def graph_text(graph: Graph, *, of_model: bool = False) -> str:
+    """Return a tensor graph as text, a line per node; inserted casts and transposes are seen here.
+
+    >>> from webnnm import GraphBuilder
+    >>> b = GraphBuilder()
+    >>> x = b.input("x", "int32", [2])
+    >>> print(graph_text(b.build({"y": b.cast(x, type="float32") * 2})))
+    x      int32[2]
+    cast1  float32[2]  cast(x, type=float32)
+    mul1   float32[2]  mul(cast1, 2)
+    y      float32[2]  mul1
+
+    Nodes are called by operator and running count; scalar constants stand as numbers. In the graph
+    `of_model` inputs and outputs are called by their blocks: `block:input`, `block:output`.
+    """
+
+    def port(name: str, direction: str) -> str:
+        parameter = name.startswith(PARAMETER_PREFIX)
+        return f"{name}:{direction}" if of_model and not parameter else name
+
+    names: dict[tuple[int, int], str] = {}
+    counts: dict[str, int] = {}
+    rows: list[tuple[str, str, str]] = []
+    for node in graph.nodes():
+        match node:
+            case InputNode():
+                own = names[node.number, 0] = port(node.name, "input")
+                rows.append((own, str(node.types[0]), ""))
+            case ConstantNode():
+                scalar = count(node.array.shape) == 1
+                value = f"{node.array.values()[0]:g}" if scalar else f"constant {node.types[0]}"
+                names[node.number, 0] = value
+            case OperatorNode():
+                word = node.operator.name
+                counts[word] = counts.get(word, 0) + 1
+                own = f"{word}{counts[word]}"
+                for index, type in enumerate(node.types):
+                    suffix = f".{index}" if len(node.types) > 1 else ""
+                    names[node.number, index] = own + suffix
+                    call = f"{word}({', '.join(_arguments(node, names))})" if not index else ""
+                    rows.append((own + suffix, str(type), call))
+            case _:
+                raise AssertionError(node)
+    for name, operand in graph.outputs.items():
+        source = names[operand.number, operand.index]
+        rows.append((port(name, "output"), str(operand.type), source))
+    widths = [max((len(row[k]) for row in rows), default=0) for k in range(2)]
+    return "\n".join(
+        f"{name.ljust(widths[0])}  {type.ljust(widths[1])}  {call}".rstrip()
+        for name, type, call in rows
+    )
+
+
+def _arguments(node: OperatorNode, names: Mapping[tuple[int, int], str]) -> list[str]:
+    """Return the operands and the options other than defaults, as a call writes them."""
+    operands = [names[o.number, o.index] for o in node.operands if o is not None]
+    options = [
+        f"{camel_case(name)}={list(value) if isinstance(value, tuple) else value}"  # pyright: ignore
+        for name, value in node.options.items()
+        if value is not None and value != node.operator.options[name].default
+    ]
+    return operands + options
