@@ -24,7 +24,7 @@ WIDTH = 88
 """Longer signatures have one parameter a line."""
 
 GROUPS = {
-    "Models": ["NNModel", "check", "format_model", "parse", "review"],
+    "Models": ["NNModel", "OnnxModel", "check", "format_model", "load_onnx", "parse", "review"],
     "Training": ["Training", "History", "EpochRecord", "Review", "Finding"],
     "Answers": ["Prediction", "TestResult"],
     "Data": [

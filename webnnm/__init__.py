@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from webnnm.graph.autodiff import gradients as gradients
     from webnnm.graph.builder import GraphBuilder as GraphBuilder
     from webnnm.model.nnmodel import NNModel as NNModel
+    from webnnm.model.onnx_model import OnnxModel as OnnxModel
+    from webnnm.model.onnx_model import load_onnx as load_onnx
     from webnnm.model.parts import concatenate as concatenate
     from webnnm.model.parts import replace_head as replace_head
     from webnnm.model.parts import split as split
@@ -60,6 +62,7 @@ _HOME = {
     "ModelError": "core.errors",
     "NNModel": "model.nnmodel",
     "NotationError": "core.errors",
+    "OnnxModel": "model.onnx_model",
     "Prediction": "runtime.answers",
     "Review": "expert.review",
     "StreamDataset": "data.stream",
@@ -74,6 +77,7 @@ _HOME = {
     "concatenate": "model.parts",
     "format_model": "model.texts",
     "gradients": "graph.autodiff",
+    "load_onnx": "model.onnx_model",
     "parse": "notation",
     "probe": "backends.probe",
     "replace_head": "model.parts",

@@ -260,15 +260,15 @@ def _missing(name: str, reason: str) -> BackendError:
     )
 
 
-async def fetch_text(url: str) -> str:
-    """Return the text behind a URL, relative to the page.
+async def fetched(url: str) -> Any:
+    """Return the answer to a request for a URL, relative to the page: it has `string`, `bytes`.
 
     Raises `DataError` NNM715 where the server answers with an error.
     """
     response = await import_module("pyodide.http").pyfetch(url)
     if not response.ok:
         raise DataError("NNM715", f"{url}: the server answered {response.status}")
-    return await response.string()
+    return response
 
 
 async def load_bridge() -> Bridge:

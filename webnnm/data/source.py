@@ -35,15 +35,16 @@ async def read_text(location: str | Path) -> str:
         if "://" not in address and (sys.platform != "emscripten" or Path(address).is_file()):
             return Path(address).read_text(encoding="utf-8-sig")
         if sys.platform == "emscripten":
-            from webnnm.backends.pyodide_host import fetch_text
+            from webnnm.backends.pyodide_host import fetched
 
-            return await fetch_text(address)
-        return await _open_url(address)
+            return await (await fetched(address)).string()
+        return (await open_url(address)).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError("NNM715", f'"{address}" cannot be read: {error}') from error
 
 
-async def _open_url(address: str) -> str:
+async def open_url(address: str) -> bytes:
+    """Return what an address answers with, on a desktop."""
     import asyncio
     from urllib.request import urlopen
 
@@ -52,4 +53,4 @@ async def _open_url(address: str) -> str:
             return answer.read()
 
     # In a thread: other tasks go on while the answer is on its way.
-    return (await asyncio.to_thread(load)).decode("utf-8-sig")
+    return await asyncio.to_thread(load)

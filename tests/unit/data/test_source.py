@@ -12,6 +12,7 @@ import pytest
 
 from webnnm.core.errors import DataError
 from webnnm.data.source import read_text
+from webnnm.data.source_bytes import read_bytes
 
 desktop = pytest.mark.desktop
 
@@ -68,13 +69,24 @@ async def test_other_urls_are_refused(url: str) -> None:
 async def test_a_page_fetches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from webnnm.backends import pyodide_host
 
-    async def fetch_text(url: str) -> str:
-        return f"fetched {url}"
+    class Answer:
+        def __init__(self, url: str) -> None:
+            self.url = url
 
-    monkeypatch.setattr(pyodide_host, "fetch_text", fetch_text)
+        async def string(self) -> str:
+            return f"fetched {self.url}"
+
+        async def bytes(self) -> bytes:
+            return self.url.encode()
+
+    async def fetched(url: str) -> Answer:
+        return Answer(url)
+
+    monkeypatch.setattr(pyodide_host, "fetched", fetched)
     monkeypatch.setattr(sys, "platform", "emscripten")
     assert await read_text("data/flowers.csv") == "fetched data/flowers.csv"
     assert await read_text("https://host/a.csv") == "fetched https://host/a.csv"
+    assert await read_bytes("nets/a.onnx") == b"nets/a.onnx"
     path = tmp_path / "a.txt"
     path.write_text("from the file system of Pyodide")
     assert await read_text(path) == "from the file system of Pyodide"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from webnnm.core.errors import DataError
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.refusals import too_large
 from webnnm.formats.onnx.importing.shaping import at, reshaped
@@ -22,8 +23,11 @@ def if_(c: Call, condition: Operand) -> list[Operand]:
         values = known.values()
         branch = "then_branch" if values and values[0] else "else_branch"
         return c.importer.subgraph(c.graph(branch), c.scope)
-    yes = c.importer.subgraph(c.graph("then_branch"), c.scope)
-    no = c.importer.subgraph(c.graph("else_branch"), c.scope)
+    try:
+        yes, no = (c.importer.subgraph(c.graph(f"{k}_branch"), c.scope) for k in ("then", "else"))
+    except DataError:  # one of them may be right for other sizes alone
+        c.known(condition, "its condition")
+        raise
     if [x.type for x in yes] != [x.type for x in no]:
         c.known(condition, "its condition, whose branches differ in shape,")
     truth = reshaped(c, condition, ())

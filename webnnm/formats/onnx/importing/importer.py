@@ -8,28 +8,25 @@ from dataclasses import dataclass, replace
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
-from webnnm.core.errors import DataError, WebNNMError, suggestion
-from webnnm.core.shapes import MAX_DIMENSION, count, is_integer, show
+from webnnm.core.errors import DataError, WebNNMError
+from webnnm.core.shapes import count, show
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.importing.call import Call, Scope
 from webnnm.formats.onnx.importing.folding import FoldingBuilder, empty
 from webnnm.formats.onnx.importing.refusals import missing, spoken, too_large, unsupported
+from webnnm.formats.onnx.importing.sizes import Shapes, Sizes, misfit
 from webnnm.formats.onnx.importing.table import Entry, entries
 from webnnm.formats.onnx.messages import (
     AttributeProto,
-    DimensionProto,
     FunctionProto,
     GraphProto,
     ModelProto,
     NodeProto,
     OperatorSetIdProto,
-    ValueInfoProto,
 )
 from webnnm.formats.onnx.reader import invalid
 from webnnm.graph.node import Graph, InputNode, Operand, OperatorNode
 from webnnm.ops.declare.tensors import TensorType
-
-Shapes = Mapping[str, int | Sequence[int]]
 
 MOST_CALLS = 50_000
 """Nodes at most, those of functions and of unrolled loops counted as often as they are used."""
@@ -108,12 +105,11 @@ class Importer:
         """Import the graph of the model."""
         scope: Scope = {}
         self._initialise(graph, scope, parameters=True)
-        used = _Sizes(shapes)
+        sizes = Sizes(shapes, graph.input)
         for info in graph.input:
             if info.name not in scope:
-                type = used.type(info)
+                type = sizes.type(info)
                 scope[info.name] = self._input(info.name, type, known.get(info.name))
-        used.check()
         self._run(graph.node, scope)
         outputs = {info.name: self._output(info.name, scope) for info in graph.output}
         if not outputs:
@@ -248,8 +244,10 @@ class Importer:
         self._depth += 1
         if self._depth > MOST_DEEP:
             raise too_large("the nesting of functions and graphs", self._depth, MOST_DEEP)
-        yield
-        self._depth -= 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
 
     def _value(self, name: str, scope: Scope) -> Operand:
         found = scope.get(name)
@@ -269,86 +267,11 @@ class Importer:
         return found if isinstance(found.node, OperatorNode) else self.builder.identity(found)
 
 
-class _Sizes:
-    """The sizes that were given for free dimensions, and which of them were of use."""
-
-    def __init__(self, given: Shapes) -> None:
-        self._given = given
-        self._names: set[str] = set()
-
-    def type(self, info: ValueInfoProto) -> TensorType:
-        """Return the type of an input."""
-        where = f'input "{info.name}"'
-        if info.type is None or info.type.tensor_type is None:
-            raise DataError(
-                "NNM814",
-                f"{where} is not a tensor",
-                hint="WebNN has no sequences, maps, optional or sparse values",
-            )
-        dtype = tensors.dtype(info.type.tensor_type.elem_type, where)
-        shape = info.type.tensor_type.shape
-        self._names.add(info.name)
-        sizes = self._whole(info.name, where, None if shape is None else len(shape.dim))
-        for axis, dim in enumerate([] if shape is None else shape.dim):
-            sizes[axis] = self._dimension(dim, sizes[axis], f"dimension {axis} of {where}")
-        found: list[int] = []
-        for axis, size in enumerate(sizes):
-            if size is None:
-                name = shape.dim[axis].dim_param if shape is not None else ""
-                key = f'"{name}": …' if name else f'"{info.name}": […]'
-                named = f', "{name}",' if name else ""
-                raise _size(
-                    f"dimension {axis}{named} of {where} is free",
-                    f"give its size: shapes={{{key}}}",
-                )
-            found.append(size)
-        if not all(is_integer(size) and 0 <= size <= MAX_DIMENSION for size in found):
-            raise _size(f"{where} has the shape {show(found)}: sizes are 0 … {MAX_DIMENSION}")
-        return TensorType(dtype, tuple(found))
-
-    def _whole(self, name: str, where: str, rank: int | None) -> list[int | None]:
-        """Return the sizes that were given for an input as a whole, None for each that was not."""
-        given = self._given.get(name)
-        if isinstance(given, Sequence):
-            if rank is not None and rank != len(given):
-                raise _size(f"{where} has {rank} dimensions, {show(given)} was given")
-            return list(given)
-        if rank is None:
-            raise _size(f"{where} can have any shape", f'give it: shapes={{"{name}": […]}}')
-        return [None] * rank
-
-    def _dimension(self, dim: DimensionProto, given: int | None, where: str) -> int | None:
-        """Return the size of a dimension, None where it is free."""
-        self._names.add(dim.dim_param)
-        if dim.dim_value is not None:
-            if given not in (None, dim.dim_value):
-                raise _size(f"{where} is {dim.dim_value}, {given} was given")
-            return dim.dim_value
-        named = self._given.get(dim.dim_param) if dim.dim_param else None
-        return named if given is None and isinstance(named, int) else given
-
-    def check(self) -> None:
-        """Refuse sizes of dimensions that the model does not have."""
-        unknown = self._given.keys() - self._names
-        if unknown:
-            word = min(unknown)
-            names = sorted(self._names - {""})
-            raise DataError(
-                "NNM813",
-                f'no input or free dimension of the model is called "{word}"',
-                hint=suggestion(word, names) or f"it has {', '.join(names)}",
-            )
-
-
-def _size(message: str, hint: str = "give sizes that the model allows") -> DataError:
-    return DataError("NNM813", message, hint=hint)
-
-
 def _as(array: HostArray, type: TensorType) -> HostArray:
     """Return the value of an input in the input's type."""
     found = HostArray.of(array, type.dtype)
     if found.shape != type.shape:
-        raise _size(f"values of shape {show(found.shape)} for an input {type}")
+        raise misfit(f"values of shape {show(found.shape)} for an input {type}")
     return found
 
 

@@ -1,0 +1,29 @@
+"""Reading bytes from where they lie."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from webnnm.core.errors import DataError
+from webnnm.data.source import open_url
+
+
+async def read_bytes(location: str | Path) -> Any:
+    """Return the bytes of a file, or of what an http, https or file URL answers with.
+
+    In a page every location is fetched, relative to the page, unless the file system of Pyodide
+    has a file of that name. Raises `DataError` NNM715 for what cannot be read.
+    """
+    address = str(location)
+    try:
+        if "://" not in address and (sys.platform != "emscripten" or Path(address).is_file()):
+            return Path(address).read_bytes()
+        if sys.platform == "emscripten":
+            from webnnm.backends.pyodide_host import fetched
+
+            return await (await fetched(address)).bytes()
+        return await open_url(address)
+    except (OSError, ValueError) as error:
+        raise DataError("NNM715", f'"{address}" cannot be read: {error}') from error

@@ -1,0 +1,91 @@
+"""What a model of ONNX is, in words: its inputs and outputs, its weights, its operators."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from webnnm.core.shapes import count
+from webnnm.formats.onnx.messages import (
+    DimensionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    ValueInfoProto,
+)
+from webnnm.formats.onnx.tensors import NAMES
+
+
+@dataclass(frozen=True)
+class ValueInfo:
+    """The type of an input or output: free dimensions are names, or None without one.
+
+    >>> print(ValueInfo("float32", ("batch", 3, None)))
+    float32[batch, 3, ?]
+
+    `shape` is None where not even the number of dimensions is known.
+    """
+
+    dtype: str
+    shape: tuple[int | str | None, ...] | None
+
+    def __str__(self) -> str:
+        if self.shape is None:
+            return f"{self.dtype}[…]"
+        sizes = ("?" if size is None else str(size) for size in self.shape)
+        return f"{self.dtype}[{', '.join(sizes)}]"
+
+
+def inputs(graph: GraphProto) -> dict[str, ValueInfo]:
+    """Return the inputs that data are given for."""
+    own = {tensor.name for tensor in graph.initializer}
+    return values(info for info in graph.input if info.name not in own)
+
+
+def values(infos: Iterable[ValueInfoProto]) -> dict[str, ValueInfo]:
+    """Return the types of values by name."""
+    return {info.name: _value(info) for info in infos}
+
+
+def _value(info: ValueInfoProto) -> ValueInfo:
+    tensor = info.type.tensor_type if info.type is not None else None
+    if tensor is None:
+        return ValueInfo("no tensor", None)
+    dims = None if tensor.shape is None else tensor.shape.dim
+    shape = None if dims is None else tuple(_dimension(dim) for dim in dims)
+    return ValueInfo(NAMES.get(tensor.elem_type, f"number {tensor.elem_type}"), shape)
+
+
+def _dimension(dim: DimensionProto) -> int | str | None:
+    fixed = dim.dim_value is not None and dim.dim_value >= 0
+    return dim.dim_value if fixed else dim.dim_param or None
+
+
+def nodes(graph: GraphProto) -> Iterator[NodeProto]:
+    """Yield the nodes of a graph and of the graphs within it."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                if inner is not None:
+                    yield from nodes(inner)
+
+
+def description(model: ModelProto) -> str:
+    """Return a model in a few lines."""
+    graph = model.graph or GraphProto()
+    opsets = ", ".join(f"{each.domain or 'ai.onnx'} {each.version}" for each in model.opset_import)
+    producer = f"{model.producer_name} {model.producer_version}".strip() or "an unknown program"
+    elements = sum(count(tensor.dims) for tensor in graph.initializer)
+    used = Counter(f"{node.domain}.{node.op_type}".lstrip(".") for node in nodes(graph))
+    listed = ", ".join(f"{name} {n}" if n > 1 else name for name, n in sorted(used.items()))
+    return "\n".join(
+        [
+            f'ONNX model "{graph.name}", made by {producer}, opset {opsets}',
+            *(f"  input   {name}: {value}" for name, value in inputs(graph).items()),
+            *(f"  output  {name}: {value}" for name, value in values(graph.output).items()),
+            f"  weights {elements:,} numbers in {len(graph.initializer)} tensors",
+            f"  nodes   {used.total()}: {listed}",
+        ]
+    )

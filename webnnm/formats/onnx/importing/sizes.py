@@ -1,0 +1,96 @@
+"""The sizes of a model's inputs: those that stand in it, and those that are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import MAX_DIMENSION, is_integer, show
+from webnnm.formats.onnx import tensors
+from webnnm.formats.onnx.messages import DimensionProto, ValueInfoProto
+from webnnm.ops.declare.tensors import TensorType
+
+Shapes = Mapping[str, int | Sequence[int]]
+"""Sizes of free dimensions by name, and shapes of whole inputs."""
+
+
+class FreeDimension(DataError):
+    """NNM813: a dimension has no size yet."""
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__("NNM813", message, hint=f"give its size: shapes={{{key}}}")
+
+
+class Sizes:
+    """The sizes that were given for the free dimensions of a model's inputs.
+
+    Raises `DataError` NNM813 for names that no input and no dimension of the model has.
+    """
+
+    def __init__(self, given: Shapes, inputs: Sequence[ValueInfoProto]) -> None:
+        self._given = given
+        names = {info.name for info in inputs} | {dim.dim_param for dim in _dims(inputs)} - {""}
+        if unknown := given.keys() - names:
+            word = min(unknown)
+            raise DataError(
+                "NNM813",
+                f'no input or free dimension of the model is called "{word}"',
+                hint=suggestion(word, names) or f"it has {', '.join(sorted(names))}",
+            )
+
+    def type(self, info: ValueInfoProto) -> TensorType:
+        """Return the type of an input."""
+        where = f'input "{info.name}"'
+        if info.type is None or info.type.tensor_type is None:
+            raise DataError(
+                "NNM814",
+                f"{where} is not a tensor",
+                hint="WebNN has no sequences, maps, optional or sparse values",
+            )
+        dtype = tensors.dtype(info.type.tensor_type.elem_type, where)
+        shape = info.type.tensor_type.shape
+        sizes = self._whole(info.name, where, None if shape is None else len(shape.dim))
+        for axis, dim in enumerate([] if shape is None else shape.dim):
+            sizes[axis] = self._dimension(dim, sizes[axis], f"dimension {axis} of {where}")
+        found: list[int] = []
+        for axis, size in enumerate(sizes):
+            if size is None:
+                name = shape.dim[axis].dim_param if shape is not None else ""
+                key = f'"{name}": …' if name else f'"{info.name}": […]'
+                named = f', "{name}",' if name else ""
+                raise FreeDimension(f"dimension {axis}{named} of {where} is free", key)
+            found.append(size)
+        if not all(is_integer(size) and 0 <= size <= MAX_DIMENSION for size in found):
+            raise misfit(f"{where} has the shape {show(found)}: sizes are 0 … {MAX_DIMENSION}")
+        return TensorType(dtype, tuple(found))
+
+    def _whole(self, name: str, where: str, rank: int | None) -> list[int | None]:
+        """Return the sizes that were given for an input as a whole, None for each that was not."""
+        given = self._given.get(name)
+        if isinstance(given, Sequence):
+            if rank is not None and rank != len(given):
+                raise misfit(f"{where} has {rank} dimensions, {show(given)} was given")
+            return list(given)
+        if rank is None:
+            raise FreeDimension(f"{where} can have any shape", f'"{name}": […]')
+        return [None] * rank
+
+    def _dimension(self, dim: DimensionProto, given: int | None, where: str) -> int | None:
+        """Return the size of a dimension, None where it is free."""
+        if dim.dim_value is not None and dim.dim_value >= 0:  # some write −1 for a free one
+            if given not in (None, dim.dim_value):
+                raise misfit(f"{where} is {dim.dim_value}, {given} was given")
+            return dim.dim_value
+        named = self._given.get(dim.dim_param) if dim.dim_param else None
+        return named if given is None and isinstance(named, int) else given
+
+
+def misfit(message: str) -> DataError:
+    """Return NNM813, the error of sizes that a model does not allow."""
+    return DataError("NNM813", message, hint="give sizes that the model allows")
+
+
+def _dims(inputs: Sequence[ValueInfoProto]) -> Iterator[DimensionProto]:
+    for info in inputs:
+        tensor = info.type.tensor_type if info.type is not None else None
+        yield from [] if tensor is None or tensor.shape is None else tensor.shape.dim

@@ -1,0 +1,318 @@
+"""Models of ONNX that run: loaded from a file, compiled for the sizes of their data."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from webnnm.backends.base import Backend, DeviceTensor, Executable, Runner
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_data_type
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import count
+from webnnm.formats.onnx import tensors
+from webnnm.formats.onnx.described import ValueInfo, description, inputs, values
+from webnnm.formats.onnx.importing.importer import Imported, import_model
+from webnnm.formats.onnx.importing.refusals import UnknownValue
+from webnnm.formats.onnx.importing.sizes import FreeDimension, Shapes
+from webnnm.formats.onnx.messages import GraphProto, ModelProto
+from webnnm.formats.onnx.reader import invalid, read_model
+from webnnm.graph.node import Graph
+from webnnm.ops.declare.tensors import TensorType
+
+MOST_COMPILED = 8
+"""Graphs of different sizes that are kept; of more, the one that was used longest ago goes."""
+MOST_KNOWN = 1024
+"""Elements of an input whose values decide shapes at most: for each value there is a graph."""
+
+
+async def load_onnx(
+    source: str | Path | bytes | Any,
+    shapes: Shapes | None = None,
+    *,
+    backend: str | Backend = "auto",
+    device: str | None = None,
+    log: Callable[[str], None] | None = None,
+) -> OnnxModel:
+    """Load a model of ONNX from a path, a URL or bytes.
+
+    >>> import asyncio, webnnm
+    >>> async def outputs(path, picture):
+    ...     net = await webnnm.load_onnx(path, shapes={"batch": 1})
+    ...     return await net.run({"image": picture})
+
+    `shapes` gives sizes of free dimensions by name, or all sizes of an input as a list; those that
+    it leaves free follow from the data of each run. `backend` is a name as in `webnnm.backend`, or
+    a backend that is open. Weights in other files are read from beside the model.
+
+    Raises `DataError` NNM715 for a file that cannot be read, NNM801 and NNM811 for one that is
+    damaged, NNM812 to NNM816 for a model that cannot be imported.
+    """
+    model, external = await _read(source)
+    from webnnm.backends.selection import backend as opened
+    from webnnm.backends.shared import shared
+
+    if isinstance(backend, Backend):
+        device_used: Backend = shared(backend, {"device_type": device})
+    else:
+        device_used = await opened(backend, device=device, log=log)
+    found = OnnxModel(model, shapes or {}, device_used, external)
+    try:
+        await found.prepare()
+    except BaseException:
+        found.close()
+        raise
+    return found
+
+
+@dataclass
+class _Compiled:
+    """A graph for some sizes, with the tensors that it takes and gives."""
+
+    imported: Imported
+    executable: Executable
+    tensors: list[DeviceTensor]
+    runner: Runner
+
+
+class OnnxModel:
+    """A model of ONNX on a backend, made by `load_onnx`.
+
+    Attributes: `inputs` and `outputs`, the types by name, with free dimensions by their names;
+    `parameters`, the weights by name; `backend`.
+    """
+
+    def __init__(
+        self, model: ModelProto, shapes: Shapes, backend: Backend, external: tensors.External
+    ) -> None:
+        graph = model.graph or GraphProto()
+        self.inputs: Mapping[str, ValueInfo] = inputs(graph)
+        self.outputs: Mapping[str, ValueInfo] = values(graph.output)
+        self.parameters: dict[str, HostArray] = {}
+        self.backend = backend
+        self._model, self._external = model, external
+        self._shapes = dict(shapes)
+        self._weights: dict[str, DeviceTensor] = {}
+        self._compiled: OrderedDict[Any, _Compiled] = OrderedDict()
+        self._deciding: set[str] = set()
+        self._turn = asyncio.Lock()
+
+    async def prepare(self) -> None:
+        """Compile the model where its sizes are known already; check the sizes that were given."""
+        try:
+            found = self.imported(self._shapes)
+        except (FreeDimension, UnknownValue):
+            return
+        sizes = {name: type.shape for name, type in found.inputs.items()}
+        await self._entry(self._key(sizes, {}), found)
+
+    def imported(self, shapes: Shapes, known: Mapping[str, HostArray] | None = None) -> Imported:
+        """Return the graph for sizes, with the weights that are its further inputs.
+
+        `known` has the values of inputs that decide shapes.
+        """
+        return import_model(self._model, shapes, known=known, external=self._external)
+
+    def graph(
+        self, shapes: Shapes | None = None, *, known: Mapping[str, Any] | None = None
+    ) -> Graph:
+        """Return the tensor graph for sizes, those of `load_onnx` where none are given.
+
+        Its inputs are those of the model and the weights, `parameters`. Raises `DataError` NNM813
+        for free dimensions without a size, NNM816 for inputs whose values decide shapes.
+        """
+        arrays = {name: self._array(name, value) for name, value in (known or {}).items()}
+        found = self.imported(self._shapes | dict(shapes or {}), arrays)
+        self.parameters |= found.parameters
+        return found.graph
+
+    async def run(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the outputs by name for the data of all inputs.
+
+        Data are arrays, nested lists or anything with the buffer protocol. For sizes that are new
+        the graph is compiled first. Raises `DataError` NNM710 for wrong names, NNM702 and NNM813
+        for data that do not fit.
+        """
+        if data.keys() != self.inputs.keys():
+            wrong = sorted(data.keys() ^ self.inputs.keys())
+            raise DataError("NNM710", f"inputs are {sorted(self.inputs)}; check {wrong}")
+        arrays = {name: self._array(name, value) for name, value in data.items()}
+        async with self._turn:
+            entry = await self._for(arrays)
+            found = await entry.runner.run([arrays[name] for name in self._taken(entry)])
+        return {
+            name: array.public()
+            for name, array in zip(entry.executable.outputs, found, strict=True)
+        }
+
+    async def compile(
+        self, shapes: Shapes | None = None, *, known: Mapping[str, Any] | None = None
+    ) -> None:
+        """Compile the model for sizes before there are data, so that the first run is fast."""
+        given = {name: self._array(name, value) for name, value in (known or {}).items()}
+        found = self.imported(self._shapes | dict(shapes or {}), given)
+        self._deciding |= given.keys()
+        sizes = {name: type.shape for name, type in found.inputs.items()}
+        async with self._turn:
+            await self._entry(self._key(sizes, given), found)
+
+    def report(self) -> str:
+        """Return what the model is, and how it runs: backend, compiled sizes, rewrites."""
+        lines = [description(self._model), f"  runs on {self.backend.description}"]
+        for entry in self._compiled.values():
+            sizes = ", ".join(f"{name} {type}" for name, type in entry.imported.inputs.items())
+            lines.append(
+                f"  compiled for {sizes or 'no inputs'}: {len(entry.imported.graph.nodes())} nodes"
+            )
+            lines += [f"    - {text}" for text in entry.executable.rewrites]
+        return "\n".join(lines)
+
+    def close(self) -> None:
+        """Free what the model holds; a backend that was given stays open."""
+        for entry in self._compiled.values():
+            entry.runner.close()
+        self._compiled.clear()
+        self._weights.clear()
+        self.backend.close()
+
+    async def __aenter__(self) -> OnnxModel:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        taken = ", ".join(f"{name}: {value}" for name, value in self.inputs.items())
+        given = ", ".join(f"{name}: {value}" for name, value in self.outputs.items())
+        return f"OnnxModel({taken} -> {given})"
+
+    def _array(self, name: str, value: Any) -> HostArray:
+        """Return data for an input in its type."""
+        if name not in self.inputs:
+            raise DataError("NNM710", f'there is no input "{name}", only {sorted(self.inputs)}')
+        dtype = self.inputs[name].dtype
+        dtype = "uint8" if dtype == "bool" else dtype
+        if not is_data_type(dtype):
+            raise DataError("NNM814", f'input "{name}" is {dtype}, a type that WebNN lacks')
+        return HostArray.of(value, dtype)
+
+    async def _for(self, arrays: Mapping[str, HostArray]) -> _Compiled:
+        """Return the graph for data, compiled where it is new."""
+        sizes = {name: array.shape for name, array in arrays.items()}
+        while True:
+            known = {name: arrays[name] for name in self._deciding}
+            entry = self._compiled.get(self._key(sizes, known))
+            if entry is not None:
+                self._compiled.move_to_end(self._key(sizes, known))
+                return entry
+            try:
+                found = self.imported(self._shapes | sizes, known)
+            except UnknownValue as error:
+                more = {n for n in error.inputs if count(arrays[n].shape) <= MOST_KNOWN}
+                if not more or more <= self._deciding:
+                    raise
+                self._deciding |= more
+                continue
+            return await self._entry(self._key(sizes, known), found)
+
+    def _key(self, sizes: Mapping[str, Sequence[int]], known: Mapping[str, HostArray]) -> Any:
+        """Return what tells compiled graphs apart."""
+        fixed = {
+            name: value.shape
+            for name, value in self.inputs.items()
+            if value.shape is not None and all(isinstance(size, int) for size in value.shape)
+        }
+        shapes = {name: tuple(size) for name, size in (fixed | dict(sizes)).items()}
+        return (
+            tuple(sorted(shapes.items())),
+            tuple(sorted((name, bytes(array.data)) for name, array in known.items())),
+        )
+
+    async def _entry(self, key: Any, found: Imported) -> _Compiled:
+        """Compile a graph, and keep it under a key."""
+        await self._upload(found)
+        backend = self.backend
+        executable = await backend.compile(found.graph)
+        made: list[DeviceTensor] = []
+        try:
+            taken = {
+                name: self._weights.get(name) or await self._tensor(type, made)
+                for name, type in executable.inputs.items()
+            }
+            given = {
+                name: await self._tensor(type, made) for name, type in executable.outputs.items()
+            }
+        except BaseException:
+            backend.release(executable, *made)
+            raise
+        names = [name for name in executable.inputs if name not in self._weights]
+        runner = backend.runner(executable, taken, given, names, list(executable.outputs))
+        entry = self._compiled[key] = _Compiled(found, executable, made, runner)
+        while len(self._compiled) > MOST_COMPILED:
+            _, old = self._compiled.popitem(last=False)
+            old.runner.close()
+            backend.release(*old.tensors, old.executable)
+        return entry
+
+    async def _tensor(self, type: TensorType, made: list[DeviceTensor]) -> DeviceTensor:
+        made.append(await self.backend.tensor(type))
+        return made[-1]
+
+    async def _upload(self, found: Imported) -> None:
+        """Put weights on the device that are not there yet: all graphs share them."""
+        for name, array in found.parameters.items():
+            if name not in self._weights:
+                type = TensorType(array.dtype, array.shape)
+                self._weights[name] = await self.backend.tensor(type, array)
+                self.backend.claim("parameters", self._weights[name])
+        self.parameters |= found.parameters
+
+    def _taken(self, entry: _Compiled) -> list[str]:
+        """Return the inputs of a graph that data are written to, in order."""
+        return [name for name in entry.executable.inputs if name not in self._weights]
+
+
+# Reading.
+
+
+async def _read(source: Any) -> tuple[ModelProto, tensors.External]:
+    """Return the messages of a file, and what fetches the weights that lie beside it."""
+    if not isinstance(source, str | Path):
+        return read_model(source), tensors.no_external
+    from webnnm.data.source_bytes import read_bytes
+
+    model = read_model(await read_bytes(source))
+    files: dict[str, Any] = {}
+    for location in sorted(_locations(model)):
+        if location.startswith(("/", "\\")) or ".." in location.replace("\\", "/").split("/"):
+            raise invalid(f'its weights lie outside of its folder, in "{location}"')
+        files[location] = memoryview(await read_bytes(_beside(source, location)))
+
+    def external(location: str, offset: int, length: int | None) -> Any:
+        data = files.get(location)
+        if data is None:
+            return tensors.no_external(location, offset, length)
+        return data[offset : len(data) if length is None else offset + length]
+
+    return model, external
+
+
+def _locations(model: ModelProto) -> set[str]:
+    """Return the other files in which a model has weights."""
+    return {
+        entry.value
+        for tensor in (model.graph or GraphProto()).initializer
+        if tensor.data_location == 1
+        for entry in tensor.external_data
+        if entry.key == "location"
+    }
+
+
+def _beside(source: str | Path, name: str) -> str | Path:
+    if isinstance(source, str) and "://" in source:
+        return f"{source.rpartition('/')[0]}/{name}"
+    return Path(source).parent / name
