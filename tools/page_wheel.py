@@ -47,6 +47,7 @@ LATE = (
         for name in (
             "drawing",
             "kernels",
+            "onnxruntime_web",
             "reference",
             "shared",
             "webnn_runner",
@@ -171,7 +172,7 @@ def first_texts(texts: Mapping[str, str]) -> dict[str, str]:
     visit = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     found = {*json.loads(visit.stdout.splitlines()[-1]), LOADER}
     found |= {name for name in texts if name.startswith(EARLY) or not name.endswith(".py")}
-    waiting = list(found)
+    waiting = list(found.difference(LATE))
     while waiting:
         needed = _imported(waiting.pop(), texts) - found
         found |= needed

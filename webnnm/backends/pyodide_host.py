@@ -44,6 +44,8 @@ class BridgeModule(Protocol):
 
     def browser(self) -> Awaitable[str]: ...  # noqa: D102
     def open(self, options: str, /) -> Awaitable[int]: ...  # noqa: D102
+    def adopt(self, context: Any, /) -> int: ...  # noqa: D102
+    def load(self, context: int, model: Any, /) -> Awaitable[int]: ...  # noqa: D102
     def limits(self, context: int, /) -> str: ...  # noqa: D102
     def build(self, context: int, plan: str, constants: Any, /) -> Awaitable[int]: ...  # noqa: D102
     def devices(self, graph: int, /) -> str: ...  # noqa: D102
@@ -91,6 +93,20 @@ class Bridge:
         """Create a context; raises `BackendError` NNM709 where the browser has none to give."""
         with _translated():
             return await self._module.open(json.dumps(options))
+
+    async def adopt(self, opening: Awaitable[Any]) -> int:
+        """Take a context that another module opens; raises `BackendError` NNM709 if it cannot."""
+        try:
+            return self._module.adopt(await opening)
+        except js_error() as error:
+            message = str(getattr(error, "message", error))
+            hint = "docs/deploying.md says which files a page needs"
+            raise BackendError("NNM709", message, hint=hint) from error
+
+    async def load(self, context: int, model: bytes) -> int:
+        """Build the graph of a model in a format that an adopted context reads."""
+        with _translated():
+            return await self._module.load(context, model)
 
     def limits(self, context: int) -> dict[str, Any]:
         """Return WebNN's `opSupportLimits()`."""
@@ -355,6 +371,12 @@ async def _own_module(file: str) -> Any:
     finally:
         for address in made.values():
             page().URL.revokeObjectURL(address)
+
+
+def beside_pyodide(folder: str) -> str:
+    """Return the address of a folder next to the one that Pyodide lies in."""
+    own = import_module("pyodide_js")._api.config.indexURL
+    return str(page().URL.new(f"../{folder}/", page().URL.new(own, page().location.href)).href)
 
 
 def page() -> Any:

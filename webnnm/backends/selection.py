@@ -31,7 +31,8 @@ async def backend(
     "high-performance" or "low-power". If the NPU does not work, the GPU and then the CPU are tried.
     `log` receives a message about this, and about why "auto" did not select WebNN.
 
-    "onnxruntime" runs on the CPU of a desktop (`pip install "webnnm[onnxruntime]"`).
+    "onnxruntime" runs on the CPU of a desktop (`pip install "webnnm[onnxruntime]"`). In pages it is
+    ONNX Runtime Web, on "wasm" or "webgpu" as `device` says, by default "wasm".
 
     "jax" uses all devices that JAX finds (`pip install "webnnm[jax]"`, see docs/cloud.md); its
     `device` is "cpu", "gpu" or "tpu", and "npu" means JAX's default.
@@ -43,7 +44,7 @@ async def backend(
     if name == "webnn":
         return await _webnn(device, power_preference, log)
     if name == "onnxruntime":
-        return _onnxruntime()
+        return await _onnxruntime(device, log)
     if name == "numpy":
         return await _numpy()
     if name == "jax":
@@ -92,11 +93,11 @@ async def _numpy() -> Backend:
     return ReferenceBackend()
 
 
-def _onnxruntime() -> Backend:
+async def _onnxruntime(device: str | None, log: Callable[[str], None] | None) -> Backend:
     if pyodide_host.in_browser():
-        raise BackendError(
-            "NNM709", "the wheel of ONNX Runtime does not run in a browser", hint='backend="auto"'
-        )
+        from webnnm.backends.onnxruntime_web import OnnxRuntimeWebBackend
+
+        return await OnnxRuntimeWebBackend.load(device or "wasm", log)
     from webnnm.backends.onnxruntime import OnnxRuntimeBackend
 
     return OnnxRuntimeBackend()

@@ -63,18 +63,18 @@ _TRIAL = Plan(
 
 
 @dataclass(eq=False, slots=True)
-class _Built:
+class Built:
     """A graph on the device, and those to whom it was given."""
 
     graph: int
-    users: set[_Lease] = field(default_factory=set["_Lease"])
+    users: set[Lease] = field(default_factory=set["Lease"])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Lease:
+class Lease:
     """The handle of one executable: several may share a graph, each is released for itself."""
 
-    built: _Built
+    built: Built
     key: str
 
 
@@ -99,7 +99,7 @@ class WebNNBackend(Backend):
         self.faults = sentences(EVERY)
         self.max_tensor_bytes = self.limits.get("maxTensorByteLength")
         self._traps = frozenset(EVERY)
-        self._built: dict[str, _Built] = {}
+        self._built: dict[str, Built] = {}
         self._variants = 0
 
     @classmethod
@@ -204,12 +204,12 @@ class WebNNBackend(Backend):
         if key not in self._built:
             began = time.perf_counter()
             making = self._bridge.build(self._context, plan)
-            built = _Built(await to_the_end(making, undo=self._undo))
+            built = Built(await to_the_end(making, undo=self._undo))
             # Another task may have built the same graph in the meantime: the first one stays.
             if self._built.setdefault(key, built) is not built:
                 self._bridge.release([built.graph])
             seconds = time.perf_counter() - began
-        lease = _Lease(self._built[key], key)
+        lease = Lease(self._built[key], key)
         lease.built.users.add(lease)
         return Executable(self, inputs, compiled.outputs, lease, tuple(rewrites), seconds)
 
@@ -297,7 +297,7 @@ class WebNNBackend(Backend):
                 handles.append(thing.handle)
                 self._owners.pop(thing.handle, None)
                 continue
-            lease: _Lease = thing.handle
+            lease: Lease = thing.handle
             lease.built.users.discard(lease)
             if not lease.built.users:
                 handles.append(lease.built.graph)

@@ -1,0 +1,120 @@
+"""ONNX Runtime Web in pages without WebNN: trainings as on NumPy, without NumPy, and no leaks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.harness import PyodidePage, PythonError
+from webnnm import IrisDataset, NNModel
+
+np = pytest.importorskip("numpy")
+
+SOURCE = """
+iris:input shape=[4]; iris:output shape=[3];
+iris:layers matmul(w, shape=[8]), add(b), relu(), dropout(0.2), matmul(w), add(b), softmax();
+"""
+TRAIN = """
+import sys
+from webnnm import IrisDataset, NNModel, backend
+
+data = await IrisDataset.create()
+runtime = await backend("onnxruntime")
+empty = str(runtime.ledger())
+async with await NNModel.create(
+    source=source, dataset=data, backend=runtime, seed=3, log=lambda line: None
+) as model:
+    history = await model.train(epochs=epochs, optimizer="adam", seeds=0)
+    result = await model.test()
+    values = {p.name: [float(v) for v in p.value] for p in model.params() if p.name[0] == "b"}
+    held = runtime.ledger().tensors
+left = str(runtime.ledger())
+runtime.close()
+{
+    "device": runtime.description, "losses": history.losses, "accuracy": result.accuracy,
+    "values": values, "held": held, "empty": empty, "left": left, "numpy": "numpy" in sys.modules,
+}
+"""
+
+
+async def test_iris_is_trained_and_tested_without_webnn_and_numpy(
+    pyodide_page_bare: PyodidePage,
+) -> None:
+    found = await pyodide_page_bare.run_python(TRAIN, source=SOURCE, epochs=30)
+    assert found["device"] == "ONNX Runtime Web (WebAssembly)"
+    assert not found["numpy"]
+    assert found["held"] > 0
+    assert found["left"] == found["empty"]
+    async with await NNModel.create(
+        source=SOURCE,
+        dataset=await IrisDataset.create(),
+        backend="numpy",
+        seed=3,
+        log=lambda line: None,
+    ) as model:
+        history = await model.train(epochs=30, optimizer="adam", seeds=0)
+        result = await model.test()
+        values = {p.name: np.asarray(p.value) for p in model.params()}
+    np.testing.assert_allclose(found["losses"], history.losses, rtol=1e-3, atol=1e-3)
+    assert found["accuracy"] == pytest.approx(result.accuracy, abs=0.07)
+    for name, value in found["values"].items():
+        np.testing.assert_allclose(value, values[name], rtol=1e-3, atol=1e-3)
+
+
+TYPES = """
+from webnnm import GraphBuilder, backend
+from webnnm.core.arrays import HostArray
+
+runtime = await backend("onnxruntime")
+found = {}
+for dtype in dtypes:
+    b = GraphBuilder()
+    x = b.input("x", dtype, [4])
+    graph = b.build({"y": b.concat([x, b.constant([1, 2], dtype)], axis=0)})
+    given = HostArray.of([1, 0, 7, 5], dtype)
+    found[dtype] = [float(v) for v in (await runtime.compute_async(graph, {"x": given}))["y"]]
+held = runtime.ledger().tensors, runtime.ledger().graphs
+runtime.close()
+found, held
+"""
+
+
+async def test_tensors_of_every_type(pyodide_page_bare: PyodidePage) -> None:
+    dtypes = ["float32", "float16", "int64", "uint64", "int32", "uint32", "int8", "uint8"]
+    found, held = await pyodide_page_bare.run_python(TYPES, dtypes=dtypes)
+    assert found == {dtype: [1, 0, 7, 5, 1, 2] for dtype in dtypes}
+    assert held == [0, 0]
+
+
+ODD = """
+from webnnm import GraphBuilder, backend
+
+runtime = await backend("onnxruntime")
+try:
+    b = GraphBuilder()
+    await runtime.compile(b.build({"y": b.reverse(b.input("x", "int4", [3]))}))
+finally:
+    runtime.close()
+"""
+
+
+async def test_what_it_computes_wrongly_is_refused(pyodide_page_bare: PyodidePage) -> None:
+    with pytest.raises(PythonError, match="NNM505: ONNX Runtime Web computes wrong"):
+        await pyodide_page_bare.run_python(ODD)
+
+
+MISSING = """
+from webnnm import backend
+from webnnm.backends import onnxruntime_web
+
+onnxruntime_web.FOLDER = "nowhere"
+try:
+    await backend("onnxruntime")
+finally:
+    onnxruntime_web.FOLDER = "onnxruntime"
+"""
+
+
+async def test_a_page_without_it_is_told_what_to_serve(pyodide_page_bare: PyodidePage) -> None:
+    with pytest.raises(PythonError, match="NNM709: ONNX Runtime Web is not at") as caught:
+        await pyodide_page_bare.run_python(MISSING)
+    assert "deploying.md" in str(caught.value)

@@ -1,0 +1,176 @@
+"""The ONNX Runtime backend of pages: graphs written as ONNX, run by ONNX Runtime Web."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from webnnm.backends import pyodide_host
+from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Runner
+from webnnm.backends.binding_bytes import arrays_of, handles
+from webnnm.backends.pyodide_host import Bridge, Names
+from webnnm.backends.webnn import Built, Lease, WebNNBackend
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import BackendError, suggestion
+from webnnm.core.waiting import to_the_end
+from webnnm.formats.onnx.exporting.lowering import graph_model
+from webnnm.formats.onnx.messages import ModelProto
+from webnnm.formats.onnx.writer import written
+from webnnm.graph.node import Graph, InputNode
+from webnnm.graph.scan import Scan
+from webnnm.ops.declare.tensors import TensorType
+
+PROVIDERS = {"wasm": "WebAssembly", "webgpu": "WebGPU"}
+"""What ONNX Runtime Web runs on, by its own names."""
+NIBBLES: frozenset[DataType] = frozenset({"int4", "uint4"})
+"""Types that version 1.30 computes wrongly: a cast to them loses all but the first elements."""
+FOLDER = "onnxruntime"
+"""Where pages have the files of ONNX Runtime Web: beside the folder of Pyodide."""
+
+
+@dataclass(eq=False, slots=True)
+class _Model(Built):
+    """A graph, and what its outputs are called in the model."""
+
+    outputs: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class OnnxRuntimeWebBackend(WebNNBackend):
+    """Runs graphs with ONNX Runtime Web, through the same bridge as WebNN.
+
+    Tensors, steps, the ledger and the loss of a device are those of the bridge. A page needs no
+    headers for it, and fetches 14 MB, or 27 for WebGPU, on its first visit.
+    """
+
+    name = "onnxruntime"
+
+    def __init__(self, bridge: Bridge, context: int, provider: str) -> None:
+        super().__init__(bridge, context, provider)
+        self.device, self.faults = PROVIDERS[provider], ()
+        self._compiled = 0
+
+    @classmethod
+    async def load(
+        cls, provider: str = "wasm", log: Callable[[str], None] | None = None
+    ) -> OnnxRuntimeWebBackend:
+        """Load ONNX Runtime Web, and see that it computes.
+
+        Raises `BackendError` NNM709 for another provider than "wasm" and "webgpu", outside a
+        browser, and where the page lacks the files or the browser the provider.
+        """
+        if provider not in PROVIDERS:
+            hint = suggestion(provider, PROVIDERS) or f"one of {', '.join(PROVIDERS)}"
+            raise BackendError("NNM709", f'there is no device "{provider}" here', hint=hint)
+        bridge = await pyodide_host.load_bridge()
+        if log is not None:
+            log("loading ONNX Runtime Web, which takes 14 MB or more on a first visit")
+        module = await pyodide_host.load_module("onnxruntime")
+        options = {"provider": provider, "folder": pyodide_host.beside_pyodide(FOLDER)}
+        opening = bridge.adopt(module.open(json.dumps(options)))
+        return cls(bridge, await to_the_end(opening, undo=bridge.close), provider)
+
+    @property
+    def description(self) -> str:
+        """What runs graphs, in words, for logs and tables."""
+        return f"ONNX Runtime Web ({self.device})"
+
+    async def compile(
+        self,
+        graph: Graph | Scan,
+        *,
+        constants: Binding | None = None,
+        recompute: bool = False,
+    ) -> Executable:
+        """Write a graph as ONNX and let ONNX Runtime optimise it.
+
+        Raises `BackendError` NNM505 where it refuses, `ModelError` NNM901 for an operator that ONNX
+        has no operators for.
+        """
+        graph = graph.unrolled() if isinstance(graph, Scan) else graph
+        _check_nibbles(graph)
+        began = time.perf_counter()
+        given = constants or {}
+        values = await self.read(*given.values())
+        model, inputs = _model(graph, dict(zip(given, values, strict=True)))
+        making = self._bridge.load(self._context, written(model))
+        handle = await to_the_end(making, undo=self._undo)
+        built = _Model(handle, outputs=_renamed(graph, model))
+        self._compiled += 1
+        outputs = {name: o.type for name, o in graph.outputs.items()}
+        seconds = time.perf_counter() - began
+        lease = Lease(built, f"onnx {self._compiled}")
+        built.users.add(lease)
+        return Executable(self, inputs, outputs, lease, build_seconds=seconds)
+
+    def _held(self, type: TensorType) -> TensorType:
+        return type
+
+    def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
+        """Queue one run; an output tensor is never also an input."""
+        names = _handles(executable, inputs, outputs)
+        self._bridge.dispatch(executable.handle.built.graph, *names)
+
+    async def run_steps(
+        self,
+        executable: Executable,
+        buffers: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
+        first: int,
+        count: int,
+        read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
+    ) -> list[HostArray]:
+        """Run steps over alternating buffers inside the browser, then read."""
+        data = await self._bridge.steps(
+            executable.handle.built.graph,
+            [_handles(executable, *binding) for binding in buffers],
+            first,
+            count,
+            [(even.handle, odd.handle) for even, odd in read],
+        )
+        return arrays_of(data, [even.type for even, _ in read])
+
+    def runner(
+        self,
+        executable: Executable,
+        inputs: Binding,
+        outputs: Binding,
+        given: Sequence[str],
+        wanted: Sequence[str],
+    ) -> Runner:
+        """Bind a graph for many runs."""
+        return Backend.runner(self, executable, inputs, outputs, given, wanted)
+
+
+def _check_nibbles(graph: Graph) -> None:
+    """Refuse types that ONNX Runtime Web computes wrongly (NNM505)."""
+    found = [type for node in graph.nodes() for type in node.types if type.dtype in NIBBLES]
+    if found:
+        message = f"ONNX Runtime Web computes wrong numbers of {found[0].dtype}"
+        raise BackendError("NNM505", message, hint='use backend("numpy")')
+
+
+def _model(
+    graph: Graph, fixed: Mapping[str, HostArray]
+) -> tuple[ModelProto, dict[str, TensorType]]:
+    """Return the model of what a graph uses, and the types of the inputs that are not fixed."""
+    used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
+    inputs = {name: o for name, o in graph.inputs.items() if name in used}
+    constants = {name: array for name, array in fixed.items() if name in used}
+    model = graph_model([Graph(graph.outputs, inputs)], constants=constants)
+    return model, {name: o.type for name, o in inputs.items() if name not in fixed}
+
+
+def _renamed(graph: Graph, model: ModelProto) -> dict[str, str]:
+    """Return what outputs are called in a model."""
+    assert model.graph is not None
+    places = zip(graph.outputs, model.graph.output, strict=True)
+    return {name: value.name for name, value in places}
+
+
+def _handles(executable: Executable, inputs: Binding, outputs: Binding) -> tuple[Names, Names]:
+    """Return the handles of tensors by the names of the model."""
+    given, made = handles(executable, inputs, outputs)
+    called = executable.handle.built.outputs
+    return given, {called[name]: handle for name, handle in made.items()}
