@@ -77,16 +77,33 @@ def attention(
     if cap:
         capped = b.tanh(raw / cap) * cap
     past = 0 if past_key is None else past_key.shape[2]
-    allowed = _allowed(c, raw, past, lengths)
-    biased = _biased(c, capped, mask, allowed)
-    weights = _softmax(c, biased)
+    allowed = allowed_keys(
+        c,
+        raw,
+        past,
+        lengths,
+        causal=c.flag("is_causal"),
+        left=c.integer("left_window_size", -1),
+        right=c.integer("right_window_size", -1),
+    )
+    masked = biased(c, capped, mask, allowed)
+    weights = row_softmax(c, masked)
     found = b.matmul(weights, shared_heads(c, v, heads))
     mode = c.integer("qk_matmul_output_mode", 0)
-    stages = (raw, capped, biased, weights)
+    stages = (raw, capped, masked, weights)
     return heads_together(c, found) if flat else found, k, v, stages[mode]
 
 
-def _allowed(c: Call, scores: Operand, past: int, lengths: Operand | None) -> Operand | None:
+def allowed_keys(
+    c: Call,
+    scores: Operand,
+    past: int,
+    lengths: Operand | None,
+    *,
+    causal: bool,
+    left: int = -1,
+    right: int = -1,
+) -> Operand | None:
     """Return which keys a query may look at by their places, None for all."""
     b, (batch, _, rows, columns) = c.b, scores.shape
     key = reshaped(c, places(c, columns), (1, 1, 1, columns))
@@ -96,9 +113,8 @@ def _allowed(c: Call, scores: Operand, past: int, lengths: Operand | None) -> Op
         ends = reshaped(c, cast(c, lengths, "int32"), (batch, 1, 1, 1))
         rules.append(b.lesser(key, ends))
         query = query + (ends - rows)
-    if c.flag("is_causal"):
+    if causal:
         rules.append(b.lesser_or_equal(key, query))
-    left, right = c.integer("left_window_size", -1), c.integer("right_window_size", -1)
     if left >= 0:
         rules.append(b.greater_or_equal(key, query - left))
     if right >= 0:
@@ -109,7 +125,7 @@ def _allowed(c: Call, scores: Operand, past: int, lengths: Operand | None) -> Op
     return found
 
 
-def _biased(c: Call, scores: Operand, mask: Operand | None, allowed: Operand | None) -> Operand:
+def biased(c: Call, scores: Operand, mask: Operand | None, allowed: Operand | None) -> Operand:
     """Return scores with a mask added, and −∞ where nothing may be looked at."""
     if mask is not None:
         missing = scores.shape[3] - mask.shape[-1]
@@ -126,7 +142,7 @@ def _biased(c: Call, scores: Operand, mask: Operand | None, allowed: Operand | N
     return c.b.where(allowed, scores, number(c, -math.inf, scores))
 
 
-def _softmax(c: Call, scores: Operand) -> Operand:
+def row_softmax(c: Call, scores: Operand) -> Operand:
     """Return the softmax of rows; a row of −∞ alone is 0."""
     b, wanted = c.b, c.integer("softmax_precision", 0)
     wide = cast(c, scores, "float32") if wanted == 1 else scores

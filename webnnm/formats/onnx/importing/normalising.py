@@ -17,7 +17,7 @@ def _per_channel(c: Call, x: Operand, rank: int) -> Operand:
     return reshaped(c, x, (-1, *(1,) * (rank - 2)))
 
 
-def _standardised(
+def standardised(
     c: Call, x: Operand, axes: Sequence[int], epsilon: float
 ) -> tuple[Operand, Operand, Operand]:
     """Return (x − mean)/√(variance + ε) along axes, the mean, and 1/√(variance + ε)."""
@@ -42,7 +42,7 @@ def batch_normalization(
             x, kinds[0], kinds[1], scale=kinds[2], bias=kinds[3], axis=1, epsilon=epsilon
         )
     axes = [k for k in range(x.rank) if k != 1]
-    found, centre, inverse = _standardised(c, x, axes, epsilon)
+    found, centre, inverse = standardised(c, x, axes, epsilon)
     momentum = c.number("momentum", 0.9)
     spread = 1 / (inverse * inverse) - epsilon
     centre, spread = (reshaped(c, each, (-1,)) for each in (centre, spread))
@@ -60,7 +60,7 @@ def instance_normalization(c: Call, x: Operand, scale: Operand, bias: Operand) -
     epsilon = c.number("epsilon", 1e-5)
     if x.rank == 4:
         return c.b.instance_normalization(x, scale=scale, bias=bias, epsilon=epsilon)
-    found = _standardised(c, x, [*range(2, x.rank)], epsilon)[0]
+    found = standardised(c, x, [*range(2, x.rank)], epsilon)[0]
     return found * _per_channel(c, scale, x.rank) + _per_channel(c, bias, x.rank)
 
 
@@ -69,7 +69,7 @@ def group_normalization(c: Call, x: Operand, scale: Operand, bias: Operand) -> O
     """Statistics over groups of channels; before opset 21 scale and bias are one per group."""
     groups = c.integer("num_groups")
     split = reshaped(c, x, (x.shape[0], groups, count(x.shape[1:]) // groups))
-    found = _standardised(c, split, [2], c.number("epsilon", 1e-5))[0]
+    found = standardised(c, split, [2], c.number("epsilon", 1e-5))[0]
     if scale.shape != (x.shape[1],):
         shape = (1, groups, 1)
         return reshaped(c, found * reshaped(c, scale, shape) + reshaped(c, bias, shape), x.shape)
@@ -86,7 +86,7 @@ def layer_normalization(
     epsilon = c.number("epsilon", 1e-5)
     if len(c.node.output) == 1 and scale.shape == x.shape[axes[0] :]:
         return c.b.layer_normalization(x, scale=scale, bias=bias, axes=axes, epsilon=epsilon)
-    found, mean, inverse = _standardised(c, x, axes, epsilon)
+    found, mean, inverse = standardised(c, x, axes, epsilon)
     found = found * scale
     return (found if bias is None else found + bias), mean, inverse
 

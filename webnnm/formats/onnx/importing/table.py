@@ -25,6 +25,7 @@ FAMILIES = (
     "attention",
     "signals",
     "control",
+    "contrib",
 )
 """The modules with entries."""
 

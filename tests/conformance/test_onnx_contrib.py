@@ -1,0 +1,149 @@
+"""Operators of ONNX Runtime's own domain, compared with ONNX Runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.unit.formats.onnx_models import graph, model, node
+from webnnm.backends.reference import evaluate
+from webnnm.core.arrays import HostArray
+from webnnm.formats.onnx import tensors
+from webnnm.formats.onnx.importing.importer import import_model
+from webnnm.formats.onnx.messages import (
+    DimensionProto,
+    OperatorSetIdProto,
+    TensorShapeProto,
+    TensorTypeProto,
+    TypeProto,
+    ValueInfoProto,
+)
+from webnnm.formats.onnx.writer import written
+
+np = pytest.importorskip("numpy")
+onnxruntime = pytest.importorskip("onnxruntime", reason="compares with ONNX Runtime")
+
+CODES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
+
+
+def floats(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed + sum(shape)).normal(0, 1, shape).astype("float32")
+
+
+def bytes_(*shape: int) -> Any:
+    return np.random.default_rng(1).integers(0, 255, shape).astype("uint8")
+
+
+def positions(*values: int, dtype: str = "int64") -> Any:
+    return np.asarray(values, dtype)
+
+
+X, S, W = floats(2, 3, 8), floats(2, 3, 8, seed=1), floats(8)
+CASES: Mapping[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "FastGelu": ("y = com.microsoft.FastGelu(x, b)", {"x": X, "b": W}, {}, {}),
+    "BiasGelu": ("y = com.microsoft.BiasGelu(x, b)", {"x": X, "b": W}, {}, {}),
+    "QuickGelu": ("y = com.microsoft.QuickGelu(x)", {"x": X}, {}, {"alpha": 1.5}),
+    "FusedMatMul": (
+        "y = com.microsoft.FusedMatMul(x, z)",
+        {"x": X, "z": S},
+        {},
+        {"transB": 1, "alpha": 0.5},
+    ),
+    "SkipLayerNormalization": (
+        "y, , , t = com.microsoft.SkipLayerNormalization(x, s, g, b, c)",
+        {"x": X, "s": S, "g": W, "b": W, "c": W},
+        {},
+        {},
+    ),
+    "SkipSimplifiedLayerNormalization": (
+        "y = com.microsoft.SkipSimplifiedLayerNormalization(x, s, g)",
+        {"x": X, "s": S, "g": W},
+        {},
+        {"epsilon": 1e-5},
+    ),
+    "MatMulNBits": (
+        "y = com.microsoft.MatMulNBits(x, w, s, z)",
+        {"x": floats(2, 48)},
+        {"w": bytes_(5, 3, 8), "s": floats(15), "z": bytes_(10)},
+        {"K": 48, "N": 5, "bits": 4, "block_size": 16},
+    ),
+    "MatMulNBits without zero points": (
+        "y = com.microsoft.MatMulNBits(x, w, s)",
+        {"x": floats(2, 32)},
+        {"w": bytes_(5, 1, 16), "s": floats(5)},
+        {"K": 32, "N": 5, "bits": 4, "block_size": 32},
+    ),
+    "MultiHeadAttention": (
+        "y = com.microsoft.MultiHeadAttention(q, k, v, b)",
+        {"q": X, "k": S, "v": X, "b": floats(24)},
+        {},
+        {"num_heads": 2},
+    ),
+    "GroupQueryAttention": (
+        "y, pk, pv = com.microsoft.GroupQueryAttention(q, k, v, a, c, n, t)",
+        {
+            "q": floats(1, 2, 32),
+            "k": floats(1, 2, 16),
+            "v": floats(1, 2, 16, seed=3),
+            "a": floats(1, 2, 3, 8),
+            "c": floats(1, 2, 3, 8, seed=4),
+        },
+        {"n": positions(4, dtype="int32"), "t": np.asarray(5, "int32")},
+        {"num_heads": 4, "kv_num_heads": 2},
+    ),
+    "RotaryEmbedding": (
+        "y = com.microsoft.RotaryEmbedding(x, p, c, s)",
+        {"x": floats(1, 3, 16), "c": floats(8, 4), "s": floats(8, 4, seed=2)},
+        {"p": positions(2)},
+        {"num_heads": 2},
+    ),
+    "DynamicQuantizeMatMul": (
+        "y = com.microsoft.DynamicQuantizeMatMul(x, w, s)",
+        {"x": floats(4, 6)},
+        {"w": bytes_(6, 5), "s": np.asarray([0.02], "float32")},
+        {},
+    ),
+    "QLinearAdd": (
+        "y = com.microsoft.QLinearAdd(x, a, p, z, c, q, e, r)",
+        {"x": bytes_(3, 4), "z": bytes_(3, 4)},
+        {
+            "a": np.asarray(0.1, "float32"),
+            "p": np.asarray(3, "uint8"),
+            "c": np.asarray(0.07, "float32"),
+            "q": np.asarray(9, "uint8"),
+            "e": np.asarray(0.23, "float32"),
+            "r": np.asarray(5, "uint8"),
+        },
+        {},
+    ),
+}
+
+
+def _info(name: str, array: Any) -> ValueInfoProto:
+    shape = TensorShapeProto([DimensionProto(size) for size in array.shape])
+    return ValueInfoProto(name, TypeProto(TensorTypeProto(CODES[array.dtype.name], shape)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operator(name: str) -> None:
+    text, inputs, constants, attributes = CASES[name]
+    call = node(text, **attributes)
+    held = [tensors.tensor_proto(key, HostArray.of(value)) for key, value in constants.items()]
+    outputs = [output for output in call.output if output]
+    of = graph([call], [_info(key, value) for key, value in inputs.items()], outputs, *held)
+    for info in of.output:  # types that ONNX Runtime finds by itself
+        info.type = None
+    given = model(of, opset=17)
+    given.ir_version = 8
+    given.opset_import.append(OperatorSetIdProto("com.microsoft", 1))
+    expected = onnxruntime.InferenceSession(written(given), providers=["CPUExecutionProvider"]).run(
+        None, inputs
+    )
+    found = import_model(given)
+    weights = {key: np.asarray(array) for key, array in found.parameters.items()}
+    results = evaluate(found.graph, weights | inputs)
+    for value, wanted in zip(results.values(), expected, strict=True):
+        assert value.shape == wanted.shape
+        np.testing.assert_allclose(value, wanted, rtol=1e-4, atol=1e-5)
