@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+from tools import teach
 from tools.common import ROOT, say
 from tools.operators import table
 from webnnm.cli.explain import explanation
@@ -54,6 +58,77 @@ def main() -> None:
     say(f"wrote {PAGE.relative_to(ROOT)} and {RULES_PAGE.name}: {len(RULES)} rules")
 
 
+VERDICTS = """\
+## Verdicts
+
+Small programs with one mistake each, and sound ones, are in [tests/teach](../tests/teach); `make
+teach` runs them with NumPy, and `--record` keeps what came out, of one seed. A mistake is named
+before the training, after it, or by the error that ends it. Its remedy is right if the mended
+program has the higher score, or if it is said why it need not.
+
+{counts}
+
+False alarms, findings above info, on {sound} sound programs: {alarms}.
+
+For every rule that named a mistake: the program, whether the finding goes without the mistake, and
+both scores. Of the other rules facts on which they speak, and facts after the remedy on which they
+do not, are in
+[tests/unit/expert](../tests/unit/expert).
+
+{rules}
+"""
+
+
+def verdicts() -> str:
+    """Return what the programs of tests/teach came to, as it was recorded."""
+    results = [r for r in json.loads(teach.RESULTS.read_text()) if r["name"] in teach.CASES]
+    cases = [(teach.CASES[result["name"]], result) for result in results]
+    wrong = [(case, result) for case, result in cases if not case.is_sound]
+    alarms = [
+        f"{case.name} ({', '.join(result['alarms'])})" for case, result in cases if result["alarms"]
+    ]
+    rows: list[list[str]] = []
+    for area in [*dict.fromkeys(case.area for case, _ in wrong), "all"]:
+        own = [(case, result) for case, result in wrong if area in (case.area, "all")]
+        when = [result["named"] for _, result in own]
+        right = sum(bool(r["named"]) and _reason(c, r) != "no better" for c, r in own)
+        numbers = [len(own), *map(when.count, ("before", "after", "error")), right]
+        rows.append([area.removeprefix("mistakes_"), *map(str, numbers)])
+    head = ["mistakes in", "programs", "named before", "after", "by an error", "remedy right"]
+    told = [
+        [
+            id,
+            case.name,
+            "" if case.mend is None else "yes" if id in result["gone"] else "no",
+            _score(result["score"]),
+            _score(result["mended"]),
+            _reason(case, result),
+        ]
+        for case, result in wrong
+        for id in result["by"]
+    ]
+    missed = [case.name for case, result in wrong if not result["named"]]
+    counts = table(head, rows) + (f"\n\nNot named: {', '.join(missed)}." if missed else "")
+    return VERDICTS.format(
+        counts=counts,
+        sound=len(cases) - len(wrong),
+        alarms=f"{len(alarms)}: {'; '.join(alarms)}" if alarms else "none",
+        rules=table(["rule", "program", "goes", "score", "mended", "verdict"], sorted(told)),
+    )
+
+
+def _score(score: float | None) -> str:
+    return "–" if score is None else f"{score:.3f}"
+
+
+def _reason(case: teach.Case, result: dict[str, Any]) -> str:
+    """Return whether the score rises without the mistake, or why it need not."""
+    score, mended = result["score"], result["mended"]
+    if mended is not None and (score is None or mended > score):
+        return "rises" if score is not None else "trains"
+    return case.why or ("no better" if score is not None else "says what to do")
+
+
 def page() -> str:
     """Return the text of docs/expert.md."""
     after = sum(rule.area == AREAS[-1] for rule in RULES.values())
@@ -74,7 +149,7 @@ def page() -> str:
         head = ["Id", "Severity", "When", 'On "auto"', "Remedy"]
         sources = " and ".join(f"[{name}.py](../webnnm/expert/{name}.py)" for name in names)
         parts.append(f"## {area}\n\nIn {sources}.\n\n{table(head, rows)}\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, verdicts()])
 
 
 def rules_page() -> str:

@@ -3,7 +3,8 @@
 Run `make teach`, for some alone `make teach ARGS="leaking_column all_warm_up"`. Findings are those
 of the first seed, scores are medians over all seeds. Every text, of findings, errors and the log,
 is in build/teach.json. At the end it counts the mistakes that were named by the findings and errors
-which tell them, and the sound programs that had findings above info.
+which tell them, and the sound programs that had findings above info. `--record FILE …` gathers such
+files into tests/teach/results.json, of which docs/expert.md has the tables.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from webnnm.core.errors import WebNNMError
 
 SEEDS = 3
 INTO = ROOT / "build" / "teach.json"
+RESULTS = ROOT / "tests" / "teach" / "results.json"
 LINE = "{:34} {:28} {:28} {:>8} {:>8}"
 COUNTS = "{:22} {:>8} {:>8} {:>8} {:>8} {:>14}"
 
@@ -138,6 +140,9 @@ def line(found: dict[str, Any]) -> str:
 async def main(words: Sequence[str]) -> None:
     """Run the cases that are named, or all of them."""
     options = _arguments(words)
+    if options.record:
+        record([each for path in options.record for each in json.loads(path.read_text())])
+        return
     cases = [CASES[name] for name in options.names or CASES]
     say(LINE.format("case", "before the training", "after it", "score", "mended"))
     area, results = "", list[dict[str, Any]]()
@@ -166,7 +171,7 @@ def named(found: dict[str, Any]) -> str:
 
 def is_mended(found: dict[str, Any]) -> bool:
     """Tell whether the program without the mistake has a higher score, or need not."""
-    if found["why"] or found["score"] is None:
+    if CASES[found["name"]].why or found["score"] is None:
         return True
     return found["mended_score"] is not None and found["mended_score"] > found["score"]
 
@@ -197,11 +202,44 @@ def summary(results: Sequence[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def record(results: Sequence[dict[str, Any]]) -> None:
+    """Keep of results what the documentation tells, in the order of the cases; later ones count."""
+    known = {found["name"]: found for found in results}
+    kept = [_short(known[name]) for name in CASES if name in known]
+    lines = ",\n".join(json.dumps(each, ensure_ascii=False) for each in kept)
+    RESULTS.write_text(f"[\n{lines}\n]\n")
+    say(f"wrote {RESULTS.relative_to(ROOT)}: {len(kept)} cases")
+
+
+def _short(found: dict[str, Any]) -> dict[str, Any]:
+    """Return when a mistake was named, by which rules, which of them went, and both scores."""
+    told, mended = _told(found["first"]), _told(found["mended"])
+    codes = CASES[found["name"]].named_by
+    return {
+        "name": found["name"],
+        "named": named(found),
+        "by": [id for id in codes if id in told],
+        "gone": [id for id in codes if id in told and id not in mended],
+        "score": found["score"] and round(found["score"], 3),
+        "mended": found["mended_score"] and round(found["mended_score"], 3),
+        "alarms": false_alarm(found) if CASES[found["name"]].is_sound else [],
+    }
+
+
+def _told(run: dict[str, Any] | None) -> set[str]:
+    """Return the findings of a run, and the error that ended it."""
+    if run is None:
+        return set()
+    every = {each["id"] for when in ("before", "after") for each in run[when]}
+    return every | ({run["error"][:6]} if run["error"] else set())
+
+
 def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make teach ARGS=…", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="CASE", help="all of them unless given")
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--into", type=Path, default=INTO, metavar="FILE")
+    parser.add_argument("--record", type=Path, nargs="*", default=[], metavar="FILE")
     options = parser.parse_args(words)
     for name in options.names:
         if name not in CASES:

@@ -133,7 +133,7 @@ def _even() -> Data:
     "A class of 3 % of the rows lies between two others and is never predicted.",
     remedy="Repeat its rows, or take the focal loss.",
     mended=lambda setup: setup.but(data=_between(repeat=10)),
-    named_by=("E906",),
+    named_by=("E608", "E611", "E906"),
 )
 def one_class_never_predicted() -> Setup:
     text = classifier(2, (12,), 3, "SCE")
@@ -155,7 +155,8 @@ def _between(repeat: int) -> Data:
     "Most units of a relu layer are 0 for every row once the first steps are done.",
     remedy="A lower learning rate, or leakyRelu.",
     mended=lambda setup: setup.trained(lr=None),
-    named_by=("E908",),
+    why="the best epoch is kept, which was before they died",
+    named_by=("E305", "E908", "E913"),
 )
 def relus_die() -> Setup:
     data = of(*rings(), split=VALIDATED, standardize=True)
@@ -234,6 +235,7 @@ def layer_hardly_moves() -> Setup:
     "The updates of the hidden layer are as large as its weights: lrm=300.",
     remedy="lrm left out.",
     mended=lambda setup: setup.saying(", lrm=300", ""),
+    why="the best epoch is kept",
     named_by=("E912",),
 )
 def layer_jumps() -> Setup:
@@ -309,7 +311,7 @@ def one_output_learns_nothing() -> Setup:
     "Both classes are told apart by chance: their difference is in a product, the model is linear.",
     remedy="A hidden layer with an activation.",
     mended=lambda setup: setup.but(text=classifier(2, (16,), 2)),
-    named_by=("E902",),
+    named_by=("E902", "E922"),
 )
 def model_underfits() -> Setup:
     draw = np.random.default_rng(44)

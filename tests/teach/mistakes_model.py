@@ -88,6 +88,7 @@ def other_number_of_features() -> Setup:
     "Class probabilities of a softmax are trained with the mean squared error.",
     remedy="Cross-entropy: model:loss CCE, or none, which chooses it.",
     mended=lambda setup: setup.but(text=classifier(8, (16,), 8)),
+    why="squared errors have their minimum at the probabilities, too: they only take longer",
     named_by=("E102",),
 )
 def probabilities_under_mse() -> Setup:
@@ -182,6 +183,7 @@ def sigmoid_before_softmax() -> Setup:
     "Seven of ten scores are dropped before the softmax.",
     remedy="Dropout before the last dense layer, not behind it.",
     mended=lambda setup: setup.saying("dropout(0.7), softmax()", "softmax()"),
+    why="nothing is dropped in a test, and classes that overlap so much are guessed as well",
     named_by=("E409",),
 )
 def dropout_on_scores() -> Setup:

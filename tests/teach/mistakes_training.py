@@ -167,6 +167,7 @@ def clipped_to_nothing() -> Setup:
     "Labels are smoothed by 0.95: hardly anything of them is left.",
     remedy="At most 0.1.",
     mended=lambda setup: setup.trained(label_smoothing=0.05),
+    why="the largest class stays the largest: it is the probabilities that are wrong",
     named_by=("E507",),
 )
 def extreme_label_smoothing() -> Setup:
@@ -210,6 +211,7 @@ def full_batch_few_epochs() -> Setup:
     "A batch has 5,000 rows, the training subset 294.",
     remedy="Batches of 20 to 32 rows.",
     mended=lambda setup: setup.trained(batch_size=20),
+    why="the batch is cut to the rows by itself, and the default epochs make up for it",
     named_by=("E609",),
 )
 def batch_larger_than_data() -> Setup:
@@ -230,6 +232,7 @@ def batches_of_one_row() -> Setup:
     "A hundred batches make one update, and an epoch has fifteen.",
     remedy="accumulate=1.",
     mended=lambda setup: setup.trained(accumulate=None),
+    why="the default epochs make up for it: there are as many updates",
     named_by=("E711",),
 )
 def accumulates_more_than_an_epoch() -> Setup:

@@ -181,7 +181,7 @@ def hinge_of_plus_and_minus_one() -> Setup:
     x, y = blobs(300, 2, 4, 1.5)
     labels = (2.0 * y - 1).astype("float32")[:, None]
     text = regressor(4, (), loss="HIL")
-    return Setup(text, of(x, labels, standardize=True), {"epochs": 20}, score="r2")
+    return Setup(text, of(x, labels, standardize=True), {"epochs": 20})
 
 
 @sound("Two classes of one in ten, with the focal loss, which is chosen for them.")

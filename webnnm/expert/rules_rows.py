@@ -27,7 +27,13 @@ def _suspected(facts: Facts, id: str) -> Hit | None:
 )
 def far_cells(facts: Facts) -> Hit | None:
     """One value is repeated in a column, or a few cells lie there, far from all others; or 0 or −1
-    are, of measurements that are far from them."""
+    are, of measurements that are far from them.
+
+    Codes such as −999 or 0 for a missing value are taken for measurements. They stretch the
+    deviation by which the column is scaled, and press all true values together.
+
+    Ignore it where these values were measured.
+    """
     return _suspected(facts, "E614")
 
 
@@ -38,20 +44,38 @@ def far_cells(facts: Facts) -> Hit | None:
     confidence=0.7,
 )
 def telling(facts: Facts) -> Hit | None:
-    """One of several columns tells the target of 99 % of the training rows by itself."""
+    """One of several columns tells the target of 99 % of the training rows by itself.
+
+    What tells the answer of 99 % of the rows by itself is often a form of the answer, written down
+    after it was known: the test is then too good, and in use the column is empty.
+
+    Ignore it where it is known by the time of a prediction, and the task is that easy.
+    """
     return _suspected(facts, "E615")
 
 
 @rule("E616", "warning", "Leave the column out: new rows have other numbers.")
 def counting(facts: Facts) -> Hit | None:
     """A column counts the rows, or its name says that it identifies them; not where the rows are
-    divided in order."""
+    divided in order.
+
+    A number of the row carries whatever the order of the rows carries, such as that they were
+    sorted by class or by day. New rows have numbers beyond all that were seen.
+
+    Ignore it where the order means something, as time does, and testing rows come later.
+    """
     return _suspected(facts, "E616")
 
 
 @rule("E617", "advice", "Leave one of these columns out.", confidence=0.5)
 def dependent(facts: Facts) -> Hit | None:
-    """A column is the same as another one up to scale, or is a sum of others."""
+    """A column is the same as another one up to scale, or is a sum of others.
+
+    Two columns that say the same share one effect between them, in a proportion that chance
+    decides; weights cannot be read, and nothing is added.
+
+    Ignore it where columns may come apart in later rows.
+    """
     return _suspected(facts, "E617")
 
 
@@ -63,19 +87,37 @@ def dependent(facts: Facts) -> Hit | None:
     confidence=0.8,
 )
 def copied(facts: Facts) -> Hit | None:
-    """Most testing rows have a few training rows that are three times nearer than all others."""
+    """Most testing rows have a few training rows that are three times nearer than all others.
+
+    Copies, crops of one picture and several rows of one patient are nearly equal. Divided at
+    random, the test asks for what was trained, and says how well the model remembers.
+
+    Ignore it where rows to come will be of the same people and things.
+    """
     return _suspected(facts, "E619")
 
 
 @rule("E620", "warning", "Take later rows for testing: method='sequential'.")
 def windows(facts: Facts) -> Hit | None:
-    """Rows are overlapping windows over one series, and are divided at random."""
+    """Rows are overlapping windows over one series, and are divided at random.
+
+    Windows that overlap share most of their values. Divided at random, nearly every test window was
+    trained but for one value.
+
+    Ignore it where nothing but the gap between known values shall be filled.
+    """
     return _suspected(facts, "E620")
 
 
 @rule("E621", "warning", "Find out which class is right, and drop the other rows.")
 def contradictory(facts: Facts) -> Hit | None:
-    """More than 1 % of the rows have an equal one of another class."""
+    """More than 1 % of the rows have an equal one of another class.
+
+    Of equal rows with different labels one at least is wrong whatever the model says: there is an
+    upper bound below 1, and gradients pull both ways.
+
+    Ignore it where labels are chance by nature, such as outcomes, and probabilities are wanted.
+    """
     return _suspected(facts, "E621")
 
 
@@ -86,7 +128,13 @@ def contradictory(facts: Facts) -> Hit | None:
     confidence=0.8,
 )
 def moved(facts: Facts) -> Hit | None:
-    """The mean of a column in testing is more than a standard deviation off that in training."""
+    """The mean of a column in testing is more than a standard deviation off that in training.
+
+    A model is asked in a place where it saw no rows. Between rows divided at random, means differ
+    by a fraction of a deviation.
+
+    Ignore it where that is what the test is for, as with later years or other hospitals.
+    """
     return _suspected(facts, "E622")
 
 
@@ -121,7 +169,13 @@ def padded(facts: Facts) -> Hit | None:
 
 @rule("E625", "warning", "Subtract the first value, or the smallest, before they become float32.")
 def unresolved(facts: Facts) -> Hit | None:
-    """The differences of a column are a few steps of float32: a time in seconds since 1970."""
+    """The differences of a column are a few steps of float32: a time in seconds since 1970.
+
+    float32 has 24 bits: seconds since 1970 come in steps of 128, and what varies within a day is
+    gone.
+
+    Ignore it where only the large differences matter.
+    """
     return _suspected(facts, "E625")
 
 
@@ -132,11 +186,24 @@ def unresolved(facts: Facts) -> Hit | None:
     confidence=0.6,
 )
 def categories(facts: Facts) -> Hit | None:
-    """Whole numbers in a column whose targets go up and down from one to the next."""
+    """Whole numbers in a column whose targets go up and down from one to the next.
+
+    As a number, category 5 lies between 4 and 6 and is a hundred times nearer to them than to 500.
+    One column for each lets every category have its own effect.
+
+    Ignore it where the numbers are an order after all, with a bumpy effect.
+    """
     return _suspected(facts, "E626")
 
 
 @rule("E627", "advice", "See whether labels still belong to their rows.", confidence=0.4)
 def unrelated(facts: Facts) -> Hit | None:
-    """The nearest training rows tell the class no better than its share does."""
+    """The nearest training rows tell the class no better than its share does.
+
+    Rows that are alike mostly have like answers. If the nearest rows tell no more than the most
+    frequent class, features and labels probably do not belong together, as after sorting one of
+    them alone.
+
+    Ignore it where the answer is a parity or a chessboard, or there is little but noise.
+    """
     return _suspected(facts, "E627")

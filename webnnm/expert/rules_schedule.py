@@ -36,7 +36,13 @@ def no_early_stop(facts: Facts) -> Hit | None:
 
 @rule("E702", "advice", "Train more epochs, or set a larger lr.", raises=["epochs", "lr"])
 def few_steps(facts: Facts) -> Hit | None:
-    """Fewer than 200 steps with lion or rlion, whose steps have a nearly fixed length."""
+    """Fewer than 200 steps with lion or rlion, whose steps have a nearly fixed length.
+
+    Their steps are as long as lr in each weight, whatever the gradient: 200 of them go 200·lr at
+    most, which at 0.01 is a few times the length of a weight.
+
+    Ignore it where a few steps are all that is wanted, as in fine-tuning.
+    """
     epochs, size, name = (
         facts.settings.get("epochs"),
         facts.batch_size,

@@ -14,7 +14,7 @@ LONG_SEQUENCE = 100
 SMALL_BATCH = 8
 DEAD = 0.5
 """The share of a layer's units: what is left is a layer of half the width."""
-FAR_OFF = 10
+FAR_OFF = 30
 """Initial weights of He and Glorot begin between 1 and 2."""
 SCOUTING_BUDGET = 20_000_000
 """Scouting's seeds times parameters at most (spec E.4)."""
@@ -259,7 +259,13 @@ def linear_pair(facts: Facts) -> Hit | None:
 )
 def dead(facts: Facts) -> Hit | None:
     """More than half of the units of a relu, gelu or hardSwish layer are 0 on all rows at the
-    chosen start."""
+    chosen start.
+
+    A relu unit that is 0 on all rows has no gradient and cannot come back: half of the layer is not
+    there. Weights of the default init with biases near 0 leave one of 2ⁿ units dead on n rows.
+
+    Ignore it where the layer is wide enough without them.
+    """
     found = {layer: share for layer, share in facts.scouting.dead.items() if share > DEAD}
     return grouped(
         {layer: f"{share:.0%} of the units of {layer}" for layer, share in found.items()},
@@ -276,7 +282,13 @@ def dead(facts: Facts) -> Hit | None:
     lowers=["lr"],
 )
 def diverged(facts: Facts) -> Hit | None:
-    """The loss is not finite (NNM708)."""
+    """The loss is not finite (NNM708).
+
+    NaN and infinity come from too high a rate, from unscaled data, or from log, exp and division
+    outside of what they take; the message names the first layer that has one.
+
+    Ignore it never: no step can be taken from there.
+    """
     if not facts.diverged:
         return None
     return Hit(message=f"the loss is not finite at {facts.diverged}", action="training stopped")
@@ -316,7 +328,24 @@ def costly_scouting(facts: Facts) -> Hit | None:
     "Leave init out, normalise between the layers, or standardise inputs and targets.",
 )
 def far_off(facts: Facts) -> Hit | None:
-    """The loss at the chosen start is more than ten times that of knowing nothing."""
+    """The loss at the chosen start is more than thirty times that of knowing nothing.
+
+    Scores of the size that the default initialisation gives cost a few times as much as knowing
+    nothing; a deep residual network, whose branches add up, up to twenty times. Beyond that a model
+    is certain of chance answers, and the first steps go into unlearning them.
+
+    >>> from webnnm.expert.facts import Facts, ScoutingFacts
+    >>> from webnnm.expert.review import review
+    >>> from webnnm.graph.elaborate import elaborate
+    >>> from webnnm.notation import parse
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    >>> known = Facts(network=elaborate(parse(text)), scouting=ScoutingFacts(loss=400.0))
+    >>> print(review(known).finding("E329"))
+    warning E329: before the first step the loss is 400 times that of knowing nothing: initial ...
+      → Leave init out, normalise between the layers, or standardise inputs and targets.
+
+    Ignore it where the parameters were loaded and only the units of the targets differ.
+    """
     loss = facts.scouting.loss
     if loss <= FAR_OFF:
         return None

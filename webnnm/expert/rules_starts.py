@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from webnnm.expert.facts import Facts
-from webnnm.expert.paths import behind, users, weight
-from webnnm.expert.profile import PRODUCTS
+from webnnm.expert.paths import behind, carried, users, weight
+from webnnm.expert.profile import NORMALISATIONS, PRODUCTS, SATURATING
 from webnnm.expert.rule import Hit, grouped, listed, rule
 from webnnm.graph.initialise import WEIGHTS, Initialiser, fans, initialisers
-from webnnm.graph.vertices import LayerVertex
+from webnnm.graph.vertices import LayerVertex, ParameterVertex
 
 GAIN = (0.01, 10.0)
 """The standard deviation of weights times √fan-in, which is 1.4 for He and about 1 for Glorot. Each
 layer multiplies values by it: two layers of 10 make softmax certain of chance answers, two of 0.01
 leave a ten-thousandth of the signal."""
+COMPOUNDED = (1e-3, 1e3)
+"""What layers one behind the other may multiply values by, in units of He's."""
 LOW = -5.0
 """Before relu He's weights give values around 0 with a deviation of 1.4; from a bias of −5 on fewer
 than one of 5,000 is above 0."""
@@ -66,7 +69,7 @@ def equal(facts: Facts) -> Hit | None:
 @rule("E314", "warning", "Leave init out, or take heNormal or glorot, which fit to the width.")
 def badly_scaled(facts: Facts) -> Hit | None:
     """The standard deviation of initial weights, times the root of the fan-in, is outside
-    0.01 … 10.
+    0.01 … 10; or of several layers, each in units of He's, the product outside 0.001 … 1000.
 
     A product of standardised values and such weights has about this deviation, and layers multiply
     theirs: He's initialisation has 1.4, Glorot's about 1. Too large, and softmax is certain of
@@ -85,18 +88,42 @@ def badly_scaled(facts: Facts) -> Hit | None:
         return None
     starts, found = initialisers(facts.network), dict[str, str]()
     for parameter in facts.network.parameters:
-        if parameter.init is None or parameter.role not in WEIGHTS:
-            continue
         start = starts[parameter.name]
-        if start.kind not in ("normal", "truncatedNormal", "uniform"):
-            continue
-        spread = (start.b - start.a) / math.sqrt(12) if start.kind == "uniform" else start.a
-        gain = spread * math.sqrt(fans(parameter)[0])
-        if not GAIN[0] <= gain <= GAIN[1]:
+        gain = _gain(parameter, start)
+        if gain is not None and not GAIN[0] <= gain <= GAIN[1]:
             found[parameter.name] = (
                 f"{parameter.name} starts as {start}, which multiplies values by {gain:.2g}"
             )
-    return grouped(found)
+    return grouped(found) or _compounded(facts, starts)
+
+
+def _gain(parameter: ParameterVertex, start: Initialiser) -> float | None:
+    """Return what written random weights multiply values by, None of others."""
+    if parameter.init is None or parameter.role not in WEIGHTS:
+        return None
+    if start.kind not in ("normal", "truncatedNormal", "uniform"):
+        return None
+    spread = (start.b - start.a) / math.sqrt(12) if start.kind == "uniform" else start.a
+    return spread * math.sqrt(fans(parameter)[0])
+
+
+def _compounded(facts: Facts, starts: Mapping[str, Initialiser]) -> Hit | None:
+    """Tell of layers that together multiply values far more than each of them does."""
+
+    def step(layer: LayerVertex, before: float) -> float:
+        if layer.operator.name in NORMALISATIONS or layer.operator.name in SATURATING:
+            return 1.0
+        own = weight(layer) if layer.operator.name in PRODUCTS else None
+        gain = _gain(own, starts[own.name]) if own is not None else None
+        return before * gain / math.sqrt(2) if gain else before
+
+    sizes = carried(facts.network, 1.0, step)
+    for layer in facts.network.order:
+        size = sizes[id(layer)]
+        if not COMPOUNDED[0] <= size <= COMPOUNDED[1]:
+            message = f"initial weights up to {layer.label} multiply values by {size:.2g}"
+            return Hit(message=message, nodes=[layer.label])
+    return None
 
 
 @rule("E315", "warning", "Leave init out: biases then start near 0.")

@@ -44,12 +44,14 @@ SLOW = 3
 """A rate so many times below the default of the optimizer is why it is slow."""
 FEW_UPDATES = 100
 """The defaults make 300 updates for 300 rows."""
+LEARNT = 0.9
+"""Skill on other rows that leaves little for further epochs."""
 RISEN, WORSE = 2, 1.25
 """A validation loss that is so many times the best one has risen, and is worse to keep."""
 LITTLE = 0.3
 """Skill on training rows that may be learning by heart."""
-GAP = 0.2
-"""Skill on training rows above that on other rows, after what may be chance."""
+GAP, GAP_RIGHT = 0.2, 0.15
+"""Skill on training rows above that on other rows, after what may be chance; and rows found."""
 CLEARLY = 0.1
 """Of the loss of knowing nothing, so that losses next to 0 may rise."""
 UNLIKE = 5
@@ -115,7 +117,13 @@ def after(
     raises=["lr"],
 )
 def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The training loss hardly fell, and no weight went more than 5 % of its length."""
+    """The training loss hardly fell, and no weight went more than 5 % of its length.
+
+    Parameters that went less than 5 % of their length are where they started, and the loss says so
+    as well. Most often the rate is too low by orders of magnitude.
+
+    Ignore it where the parameters were trained before and need no more.
+    """
     losses = course(history)
     if len(losses) < FEW_EPOCHS or losses[-1] < UNLEARNT or history.settings.get("freeze"):
         return None
@@ -145,7 +153,14 @@ def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
 )
 def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
     """An output is no better than knowing nothing: its skill could be chance (95 %) on rows that
-    were not trained if there are any, and is below 0.3 on those that were."""
+    were not trained if there are any, and is below 0.3 on those that were.
+
+    Knowing nothing answers with the mean, or with the most frequent class. A model that is no
+    better in a test may be by chance on the wrong side of it; therefore the 95 % bound, and its
+    training rows are looked at too.
+
+    Ignore it where that nothing can be learnt is the result that was looked for.
+    """
     if (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES:
         return None
     found: dict[str, str] = {}
@@ -170,7 +185,13 @@ def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
 )
 def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The skill of an output on training rows is more than 0.2 above that on other rows, even if
-    chance (95 %) made the latter low."""
+    chance (95 %) made the latter low.
+
+    What is right on trained rows and wrong on others was remembered. Some gap is normal; 0.2 beyond
+    what chance explains costs more than simpler models do.
+
+    Ignore it where the score on other rows is as high as any model gets there.
+    """
     found: dict[str, str] = {}
     for name, trained in history.predictions.items():
         if name in history.held_out:
@@ -178,9 +199,15 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
             known, other = skill(trained), skill(held)
             if known is None or other is None or known < LITTLE:
                 continue
-            if known - other - doubt(held) > GAP and right(trained) - right(held) > GAP / 2:
+            if known - other - doubt(held) > GAP and right(trained) - right(held) > GAP_RIGHT:
                 found[name] = f"{name} {_scores(history, name)}"
     return grouped(found, tail=": training rows are learnt by heart")
+
+
+def _skills(history: HistoryFacts) -> list[float]:
+    """Return the skills on rows that were not trained, of all outputs that have one."""
+    found = [skill(known) for known in history.held_out.values()]
+    return [known for known in found if known is not None]
 
 
 def _scores(history: HistoryFacts, name: str) -> str:
@@ -199,9 +226,18 @@ def _score(found: PredictionFacts) -> str:
 def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The best epoch is the last one, and the loss was falling: by 5 % in the last quarter at a
     rate that had not fallen, by 45 % in the second half at one that had; or there were fewer than
-    100 updates, but for sequences, which have a loss at every position."""
+    100 updates, but for sequences, which have a loss at every position; not where the skill on
+    other rows is 0.9 and more.
+
+    Where the best epoch is the last one and the loss was still falling, further epochs lower it. A
+    rate that falls to 0 hides some of it, therefore the higher bound there.
+
+    Ignore it where the score is good enough for its purpose.
+    """
     losses, last = monitored(history), history.epochs[-1].epoch
     if history.stopped != "epochs" or history.best_epoch < last or not losses:
+        return None
+    if min(_skills(history), default=0.0) >= LEARNT:
         return None
     total, rate = history.settings.get("epochs", last), history.settings.get("lr", 0.0)
     made = updates(facts, history)
@@ -236,7 +272,13 @@ def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
 )
 def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The validation loss ends above twice its best, while the training loss fell on; above 1.25
-    times where the best parameters are not restored."""
+    times where the best parameters are not restored.
+
+    From the epoch on where the validation loss rises while the training loss falls, the model
+    learns its rows by heart. The best epoch is kept, but the steps behind it were in vain.
+
+    Ignore it where restore_best is on and time does not matter.
+    """
     found = [record for record in history.epochs if record.val_loss is not None]
     best = next((r for r in found if r.epoch == history.best_epoch), None)
     if best is None or best.val_loss is None or len(found) < FEW_EPOCHS:
@@ -261,7 +303,13 @@ def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
     "Gather or repeat rows of it, or take FOL with a weight for every class.",
 )
 def never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A class is rare and never predicted, although others are."""
+    """A class is rare and never predicted, although others are.
+
+    A class that is never the answer has a recall of 0. With few rows its loss is too small a share
+    to be learnt.
+
+    Ignore it where the class shall only lower the confidence in others.
+    """
     found: dict[str, str] = {}
     for name, known in history.predictions.items():
         if missed := _missed(known):
@@ -286,7 +334,13 @@ def _missed(known: PredictionFacts) -> list[str]:
     confidence=0.8,
 )
 def unlike_rows(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """Validation losses are five times those of training rows from the first epochs on."""
+    """Validation losses are five times those of training rows from the first epochs on.
+
+    Rows of one source have like losses before anything is learnt by heart. Five times as much from
+    the start means other units, another order of columns or another source.
+
+    Ignore it where validation is meant to be of another kind.
+    """
     if not (early := _unlike(history)):
         return None
     loss, val = early[0]
@@ -307,7 +361,13 @@ def _unlike(history: HistoryFacts) -> list[tuple[float, float]]:
 @after("E908", "warning", "Lower lr, or use leakyRelu.", lowers=["lr"])
 def died(facts: Facts, history: HistoryFacts) -> Hit | None:
     """More than half of the units of a relu, gelu or hardSwish layer are 0 for every row after the
-    training, and were not before (E310)."""
+    training, and were not before (E310).
+
+    A relu that is 0 for every row has no gradient, and stays so for ever. It happens where a step
+    at too high a rate made its bias very negative.
+
+    Ignore it where half of the units are enough.
+    """
     before = facts.scouting.dead
     found = {
         layer: share
@@ -331,7 +391,13 @@ def died(facts: Facts, history: HistoryFacts) -> Hit | None:
     "Standardise the inputs, and leave init out; relu does not saturate.",
 )
 def saturated(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """More than three quarters of the values of a tanh or sigmoid layer are at its ends."""
+    """More than three quarters of the values of a tanh or sigmoid layer are at its ends.
+
+    At the ends of tanh and sigmoid the slope is below a hundredth: neither the layer nor those
+    before it learn.
+
+    Ignore it where the layer is meant to switch, as gates are.
+    """
     found = {layer: share for layer, share in history.saturated.items() if share > SATURATED}
     return grouped(
         {layer: f"{share:.0%} of the values of {layer}" for layer, share in found.items()},
@@ -346,7 +412,13 @@ def saturated(facts: Facts, history: HistoryFacts) -> Hit | None:
     "Use the relu family, fewer layers, residual connections or normalisation between.",
 )
 def vanished(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The gradient of a weight is less than 10⁻⁴ of that of another one."""
+    """The gradient of a weight is less than 10⁻⁴ of that of another one.
+
+    One rate serves all layers. If the gradient of one is a ten-thousandth of another's, either that
+    one stands still or the other one leaps; adaptive optimizers even it out in part.
+
+    Ignore it where the layer is meant to keep what it has.
+    """
     found = {name: norm for name, norm in history.gradients.items() if norm > 0}
     if len(found) < 2:
         return None
@@ -362,7 +434,12 @@ def vanished(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E911", "warning", "Leave lrm out, or raise it.", raises=["lrm"])
 def hardly_learns(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A weight stays within 10⁻³ of its length, while another one goes 5 % and more."""
+    """A weight stays within 10⁻³ of its length, while another one goes 5 % and more.
+
+    A weight that went a thousandth of its length is as it was drawn, while its neighbours learnt.
+
+    Ignore it where it was taken from a trained model and shall stay.
+    """
     moved = history.moved
     if max(moved.values(), default=0.0) < MOVING:
         return None
@@ -376,7 +453,13 @@ def hardly_learns(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E912", "warning", "Lower lr, and lrm of this layer.", lowers=["lr", "lrm"])
 def leapt(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A weight moved by more than ten times its length."""
+    """A weight moved by more than ten times its length.
+
+    A weight ten times beyond its length has nothing left of its start: one step too long, and the
+    layers behind get values that they never saw.
+
+    Ignore it where it started at nearly 0 by intent.
+    """
     found = {name: way for name, way in history.moved.items() if way > LEAPT}
     rate, usual = highest_rate(history)[0], usual_rate(history)
     high = rate > usual
@@ -398,7 +481,13 @@ def leapt(facts: Facts, history: HistoryFacts) -> Hit | None:
 )
 def unsteady(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The training loss leaps up by 20 % and more, again and again, or ends 10 % and more above
-    that of the first epoch."""
+    that of the first epoch.
+
+    A step past the minimum raises the loss, and the next one turns back: above a certain rate that
+    goes on for ever. One leap is chance, one in seven epochs is not.
+
+    Ignore it where the best epoch is kept and good enough.
+    """
     losses = course(history)
     high = UNLEARNT / 2
     leaps = [k for k, (a, b) in enumerate(pairwise(losses), 2) if b > max(LEAP * a, high)]
@@ -434,7 +523,12 @@ def unsteady(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E914", "warning", "Let the rate fall over all epochs: schedule='cosine' alone.")
 def rate_fell(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """For 40 % of the epochs and more the rate was below 2 % of its highest."""
+    """For 40 % of the epochs and more the rate was below 2 % of its highest.
+
+    Below 2 % of the highest rate nothing moves that had not come to rest, and the epochs are spent.
+
+    Ignore it where the end shall be fine-tuned at the price of time.
+    """
     highest, _ = highest_rate(history)
     low = [record for record in history.epochs if record.lr < LOW_RATE * highest]
     if len(low) < max(2, IDLE * len(history.epochs)) or monitored(history)[-1:] < [CONVERGED]:
@@ -449,7 +543,13 @@ def rate_fell(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E915", "warning", "Warm up for one or two epochs, with min_lr below lr.")
 def rate_rose(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The rate was rising for 80 % of the epochs and more."""
+    """The rate was rising for 80 % of the epochs and more.
+
+    A warm-up spares the first steps, when gradients are still wild. Throughout the training it
+    means that the rate was too low nearly all the time, and highest when it should have fallen.
+
+    Ignore it where the rate is being searched, as in a range test.
+    """
     highest, epoch = highest_rate(history)
     first, total = history.epochs[0], len(history.epochs)
     if (
@@ -468,7 +568,13 @@ def rate_rose(facts: Facts, history: HistoryFacts) -> Hit | None:
 @after("E916", "warning", "Set a larger patience.", raises=["patience"])
 def hurried(facts: Facts, history: HistoryFacts) -> Hit | None:
     """Patience below 10 ended the training in its first 30 %, with a training loss above 0.3 of
-    knowing nothing."""
+    knowing nothing.
+
+    The validation loss goes up and down by chance. A patience of a few epochs takes the first such
+    step for the end.
+
+    Ignore it where the training shall only be tried out.
+    """
     patience, total = history.settings.get("patience", 0), history.settings.get("epochs", 0)
     done = history.epochs[-1].epoch
     if history.stopped != "patience" or patience >= IMPATIENT or done >= HURRIED * total:
@@ -484,7 +590,13 @@ def hurried(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E917", "warning", "Lower scale, or set compute_type='float32'.", lowers=["scale"])
 def overflowed(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """One of ten steps and more was skipped, as its gradient left the range of float16."""
+    """One of ten steps and more was skipped, as its gradient left the range of float16.
+
+    A gradient beyond 65,504 is infinite in float16, and its step is skipped. Now and then that
+    finds the right scale; one in ten costs as much of the training.
+
+    Ignore it where the loss came down as far as in float32.
+    """
     skipped = sum(record.overflows for record in history.epochs)
     made = updates(facts, history)
     if not made or skipped <= OVERFLOWS * made:
@@ -499,7 +611,13 @@ def overflowed(facts: Facts, history: HistoryFacts) -> Hit | None:
 @after("E918", "warning", "Set restore_best=True.")
 def best_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The last parameters were kept, and their loss is above 1.25 times that of the best ones, or
-    it was by chance that it is not: so much the losses of the last quarter differ."""
+    it was by chance that it is not: so much the losses of the last quarter differ.
+
+    At a constant rate the parameters swing around the minimum, and the last ones are those of a
+    moment.
+
+    Ignore it where every run shall have the same number of steps.
+    """
     losses = monitored(history)
     if history.settings.get("restore_best", True) or not losses:
         return None
@@ -520,7 +638,13 @@ def best_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
     "E919", "warning", "Set gradient_clipping='off', or a larger agc_lambda.", raises=["agc_lambda"]
 )
 def clipped(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """Nine of ten steps and more were clipped, and a weight moved by less than 1 %."""
+    """Nine of ten steps and more were clipped, and a weight moved by less than 1 %.
+
+    Clipping cuts peaks. Where nearly all gradients are cut, each step has the length of the bound,
+    and the bound is the learning rate.
+
+    Ignore it where lr was chosen with that in mind.
+    """
     rates = [record.clip_rate for record in history.epochs if record.clip_rate is not None]
     if not rates or sum(rates) < CLIPPED * len(rates):
         return None
@@ -539,7 +663,13 @@ def clipped(facts: Facts, history: HistoryFacts) -> Hit | None:
 @after("E920", "warning", "Lower lambda1 and lambda2.", lowers=["regularisation"])
 def penalised(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The penalty of the weights outweighed the loss in the first epoch, and it did not fall
-    below 0.3 of knowing nothing."""
+    below 0.3 of knowing nothing.
+
+    The penalty pulls every weight to 0 with a force of its own. If it is larger than the loss,
+    weights of 0 are cheaper than right answers.
+
+    Ignore it where the sparsest model is wanted.
+    """
     first, losses = history.epochs[0], course(history)
     if not first.penalty or not losses or first.penalty < first.loss or losses[-1] < UNLEARNT:
         return None
@@ -554,7 +684,13 @@ def penalised(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E921", "warning", "Set validate_every=1.", lowers=["validate_every"])
 def never_validated(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """There are validation rows, and no epoch was validated."""
+    """There are validation rows, and no epoch was validated.
+
+    The best epoch and patience go by the validation loss. Without one they go by the training loss,
+    which learning by heart lowers as well.
+
+    Ignore it where the rows are kept for later.
+    """
     rows = facts.data.sizes.get("validation", 0)
     if not rows or any(record.val_loss is not None for record in history.epochs):
         return None

@@ -11,7 +11,6 @@ _RATE = "lr=0.001 is a hyperparameter of train()"
 SETTINGS: Mapping[str, str] = {
     "callback": "on_epoch= and on_batch= of train() take functions",
     "callbacks": "on_epoch= and on_batch= of train() take functions; patience= stops early",
-    "class_weight": "write model:loss FOL; model:alpha [1, 5]; or repeat rows of the rare class",
     "criterion": _LOSS,
     "device": "device_type= of NNModel.create, or backend=",
     "early_stopping": "patience= of train() stops early, given validation rows",
@@ -26,11 +25,12 @@ SETTINGS: Mapping[str, str] = {
     "nb_epoch": "epochs=",
     "num_epochs": "epochs=",
     "random_state": "seed=",
+    "lr_scheduler": "schedule= of train(), such as cosine or plateau",
+    "reduce_lr_on_plateau": 'schedule="plateau"',
     "solver": "optimizer=",
     "steps_per_epoch": "leave it out: an epoch visits every training row; batch_size= divides them",
     "validation_data": _SPLIT,
     "validation_freq": "validate_every=",
-    "validation_split": _SPLIT,
     "verbose": 'progress="off" of train() is silent',
 }
 """Settings as others call them: in snake_case, what to write."""
