@@ -322,6 +322,7 @@ def forty_thin_relu_layers() -> Setup:
     mended=lambda setup: setup.saying(
         "shape=[32], activation=softmax", "shape=[32], activation=relu"
     ),
+    why="layers of thirty units learn clusters that overlap as well: narrow ones do not",
     named_by=("E308",),
 )
 def softmax_in_the_middle() -> Setup:
@@ -577,7 +578,7 @@ def _reader(size: int, before: str, outputs: int, shape: int = 8) -> str:
 def attention_without_positions() -> Setup:
     text = _reader(6, "attend(q, k, v, o, heads=2), relu(), ", 2)
     data = of(*order(400), length="max")
-    return Setup(text, data, {"seeds": 2, "epochs": 30, "optimizer": "adam"})
+    return Setup(text, data, {"seeds": 2, "optimizer": "adam"})
 
 
 @mistake(

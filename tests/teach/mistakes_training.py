@@ -306,7 +306,7 @@ def never_validated() -> Setup:
 )
 def best_not_restored() -> Setup:
     data = of(*houses(), split=(0.5, 0.2, 0.3), standardize=True)
-    settings = {"restore_best": False, "optimizer": "lion", "lr": 0.05, "schedule": "constant"}
+    settings = {"restore_best": False, "optimizer": "lion", "lr": 0.01, "schedule": "constant"}
     return Setup(regressor(6, (24,)), data, settings, score="r2")
 
 
