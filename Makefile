@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE :=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz operators parity quality teach serve wheel release-wheel lint bench clean
+.PHONY: help setup demo test fuzz operators models parity quality teach serve wheel release-wheel lint bench clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,6 +42,9 @@ documents: ## write the generated documents anew, from the source
 	@$(VENV)/python -m tools.api
 	@$(VENV)/python -m tools.architecture
 	@$(VENV)/python -m tools.onnx_document
+
+models: ## fetch packages with trained models into .cache, for tests that use them
+	@$(VENV)/python -m tools.models
 
 parity: ## compare operators, gradients and training with PyTorch, StableHLO modules with XLA
 	@$(PYTHON) -m tools.parity live $(ARGS)

@@ -81,8 +81,8 @@ def _packed(value: Any) -> tuple[str, tuple[int, ...], bytes]:
     return array.dtype.name, array.shape, array.tobytes() if array.dtype != object else b""
 
 
-def problem(case: OnnxCase, found: Sequence[Any]) -> str:
-    """Return what is wrong with results, "" if nothing is."""
+def problem(case: OnnxCase, found: Sequence[Any], least: float = 0.0) -> str:
+    """Return what is wrong with results that may be `least` apart, "" if nothing is."""
     if len(found) != len(case.expected):
         return f"{len(found)} results, {len(case.expected)} expected"
     for k, (value, (dtype, shape, data)) in enumerate(zip(found, case.expected, strict=True)):
@@ -100,7 +100,7 @@ def problem(case: OnnxCase, found: Sequence[Any]) -> str:
             value.astype("float64"),
             expected.astype("float64"),
             rtol=case.relative,
-            atol=case.absolute,
+            atol=max(case.absolute, least),
             equal_nan=True,
         )
         if not near:

@@ -23,6 +23,9 @@ from webnnm.cli.common import (
 from webnnm.compiler.pipeline import PASSES, Target, transformed
 from webnnm.compiler.plan import lower
 from webnnm.core.errors import DataError
+from webnnm.formats.onnx.described import description, inputs, nodes, values
+from webnnm.formats.onnx.messages import GraphProto
+from webnnm.formats.onnx.reader import read_model
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Graph, OperatorNode
@@ -31,13 +34,19 @@ from webnnm.model.graph_text import graph_text
 from webnnm.model.report import summary
 from webnnm.notation import parse
 
+ONNX = ".onnx"
 STAGES = ("lowering", *(each.name for each in PASSES))
 """What a graph goes through on its way to a plan, in this order."""
 
 
 def add(commands: Parsers) -> None:
     """Add the command."""
-    one = command(commands, "show", "show the layers, graph or plan of a model", _show)
+    one = command(
+        commands,
+        "show",
+        "show the layers, graph or plan of a model, or what is in a model of ONNX",
+        _show,
+    )
     add_model(one)
     what = one.add_mutually_exclusive_group()
     what.add_argument("--graph", action="store_true", help="the tensor graph, a line per node")
@@ -55,6 +64,8 @@ def add(commands: Parsers) -> None:
 
 
 def _show(given: argparse.Namespace) -> int:
+    if given.model.endswith(ONNX):
+        return _show_onnx(given)
     network = elaborate(parse(model_text(given.model)))
     drawn = given.graph or given.plan
     if not drawn and (given.after != STAGES[0] or given.limits):
@@ -76,6 +87,32 @@ def _show(given: argparse.Namespace) -> int:
         print(graph_text(graph, of_model=True))
         for text in rewrites:
             print(f"- {text}")
+    return FINE
+
+
+def _show_onnx(given: argparse.Namespace) -> int:
+    """Show inputs, outputs, weights and operators of a model of ONNX."""
+    if given.graph or given.plan or given.limits or given.after != STAGES[0]:
+        raise DataError(
+            "NNM704",
+            "a model of ONNX is shown as a whole",
+            hint="`(await webnnm.load_onnx(path)).graph(shapes)` is its graph",
+        )
+    model = read_model(read_bytes(given.model))
+    if given.json:
+        graph = model.graph or GraphProto()
+        print_json(
+            {
+                "model": given.model,
+                "inputs": {name: str(value) for name, value in inputs(graph).items()},
+                "outputs": {name: str(value) for name, value in values(graph.output).items()},
+                "opsets": {each.domain: each.version for each in model.opset_import},
+                "weights": {each.name: list(each.dims) for each in graph.initializer},
+                "operators": sorted({node.op_type for node in nodes(graph)}),
+            }
+        )
+    else:
+        print(description(model))
     return FINE
 
 
