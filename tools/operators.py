@@ -22,6 +22,7 @@ RUNNERS = (
     "tests/conformance/test_wpt.py",
     "tests/conformance/test_onnx_cases.py",
     "tests/browser/test_wpt.py",
+    "tests/browser/test_onnx_cases.py",
 )
 
 INTRODUCTION = """\

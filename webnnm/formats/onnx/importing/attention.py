@@ -8,8 +8,8 @@ from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.movement import padded
 from webnnm.formats.onnx.importing.shaping import (
+    as_type,
     at,
-    cast,
     full,
     number,
     part,
@@ -110,7 +110,7 @@ def allowed_keys(
     query = reshaped(c, places(c, rows), (1, 1, rows, 1)) + past
     rules: list[Operand] = []
     if lengths is not None:
-        ends = reshaped(c, cast(c, lengths, "int32"), (batch, 1, 1, 1))
+        ends = reshaped(c, as_type(c, lengths, "int32"), (batch, 1, 1, 1))
         rules.append(b.lesser(key, ends))
         query = query + (ends - rows)
     if causal:
@@ -136,7 +136,7 @@ def biased(c: Call, scores: Operand, mask: Operand | None, allowed: Operand | No
         if truth:
             allowed = mask if allowed is None else c.b.logical_and(mask, allowed)
         else:
-            scores = scores + cast(c, mask, scores.dtype)
+            scores = scores + as_type(c, mask, scores.dtype)
     if allowed is None:
         return scores
     return c.b.where(allowed, scores, number(c, -math.inf, scores))
@@ -145,14 +145,14 @@ def biased(c: Call, scores: Operand, mask: Operand | None, allowed: Operand | No
 def row_softmax(c: Call, scores: Operand) -> Operand:
     """Return the softmax of rows; a row of −∞ alone is 0."""
     b, wanted = c.b, c.integer("softmax_precision", 0)
-    wide = cast(c, scores, "float32") if wanted == 1 else scores
+    wide = as_type(c, scores, "float32") if wanted == 1 else scores
     top = b.reduce_max(wide, axes=[3], keep_dimensions=True)
     top = b.max(top, lowest(c, wide))
     powers = b.exp(wide - top)
     total = b.reduce_sum(powers, axes=[3], keep_dimensions=True)
     zero = number(c, 0, total)
     safe = b.where(b.equal(total, zero), number(c, 1, total), total)
-    return cast(c, powers / safe, scores.dtype)
+    return as_type(c, powers / safe, scores.dtype)
 
 
 # Rotary positions.
@@ -222,7 +222,7 @@ def linear_attention(
     heads, own = c.integer("q_num_heads"), c.integer("kv_num_heads")
     dtype = q.dtype
     q, k, v = (
-        heads_apart(c, cast(c, x, "float32"), n) for x, n in ((q, heads), (k, own), (v, own))
+        heads_apart(c, as_type(c, x, "float32"), n) for x, n in ((q, heads), (k, own), (v, own))
     )
     scale = c.number("scale", 0.0) or 1 / math.sqrt(q.shape[3])
     batch, _, tokens, size = k.shape
@@ -230,7 +230,7 @@ def linear_attention(
     beta = _per_head(c, rate, own) if rate is not None and "delta" in rule else None
     width = v.shape[3]
     memory = full(c, 0.0, "float32", (batch, own, size, width))
-    memory = memory if state is None else cast(c, state, "float32")
+    memory = memory if state is None else as_type(c, state, "float32")
     rows: list[Operand] = []
     for token in range(c.few(tokens, "its tokens")):
         key = reshaped(c, part(c, k, 2, token, 1), (batch, own, size, 1))
@@ -248,12 +248,12 @@ def linear_attention(
         rows.append(b.matmul(query, shared_heads(c, memory, heads)) * scale)
     found = rows[0] if len(rows) == 1 else b.concat(rows, axis=2)
     dtype_of_state = dtype if state is None else state.dtype
-    return cast(c, heads_together(c, found), dtype), cast(c, memory, dtype_of_state)
+    return as_type(c, heads_together(c, found), dtype), as_type(c, memory, dtype_of_state)
 
 
 def _per_head(c: Call, x: Operand, heads: int) -> Operand:
     """Return gates [batch, tokens, …] as [batch, heads, tokens, 1 or size]."""
-    wide = cast(c, x, "float32")
+    wide = as_type(c, x, "float32")
     if wide.shape[2] == 1 and heads > 1:
         wide = repeated(c, wide, (*wide.shape[:2], heads))
     return heads_apart(c, wide, heads)

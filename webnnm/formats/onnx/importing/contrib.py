@@ -18,7 +18,7 @@ from webnnm.formats.onnx.importing.attention import (
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.normalising import root_mean_square, standardised
 from webnnm.formats.onnx.importing.products import product
-from webnnm.formats.onnx.importing.shaping import cast, part, places, reshaped
+from webnnm.formats.onnx.importing.shaping import as_type, part, places, reshaped
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.formats.onnx.importing.windows import convolution, window_of
 from webnnm.graph.node import Operand
@@ -132,12 +132,12 @@ def matmul_n_bits(
     shape = (rows, blocks, 1)
     if zeros is not None and zeros.dtype != "uint8":
         points = reshaped(c, zeros, shape)
-        real = (cast(c, matrix, scale.dtype) - points) * scale
+        real = (as_type(c, matrix, scale.dtype) - points) * scale
     else:
         points = _zero_points(c, zeros, bits, rows, blocks)
         real = c.b.dequantize_linear(matrix, scale, c.b.constant(HostArray(dtype, shape, points)))
     flat = reshaped(c, real, (rows, blocks * block))
-    found = product(c, x, c.b.transpose(cast(c, part(c, flat, 1, 0, size), x.dtype)))
+    found = product(c, x, c.b.transpose(as_type(c, part(c, flat, 1, 0, size), x.dtype)))
     return found if bias is None else found + bias
 
 
@@ -251,7 +251,7 @@ def group_query_attention(
     window = c.integer("local_window_size", -1)
     left = window - 1 if window > 0 else -1
     allowed = allowed_keys(c, scores, past, None, causal=True, left=left)
-    valid = reshaped(c, cast(c, lengths, "int32"), (-1, 1, 1, 1))
+    valid = reshaped(c, as_type(c, lengths, "int32"), (-1, 1, 1, 1))
     keys = reshaped(c, places(c, past + tokens), (1, 1, 1, past + tokens))
     there = c.b.lesser_or_equal(keys, valid)
     allowed = there if allowed is None else c.b.logical_and(allowed, there)

@@ -8,7 +8,7 @@ from functools import reduce
 
 from webnnm.core.dtypes import is_float
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import cast, number, wide
+from webnnm.formats.onnx.importing.shaping import as_type, number, wide
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.formats.onnx.tensors import BOOL, CODES
 from webnnm.graph.node import Operand
@@ -282,10 +282,10 @@ def _legacy(c: Call, x: Operand, y: Operand) -> Operand:
 def power(c: Call, x: Operand, y: Operand) -> Operand:
     """x to the power y, in the type of x."""
     if is_float(x.dtype):
-        return c.b.pow(x, cast(c, y, x.dtype))
+        return c.b.pow(x, as_type(c, y, x.dtype))
     if not is_float(y.dtype):
-        return c.b.pow(x, cast(c, y, x.dtype))
-    return cast(c, c.b.pow(cast(c, x, y.dtype), y), x.dtype)
+        return c.b.pow(x, as_type(c, y, x.dtype))
+    return as_type(c, c.b.pow(as_type(c, x, y.dtype), y), x.dtype)
 
 
 @imports("Mod")
@@ -347,8 +347,8 @@ def converted(c: Call, x: Operand, code: int) -> Operand:
     if code == BOOL:
         return c.b.not_equal(x, number(c, 0, x))
     if is_float(x.dtype) and dtype in ("int4", "uint4"):
-        x = cast(c, x, "int8")  # of which the lowest bits are taken
-    return cast(c, x, dtype)
+        x = as_type(c, x, "int8")  # of which the lowest bits are taken
+    return as_type(c, x, dtype)
 
 
 @imports("CastLike")

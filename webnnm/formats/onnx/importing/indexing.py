@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import cast, full, number, places, reshaped
+from webnnm.formats.onnx.importing.shaping import as_type, full, number, places, reshaped
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
@@ -25,7 +25,9 @@ def gather_elements(c: Call, x: Operand, indices: Operand) -> Operand:
 
 
 def _indices(c: Call, indices: Operand) -> Operand:
-    return indices if indices.dtype in ("int32", "int64", "uint32") else cast(c, indices, "int32")
+    return (
+        indices if indices.dtype in ("int32", "int64", "uint32") else as_type(c, indices, "int32")
+    )
 
 
 @imports("GatherND")
@@ -53,7 +55,7 @@ def scatter_elements(c: Call, x: Operand, indices: Operand, updates: Operand) ->
     # Each update along the axis comes to a tensor of x's shape that says what it adds where.
     size, combine = x.shape[axis], _combination(c, word)
     row = reshaped(c, places(c, size), [size if k == axis else 1 for k in range(x.rank)])
-    ahead = _beyond(c, x, indices, axis, cast(c, indices, "int32"))
+    ahead = _beyond(c, x, indices, axis, as_type(c, indices, "int32"))
     ahead = c.b.where(c.b.lesser(ahead, number(c, 0, ahead)), ahead + size, ahead)
     values = _beyond(c, x, indices, axis, updates)
     inside = _beyond(c, x, indices, axis, full(c, 1, "uint8", indices.shape))
@@ -108,7 +110,7 @@ def scatter_nd(c: Call, x: Operand, indices: Operand, updates: Operand) -> Opera
     box = x.shape[:depth]
     factors = b.constant([count(box[k + 1 :]) for k in range(depth)], "int32")
     sizes = b.constant(list(box), "int32")
-    ahead = cast(c, indices, "int32")
+    ahead = as_type(c, indices, "int32")
     ahead = b.where(b.lesser(ahead, number(c, 0, ahead)), ahead + sizes, ahead)
     flat = reshaped(c, b.reduce_sum(ahead * factors, axes=[indices.rank - 1]), (-1,))
     rows = reshaped(c, updates, (flat.shape[0], -1))
@@ -128,7 +130,7 @@ def tensor_scatter(
     b, axis = c.b, c.axis(c.integer("axis", -2), cache.rank)
     size, amount = cache.shape[axis], update.shape[axis]
     batch = cache.shape[0]
-    first = full(c, 0, "int32", (batch,)) if begin is None else cast(c, begin, "int32")
+    first = full(c, 0, "int32", (batch,)) if begin is None else as_type(c, begin, "int32")
     place = reshaped(c, places(c, amount), (1, amount)) + reshaped(c, first, (batch, 1))
     if c.word("mode", "linear") == "circular":
         place = place - b.div(place, number(c, size, place)) * size
@@ -187,4 +189,4 @@ def array_feature_extractor(c: Call, x: Operand, indices: Operand) -> Operand:
 @imports("Binarizer", domain="ai.onnx.ml")
 def binarizer(c: Call, x: Operand) -> Operand:
     """1 above a threshold, else 0."""
-    return cast(c, c.b.greater(x, number(c, c.number("threshold", 0.0), x)), x.dtype)
+    return as_type(c, c.b.greater(x, number(c, c.number("threshold", 0.0), x)), x.dtype)

@@ -94,10 +94,10 @@ def _power(a: Any, b: Any) -> Any:
     return found
 
 
-def _cast(type: TensorType, x: Few, /, **_: Any) -> list[Any]:
-    if is_float(type.dtype) or not is_float(x.type.dtype):
-        return [fitted(type.dtype, value) for value in x.values]
-    low, high = integer_range(type.dtype)
+def _cast(result: TensorType, x: Few, **_: Any) -> list[Any]:
+    if is_float(result.dtype) or not is_float(x.type.dtype):
+        return [fitted(result.dtype, value) for value in x.values]
+    low, high = integer_range(result.dtype)
     return [min(max(math.trunc(value), low), high) for value in x.values]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from webnnm.core.dtypes import integer_range
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import cast, number
+from webnnm.formats.onnx.importing.shaping import as_type, number
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
@@ -86,7 +86,7 @@ def bit_shift(c: Call, x: Operand, amount: Operand) -> Operand:
     if low < 0:
         inside = b.logical_and(inside, b.greater_or_equal(amount, number(c, 0, amount)))
     amount = b.where(inside, amount, number(c, 0, amount))
-    factors = b.gather(b.constant(powers, x.dtype), cast(c, amount, "int32"))
+    factors = b.gather(b.constant(powers, x.dtype), as_type(c, amount, "int32"))
     found = x * factors if left else b.div(x, factors)
     negative = b.lesser(x, number(c, 0, x))
     if not left and low < 0:

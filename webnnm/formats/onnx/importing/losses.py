@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import cast, full, number, places, reshaped
+from webnnm.formats.onnx.importing.shaping import as_type, full, number, places, reshaped
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
@@ -14,9 +14,9 @@ def _weighted(c: Call, logs: Operand, target: Operand, weight: Operand | None) -
     b, classes = c.b, logs.shape[1]
     rows, rest = logs.shape[0], count(logs.shape[2:])
     flat = reshaped(c, logs, (rows, classes, rest))
-    wanted = reshaped(c, cast(c, target, "int32"), (rows, 1, rest))
+    wanted = reshaped(c, as_type(c, target, "int32"), (rows, 1, rest))
     column = reshaped(c, places(c, classes), (1, classes, 1))
-    chosen = cast(c, b.equal(column, wanted), logs.dtype)
+    chosen = as_type(c, b.equal(column, wanted), logs.dtype)
     each = full(c, 1, logs.dtype, (1,)) if weight is None else reshaped(c, weight, (1, classes, 1))
     weights = b.reduce_sum(chosen * each, axes=[1])
     if c.has("ignore_index"):

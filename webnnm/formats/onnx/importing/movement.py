@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.shaping import (
+    as_type,
     broadcast,
-    cast,
     cut,
     number,
     part,
@@ -244,7 +244,7 @@ def reverse_sequence(c: Call, x: Operand, lengths: Operand) -> Operand:
     time, batch = c.integer("time_axis", 0), c.integer("batch_axis", 1)
     size, b = x.shape[time], c.b
     place = reshaped(c, places(c, size), [size if k == time else 1 for k in (0, 1)])
-    ends = cast(c, lengths, "int32")
+    ends = as_type(c, lengths, "int32")
     ends = reshaped(c, ends, [ends.shape[0] if k == batch else 1 for k in (0, 1)])
     source = b.where(b.lesser(place, ends), ends - 1 - place, place)
     source = reshaped(c, source, (*x.shape[:2], *(1,) * (x.rank - 2)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.movement import padded
-from webnnm.formats.onnx.importing.shaping import cast, number, reshaped
+from webnnm.formats.onnx.importing.shaping import as_type, number, reshaped
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
@@ -37,7 +37,7 @@ def batch_normalization(
     if not c.flag("training_mode"):
         if x.rank < 2:
             return (x - mean) / c.b.sqrt(variance + epsilon) * scale + bias
-        kinds = [cast(c, each, x.dtype) for each in (mean, variance, scale, bias)]
+        kinds = [as_type(c, each, x.dtype) for each in (mean, variance, scale, bias)]
         return c.b.batch_normalization(
             x, kinds[0], kinds[1], scale=kinds[2], bias=kinds[3], axis=1, epsilon=epsilon
         )
@@ -95,14 +95,14 @@ def layer_normalization(
 def rms_normalization(c: Call, x: Operand, scale: Operand) -> Operand:
     """x divided by the root of its mean square."""
     axes = [*range(c.axis(c.integer("axis", -1), x.rank), x.rank)]
-    return cast(c, root_mean_square(c, x, axes, c.number("epsilon", 1e-5)), scale.dtype) * scale
+    return as_type(c, root_mean_square(c, x, axes, c.number("epsilon", 1e-5)), scale.dtype) * scale
 
 
 def root_mean_square(c: Call, x: Operand, axes: Sequence[int], epsilon: float) -> Operand:
     """Return x/√(mean of x² + ε), computed in float32."""
-    wide = cast(c, x, "float32")
+    wide = as_type(c, x, "float32")
     mean = c.b.reduce_mean(wide * wide, axes=axes, keep_dimensions=True)
-    return cast(c, wide / c.b.sqrt(mean + epsilon), x.dtype)
+    return as_type(c, wide / c.b.sqrt(mean + epsilon), x.dtype)
 
 
 @imports("MeanVarianceNormalization")

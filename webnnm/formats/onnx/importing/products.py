@@ -5,7 +5,7 @@ from __future__ import annotations
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import cast, part, reshaped
+from webnnm.formats.onnx.importing.shaping import as_type, part, reshaped
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
@@ -52,7 +52,7 @@ def small_product(c: Call, x: Operand, y: Operand) -> Operand:
         some = product(
             c, part(c, x, x.rank - 1, first, width), part(c, y, max(0, y.rank - 2), first, width)
         )
-        whole = cast(c, some, "int32")
+        whole = as_type(c, some, "int32")
         total = whole if total is None else total + whole
     assert total is not None
     return total

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from webnnm.core.dtypes import DataType, integer_range
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.products import small_product
-from webnnm.formats.onnx.importing.shaping import cast, full, part, repeated, reshaped
+from webnnm.formats.onnx.importing.shaping import as_type, full, part, repeated, reshaped
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.formats.onnx.importing.windows import convolution, window_of
 from webnnm.graph.node import Operand
@@ -41,7 +41,7 @@ def quantize(c: Call, x: Operand, scale: Operand, zero: Operand | None = None) -
     dtype = zero.dtype if zero is not None else "uint8"
     if zero is None and c.integer("output_dtype", 0):
         dtype = c.data_type(c.integer("output_dtype"))
-    scale, zero = _parameters(c, x, cast(c, scale, x.dtype), zero, dtype)
+    scale, zero = _parameters(c, x, as_type(c, scale, x.dtype), zero, dtype)
     return c.b.quantize_linear(x, scale, zero)
 
 
@@ -52,7 +52,7 @@ def dequantize(c: Call, x: Operand, scale: Operand, zero: Operand | None = None)
     scale, zero = _parameters(c, x, scale, zero, x.dtype)
     found = c.b.dequantize_linear(x, scale, zero)
     wanted = c.integer("output_dtype", 0)
-    return cast(c, found, c.data_type(wanted)) if wanted else found
+    return as_type(c, found, c.data_type(wanted)) if wanted else found
 
 
 @imports("DynamicQuantizeLinear")
@@ -65,7 +65,7 @@ def dynamic_quantize(c: Call, x: Operand) -> tuple[Operand, Operand, Operand]:
     scale = (high - low) / 255
     safe = b.where(b.equal(scale, zero), b.constant(1, x.dtype), scale)
     point = b.clamp(b.round_even((zero - low) / safe), min_value=0, max_value=255)
-    point = cast(c, point, "uint8")
+    point = as_type(c, point, "uint8")
     shape = (1,) * x.rank
     found = b.quantize_linear(x, reshaped(c, safe, shape), reshaped(c, point, shape))
     return found, scale, point
@@ -76,10 +76,10 @@ def dynamic_quantize(c: Call, x: Operand) -> tuple[Operand, Operand, Operand]:
 
 def _centred(c: Call, x: Operand, zero: Operand | None, axis: int) -> Operand:
     """Return x − zero point as float32; a zero point may belong to an axis."""
-    wide = cast(c, x, "float32")
+    wide = as_type(c, x, "float32")
     if zero is None:
         return wide
-    return wide - _laid_out(c, x, cast(c, zero, "float32"), axis % max(1, x.rank), 0)
+    return wide - _laid_out(c, x, as_type(c, zero, "float32"), axis % max(1, x.rank), 0)
 
 
 @imports("MatMulInteger")
@@ -109,14 +109,14 @@ def _convolved(c: Call, x: Operand, w: Operand) -> Operand:
     if most < 1 or (groups > 1 and w.shape[1] > most):
         raise c.unsupported(f"windows of {cells} cells and {w.shape[1]} channels")
     if groups > 1:
-        return cast(c, convolution(c, x, w, None, view, groups), "int32")
+        return as_type(c, convolution(c, x, w, None, view, groups), "int32")
     total: Operand | None = None
     for first in range(0, w.shape[1], most):
         width = min(most, w.shape[1] - first)
         some = convolution(
             c, part(c, x, 1, first, width), part(c, w, 1, first, width), None, view, 1
         )
-        whole = cast(c, some, "int32")
+        whole = as_type(c, some, "int32")
         total = whole if total is None else total + whole
     assert total is not None
     return total
@@ -127,9 +127,9 @@ def _requantised(
 ) -> Operand:
     """Return round(total·factor/scale) + zero point, kept within the zero point's type."""
     low, high = integer_range(zero.dtype)
-    value = c.b.round_even(cast(c, total, "float32") * factor / scale)
-    shifted = c.b.clamp(value + cast(c, zero, "float32"), min_value=low, max_value=high)
-    return cast(c, shifted, zero.dtype)
+    value = c.b.round_even(as_type(c, total, "float32") * factor / scale)
+    shifted = c.b.clamp(value + as_type(c, zero, "float32"), min_value=low, max_value=high)
+    return as_type(c, shifted, zero.dtype)
 
 
 @imports("QLinearMatMul")
@@ -146,7 +146,7 @@ def qlinear_matmul(
 ) -> Operand:
     """Product of quantised matrices, quantised."""
     total = small_product(c, _centred(c, x, x_zero, x.rank - 2), _centred(c, y, y_zero, y.rank - 1))
-    x_scale, y_scale, scale = (cast(c, each, "float32") for each in (x_scale, y_scale, scale))
+    x_scale, y_scale, scale = (as_type(c, each, "float32") for each in (x_scale, y_scale, scale))
     rows = _along(c, x_scale, total.rank, total.rank - 2)
     columns = _along(c, y_scale, total.rank, total.rank - 1)
     return _requantised(c, total, rows * columns, zero, scale)
@@ -187,8 +187,8 @@ def _real(c: Call, x: Operand, scale: Operand, zero: Operand | None) -> Operand:
 def _quantised(c: Call, x: Operand, scale: Operand, zero: Operand | None) -> Operand:
     point = c.b.constant(0, "uint8") if zero is None else zero
     low, high = integer_range(point.dtype)
-    value = c.b.round_even(x / scale) + cast(c, point, "float32")
-    return cast(c, c.b.clamp(value, min_value=low, max_value=high), point.dtype)
+    value = c.b.round_even(x / scale) + as_type(c, point, "float32")
+    return as_type(c, c.b.clamp(value, min_value=low, max_value=high), point.dtype)
 
 
 @imports("QLinearAdd", "QLinearMul", domain="com.microsoft")
@@ -287,5 +287,5 @@ def _scaled_product(
 ) -> Operand:
     total = small_product(c, _centred(c, x, x_zero, x.rank - 2), _centred(c, y, y_zero, y.rank - 1))
     factor = reshaped(c, x_scale, ()) * _along(c, y_scale, total.rank, total.rank - 1)
-    found = cast(c, total, "float32") * factor
+    found = as_type(c, total, "float32") * factor
     return found if bias is None else found + bias

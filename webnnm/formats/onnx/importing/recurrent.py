@@ -7,8 +7,8 @@ from typing import Any
 
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.shaping import (
+    as_type,
     at,
-    cast,
     full,
     number,
     part,
@@ -137,7 +137,7 @@ def _alive(c: Call, lengths: Operand, size: int) -> list[Operand] | None:
     known = c.b.known(lengths)
     if known is not None and all(value >= size for value in known.values()):
         return None
-    column = cast(c, reshaped(c, lengths, (-1, 1)), "int32")
+    column = as_type(c, reshaped(c, lengths, (-1, 1)), "int32")
     return [c.b.greater(column, c.b.constant(k, "int32")) for k in range(size)]
 
 

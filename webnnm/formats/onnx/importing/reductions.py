@@ -8,7 +8,7 @@ from collections.abc import Callable
 from webnnm.core.dtypes import integer_range, is_float
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import cast, full, number, places, reshaped, wide
+from webnnm.formats.onnx.importing.shaping import as_type, full, number, places, reshaped, wide
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 from webnnm.ops.reduce import WIDE
@@ -41,7 +41,7 @@ def _reduction(name: str, method: str) -> Callable[..., Operand]:
             return wide(c, x, reduce)
         if name in ("ReduceMax", "ReduceMin") or x.dtype in WIDE:
             return reduce(x)
-        return cast(c, reduce(cast(c, x, "int32")), x.dtype)
+        return as_type(c, reduce(as_type(c, x, "int32")), x.dtype)
 
     entry.__doc__ = f"The builder's `{method}`; of integers it is an integer."
     return entry
@@ -152,7 +152,7 @@ def hardmax(c: Call, x: Operand) -> Operand:
         place = c.b.arg_max(x, axis=axis, keep_dimensions=True)
         row = places(c, x.shape[axis])
         row = c.b.reshape(row, new_shape=[-1, *(1,) * (x.rank - axis - 1)])
-        return cast(c, c.b.equal(row, place), x.dtype)
+        return as_type(c, c.b.equal(row, place), x.dtype)
 
     return _rows(c, x, rule)
 
@@ -187,14 +187,14 @@ def top_k(c: Call, x: Operand, k: Operand | None = None) -> tuple[Operand, Opera
     earlier = b.lesser(reshaped(c, place, (1, size)), reshaped(c, place, (size, 1)))
     beats = b.greater(other, one) if c.flag("largest", 1) else b.lesser(other, one)
     before = b.logical_or(beats, b.logical_and(b.equal(other, one), earlier))
-    rank = b.reduce_sum(cast(c, before, "int32"), axes=[x.rank])
+    rank = b.reduce_sum(as_type(c, before, "int32"), axes=[x.rank])
     wanted = reshaped(c, places(c, amount), (amount, 1))
     hit = b.equal(reshaped(c, rank, (*rank.shape[:-1], 1, size)), wanted)
-    indices = b.reduce_sum(cast(c, hit, "int32") * place, axes=[x.rank])
+    indices = b.reduce_sum(as_type(c, hit, "int32") * place, axes=[x.rank])
     values = b.gather_elements(rows, indices, axis=x.rank - 1)
     back = [order.index(k) for k in range(x.rank)]
     found = [b.transpose(each, permutation=back) for each in (values, indices)]
-    return found[0], cast(c, found[1], "int64")
+    return found[0], as_type(c, found[1], "int64")
 
 
 MOST_RANKED = 4096

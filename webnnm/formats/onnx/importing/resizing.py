@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import cast, full, number, part, reshaped
+from webnnm.formats.onnx.importing.shaping import as_type, full, number, part, reshaped
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
@@ -238,11 +238,11 @@ def _interpolated(
     if outside is not None:
         value = number(c, c.number("extrapolation_value", 0.0), found)
         found = c.b.where(outside, value, found)
-    return found if found.dtype == x.dtype else cast(c, _rounded(c, found, x), x.dtype)
+    return found if found.dtype == x.dtype else as_type(c, _rounded(c, found, x), x.dtype)
 
 
 def _as_float(c: Call, x: Operand) -> Operand:
-    return x if x.dtype in ("float32", "float16") else cast(c, x, "float32")
+    return x if x.dtype in ("float32", "float16") else as_type(c, x, "float32")
 
 
 def _rounded(c: Call, found: Operand, x: Operand) -> Operand:
@@ -320,7 +320,7 @@ def grid_sample(c: Call, x: Operand, grid: Operand) -> Operand:
         raise c.unsupported(f'there is no mode "{mode}"')
     rank, corners = x.rank - 2, c.flag("align_corners")
     sizes = x.shape[2:]
-    grid = cast(c, grid, "float32")
+    grid = as_type(c, grid, "float32")
     lines: list[list[tuple[Operand, Operand | None]]] = []
     for axis in range(rank):
         place = part(c, grid, grid.rank - 1, rank - 1 - axis, 1)
@@ -356,7 +356,7 @@ def _line_taps(
                 b.greater_or_equal(cell, number(c, 0, cell)),
                 b.lesser_or_equal(cell, number(c, size - 1, cell)),
             )
-            mask = cast(c, there, "float32")
+            mask = as_type(c, there, "float32")
             weight = mask if weight is None else weight * mask
         if padding == "reflection":
             cell = _reflected(c, cell, size, corners)
@@ -411,11 +411,11 @@ def _sampled(
             for cell, more in line
         ]
     for place, weight in combined:
-        index = reshaped(c, cast(c, place, "int32"), (batch, 1, count(shape)))
+        index = reshaped(c, as_type(c, place, "int32"), (batch, 1, count(shape)))
         index = b.expand(index, new_shape=(batch, channels, count(shape)))
         picked = b.gather_elements(flat, index, axis=2)
         if weight is not None:
-            picked = picked * cast(c, reshaped(c, weight, (batch, 1, count(shape))), x.dtype)
+            picked = picked * as_type(c, reshaped(c, weight, (batch, 1, count(shape))), x.dtype)
         total = picked if total is None else total + picked
     assert total is not None
     return reshaped(c, total, (batch, channels, *shape))

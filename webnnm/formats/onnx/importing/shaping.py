@@ -57,7 +57,7 @@ def number(c: Call, value: Any, like: Operand) -> Operand:
     return c.b.constant(value, like.dtype)
 
 
-def cast(c: Call, x: Operand, dtype: DataType) -> Operand:
+def as_type(c: Call, x: Operand, dtype: DataType) -> Operand:
     """Return a tensor in another type."""
     return x if x.dtype == dtype else c.b.cast(x, type=dtype)
 
@@ -66,7 +66,7 @@ def wide(c: Call, x: Operand, rule: Callable[[Operand], Operand]) -> Operand:
     """Apply a rule for floats to integers too, whose result is an integer again."""
     if x.dtype in ("float32", "float16"):
         return rule(x)
-    return cast(c, rule(cast(c, x, "float32")), x.dtype)
+    return as_type(c, rule(as_type(c, x, "float32")), x.dtype)
 
 
 def places(c: Call, size: int, dtype: DataType = "int32") -> Operand:

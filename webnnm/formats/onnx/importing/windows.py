@@ -14,7 +14,7 @@ from typing import Any
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.movement import padded
-from webnnm.formats.onnx.importing.shaping import cast, cut, number, part, places, reshaped
+from webnnm.formats.onnx.importing.shaping import as_type, cut, number, part, places, reshaped
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
@@ -297,8 +297,8 @@ def max_pool(c: Call, x: Operand) -> Operand | tuple[Operand, Operand]:
     """The largest element of each window, and where it stands."""
     w = _pooling(c, x)
     narrow = x.dtype in ("int8", "uint8")
-    found = _pooled(c, cast(c, x, "float32") if narrow else x, w, "max_pool2d", c.b.max)
-    found = cast(c, found, x.dtype)
+    found = _pooled(c, as_type(c, x, "float32") if narrow else x, w, "max_pool2d", c.b.max)
+    found = as_type(c, found, x.dtype)
     if len(c.node.output) < 2 or not c.node.output[1]:
         return found
     return found, _where_largest(c, x, w)
@@ -322,7 +322,7 @@ def _where_largest(c: Call, x: Operand, w: Window) -> Operand:
     chosen = c.b.gather_elements(c.b.expand(numbers, new_shape=patches.shape), best, axis=2)
     shape = (*x.shape[:2], *w.outputs(sizes))
     first = reshaped(c, places(c, count(x.shape[:2]), "int64"), (*x.shape[:2], *(1,) * len(sizes)))
-    return cast(c, reshaped(c, chosen, shape), "int64") + first * cells
+    return as_type(c, reshaped(c, chosen, shape), "int64") + first * cells
 
 
 def _patches(c: Call, x: Operand, w: Window, value: float) -> Operand:
