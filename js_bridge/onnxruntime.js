@@ -109,6 +109,8 @@ class OnnxRuntimeContext {
     this.lost = new Promise((resolve) => { this.lose = resolve; });
     /** @type {any} */
     this.device = null;
+    /** The first session: with the last one ONNX Runtime destroys its device. @type {any} */
+    this.keeper = null;
   }
 
   /** What may be used is decided where graphs are exported. */
@@ -128,7 +130,8 @@ class OnnxRuntimeContext {
       logSeverityLevel: 3,
     });
     await this.#watch();
-    return { session, destroy: () => { this.#queued(() => session.release()).catch(() => {}); } };
+    if (this.provider === "webgpu") this.keeper ??= session;
+    return { session, destroy: () => { if (session !== this.keeper) this.#released(session); } };
   }
 
   /** Know the device of WebGPU, which is there from the first session on, and hear of its loss. */
@@ -178,8 +181,16 @@ class OnnxRuntimeContext {
     });
   }
 
-  /** Tensors and graphs are destroyed one by one; the context itself holds nothing. */
-  destroy() {}
+  /** Tensors and graphs are destroyed one by one. */
+  destroy() {
+    if (this.keeper) this.#released(this.keeper);
+    this.keeper = null;
+  }
+
+  /** @param {any} session */
+  #released(session) {
+    this.#queued(() => session.release()).catch(() => {});
+  }
 
   /** @template T @param {() => T | Promise<T>} work @returns {Promise<T>} */
   #queued(work) {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.browser.harness import PyodidePage, PythonError
+from tests.browser.harness import PyodidePage, PythonError, open_pyodide
 from webnnm import IrisDataset, NNModel
 
 np = pytest.importorskip("numpy")
@@ -18,46 +20,55 @@ import sys
 from webnnm import IrisDataset, NNModel, backend
 
 data = await IrisDataset.create()
-runtime = await backend("onnxruntime")
+runtime = await backend("onnxruntime", device=device)
 empty = str(runtime.ledger())
 async with await NNModel.create(
     source=source, dataset=data, backend=runtime, seed=3, log=lambda line: None
 ) as model:
     history = await model.train(epochs=epochs, optimizer="adam", seeds=0)
     result = await model.test()
-    values = {p.name: [float(v) for v in p.value] for p in model.params() if p.name[0] == "b"}
     held = runtime.ledger().tensors
 left = str(runtime.ledger())
 runtime.close()
 {
     "device": runtime.description, "losses": history.losses, "accuracy": result.accuracy,
-    "values": values, "held": held, "empty": empty, "left": left, "numpy": "numpy" in sys.modules,
+    "held": held, "empty": empty, "left": left, "numpy": "numpy" in sys.modules,
 }
 """
+
+
+async def trained_on_numpy() -> tuple[list[float], float]:
+    """Return the losses and the accuracy of the same training on NumPy."""
+    data = await IrisDataset.create()
+    async with await NNModel.create(
+        source=SOURCE, dataset=data, backend="numpy", seed=3, log=lambda line: None
+    ) as model:
+        history = await model.train(epochs=30, optimizer="adam", seeds=0)
+        return history.losses, (await model.test()).accuracy or 0.0
+
+
+async def check_training(page: PyodidePage, device: str, runs_on: str) -> None:
+    found = await page.run_python(TRAIN, source=SOURCE, epochs=30, device=device)
+    assert found["device"] == f"ONNX Runtime Web ({runs_on})"
+    assert not found["numpy"]
+    assert found["held"] > 0
+    assert found["left"] == found["empty"]
+    losses, accuracy = await trained_on_numpy()
+    np.testing.assert_allclose(found["losses"], losses, rtol=1e-3, atol=1e-3)
+    assert found["accuracy"] == pytest.approx(accuracy, abs=0.07)
 
 
 async def test_iris_is_trained_and_tested_without_webnn_and_numpy(
     pyodide_page_bare: PyodidePage,
 ) -> None:
-    found = await pyodide_page_bare.run_python(TRAIN, source=SOURCE, epochs=30)
-    assert found["device"] == "ONNX Runtime Web (WebAssembly)"
-    assert not found["numpy"]
-    assert found["held"] > 0
-    assert found["left"] == found["empty"]
-    async with await NNModel.create(
-        source=SOURCE,
-        dataset=await IrisDataset.create(),
-        backend="numpy",
-        seed=3,
-        log=lambda line: None,
-    ) as model:
-        history = await model.train(epochs=30, optimizer="adam", seeds=0)
-        result = await model.test()
-        values = {p.name: np.asarray(p.value) for p in model.params()}
-    np.testing.assert_allclose(found["losses"], history.losses, rtol=1e-3, atol=1e-3)
-    assert found["accuracy"] == pytest.approx(result.accuracy, abs=0.07)
-    for name, value in found["values"].items():
-        np.testing.assert_allclose(value, values[name], rtol=1e-3, atol=1e-3)
+    await check_training(pyodide_page_bare, "wasm", "WebAssembly")
+
+
+async def test_iris_is_trained_and_tested_on_webgpu(launch: Any, site_url: str) -> None:
+    page = await open_pyodide(await launch("webgpu"), site_url, numpy=False)
+    await check_training(page, "webgpu", "WebGPU")
+    await page.page.context.close()
+    page.log.check()
 
 
 TYPES = """
