@@ -25,7 +25,7 @@ WIDTH = 88
 
 GROUPS = {
     "Models": ["NNModel", "OnnxModel", "check", "format_model", "load_onnx", "parse", "review"],
-    "Training": ["Training", "History", "EpochRecord", "Review", "Finding"],
+    "Training": ["Training", "History", "EpochRecord", "Review", "Finding", "search"],
     "Answers": ["Prediction", "TestResult"],
     "Data": [
         "Dataset",

@@ -30,7 +30,8 @@ NUMPY = Kind(
 )
 ONNX = Kind(
     "an ONNX model",
-    "its layers are written as a text; safetensors.numpy takes its weights in Python: weights = "
+    "webnnm.load_onnx runs it, and webnnm show tells what is in it; as a model of the notation its "
+    "layers are written as a text, and safetensors.numpy takes its weights in Python: weights = "
     "{w.name: onnx.numpy_helper.to_array(w) for w in onnx.load(path).graph.initializer}; "
     + _WEIGHTS,
 )

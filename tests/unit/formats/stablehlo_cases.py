@@ -62,7 +62,7 @@ def inference_text(
     Raises `ModelError` NNM901, NNM902.
     """
     found = inference_graph(network, batch, sequence or {}, constants)
-    return module_text(found, chlo, loops)
+    return module_text(found, chlo=chlo, loops=loops)
 
 
 def loss_text(
@@ -80,7 +80,7 @@ def loss_text(
     Arguments are inputs, labels (`target/…`), `valid_count`, parameters; results are `loss/…`.
     """
     found = loss_graph(network, losses, batch, sequence or {}, constants)
-    return module_text(found, chlo, loops)
+    return module_text(found, chlo=chlo, loops=loops)
 
 
 def train_text(
@@ -97,7 +97,8 @@ def train_text(
     Arguments are inputs, labels, `valid_count`, parameters, the states of the optimizer and of
     layers, `lr`, `1/S`; results are the new parameters and states, `loss/…` and `overflow`.
     """
-    return module_text(train_graph(network, settings, batch, sequence or {}), chlo, loops)
+    found = train_graph(network, settings, batch, sequence or {})
+    return module_text(found, chlo=chlo, loops=loops)
 
 
 def network(source: str) -> Network:
