@@ -9,6 +9,7 @@ from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.refusals import too_large
 from webnnm.formats.onnx.importing.shaping import at, reshaped
 from webnnm.formats.onnx.importing.table import imports
+from webnnm.formats.onnx.messages import GraphProto
 from webnnm.graph.node import Operand
 
 MOST_TURNS = 4096
@@ -44,6 +45,9 @@ def loop(
     """A body repeated as often as is known, its turns one behind the other in the graph."""
     body = c.graph("body")
     most = None if trips is None else c.scalar(trips, "its number of turns")
+    starts = condition is None or c.scalar(condition, "its condition")
+    if starts and most is not None and most > MOST_TURNS and _passes_condition_on(body):
+        raise too_large(f'loop "{c.node.name}"', most, MOST_TURNS)
     state: list[Operand | None] = list(carried)
     rows: list[list[Operand]] = [[] for _ in body.output[1 + len(state) :]]
     turn = 0
@@ -62,6 +66,15 @@ def loop(
             row.append(value)
         turn += 1
     return [*state, *(_stacked(c, row, 0) for row in rows)]
+
+
+def _passes_condition_on(body: GraphProto) -> bool:
+    """Tell whether the condition comes out of a body as it goes in, and so never ends the loop."""
+    names = {each.name for each in body.input[1:2]}
+    for node in body.node:
+        if node.op_type == "Identity" and names.issuperset(node.input):
+            names.update(node.output)
+    return all(each.name in names for each in body.output[:1])
 
 
 def _stacked(c: Call, row: Sequence[Operand], axis: int) -> Operand:
