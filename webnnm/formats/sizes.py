@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from operator import add, mul, sub
+from typing import Protocol, TypeVar
 
 from webnnm.ops.declare.tensors import OperatorError
 
@@ -63,6 +64,18 @@ Dim = int | Size
 Dims = tuple[Dim, ...]
 
 
+class Shaped(Protocol):
+    """A value of an exported graph."""
+
+    @property
+    def shape(self) -> Dims:
+        """Its sizes."""
+        ...
+
+
+V = TypeVar("V", bound=Shaped)
+
+
 def size_of(values: Iterable[int]) -> Dim:
     """Return what a size is: a number if it is the same in every trial, else a `Size`.
 
@@ -106,6 +119,21 @@ def formula(size: Size, known: Iterable[Size]) -> tuple[tuple[Size, ...], int, i
             if found is not None:
                 return factors, *found
     return None
+
+
+def expressed(size: Size, known: Iterable[Size]) -> tuple[tuple[Size, ...], int, int]:
+    """Return the formula of a size. Raises `OperatorError` NNM902 where it has none."""
+    found = formula(size, known)
+    if found is None:
+        raise inexpressible("a size is not a multiple of an open size plus a number")
+    return found
+
+
+def learn(value: V, symbols: dict[Size, tuple[V, int]]) -> None:
+    """Note in `symbols` where sizes of a value can be read that do not follow from known ones."""
+    for axis, size in enumerate(value.shape):
+        if isinstance(size, Size) and formula(size, symbols) is None:
+            symbols[size] = (value, axis)
 
 
 def inexpressible(message: str) -> OperatorError:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from webnnm.core.errors import ModelError, Span
 from webnnm.formats.sizes import CODE, HINT, inexpressible, size_of
-from webnnm.graph.node import Graph, Node, Operand, OperatorNode
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
+from webnnm.ops.declare.tensors import OperatorError
 
 Key = tuple[int, ...]
 """The numbers of corresponding nodes."""
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,42 @@ def walked(graphs: Sequence[Graph], source: str) -> list[Twins]:
         _check_alike(twins, source)
         waiting += [operand[0] for operand in twins.operands() if operand is not None]
     return [found[key] for key in sorted(found)]
+
+
+def lowered(
+    graphs: Sequence[Graph],
+    arguments: Mapping[str, V],
+    source: str,
+    *,
+    constant: Callable[[Twins], V],
+    applied: Callable[[Twins, Sequence[V | None]], tuple[V, ...]],
+    learn: Callable[[V], None],
+) -> dict[str, V]:
+    """Return the outputs by name, each node written by `constant` or `applied`.
+
+    `arguments` are the inputs by name; `learn` sees every result once. Raises `ModelError` with the
+    place in the text for errors of operators.
+    """
+    values: dict[Key, tuple[V, ...]] = {}
+    for twins in walked(graphs, source):
+        node = twins.nodes[0]
+        if isinstance(node, InputNode):
+            values[twins.key] = (arguments[node.name],)
+            continue
+        try:
+            if isinstance(node, ConstantNode):
+                values[twins.key] = (constant(twins),)
+            else:
+                operands = [o and values[o[0].key][o[1]] for o in twins.operands()]
+                values[twins.key] = applied(twins, operands)
+        except OperatorError as error:
+            raise placed(error, node, source) from error
+        for value in values[twins.key]:
+            learn(value)
+    return {
+        name: values[tuple(o.number for o in outputs)][outputs[0].index]
+        for name, outputs in outputs_of(graphs).items()
+    }
 
 
 def outputs_of(graphs: Sequence[Graph]) -> Mapping[str, tuple[Operand, ...]]:

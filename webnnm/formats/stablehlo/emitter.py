@@ -99,14 +99,3 @@ class Emitter:
             return Region(arguments, self.operations, results)
         finally:
             self.operations, self._known = outer
-
-
-def needed(operations: Sequence[Operation], results: Sequence[Value]) -> list[Operation]:
-    """Return the operations that the results depend on, in their order."""
-    used = set(map(id, results))
-    kept: list[Operation] = []
-    for operation in reversed(operations):
-        if any(id(result) in used for result in operation.results):
-            used.update(map(id, operation.operands))
-            kept.append(operation)
-    return kept[::-1]

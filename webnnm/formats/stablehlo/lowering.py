@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 from webnnm.core.arrays import HostArray
@@ -14,9 +15,9 @@ from webnnm.formats.stablehlo.dialect import Dialect
 from webnnm.formats.stablehlo.emitter import Value
 from webnnm.formats.stablehlo.text import tensor_type
 from webnnm.formats.stablehlo.writer import Main, module_text
-from webnnm.formats.twins import Twins, outputs_of, placed, walked, zipped
+from webnnm.formats.twins import Twins, lowered, zipped
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
+from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, rewrite
 from webnnm.graph.rewrite import decomposed as by_other_operators
 from webnnm.ops.declare.operator import Looped, decomposed
@@ -71,26 +72,14 @@ def lower(
     h: Dialect, graphs: Sequence[Graph], arguments: Mapping[str, Value], source: str
 ) -> dict[str, Value]:
     """Write the nodes of graphs; return the outputs by name."""
-    values: dict[tuple[int, ...], tuple[Value, ...]] = {}
-    for twins in walked(graphs, source):
-        node = twins.nodes[0]
-        if isinstance(node, InputNode):
-            values[twins.key] = (arguments[node.name],)
-            continue
-        try:
-            if isinstance(node, ConstantNode):
-                values[twins.key] = (_constant(h, twins),)
-            else:
-                operands = [o and values[o[0].key][o[1]] for o in twins.operands()]
-                values[twins.key] = _applied(h, twins, operands)
-        except OperatorError as error:
-            raise placed(error, node, source) from error
-        for value in values[twins.key]:
-            h.learn(value)
-    return {
-        name: values[tuple(o.number for o in outputs)][outputs[0].index]
-        for name, outputs in outputs_of(graphs).items()
-    }
+    return lowered(
+        graphs,
+        arguments,
+        source,
+        constant=partial(_constant, h),
+        applied=partial(_applied, h),
+        learn=h.learn,
+    )
 
 
 def _inlined(h: Dialect, build: Callable[..., Any], values: Sequence[Value | None]) -> list[Value]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
-from webnnm.formats.sizes import Dim, Dims, Size, formula, inexpressible, is_static
+from webnnm.formats.sizes import Dim, Dims, Size, expressed, is_static, learn
 from webnnm.formats.stablehlo.emitter import Emitter, Region, Type, Value
 from webnnm.formats.stablehlo.text import Element, dense, integer, integers, number, tensor_type
 
@@ -68,9 +68,7 @@ class Runtime(Emitter):
 
     def learn(self, value: Value) -> None:
         """Note where sizes can be read that do not follow from known ones."""
-        for axis, size in enumerate(value.shape):
-            if isinstance(size, Size) and formula(size, self.symbols) is None:
-                self.symbols[size] = (value, axis)
+        learn(value, self.symbols)
 
     def size(self, size: Dim) -> Value:
         """Return a size as an int32 scalar: a multiple of a known one, or of two, plus a number.
@@ -79,10 +77,7 @@ class Runtime(Emitter):
         """
         if isinstance(size, int):
             return self.constant(size, "int32")
-        found = formula(size, self.symbols)
-        if found is None:
-            raise inexpressible("a size is not a multiple of an open size plus a number")
-        factors, a, c = found
+        factors, a, c = expressed(size, self.symbols)
         total = self._read(factors[0])
         for factor in factors[1:]:
             total = self._calculated("multiply", total, self._read(factor))

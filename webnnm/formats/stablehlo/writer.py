@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from webnnm.formats.stablehlo.emitter import Operation, Region, Value, needed
+from webnnm.formats.needed import needed
+from webnnm.formats.stablehlo.emitter import Operation, Region, Value
 from webnnm.formats.stablehlo.text import quoted, symbol
 
 NAME = "webnnm.name"

@@ -9,7 +9,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.formats.onnx.exporting.shortages import stand_in
 from webnnm.formats.onnx.exporting.values import Call, Element, Value
-from webnnm.formats.sizes import Dim, Dims, Size, formula, inexpressible
+from webnnm.formats.sizes import Dim, Dims, Size, expressed, learn
 from webnnm.ops.declare.tensors import OperatorError
 
 Type = tuple[Element, Dims]
@@ -129,9 +129,7 @@ class Emitter:
 
     def learn(self, value: Value) -> None:
         """Note where sizes can be read that do not follow from known ones."""
-        for axis, size in enumerate(value.shape):
-            if isinstance(size, Size) and formula(size, self._symbols) is None:
-                self._symbols[size] = (value, axis)
+        learn(value, self._symbols)
 
     def size(self, size: Dim) -> Value:
         """Return a size as a vector of one int64.
@@ -140,10 +138,7 @@ class Emitter:
         """
         if isinstance(size, int):
             return self.integers([size])
-        found = formula(size, self._symbols)
-        if found is None:
-            raise inexpressible("a size is not a multiple of an open size plus a number")
-        factors, a, c = found
+        factors, a, c = expressed(size, self._symbols)
         total = self._read(factors[0])
         for factor in factors[1:]:
             total = self.one("Mul", [total, self._read(factor)], "int64", (1,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from webnnm.core.arrays import HostArray
@@ -16,10 +17,10 @@ from webnnm.formats.onnx.exporting.writer import Exported, model_of
 from webnnm.formats.onnx.messages import ModelProto
 from webnnm.formats.open_constants import Repeated, pattern
 from webnnm.formats.sizes import Size
-from webnnm.formats.twins import Twins, outputs_of, placed, walked, zipped
+from webnnm.formats.twins import Twins, lowered, zipped
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.integers import power
-from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
+from webnnm.graph.node import ConstantNode, Graph, Node, OperatorNode
 from webnnm.graph.rewrite import Replacement, decomposed, rewrite
 from webnnm.ops.declare.tensors import OperatorError
 
@@ -69,7 +70,15 @@ def graph_model(
             h.learn(value)
             arguments[input] = h.cast(value, dtype)
     outputs: dict[str, Value] = {}
-    for output, value in _lower(h, graphs, arguments, source).items():
+    found = lowered(
+        graphs,
+        arguments,
+        source,
+        constant=partial(_constant, h),
+        applied=partial(_applied, h),
+        learn=h.learn,
+    )
+    for output, value in found.items():
         outside = FOUR_BITS.get(value.dtype, value.dtype) if nibbles_as_bytes else value.dtype
         outputs[called.get(output, output)] = h.cast(value, outside)
     return model_of(Exported(name, inputs, outputs, h.calls, dimensions or {}))
@@ -107,37 +116,11 @@ def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
     return b.expand(power(b, x, exponent), new_shape=node.types[0].shape)
 
 
-def _lower(
-    h: Emitter, graphs: Sequence[Graph], arguments: Mapping[str, Value], source: str
-) -> dict[str, Value]:
-    """Write the nodes of graphs; return the outputs by name."""
-    values: dict[tuple[int, ...], tuple[Value, ...]] = {}
-    for twins in walked(graphs, source):
-        node = twins.nodes[0]
-        if isinstance(node, InputNode):
-            values[twins.key] = (arguments[node.name],)
-            continue
-        h.label = node.label
-        try:
-            if isinstance(node, ConstantNode):
-                values[twins.key] = (_constant(h, twins),)
-            else:
-                operands = [o and values[o[0].key][o[1]] for o in twins.operands()]
-                values[twins.key] = _applied(h, twins, operands)
-        except OperatorError as error:
-            raise placed(error, node, source) from error
-        for value in values[twins.key]:
-            h.learn(value)
-    return {
-        name: values[tuple(o.number for o in outputs)][outputs[0].index]
-        for name, outputs in outputs_of(graphs).items()
-    }
-
-
 def _applied(h: Emitter, twins: Twins, operands: Sequence[Value | None]) -> tuple[Value, ...]:
     """Write one operator by its entry."""
     node = twins.nodes[0]
     assert isinstance(node, OperatorNode)
+    h.label = node.label
     name, types = node.operator.name, twins.types
     entry = TABLE.get(name)
     if entry is None or not entry.covers(node):
@@ -157,6 +140,7 @@ def _applied(h: Emitter, twins: Twins, operands: Sequence[Value | None]) -> tupl
 def _constant(h: Emitter, twins: Twins) -> Value:
     """Write a constant: numbers, or what follows from an open size."""
     nodes = [node for node in twins.nodes if isinstance(node, ConstantNode)]
+    h.label = nodes[0].label
     shape, found = pattern([node.array for node in nodes])
     dtype = nodes[0].array.dtype
     if isinstance(found, HostArray):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -36,14 +36,3 @@ class Call:
     results: tuple[Value, ...]
     attributes: Mapping[str, Any]
     label: str = ""
-
-
-def needed(calls: Sequence[Call], results: Iterable[Value]) -> list[Call]:
-    """Return the calls that the results depend on, in their order."""
-    used = set(map(id, results))
-    kept: list[Call] = []
-    for call in reversed(calls):
-        if any(id(result) in used for result in call.results):
-            used.update(map(id, call.operands))
-            kept.append(call)
-    return kept[::-1]

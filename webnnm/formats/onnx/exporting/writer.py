@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webnnm.formats.onnx.exporting.values import Call, Element, Value, needed
+from webnnm.formats.needed import needed
+from webnnm.formats.onnx.exporting.values import Call, Element, Value
 from webnnm.formats.onnx.messages import (
     AttributeProto,
     DimensionProto,

@@ -1,0 +1,34 @@
+"""What is written of an exported graph: the calls that its results depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+
+class Call(Protocol):
+    """A call as it was collected; values are told apart by identity."""
+
+    @property
+    def operands(self) -> Sequence[Any]:
+        """The values that it takes."""
+        ...
+
+    @property
+    def results(self) -> Sequence[Any]:
+        """The values that it gives."""
+        ...
+
+
+C = TypeVar("C", bound=Call)
+
+
+def needed(calls: Sequence[C], results: Iterable[Any]) -> list[C]:
+    """Return the calls that the results depend on, in their order."""
+    used = set(map(id, results))
+    kept: list[C] = []
+    for call in reversed(calls):
+        if any(id(result) in used for result in call.results):
+            used.update(map(id, call.operands))
+            kept.append(call)
+    return kept[::-1]
