@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from webnnm.backends import pyodide_host
-from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Runner
-from webnnm.backends.binding_bytes import arrays_of, handles
+from webnnm.backends.base import Backend, Binding, Executable, Runner
 from webnnm.backends.pyodide_host import Bridge, Names
 from webnnm.backends.webnn import Built, Lease, WebNNBackend
 from webnnm.core.arrays import HostArray
@@ -108,28 +107,12 @@ class OnnxRuntimeWebBackend(WebNNBackend):
     def _held(self, type: TensorType) -> TensorType:
         return type
 
-    def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
-        """Queue one run; an output tensor is never also an input."""
-        names = _handles(executable, inputs, outputs)
-        self._bridge.dispatch(executable.handle.built.graph, *names)
-
-    async def run_steps(
-        self,
-        executable: Executable,
-        buffers: tuple[tuple[Binding, Binding], tuple[Binding, Binding]],
-        first: int,
-        count: int,
-        read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
-    ) -> list[HostArray]:
-        """Run steps over alternating buffers inside the browser, then read."""
-        data = await self._bridge.steps(
-            executable.handle.built.graph,
-            [_handles(executable, *binding) for binding in buffers],
-            first,
-            count,
-            [(even.handle, odd.handle) for even, odd in read],
-        )
-        return arrays_of(data, [even.type for even, _ in read])
+    def _names(
+        self, executable: Executable, inputs: Binding, outputs: Binding
+    ) -> tuple[Names, Names]:
+        given, made = super()._names(executable, inputs, outputs)
+        called = executable.handle.built.outputs
+        return given, {called[name]: handle for name, handle in made.items()}
 
     def runner(
         self,
@@ -167,10 +150,3 @@ def _renamed(graph: Graph, model: ModelProto) -> dict[str, str]:
     assert model.graph is not None
     places = zip(graph.outputs, model.graph.output, strict=True)
     return {name: value.name for name, value in places}
-
-
-def _handles(executable: Executable, inputs: Binding, outputs: Binding) -> tuple[Names, Names]:
-    """Return the handles of tensors by the names of the model."""
-    given, made = handles(executable, inputs, outputs)
-    called = executable.handle.built.outputs
-    return given, {called[name]: handle for name, handle in made.items()}

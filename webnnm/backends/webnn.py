@@ -20,7 +20,7 @@ from webnnm.backends.base import (
 )
 from webnnm.backends.binding_bytes import arrays_of, handles
 from webnnm.backends.faults import find_faults, sentences
-from webnnm.backends.pyodide_host import Bridge
+from webnnm.backends.pyodide_host import Bridge, Names
 from webnnm.backends.verdicts import Verdicts
 from webnnm.compiler.limits import Limits
 from webnnm.compiler.pipeline import Target, compile_plan
@@ -249,7 +249,14 @@ class WebNNBackend(Backend):
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Queue one run; an output tensor is never also an input."""
-        self._bridge.dispatch(executable.handle.built.graph, *handles(executable, inputs, outputs))
+        names = self._names(executable, inputs, outputs)
+        self._bridge.dispatch(executable.handle.built.graph, *names)
+
+    def _names(
+        self, executable: Executable, inputs: Binding, outputs: Binding
+    ) -> tuple[Names, Names]:
+        """Return the handles of tensors by the names that the graph has on the device."""
+        return handles(executable, inputs, outputs)
 
     def runner(
         self,
@@ -278,7 +285,7 @@ class WebNNBackend(Backend):
         """
         data = await self._bridge.steps(
             executable.handle.built.graph,
-            [handles(executable, *binding) for binding in buffers],
+            [self._names(executable, *binding) for binding in buffers],
             first,
             count,
             [(even.handle, odd.handle) for even, odd in read],

@@ -71,10 +71,14 @@ async def load_onnx(
 
 @dataclass
 class _Compiled:
-    """A graph for some sizes, with the tensors that it takes and gives."""
+    """A graph for some sizes, with the tensors that it takes and gives.
+
+    `taken` are the inputs that data are written to, in their order.
+    """
 
     imported: Imported
     executable: Executable
+    taken: list[str]
     tensors: list[DeviceTensor]
     runner: Runner
 
@@ -96,6 +100,11 @@ class OnnxModel:
         self.backend = backend
         self._model, self._external = model, external
         self._shapes = dict(shapes)
+        self._fixed: dict[str, Sequence[Any]] = {
+            name: value.shape
+            for name, value in self.inputs.items()
+            if value.shape is not None and all(isinstance(size, int) for size in value.shape)
+        }
         self._weights: dict[str, DeviceTensor] = {}
         self._compiled: OrderedDict[Any, _Compiled] = OrderedDict()
         self._deciding: set[str] = set()
@@ -143,7 +152,7 @@ class OnnxModel:
         arrays = {name: self._array(name, value) for name, value in data.items()}
         async with self._turn:
             entry = await self._for(arrays)
-            found = await entry.runner.run([arrays[name] for name in self._taken(entry)])
+            found = await entry.runner.run([arrays[name] for name in entry.taken])
         return {
             name: array.public()
             for name, array in zip(entry.executable.outputs, found, strict=True)
@@ -205,9 +214,10 @@ class OnnxModel:
         sizes = {name: array.shape for name, array in arrays.items()}
         while True:
             known = {name: arrays[name] for name in self._deciding}
-            entry = self._compiled.get(self._key(sizes, known))
+            key = self._key(sizes, known)
+            entry = self._compiled.get(key)
             if entry is not None:
-                self._compiled.move_to_end(self._key(sizes, known))
+                self._compiled.move_to_end(key)
                 return entry
             try:
                 found = self.imported(self._shapes | sizes, known)
@@ -217,16 +227,11 @@ class OnnxModel:
                     raise
                 self._deciding |= more
                 continue
-            return await self._entry(self._key(sizes, known), found)
+            return await self._entry(key, found)
 
     def _key(self, sizes: Mapping[str, Sequence[int]], known: Mapping[str, HostArray]) -> Any:
         """Return what tells compiled graphs apart."""
-        fixed = {
-            name: value.shape
-            for name, value in self.inputs.items()
-            if value.shape is not None and all(isinstance(size, int) for size in value.shape)
-        }
-        shapes = {name: tuple(size) for name, size in (fixed | dict(sizes)).items()}
+        shapes = {name: tuple(size) for name, size in (self._fixed | dict(sizes)).items()}
         return (
             tuple(sorted(shapes.items())),
             tuple(sorted((name, bytes(array.data)) for name, array in known.items())),
@@ -251,7 +256,7 @@ class OnnxModel:
             raise
         names = [name for name in executable.inputs if name not in self._weights]
         runner = backend.runner(executable, taken, given, names, list(executable.outputs))
-        entry = self._compiled[key] = _Compiled(found, executable, made, runner)
+        entry = self._compiled[key] = _Compiled(found, executable, names, made, runner)
         while len(self._compiled) > MOST_COMPILED:
             _, old = self._compiled.popitem(last=False)
             old.runner.close()
@@ -270,10 +275,6 @@ class OnnxModel:
                 self._weights[name] = await self.backend.tensor(type, array)
                 self.backend.claim("parameters", self._weights[name])
         self.parameters |= found.parameters
-
-    def _taken(self, entry: _Compiled) -> list[str]:
-        """Return the inputs of a graph that data are written to, in order."""
-        return [name for name in entry.executable.inputs if name not in self._weights]
 
 
 # Reading.

@@ -24,10 +24,10 @@ def same(operator: str, *attributes: str) -> Write:
 
 
 def compared(operator: str) -> Write:
-    """Return what calls a comparison."""
+    """Return what calls an operator that gives truths."""
 
-    def write(h: Emitter, a: Value, b: Value) -> Value:
-        return h.one(operator, [a, b], "bool")
+    def write(h: Emitter, *operands: Value) -> Value:
+        return h.one(operator, operands, "bool")
 
     return write
 
@@ -76,13 +76,6 @@ def _cast(h: Emitter, x: Value, *, type: DataType) -> Value:
     return h.cast(h.one("Where", [unknown, h.like(0, x), kept], x.dtype), type)
 
 
-def _told(operator: str) -> Write:
-    def write(h: Emitter, x: Value) -> Value:
-        return h.one(operator, [x], "bool")
-
-    return write
-
-
 def _where(h: Emitter, condition: Value, a: Value, b: Value) -> Value:
     return h.one("Where", [h.truth(condition), a, b])
 
@@ -122,8 +115,8 @@ ENTRIES: Mapping[str, Entry] = {
     "logicalOr": Entry(logical("Or")),
     "logicalXor": Entry(logical("Xor")),
     "logicalNot": Entry(logical("Not")),
-    "isNaN": Entry(_told("IsNaN"), of_floats),
-    "isInfinite": Entry(_told("IsInf"), of_floats),
+    "isNaN": Entry(compared("IsNaN"), of_floats),
+    "isInfinite": Entry(compared("IsInf"), of_floats),
     "where": Entry(_where),
     "cast": Entry(_cast),
 }

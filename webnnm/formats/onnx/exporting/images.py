@@ -31,6 +31,22 @@ def _sides(padding: Sides) -> tuple[int, ...]:
     return top, left, bottom, right
 
 
+def _operands(
+    h: Emitter,
+    image: tuple[Value, str],
+    kernel: tuple[Value, str],
+    letters: str,
+    bias: Value | None,
+) -> list[Value]:
+    """Return image and filter, each given with its layout, in ONNX's own layouts, and the bias."""
+    (x, layout), (filters, filter_layout) = image, kernel
+    operands = [
+        h.transpose(x, order(layout, "nchw")),
+        h.transpose(filters, order(filter_layout, letters)),
+    ]
+    return operands if bias is None else [*operands, bias]
+
+
 def _conv2d(
     h: Emitter,
     x: Value,
@@ -44,11 +60,7 @@ def _conv2d(
     input_layout: str,
     filter_layout: str,
 ) -> Value:
-    operands = [
-        h.transpose(x, order(input_layout, "nchw")),
-        h.transpose(kernel, order(filter_layout, "oihw")),
-        *([] if bias is None else [bias]),
-    ]
+    operands = _operands(h, (x, input_layout), (kernel, filter_layout), "oihw", bias)
     steps = {"strides": strides, "dilations": dilations, "group": groups, "pads": _sides(padding)}
     return _channels_first(
         h, input_layout, lambda shape: h.one("Conv", operands, x.dtype, shape, **steps)
@@ -67,11 +79,7 @@ def _conv_transpose2d(
     filter_layout: str,
     **given: Any,
 ) -> Value:
-    operands = [
-        h.transpose(x, order(input_layout, "nchw")),
-        h.transpose(kernel, order(filter_layout, "iohw")),
-        *([] if bias is None else [bias]),
-    ]
+    operands = _operands(h, (x, input_layout), (kernel, filter_layout), "iohw", bias)
     image, cells = operands[0].shape[2:], operands[1].shape[2:]
     extra = output_padding
     if output_sizes is not None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webnnm.core.dtypes import DataType
+from webnnm.formats.onnx.exporting.elementwise import same
 from webnnm.formats.onnx.exporting.emitter import Emitter
 from webnnm.formats.onnx.exporting.entry import Entry, Write
 from webnnm.formats.onnx.exporting.values import Value
@@ -74,10 +75,6 @@ def _gemm(
     return h.one("Gemm", operands, alpha=float(alpha), beta=float(beta), **sides)
 
 
-def _matmul(h: Emitter, a: Value, b: Value) -> Value:
-    return h.one("MatMul", [a, b])
-
-
 def _along(operator: str) -> Write:
     def write(h: Emitter, x: Value, *, axis: int) -> Value:
         return h.one(operator, [x], axis=axis)
@@ -91,7 +88,7 @@ ENTRIES: Mapping[str, Entry] = {
     "cumulativeSum": Entry(_cumulative_sum),
     "gemm": Entry(_gemm),
     "logSoftmax": Entry(_along("LogSoftmax")),
-    "matmul": Entry(_matmul),
+    "matmul": Entry(same("MatMul")),
     "reduceL2": Entry(_reduced("ReduceL2")),
     "reduceLogSum": Entry(_reduced("ReduceLogSum")),
     "reduceLogSumExp": Entry(_reduced("ReduceLogSumExp")),
