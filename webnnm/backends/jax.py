@@ -58,6 +58,14 @@ class JaxNamespace:
         start = np.ones_like(x + exponent), *np.broadcast_arrays(x, exponent)
         return self._jax.lax.fori_loop(0, 8 * exponent.dtype.itemsize, bit, start)[0]
 
+    def below(self, x: Any, largest: Any) -> Any:
+        """Return x − its largest elements, exactly 0 at those.
+
+        XLA may compute x anew, unrounded, to subtract a rounded maximum: at 10³⁸ the two differ by
+        10³¹ at the largest element itself. A product with 0 is NaN for infinities, as ∞ − ∞ is.
+        """
+        return self._jax.numpy.where(x >= largest, x * 0, x - largest)
+
     def put_at(self, x: Any, index: Any, values: Any) -> Any:
         """Return x with values at these indices, of equal ones the last."""
         np = self._jax.numpy

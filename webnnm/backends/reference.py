@@ -49,6 +49,10 @@ class Namespace:
         values = [math.erf(value) for value in x.reshape(-1).tolist()]
         return self._numpy.asarray(values, dtype=x.dtype).reshape(x.shape)
 
+    def below(self, x: Any, largest: Any) -> Any:
+        """Return x − its largest elements, which is exactly 0 at those."""
+        return x - largest
+
     def put_at(self, x: Any, index: Any, values: Any) -> Any:
         """Return x with values at these indices, of equal ones the last; x is written into."""
         x[index] = values

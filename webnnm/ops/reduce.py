@@ -252,9 +252,16 @@ def _reduce(
 def _log_sum_exp(np: Any, x: Any, /, **axes: Any) -> Any:
     axis, keepdims = axes["axis"], axes["keepdims"]
     top = np.max(x, axis=axis, keepdims=True)
-    top = np.where(np.isfinite(top), top, np.asarray(0, dtype=x.dtype))
-    total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    total = np.log(np.sum(np.exp(np.below(x, top)), axis=axis, keepdims=True)) + top
+    # The difference of infinities is NaN; the largest element is the sum.
+    total = np.where(np.isfinite(top), total, top)
     return total if keepdims else np.squeeze(total, axis=axis)
+
+
+def _log_sum_exp_stablehlo(h: Any, x: Any, axes: Sequence[int]) -> Any:
+    top = h.reduce("maximum", x, axes, keep=True)
+    total = h.reduce("add", h.exponential(h.below(x, top)), axes, keep=True)
+    return h.select(h.is_finite(top), h.add(h.log(total), top), top)
 
 
 def _sum_of_sizes(b: Builder, x: Tensor, **options: Any) -> Tensor:
@@ -335,7 +342,7 @@ reduce_log_sum_exp = _reduce(
     "ln Σ exp x",
     _log_sum_exp,
     lambda b, g, y, x, axes: g * b.exp(x - y),
-    decomposed,
+    _log_sum_exp_stablehlo,
     hazards=WIDE_INSIDE,
     decompose=_stable_log_sum_exp,
     neutral="lowest",

@@ -9,7 +9,7 @@ from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
-from webnnm.ops.declare.operator import Operator, Option, Slot, decomposed, sample
+from webnnm.ops.declare.operator import Operator, Option, Slot, sample
 from webnnm.ops.declare.padding import extremes, filled
 from webnnm.ops.declare.rules import same_shape
 from webnnm.ops.declare.tensors import Builder, Tensor
@@ -22,7 +22,7 @@ def _gradient(b: Builder, g: Tensor, y: Tensor, _x: Tensor, *, axis: int) -> lis
 
 
 def _reference(np: Any, x: Any, *, axis: int) -> Any:
-    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    e = np.exp(np.below(x, np.max(x, axis=axis, keepdims=True)))
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
@@ -38,7 +38,7 @@ def _log_softmax_gradient(
 
 
 def _log_softmax_reference(np: Any, x: Any, *, axis: int) -> Any:
-    shifted = x - np.max(x, axis=axis, keepdims=True)
+    shifted = np.below(x, np.max(x, axis=axis, keepdims=True))
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
 
@@ -69,8 +69,13 @@ _LAYER = LayerRules(
 
 
 def _stablehlo(h: Any, x: Any, *, axis: int) -> Any:
-    e = h.exponential(h.subtract(x, h.reduce("maximum", x, [axis], keep=True)))
+    e = h.exponential(h.below(x, h.reduce("maximum", x, [axis], keep=True)))
     return h.divide(e, h.reduce("add", e, [axis], keep=True))
+
+
+def _log_stablehlo(h: Any, x: Any, *, axis: int) -> Any:
+    shifted = h.below(x, h.reduce("maximum", x, [axis], keep=True))
+    return h.subtract(shifted, h.log(h.reduce("add", h.exponential(shifted), [axis], keep=True)))
 
 
 softmax = Operator(
@@ -95,7 +100,7 @@ log_softmax = Operator(
     infer=same_as_first,
     gradient=_log_softmax_gradient,
     reference=_log_softmax_reference,
-    stablehlo=decomposed,
+    stablehlo=_log_stablehlo,
     decompose=_log_softmax,
     layer=_LAYER,
     samples=(sample((2, 3), axis=1), sample((2, 3, 4), axis=0)),

@@ -97,6 +97,15 @@ class Elementwise(Runtime):
         bounds = [self.constant(bound, x.dtype) for bound in (low, high)]
         return self.one("stablehlo.clamp", [bounds[0], x, bounds[1]], x.dtype, x.shape)
 
+    def below(self, x: Value, largest: Value) -> Value:
+        """Return x − its largest elements, exactly 0 at those.
+
+        XLA may compute x anew, unrounded, to subtract a rounded maximum: at 10³⁸ the two differ by
+        10³¹ at the largest element itself. A product with 0 is NaN for infinities, as ∞ − ∞ is.
+        """
+        top = self.compare("GE", x, largest)
+        return self.select(top, self.multiply(x, 0), self.subtract(x, largest))
+
     def erf(self, x: Value) -> Value:
         """Return the Gauss error function."""
         if self.chlo:

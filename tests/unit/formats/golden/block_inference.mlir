@@ -83,30 +83,34 @@ module @block {
     %71 = "stablehlo.concatenate"(%5, %39, %7, %11) <{dimension = 0 : i64}> : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<4xi32>
     %72 = "stablehlo.dynamic_reshape"(%70, %71) : (tensor<?x2x?xf32>, tensor<4xi32>) -> tensor<?x2x?x1xf32>
     %73 = "stablehlo.dynamic_broadcast_in_dim"(%72, %65) <{broadcast_dimensions = array<i64: 0, 1, 2, 3>}> : (tensor<?x2x?x1xf32>, tensor<4xi32>) -> tensor<?x2x?x?xf32>
-    %74 = "stablehlo.subtract"(%67, %73) : (tensor<?x2x?x?xf32>, tensor<?x2x?x?xf32>) -> tensor<?x2x?x?xf32>
-    %75 = "stablehlo.exponential"(%74) : (tensor<?x2x?x?xf32>) -> tensor<?x2x?x?xf32>
-    %77 = "stablehlo.reduce"(%75, %0) <{dimensions = array<i64: 3>}> ({
+    %74 = "stablehlo.compare"(%67, %73) <{comparison_direction = #stablehlo<comparison_direction GE>}> : (tensor<?x2x?x?xf32>, tensor<?x2x?x?xf32>) -> tensor<?x2x?x?xi1>
+    %75 = "stablehlo.dynamic_broadcast_in_dim"(%0, %65) <{broadcast_dimensions = array<i64>}> : (tensor<f32>, tensor<4xi32>) -> tensor<?x2x?x?xf32>
+    %76 = "stablehlo.multiply"(%67, %75) : (tensor<?x2x?x?xf32>, tensor<?x2x?x?xf32>) -> tensor<?x2x?x?xf32>
+    %77 = "stablehlo.subtract"(%67, %73) : (tensor<?x2x?x?xf32>, tensor<?x2x?x?xf32>) -> tensor<?x2x?x?xf32>
+    %78 = "stablehlo.select"(%74, %76, %77) : (tensor<?x2x?x?xi1>, tensor<?x2x?x?xf32>, tensor<?x2x?x?xf32>) -> tensor<?x2x?x?xf32>
+    %79 = "stablehlo.exponential"(%78) : (tensor<?x2x?x?xf32>) -> tensor<?x2x?x?xf32>
+    %81 = "stablehlo.reduce"(%79, %0) <{dimensions = array<i64: 3>}> ({
     ^bb0(%in6: tensor<f32>, %in7: tensor<f32>):
-      %76 = "stablehlo.add"(%in6, %in7) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      "stablehlo.return"(%76) : (tensor<f32>) -> ()
+      %80 = "stablehlo.add"(%in6, %in7) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%80) : (tensor<f32>) -> ()
     }) : (tensor<?x2x?x?xf32>, tensor<f32>) -> tensor<?x2x?xf32>
-    %78 = "stablehlo.dynamic_reshape"(%77, %71) : (tensor<?x2x?xf32>, tensor<4xi32>) -> tensor<?x2x?x1xf32>
-    %79 = "stablehlo.dynamic_broadcast_in_dim"(%78, %65) <{broadcast_dimensions = array<i64: 0, 1, 2, 3>}> : (tensor<?x2x?x1xf32>, tensor<4xi32>) -> tensor<?x2x?x?xf32>
-    %80 = "stablehlo.divide"(%75, %79) : (tensor<?x2x?x?xf32>, tensor<?x2x?x?xf32>) -> tensor<?x2x?x?xf32>
-    %81 = "stablehlo.dot_general"(%80, %47) <{dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [0, 1], rhs_batching_dimensions = [0, 1], lhs_contracting_dimensions = [3], rhs_contracting_dimensions = [2]>}> : (tensor<?x2x?x?xf32>, tensor<?x2x?x4xf32>) -> tensor<?x2x?x4xf32>
-    %82 = "stablehlo.transpose"(%81) <{permutation = array<i64: 0, 2, 1, 3>}> : (tensor<?x2x?x4xf32>) -> tensor<?x?x2x4xf32>
-    %83 = "stablehlo.dynamic_reshape"(%82, %15) : (tensor<?x?x2x4xf32>, tensor<3xi32>) -> tensor<?x?x8xf32>
-    %84 = "stablehlo.dot_general"(%83, %arg6) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [0]>}> : (tensor<?x?x8xf32>, tensor<8x8xf32>) -> tensor<?x?x8xf32>
-    %85 = "stablehlo.add"(%84, %arg0) : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
-    %86 = "stablehlo.dynamic_broadcast_in_dim"(%48, %15) <{broadcast_dimensions = array<i64>}> : (tensor<f32>, tensor<3xi32>) -> tensor<?x?x8xf32>
-    %87 = "stablehlo.multiply"(%85, %86) : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
-    %88 = "stablehlo.constant"() <{value = dense<7.07106769e-01> : tensor<f32>}> : () -> tensor<f32>
-    %89 = "stablehlo.dynamic_broadcast_in_dim"(%88, %15) <{broadcast_dimensions = array<i64>}> : (tensor<f32>, tensor<3xi32>) -> tensor<?x?x8xf32>
-    %90 = "stablehlo.multiply"(%85, %89) : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
-    %91 = "chlo.erf"(%90) : (tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
-    %92 = "stablehlo.dynamic_broadcast_in_dim"(%27, %15) <{broadcast_dimensions = array<i64>}> : (tensor<f32>, tensor<3xi32>) -> tensor<?x?x8xf32>
-    %93 = "stablehlo.add"(%91, %92) : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
-    %94 = "stablehlo.multiply"(%87, %93) : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
-    return %94 : tensor<?x?x8xf32>
+    %82 = "stablehlo.dynamic_reshape"(%81, %71) : (tensor<?x2x?xf32>, tensor<4xi32>) -> tensor<?x2x?x1xf32>
+    %83 = "stablehlo.dynamic_broadcast_in_dim"(%82, %65) <{broadcast_dimensions = array<i64: 0, 1, 2, 3>}> : (tensor<?x2x?x1xf32>, tensor<4xi32>) -> tensor<?x2x?x?xf32>
+    %84 = "stablehlo.divide"(%79, %83) : (tensor<?x2x?x?xf32>, tensor<?x2x?x?xf32>) -> tensor<?x2x?x?xf32>
+    %85 = "stablehlo.dot_general"(%84, %47) <{dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [0, 1], rhs_batching_dimensions = [0, 1], lhs_contracting_dimensions = [3], rhs_contracting_dimensions = [2]>}> : (tensor<?x2x?x?xf32>, tensor<?x2x?x4xf32>) -> tensor<?x2x?x4xf32>
+    %86 = "stablehlo.transpose"(%85) <{permutation = array<i64: 0, 2, 1, 3>}> : (tensor<?x2x?x4xf32>) -> tensor<?x?x2x4xf32>
+    %87 = "stablehlo.dynamic_reshape"(%86, %15) : (tensor<?x?x2x4xf32>, tensor<3xi32>) -> tensor<?x?x8xf32>
+    %88 = "stablehlo.dot_general"(%87, %arg6) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [0]>}> : (tensor<?x?x8xf32>, tensor<8x8xf32>) -> tensor<?x?x8xf32>
+    %89 = "stablehlo.add"(%88, %arg0) : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+    %90 = "stablehlo.dynamic_broadcast_in_dim"(%48, %15) <{broadcast_dimensions = array<i64>}> : (tensor<f32>, tensor<3xi32>) -> tensor<?x?x8xf32>
+    %91 = "stablehlo.multiply"(%89, %90) : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+    %92 = "stablehlo.constant"() <{value = dense<7.07106769e-01> : tensor<f32>}> : () -> tensor<f32>
+    %93 = "stablehlo.dynamic_broadcast_in_dim"(%92, %15) <{broadcast_dimensions = array<i64>}> : (tensor<f32>, tensor<3xi32>) -> tensor<?x?x8xf32>
+    %94 = "stablehlo.multiply"(%89, %93) : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+    %95 = "chlo.erf"(%94) : (tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+    %96 = "stablehlo.dynamic_broadcast_in_dim"(%27, %15) <{broadcast_dimensions = array<i64>}> : (tensor<f32>, tensor<3xi32>) -> tensor<?x?x8xf32>
+    %97 = "stablehlo.add"(%95, %96) : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+    %98 = "stablehlo.multiply"(%91, %97) : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+    return %98 : tensor<?x?x8xf32>
   }
 }

@@ -63,16 +63,20 @@ module @digits {
     %48 = "stablehlo.concatenate"(%10, %47) <{dimension = 0 : i64}> : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
     %49 = "stablehlo.dynamic_reshape"(%46, %48) : (tensor<?xf32>, tensor<2xi32>) -> tensor<?x1xf32>
     %50 = "stablehlo.dynamic_broadcast_in_dim"(%49, %42) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<?x1xf32>, tensor<2xi32>) -> tensor<?x4xf32>
-    %51 = "stablehlo.subtract"(%44, %50) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
-    %52 = "stablehlo.exponential"(%51) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %54 = "stablehlo.reduce"(%52, %25) <{dimensions = array<i64: 1>}> ({
+    %51 = "stablehlo.compare"(%44, %50) <{comparison_direction = #stablehlo<comparison_direction GE>}> : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xi1>
+    %52 = "stablehlo.dynamic_broadcast_in_dim"(%25, %42) <{broadcast_dimensions = array<i64>}> : (tensor<f32>, tensor<2xi32>) -> tensor<?x4xf32>
+    %53 = "stablehlo.multiply"(%44, %52) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    %54 = "stablehlo.subtract"(%44, %50) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    %55 = "stablehlo.select"(%51, %53, %54) : (tensor<?x4xi1>, tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    %56 = "stablehlo.exponential"(%55) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %58 = "stablehlo.reduce"(%56, %25) <{dimensions = array<i64: 1>}> ({
     ^bb0(%in8: tensor<f32>, %in9: tensor<f32>):
-      %53 = "stablehlo.add"(%in8, %in9) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      "stablehlo.return"(%53) : (tensor<f32>) -> ()
+      %57 = "stablehlo.add"(%in8, %in9) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%57) : (tensor<f32>) -> ()
     }) : (tensor<?x4xf32>, tensor<f32>) -> tensor<?xf32>
-    %55 = "stablehlo.dynamic_reshape"(%54, %48) : (tensor<?xf32>, tensor<2xi32>) -> tensor<?x1xf32>
-    %56 = "stablehlo.dynamic_broadcast_in_dim"(%55, %42) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<?x1xf32>, tensor<2xi32>) -> tensor<?x4xf32>
-    %57 = "stablehlo.divide"(%52, %56) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
-    return %57 : tensor<?x4xf32>
+    %59 = "stablehlo.dynamic_reshape"(%58, %48) : (tensor<?xf32>, tensor<2xi32>) -> tensor<?x1xf32>
+    %60 = "stablehlo.dynamic_broadcast_in_dim"(%59, %42) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<?x1xf32>, tensor<2xi32>) -> tensor<?x4xf32>
+    %61 = "stablehlo.divide"(%56, %60) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    return %61 : tensor<?x4xf32>
   }
 }

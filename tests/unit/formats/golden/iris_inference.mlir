@@ -16,17 +16,21 @@ module @iris {
     }) : (tensor<5x3xf32>, tensor<f32>) -> tensor<5xf32>
     %11 = "stablehlo.reshape"(%10) : (tensor<5xf32>) -> tensor<5x1xf32>
     %12 = "stablehlo.broadcast_in_dim"(%11) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<5x1xf32>) -> tensor<5x3xf32>
-    %13 = "stablehlo.subtract"(%7, %12) : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xf32>
-    %14 = "stablehlo.exponential"(%13) : (tensor<5x3xf32>) -> tensor<5x3xf32>
-    %15 = "stablehlo.constant"() <{value = dense<0.000000e+00> : tensor<f32>}> : () -> tensor<f32>
-    %17 = "stablehlo.reduce"(%14, %15) <{dimensions = array<i64: 1>}> ({
+    %13 = "stablehlo.compare"(%7, %12) <{comparison_direction = #stablehlo<comparison_direction GE>}> : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xi1>
+    %14 = "stablehlo.constant"() <{value = dense<0.000000e+00> : tensor<5x3xf32>}> : () -> tensor<5x3xf32>
+    %15 = "stablehlo.multiply"(%7, %14) : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xf32>
+    %16 = "stablehlo.subtract"(%7, %12) : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xf32>
+    %17 = "stablehlo.select"(%13, %15, %16) : (tensor<5x3xi1>, tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xf32>
+    %18 = "stablehlo.exponential"(%17) : (tensor<5x3xf32>) -> tensor<5x3xf32>
+    %19 = "stablehlo.constant"() <{value = dense<0.000000e+00> : tensor<f32>}> : () -> tensor<f32>
+    %21 = "stablehlo.reduce"(%18, %19) <{dimensions = array<i64: 1>}> ({
     ^bb0(%in2: tensor<f32>, %in3: tensor<f32>):
-      %16 = "stablehlo.add"(%in2, %in3) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      "stablehlo.return"(%16) : (tensor<f32>) -> ()
+      %20 = "stablehlo.add"(%in2, %in3) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%20) : (tensor<f32>) -> ()
     }) : (tensor<5x3xf32>, tensor<f32>) -> tensor<5xf32>
-    %18 = "stablehlo.reshape"(%17) : (tensor<5xf32>) -> tensor<5x1xf32>
-    %19 = "stablehlo.broadcast_in_dim"(%18) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<5x1xf32>) -> tensor<5x3xf32>
-    %20 = "stablehlo.divide"(%14, %19) : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xf32>
-    return %20 : tensor<5x3xf32>
+    %22 = "stablehlo.reshape"(%21) : (tensor<5xf32>) -> tensor<5x1xf32>
+    %23 = "stablehlo.broadcast_in_dim"(%22) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<5x1xf32>) -> tensor<5x3xf32>
+    %24 = "stablehlo.divide"(%18, %23) : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xf32>
+    return %24 : tensor<5x3xf32>
   }
 }

@@ -30,34 +30,38 @@ module @iris {
     %24 = "stablehlo.concatenate"(%2, %23) <{dimension = 0 : i64}> : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
     %25 = "stablehlo.dynamic_reshape"(%22, %24) : (tensor<?xf32>, tensor<2xi32>) -> tensor<?x1xf32>
     %26 = "stablehlo.dynamic_broadcast_in_dim"(%25, %12) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<?x1xf32>, tensor<2xi32>) -> tensor<?x3xf32>
-    %27 = "stablehlo.subtract"(%14, %26) : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
-    %28 = "stablehlo.exponential"(%27) : (tensor<?x3xf32>) -> tensor<?x3xf32>
-    %30 = "stablehlo.reduce"(%28, %7) <{dimensions = array<i64: 1>}> ({
+    %27 = "stablehlo.compare"(%14, %26) <{comparison_direction = #stablehlo<comparison_direction GE>}> : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xi1>
+    %28 = "stablehlo.dynamic_broadcast_in_dim"(%7, %12) <{broadcast_dimensions = array<i64>}> : (tensor<f32>, tensor<2xi32>) -> tensor<?x3xf32>
+    %29 = "stablehlo.multiply"(%14, %28) : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+    %30 = "stablehlo.subtract"(%14, %26) : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+    %31 = "stablehlo.select"(%27, %29, %30) : (tensor<?x3xi1>, tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+    %32 = "stablehlo.exponential"(%31) : (tensor<?x3xf32>) -> tensor<?x3xf32>
+    %34 = "stablehlo.reduce"(%32, %7) <{dimensions = array<i64: 1>}> ({
     ^bb0(%in2: tensor<f32>, %in3: tensor<f32>):
-      %29 = "stablehlo.add"(%in2, %in3) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      "stablehlo.return"(%29) : (tensor<f32>) -> ()
+      %33 = "stablehlo.add"(%in2, %in3) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%33) : (tensor<f32>) -> ()
     }) : (tensor<?x3xf32>, tensor<f32>) -> tensor<?xf32>
-    %31 = "stablehlo.dynamic_reshape"(%30, %24) : (tensor<?xf32>, tensor<2xi32>) -> tensor<?x1xf32>
-    %32 = "stablehlo.log"(%31) : (tensor<?x1xf32>) -> tensor<?x1xf32>
-    %33 = "stablehlo.dynamic_broadcast_in_dim"(%32, %12) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<?x1xf32>, tensor<2xi32>) -> tensor<?x3xf32>
-    %34 = "stablehlo.subtract"(%27, %33) : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
-    %35 = "stablehlo.multiply"(%arg1, %34) : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
-    %36 = "stablehlo.negate"(%35) : (tensor<?x3xf32>) -> tensor<?x3xf32>
-    %38 = "stablehlo.reduce"(%36, %7) <{dimensions = array<i64: 1>}> ({
+    %35 = "stablehlo.dynamic_reshape"(%34, %24) : (tensor<?xf32>, tensor<2xi32>) -> tensor<?x1xf32>
+    %36 = "stablehlo.log"(%35) : (tensor<?x1xf32>) -> tensor<?x1xf32>
+    %37 = "stablehlo.dynamic_broadcast_in_dim"(%36, %12) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<?x1xf32>, tensor<2xi32>) -> tensor<?x3xf32>
+    %38 = "stablehlo.subtract"(%31, %37) : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+    %39 = "stablehlo.multiply"(%arg1, %38) : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+    %40 = "stablehlo.negate"(%39) : (tensor<?x3xf32>) -> tensor<?x3xf32>
+    %42 = "stablehlo.reduce"(%40, %7) <{dimensions = array<i64: 1>}> ({
     ^bb0(%in4: tensor<f32>, %in5: tensor<f32>):
-      %37 = "stablehlo.add"(%in4, %in5) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      "stablehlo.return"(%37) : (tensor<f32>) -> ()
+      %41 = "stablehlo.add"(%in4, %in5) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%41) : (tensor<f32>) -> ()
     }) : (tensor<?x3xf32>, tensor<f32>) -> tensor<?xf32>
-    %39 = "stablehlo.multiply"(%38, %19) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
-    %41 = "stablehlo.reduce"(%39, %7) <{dimensions = array<i64: 0>}> ({
+    %43 = "stablehlo.multiply"(%42, %19) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    %45 = "stablehlo.reduce"(%43, %7) <{dimensions = array<i64: 0>}> ({
     ^bb0(%in6: tensor<f32>, %in7: tensor<f32>):
-      %40 = "stablehlo.add"(%in6, %in7) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      "stablehlo.return"(%40) : (tensor<f32>) -> ()
+      %44 = "stablehlo.add"(%in6, %in7) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%44) : (tensor<f32>) -> ()
     }) : (tensor<?xf32>, tensor<f32>) -> tensor<f32>
-    %42 = "stablehlo.constant"() <{value = dense<1.000000e+00> : tensor<f32>}> : () -> tensor<f32>
-    %43 = "stablehlo.multiply"(%arg2, %42) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    %44 = "stablehlo.maximum"(%43, %42) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    %45 = "stablehlo.divide"(%41, %44) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    return %45 : tensor<f32>
+    %46 = "stablehlo.constant"() <{value = dense<1.000000e+00> : tensor<f32>}> : () -> tensor<f32>
+    %47 = "stablehlo.multiply"(%arg2, %46) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %48 = "stablehlo.maximum"(%47, %46) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %49 = "stablehlo.divide"(%45, %48) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    return %49 : tensor<f32>
   }
 }
