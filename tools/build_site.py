@@ -15,7 +15,6 @@ VENDOR = SITE / "vendor"
 UNFILLED = 'const SITE = { version: "", files: [] };'
 BRIDGE = ROOT / "js_bridge"
 ONNXRUNTIME = (
-    "ort.wasm.min.mjs",
     "ort-wasm-simd-threaded.mjs",
     "ort-wasm-simd-threaded.wasm",
     "ort.webgpu.min.mjs",

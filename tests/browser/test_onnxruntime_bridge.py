@@ -108,6 +108,42 @@ async def test_writes_wait_for_the_runs_before_them(
 
 
 @pytest.mark.projects("no-webnn")
+async def test_the_page_gets_its_turn_during_steps(page: Page, site_url: str, project: Any) -> None:
+    program = """
+    const graph = await bridge.load(context, bytes);
+    const x = [await tensor("float32", [3]), await tensor("float32", [3])];
+    const n = [await tensor("int32", []), await tensor("int32", [])];
+    const buffers = [0, 1].map((k) => [
+      { x: x[k], n: n[k] }, { "x'": x[1 - k], "n'": n[1 - k] }]);
+    let turns = 0;
+    const timer = setInterval(() => { turns += 1; }, 0);
+    const read = JSON.stringify([[n[1], n[0]]]);
+    const found = await bridge.steps(graph, JSON.stringify(buffers), 0, 30000, read, 1);
+    clearInterval(timer);
+    return [...new Int32Array(found.buffer), turns > 0];
+    """
+    assert await run(page, site_url, program, project) == [30000, True]
+
+
+@pytest.mark.projects("no-webnn")
+async def test_an_instance_that_ended_is_told_as_a_loss_and_replaced(
+    page: Page, site_url: str, project: Any
+) -> None:
+    program = """
+    const ended = await open(JSON.stringify(options));
+    const handle = bridge.adopt(ended);
+    ended.wasm._OrtCreateSession = () => { throw new WebAssembly.RuntimeError("unreachable"); };
+    let name = null;
+    try { await bridge.load(handle, bytes); } catch (error) { name = error.name; }
+    bridge.close(handle);
+    const next = await open(JSON.stringify(options));
+    const graph = await bridge.load(bridge.adopt(next), bytes);
+    return [name, next.wasm !== ended.wasm, graph > 0];
+    """
+    assert await run(page, site_url, program, project) == ["ContextLost", True, True]
+
+
+@pytest.mark.projects("no-webnn")
 async def test_the_page_hears_of_the_download_once(page: Page, site_url: str, project: Any) -> None:
     program = """
     const second = [];

@@ -1,0 +1,266 @@
+/**
+ * ONNX Runtime on WebAssembly as an `MLContext`. Tensors are memory of its heap, where graphs read
+ * and write them in place; the functions of onnxruntime-web would copy them in every run. What is
+ * called here is what its WebAssembly exports (OrtInferenceAPIs in its lib/wasm/wasm-types.ts).
+ *
+ * @module
+ * @typedef {any} Wasm an instance of ort-wasm-simd-threaded
+ * @typedef {Record<string, Tensor>} Tensors
+ * @typedef {{ name: string, address: number }} Name a string, and its copy in the heap
+ * @typedef {{ session: number, inputs: Name[], outputs: Name[], pointers: number, destroy(): void }} Graph
+ */
+
+import { borrow, BridgeError, text } from "./common.js";
+
+/** Milliseconds of work after which the page gets its turn. */
+const TURN = 8;
+/** What ONNX Runtime prints by itself: errors alone. */
+const ERRORS = 3;
+/** Every optimisation of a graph. */
+const ALL = 99;
+/** Tensors lie in the memory of the CPU. */
+const ON_CPU = 1;
+/** The number of ONNX for each type, and the bits of an element. @type {Record<string, number[]>} */
+const TYPES = {
+  float32: [1, 32], uint8: [2, 8], int8: [3, 8], int32: [6, 32], int64: [7, 64], float16: [10, 16],
+  uint32: [12, 32], uint64: [13, 64], uint4: [21, 4], int4: [22, 4],
+};
+
+/**
+ * Return an instance, of the module at an address and its WebAssembly.
+ *
+ * @param {string} address @param {Response} binary @returns {Promise<Wasm>}
+ */
+export async function start(address, binary) {
+  const [{ default: create }, compiled] = await Promise.all(
+    [import(address), WebAssembly.compileStreaming(binary)],
+  );
+  // Threads need headers that make a page cross-origin isolated.
+  const numThreads = globalThis.crossOriginIsolated ? navigator.hardwareConcurrency : 1;
+  const wasm = await new Promise((resolve, reject) => {
+    create({
+      numThreads,
+      instantiateWasm(/** @type {WebAssembly.Imports} */ imports, /** @type {any} */ receive) {
+        WebAssembly.instantiate(compiled, imports).then(
+          (instance) => receive(instance, compiled), reject,
+        );
+      },
+    }).then(resolve, reject);
+  });
+  check(wasm, wasm._OrtInit(numThreads, ERRORS) === 0);
+  return wasm;
+}
+
+/** @param {Wasm} wasm @param {() => void} forget called when the instance cannot be used any more */
+export function contextOf(wasm, forget) {
+  return new WebAssemblyContext(wasm, forget);
+}
+
+/** Throw what ONNX Runtime says unless a call succeeded. @param {Wasm} wasm @param {unknown} good */
+function check(wasm, good) {
+  if (good) return;
+  const stack = wasm.stackSave();
+  const places = wasm.stackAlloc(8);
+  wasm._OrtGetLastError(places, places + 4);
+  const message = wasm.UTF8ToString(wasm.HEAPU32[places / 4 + 1]);
+  wasm.stackRestore(stack);
+  throw new Error(message || "ONNX Runtime gave no reason");
+}
+
+/** What the bridge calls of MLContext. Work is done at once, and the page gets its turn in reads. */
+class WebAssemblyContext {
+  /** @param {Wasm} wasm @param {() => void} forget */
+  constructor(wasm, forget) {
+    this.wasm = wasm;
+    this.forget = forget;
+    this.turned = performance.now();
+    /** @type {(info: { message: string }) => void} */
+    this.lose = () => {};
+    /** @type {Promise<{ message: string }>} */
+    this.lost = new Promise((resolve) => { this.lose = resolve; });
+  }
+
+  /** What may be used is decided where graphs are exported. */
+  opSupportLimits() {
+    return {};
+  }
+
+  /**
+   * Return a graph, of a model in the format of ONNX.
+   *
+   * @param {import("./bridge.js").Bytes} model
+   */
+  async load(model) {
+    const { wasm } = this;
+    /** @type {number[]} */
+    const taken = [];
+    const options = wasm._OrtCreateSessionOptions(ALL, true, true, 0, false, 0, 0, ERRORS, 0, 0);
+    try {
+      check(wasm, options);
+      const [address, length] = borrow(model, (bytes) => [this.#copied(bytes), bytes.byteLength]);
+      taken.push(address);
+      const session = await this.#alive(() => wasm._OrtCreateSession(address, length, options));
+      check(wasm, session);
+      return this.#described(session);
+    } finally {
+      for (const address of taken) wasm._free(address);
+      wasm._OrtReleaseSessionOptions(options);
+    }
+  }
+
+  /** @param {number} session @returns {Graph} */
+  #described(session) {
+    const { wasm } = this;
+    const places = this.#allocated(8);
+    check(wasm, wasm._OrtGetInputOutputCount(session, places, places + 4) === 0);
+    const [inputs, outputs] = wasm.HEAPU32.subarray(places / 4, places / 4 + 2);
+    const names = Array.from({ length: inputs + outputs }, (_, index) => {
+      check(wasm, wasm._OrtGetInputOutputMetadata(session, index, places, places + 4) === 0);
+      const [address, type] = wasm.HEAPU32.subarray(places / 4, places / 4 + 2);
+      wasm._OrtFree(type);
+      return { name: wasm.UTF8ToString(address), address };
+    });
+    wasm._free(places);
+    // The names never change: all that a run has to write are the tensors, to `pointers`.
+    const pointers = this.#allocated(8 * names.length);
+    wasm.HEAPU32.set(names.map(({ address }) => address), pointers / 4 + names.length);
+    const destroy = () => {
+      wasm._OrtReleaseSession(session);
+      for (const { address } of names) wasm._OrtFree(address);
+      wasm._free(pointers);
+    };
+    return {
+      session, inputs: names.slice(0, inputs), outputs: names.slice(inputs), pointers, destroy,
+    };
+  }
+
+  /** @param {{ dataType: string, shape: number[] }} type */
+  async createTensor({ dataType, shape }) {
+    const { wasm } = this;
+    const [type, bits] = /** @type {[number, number]} */ (TYPES[dataType]);
+    const length = Math.ceil((shape.reduce((a, b) => a * b, 1) * bits) / 8);
+    const address = this.#allocated(Math.max(length, 1));
+    wasm.HEAPU8.fill(0, address, address + length);
+    const stack = wasm.stackSave();
+    const sizes = wasm.stackAlloc(4 * Math.max(shape.length, 1));
+    wasm.HEAPU32.set(shape, sizes / 4);
+    const value = wasm._OrtCreateTensor(type, address, length, sizes, shape.length, ON_CPU);
+    wasm.stackRestore(stack);
+    if (!value) wasm._free(address);
+    check(wasm, value);
+    return new Tensor(value, address, length, () => {
+      wasm._OrtReleaseTensor(value);
+      wasm._free(address);
+    });
+  }
+
+  /** @param {Tensor} tensor @param {Uint8Array<ArrayBuffer>} data */
+  writeTensor(tensor, data) {
+    this.wasm.HEAPU8.set(data, tensor.address);
+    tensor.failure = null;
+  }
+
+  /**
+   * Run a graph. Its failure is told by reading what it should have written.
+   *
+   * @param {Graph} graph @param {Tensors} inputs @param {Tensors} outputs
+   */
+  dispatch(graph, inputs, outputs) {
+    try {
+      this.#run(graph, inputs, outputs);
+    } catch (error) {
+      for (const tensor of Object.values(outputs)) tensor.failure = error;
+    }
+  }
+
+  /** @param {Graph} graph @param {Tensors} inputs @param {Tensors} outputs */
+  #run(graph, inputs, outputs) {
+    const { wasm } = this;
+    const { pointers: values } = graph;
+    // The graph of ONNX lacks inputs that no output depends on.
+    const given = graph.inputs.map(({ name }) => /** @type {Tensor} */ (inputs[name]));
+    const made = graph.outputs.map(({ name }) => /** @type {Tensor} */ (outputs[name]));
+    const failed = given.find(({ failure }) => failure);
+    if (failed) throw failed.failure;
+    const tensors = [...given, ...made];
+    wasm.HEAPU32.set(tensors.map(({ value }) => value), values / 4);
+    const names = values + 4 * tensors.length;
+    const [inside, outside] = [4 * given.length, made.length];
+    check(wasm, this.#alive(() => wasm._OrtRun(
+      graph.session, names, values, given.length, names + inside, outside, values + inside, 0,
+    )) === 0);
+    for (const tensor of made) tensor.failure = null;
+  }
+
+  /** @param {Tensor} tensor @returns {Promise<ArrayBuffer>} */
+  async readTensor({ failure, address, length }) {
+    if (failure) throw failure;
+    // The heap may be shared memory; a slice never is.
+    const { buffer } = this.wasm.HEAPU8.slice(address, address + length);
+    if (performance.now() - this.turned > TURN) {
+      await turn();
+      this.turned = performance.now();
+    }
+    return buffer;
+  }
+
+  /** Tensors and graphs are destroyed one by one; the instance stays for other contexts. */
+  destroy() {}
+
+  /** @param {number} length @returns {number} */
+  #allocated(length) {
+    const address = this.wasm._malloc(length);
+    if (!address) {
+      throw new BridgeError("DeviceError", `WebAssembly has no memory for ${length} bytes more`);
+    }
+    return address;
+  }
+
+  /** @param {Uint8Array} bytes @returns {number} */
+  #copied(bytes) {
+    const address = this.#allocated(bytes.byteLength);
+    this.wasm.HEAPU8.set(bytes, address);
+    return address;
+  }
+
+  /**
+   * Make a call that may take much memory. What it throws, in place of returning an error, is the
+   * end of the instance.
+   *
+   * @template T @param {() => T} call @returns {T}
+   */
+  #alive(call) {
+    try {
+      return call();
+    } catch (error) {
+      this.forget();
+      this.lose({ message: text(error) });
+      throw error;
+    }
+  }
+}
+
+/** Let the page do what waits; timers would be clamped. @returns {Promise<void>} */
+function turn() {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
+
+/** A tensor of ONNX Runtime, and where it lies in the heap. */
+class Tensor {
+  /** @param {number} value @param {number} address @param {number} length @param {() => void} destroy */
+  constructor(value, address, length, destroy) {
+    this.value = value;
+    this.address = address;
+    this.length = length;
+    this.destroy = destroy;
+    /** @type {unknown} */
+    this.failure = null;
+  }
+}
