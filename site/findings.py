@@ -1,8 +1,9 @@
-"""What the review of a training found, as #review shows it."""
+"""What the expert system found before and in a training, as #review shows it."""
 
 import json
 
-from page import element, make, sentence, table
+from page import element, log, make, sentence, table
+from pyscript import when, window
 
 SEVERITIES = {
     "error": ("error", "errors"),
@@ -12,16 +13,26 @@ SEVERITIES = {
 }
 """What one of them is called, and more of them; the most serious first."""
 
+AFTERWARDS = "Training"
+"""The area of what happened in a training; all others are of the review before it."""
+
+SHOWN = 3
+"""So many findings stand at the top of a list, beside all errors; the others are folded up."""
+
+EXPLANATIONS = {}
+"""What rules.json says of each rule, once somebody has asked for it."""
+
 
 def show(review, editor):
-    """Show findings by area, the chosen start, and where every setting came from."""
-    findings = review["findings"]
-    element("review-summary").textContent = summary(findings)
-    areas = {}
-    order = list(SEVERITIES)
-    for finding in sorted(findings, key=lambda found: order.index(found["severity"])):
-        areas.setdefault(finding.get("area", "Stability"), []).append(finding)
-    element("findings").replaceChildren(*(group(*each, editor) for each in areas.items()))
+    """Show the findings that matter most, the others folded, and where settings came from."""
+    before, after = [], []
+    for finding in sorted(review["findings"], key=rank):
+        (after if finding["area"] == AFTERWARDS else before).append(finding)
+    element("review-summary").textContent = summary(before)
+    element("findings").replaceChildren(*listed(before, editor))
+    element("happened").hidden = not review["ended"]
+    element("happened-summary").textContent = summary(after)
+    element("happened-findings").replaceChildren(*listed(after, editor))
     element("scouting").textContent = scouted(review["scouting"])
     # What somebody decided comes first, plain defaults last.
     settings = sorted(review["settings"], key=lambda setting: setting[2] == "default")
@@ -30,6 +41,11 @@ def show(review, editor):
     made.classList.add("settings")
     element("settings").replaceChildren(made)
     element("review").hidden = False
+
+
+def rank(finding):
+    """Return what findings are sorted by: the most serious first, then the surest."""
+    return [*SEVERITIES].index(finding["severity"]), -finding["confidence"], finding["id"]
 
 
 def summary(findings):
@@ -42,31 +58,88 @@ def summary(findings):
     return sentence(", ".join(counts) or "nothing")
 
 
+def listed(findings, editor):
+    """Return a list of the findings that matter, and a folded one of the others by area."""
+    first, others = [], []
+    for finding in findings:
+        matters = finding["severity"] == "error" or len(first) < SHOWN
+        (first if matters and finding["severity"] != "info" else others).append(finding)
+    made = [items(first, editor)] if first else []
+    if others:
+        areas = {}
+        for finding in others:
+            areas.setdefault(finding["area"], []).append(finding)
+        folded, box = make("details", class_="others"), make("div", class_="areas")
+        box.append(*(group(*each, editor) for each in areas.items()))
+        folded.append(make("summary", f"{'Also' if first else 'Found'}: {summary(others)}"), box)
+        made.append(folded)
+    return made
+
+
 def group(area, findings, editor):
     """Return the findings of one area under its name."""
-    box, items = make("div", class_="area"), make("ul")
-    for finding in findings:
-        items.append(item(finding, editor))
-    box.append(make("h3", area), items)
+    box = make("div", class_="area")
+    box.append(make("p", area, class_="name"), items(findings, editor))
     return box
 
 
+def items(findings, editor):
+    """Return a list of findings."""
+    made = make("ul", class_="findings")
+    made.append(*(item(finding, editor) for finding in findings))
+    return made
+
+
 def item(finding, editor):
-    """Return one finding: severity, message, place in the text, what was done, what to do."""
+    """Return one finding: message, how sure it is, its place, what was done, what to do, why."""
     severity = finding["severity"]
     made, head = make("li", class_=f"finding {severity}"), make("p")
     word = make("strong", SEVERITIES[severity][0].capitalize())
     head.append(word, f": {finding['message']}. ")
-    if finding.get("places"):
-        head.append(editor.place(*finding["places"][0]), " ")
-    head.append(make("small", finding["id"]))
+    if finding["places"]:
+        head.append(editor.place(*finding["places"][0]))
     made.append(head)
-    if finding.get("action"):
+    if finding["action"]:
         made.append(make("p", f"Done: {finding['action']}", class_="fine"))
     # What only informs, and was seen to, asks for nothing.
-    if finding.get("remedy") and not (severity == "info" and finding.get("action")):
-        made.append(make("p", f"To do: {finding['remedy']}"))
+    if finding["remedy"] and not (severity == "info" and finding["action"]):
+        made.append(make("p", f"To do: {finding['remedy']}", class_="remedy"))
+    made.append(why(finding))
     return made
+
+
+def why(finding):
+    """Return the id of a finding and how sure it is, which unfold to what is known of its rule."""
+    made, head = make("details", class_="why"), make("summary")
+    head.append("Why ", make("small", finding["id"]))
+    if finding["severity"] != "info":
+        head.append(f" · {sure(finding['confidence'])}")
+    made.append(head)
+
+    async def explain(event):
+        if made.open and made.childElementCount == 1:
+            made.append(*await explained(finding["id"]))
+
+    when("toggle", made)(explain)
+    return made
+
+
+def sure(confidence):
+    """Say how likely it is that a finding costs accuracy or time."""
+    word = "almost sure" if confidence >= 0.9 else "likely" if confidence >= 0.7 else "possible"
+    return f"{word} ({confidence:.0%})"
+
+
+async def explained(rule):
+    """Return what a rule looks at, why, and when to ignore it, in paragraphs."""
+    if not EXPLANATIONS:
+        try:
+            answer = await window.fetch("./rules.json")
+            EXPLANATIONS.update(json.loads(await answer.text()))
+        except Exception as error:
+            log(f"rules.json cannot be read: {error}")
+            return [make("p", "The explanations cannot be read now: there is no connection.")]
+    return [make("p", text) for text in EXPLANATIONS[rule]]
 
 
 def scouted(start):

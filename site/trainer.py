@@ -100,6 +100,7 @@ def review_of(history):
         scouting = {"starts": len(tried), **tried[scouting["best"]]}
     return {
         "findings": told["findings"],
+        "ended": bool(history.stopped),
         "scouting": scouting,
         "settings": [
             [name, value, origins[name]]

@@ -71,11 +71,30 @@ def write_service_worker(site: Path) -> None:
     script.write_text(f"{head}const SITE = {filled};{tail}")
 
 
+def write_explanations(site: Path) -> None:
+    """Write what docstrings say of the rules of the expert system, which pages do not have."""
+    from webnnm.cli.explain import explanation
+    from webnnm.expert.rules import RULES
+
+    found = {rule.id: explanation(rule) for rule in RULES.values()}
+    texts = {
+        id: [each for each in (it.condition, *it.reasons, it.ignore) if each]
+        for id, it in found.items()
+    }
+    (site / "rules.json").write_text(json.dumps(texts, ensure_ascii=False))
+
+
 def build() -> None:
     """Build build/site from scratch when anything in it has changed."""
-    built = page_wheel.current()
-    inputs = [path for path in (PAGES, BRIDGE, *built, ROOT / "package-lock.json") if path.exists()]
-    inputs += [DISTRIBUTION / "pyodide-lock.json", DIGITS, ROOT / "tools" / "build_site.py"]
+    built, whole = page_wheel.current(), wheel.current()
+    inputs = [path for path in (PAGES, BRIDGE, ROOT / "package-lock.json") if path.exists()]
+    inputs += [
+        *built,
+        whole,
+        DISTRIBUTION / "pyodide-lock.json",
+        DIGITS,
+        ROOT / "tools" / "build_site.py",
+    ]
     with step("site", fingerprint(inputs), VENDOR / "pyodide") as needed:
         if needed:
             shutil.rmtree(SITE, ignore_errors=True)
@@ -89,6 +108,6 @@ def build() -> None:
             vendor_onnxruntime()
             vendor_bridge()
             pyodide.write_distribution(VENDOR / "pyodide", pyodide.page_wheels(built))
-            whole = wheel.current()
             shutil.copy2(whole, SITE / whole.name)
+            write_explanations(SITE)
             write_service_worker(SITE)

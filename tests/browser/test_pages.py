@@ -27,6 +27,8 @@ in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
 in_one_browser = pytest.mark.projects("webnn")
 
 CONSOLE_PROGRESS = "webnnm:progress "
+MANY_MISTAKES = """  dense(shape=[9], activation=relu), dropout(0.9),
+  matmul(v, shape=[2]), matmul(u, shape=[40], init=normal(20)), relu(),"""
 SETOSA = {"sepal-length": "5.0", "sepal-width": "3.4", "petal-length": "1.4", "petal-width": "0.2"}
 
 
@@ -151,7 +153,7 @@ async def test_findings_settings_and_validation_are_shown(
     await page.locator("#standardize").uncheck()
     await train_on(page, epochs=100, lr="0.6")
     summary = await page.locator("#review-summary").text_content()
-    assert "4 warnings, 4 notes" in summary
+    assert summary == "2 warnings, 4 notes."
     findings = page.locator("#findings .finding")
     told = {(await f.locator("small").text_content()): f for f in await findings.all()}
     assert {"E111", "E305", "E603", "E606"} <= set(told)
@@ -159,14 +161,17 @@ async def test_findings_settings_and_validation_are_shown(
     assert far.startswith("Warning: 3 of 4 features")
     assert "To do: Standardise the inputs" in far
     assert await told["E603"].get_attribute("class") == "finding warning"
-    area = page.locator("#findings .area", has_text="Stability")
-    assert "E305" in await area.text_content() and "E603" not in await area.text_content()
+    others = page.locator("#findings details.others")
+    assert "Also: 4 notes." in await others.text_content()
+    assert "E603" not in await others.text_content(), "it is one of the three that matter"
+    area = page.locator("#findings .area", has_text="Loss").first
+    assert "E111" in await area.text_content() and "E606" not in await area.text_content()
     await told["E603"].get_by_role("button", name="Line 3:7").click()
     selected = "area => area.value.slice(area.selectionStart).split('\\n')[0]"
     source = page.locator("#source")
     assert await source.evaluate(selected) == "input shape=[4];"
     assert "Before the training the loss was" in await page.locator("#scouting").text_content()
-    await page.locator("#review summary").click()
+    await page.locator("#review > details > summary").click()
     rows = await page.locator("#settings tbody tr").all_inner_texts()
     settings = {name: (value, origin) for name, value, origin in (r.split("\t") for r in rows)}
     assert settings["epochs"] == ("100", "given")
@@ -189,6 +194,43 @@ async def test_findings_settings_and_validation_are_shown(
     assert "validation" in await page.locator("#progress-text").text_content()
     assert "validation loss" in await page.locator("#chart").get_attribute("aria-label")
     assert "of 21 flowers" in await page.locator("#samples").text_content()
+
+
+@in_one_browser
+async def test_three_findings_stand_first_and_the_training_has_its_own(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_site_page(page, site_url, "iris.html")
+    source = page.locator("#source")
+    text = await source.input_value()
+    await source.fill(text.replace("  dense(shape=[3], activation=relu),", MANY_MISTAKES))
+    await page.locator("#standardize").uncheck()
+    await train_on(page, epochs=40, lr="3")
+    before, after = page.locator("#findings"), page.locator("#happened-findings")
+    assert await before.locator("> .findings > .finding").count() == 3
+    folded = before.locator("details.others")
+    assert await folded.locator(".finding").first.is_hidden()
+    await folded.locator("> summary").click()
+    assert await folded.locator(".finding.warning, .finding.advice").count() >= 1
+    assert await folded.locator(".finding").first.is_visible()
+    ids = await after.locator("small").all_text_contents()
+    assert ids and all(id.startswith("E9") for id in ids)
+    assert not [id for id in await before.locator("small").all_text_contents() if id[:2] == "E9"]
+    assert await page.get_by_role("heading", name="What happened in training").is_visible()
+    assert "warning" in await page.locator("#happened-summary").text_content()
+    assert await after.locator(".remedy").first.text_content()
+    first = before.locator(".why", has_text="E305")
+    assert await first.locator("summary").text_content() == "Why E305 · almost sure (90%)"
+    await first.locator("summary").click()
+    await first.get_by_text("more than ten times the optimizer's default").wait_for()
+    assert await first.get_by_text("Ignore it with sgdm").is_visible()
+    assert await page.evaluate(ACCESSIBILITY) == []
+    await page.emulate_media(reduced_motion="reduce")
+    for scheme in ("light", "dark"):
+        await page.emulate_media(color_scheme=scheme)
+        assert await page.evaluate(CONTRAST) == []
+    await page.set_viewport_size({"width": 390, "height": 740})
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 @in_one_browser
