@@ -203,9 +203,13 @@ def summary(results: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def record(results: Sequence[dict[str, Any]]) -> None:
-    """Keep of results what the documentation tells, in the order of the cases; later ones count."""
-    known = {found["name"]: found for found in results}
-    kept = [_short(known[name]) for name in CASES if name in known]
+    """Keep of results what the documentation tells, in the order of the cases; later ones count.
+
+    Of other cases it keeps what was recorded before.
+    """
+    known = {found["name"]: found for found in json.loads(RESULTS.read_text())}
+    known |= {found["name"]: _short(found) for found in results}
+    kept = [known[name] for name in CASES if name in known]
     lines = ",\n".join(json.dumps(each, ensure_ascii=False) for each in kept)
     RESULTS.write_text(f"[\n{lines}\n]\n")
     say(f"wrote {RESULTS.relative_to(ROOT)}: {len(kept)} cases")

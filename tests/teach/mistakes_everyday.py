@@ -34,6 +34,7 @@ def _weather(*, leaking: bool) -> Data:
     remedy="Leave the column out.",
     mended=lambda setup: setup.but(text=regressor(4, (16,)), data=_weather(leaking=False)),
     why="the score was that of a thermometer; without the column it is that of a forecast",
+    named_by=("E615",),
 )
 def target_in_another_unit() -> Setup:
     return Setup(regressor(5, (16,)), _weather(leaking=True), score="r2")
@@ -58,6 +59,7 @@ def _gaps(marker: float | None) -> Data:
     "Cells without a value are −999, as the sensor writes them.",
     remedy='Make them empty, and fill them: missing="mean".',
     mended=lambda setup: setup.but(data=_gaps(None)),
+    named_by=("E614",),
 )
 def minus_999_for_missing() -> Setup:
     return Setup(classifier(4, (8,), 2), _gaps(-999.0), {"epochs": 30})
@@ -79,6 +81,7 @@ def _towns(**options: Any) -> Data:
     "The number of a town is learnt as a quantity: town 7 is not seven times town 1.",
     remedy='Say that it is a category: categorical=["town"].',
     mended=lambda setup: setup.but(text=regressor(13, (16,)), data=_towns(categorical=["town"])),
+    named_by=("E626",),
 )
 def town_number_as_quantity() -> Setup:
     return Setup(regressor(2, (16,)), _towns(), {"epochs": 40}, score="r2")
@@ -93,6 +96,7 @@ def _incomes(*, logarithm: bool) -> Data:
     "Incomes over five orders of magnitude are learnt as they are.",
     remedy="Learn their logarithm.",
     mended=lambda setup: setup.but(data=_incomes(logarithm=True)),
+    named_by=("E122",),
 )
 def incomes_without_logarithm() -> Setup:
     return Setup(regressor(6, (24,)), _incomes(logarithm=False), score="r2")
@@ -109,6 +113,7 @@ def _typing_error(value: float | None) -> Data:
     "Five cells of a feature lack the decimal point: standardised, the others are all alike.",
     remedy="Correct or drop these rows, or clip the feature.",
     mended=lambda setup: setup.but(data=_typing_error(None)),
+    named_by=("E614",),
 )
 def cells_without_decimal_point() -> Setup:
     return Setup(classifier(4, (16,), 3), _typing_error(1e6))
@@ -121,6 +126,7 @@ def cells_without_decimal_point() -> Setup:
     "A sensor was switched on late: its column is 0 in all training rows, not in testing rows.",
     remedy="Leave the column out, or divide at random.",
     mended=lambda setup: setup.but(data=of(*_late_sensor(), standardize=True)),
+    named_by=("E604",),
 )
 def sensor_switched_on_late() -> Setup:
     data = of(*_late_sensor(), standardize=True, method="sequential")
@@ -138,6 +144,7 @@ def _late_sensor() -> tuple[np.ndarray, np.ndarray]:
     remedy="The right column, or one output.",
     mended=lambda setup: setup.but(text=regressor(6, (24,), 1), data=_pair(constant=False)),
     why="half of the score is that of a number that is always right",
+    named_by=("E114",),
 )
 def one_of_two_targets_is_constant() -> Setup:
     return Setup(regressor(6, (24,), 2), _pair(constant=True), {"epochs": 40}, score="r2")
@@ -153,6 +160,7 @@ def _pair(*, constant: bool) -> Data:
     "A layer normalisation of the single output: it is 0 whatever comes in.",
     remedy="Take it out.",
     mended=lambda setup: setup.saying(", layerNorm(scale=g, bias=c)", ""),
+    named_by=("E320",),
 )
 def layer_norm_of_one_output() -> Setup:
     layers = f"{dense(24)}, {dense(1, 'identity')}, layerNorm(scale=g, bias=c)"
@@ -164,6 +172,7 @@ def layer_norm_of_one_output() -> Setup:
     "Targets of mean 0 and deviation 1 meet a tanh: a third of them is beyond ±1.",
     remedy="No tanh at the output.",
     mended=lambda setup: setup.saying("activation=tanh", "activation=identity"),
+    named_by=("E117",),
 )
 def tanh_for_standardised_targets() -> Setup:
     data = of(*houses(), standardize=True, standardize_targets=True)
@@ -174,7 +183,8 @@ def tanh_for_standardised_targets() -> Setup:
 @mistake(
     "The last weights start at a deviation of 2: scores begin at ±40, surely and wrongly.",
     remedy="The usual initialisation.",
-    mended=lambda setup: setup.saying("init=normal(2)", "init=glorotUniform"),
+    mended=lambda setup: setup.saying("init=normal(2)", "init=glorot"),
+    named_by=("E314",),
 )
 def sure_from_the_start() -> Setup:
     layers = f"{dense(400)}, matmul(v, init=normal(2)), add(c), softmax()"
@@ -188,6 +198,10 @@ def sure_from_the_start() -> Setup:
     "L2 with λ = 1 leaves nothing of the weights.",
     remedy="A thousandth of it.",
     mended=lambda setup: setup.trained(lambda2=1e-4),
+    named_by=(
+        "E415",
+        "E920",
+    ),
 )
 def ridge_of_one() -> Setup:
     return quantity(regularization="L2", lambda2=1.0, optimizer="adam", epochs=40)
@@ -197,6 +211,7 @@ def ridge_of_one() -> Setup:
     "Of four hidden units half are dropped.",
     remedy="No dropout in a layer so small.",
     mended=lambda setup: setup.saying(", dropout(0.5)", ""),
+    named_by=("E404",),
 )
 def half_of_four_units_dropped() -> Setup:
     layers = f"{dense(4)}, dropout(0.5), {dense(6, 'softmax')}"
@@ -208,6 +223,10 @@ def half_of_four_units_dropped() -> Setup:
     "The rate of lion is 0.5, which is added to each weight at every step.",
     remedy="The default rate.",
     mended=lambda setup: setup.trained(lr=None),
+    named_by=(
+        "E305",
+        "E913",
+    ),
 )
 def lion_too_fast() -> Setup:
     return clusters(optimizer="lion", lr=0.5, epochs=30)
@@ -217,6 +236,7 @@ def lion_too_fast() -> Setup:
     "Weights of classes are the wrong way round: the common class has twenty times the weight.",
     remedy='class_weight="balanced".',
     mended=lambda setup: setup.trained(class_weight="balanced"),
+    named_by=("E121",),
 )
 def weights_the_wrong_way_round() -> Setup:
     data = of(*rare(600, 0.1, 1.4), standardize=True)
@@ -228,6 +248,10 @@ def weights_the_wrong_way_round() -> Setup:
     "Four rows validate, and after two epochs without a better one the training ends.",
     remedy="validation_split=0.2 and more patience.",
     mended=lambda setup: setup.trained(validation_split=0.2, patience=20),
+    named_by=(
+        "E618",
+        "E708",
+    ),
 )
 def four_rows_validate() -> Setup:
     return clusters(validation_split=0.015, patience=2, epochs=60, lr=0.003)
@@ -240,6 +264,7 @@ def four_rows_validate() -> Setup:
     "Rows are sorted by class and divided in their order: the test has classes never trained.",
     remedy='Divide at random: method="stratified".',
     mended=lambda setup: setup.but(data=of(*_sorted(), standardize=True)),
+    named_by=("E602",),
 )
 def test_of_unseen_classes() -> Setup:
     return Setup(classifier(4, (16,), 3), of(*_sorted(), method="sequential", standardize=True))
@@ -267,6 +292,7 @@ def _augmented(*, before: bool) -> Data:
     remedy="Divide first, then copy the training rows alone.",
     mended=lambda setup: setup.but(data=_augmented(before=False)),
     why="the score was too good: copies of testing rows were trained",
+    named_by=("E619",),
 )
 def copied_before_dividing() -> Setup:
     return Setup(classifier(5, (64,), 6), _augmented(before=True))
@@ -277,6 +303,7 @@ def copied_before_dividing() -> Setup:
     remedy="Lists of rows that do not overlap.",
     mended=lambda setup: setup.but(data=_listed(210)),
     why="the score was too good: a third of the rows were known",
+    named_by=("NNM704",),
 )
 def test_rows_in_training() -> Setup:
     return Setup(classifier(4, (16,), 3), _listed(180))
@@ -306,6 +333,7 @@ def _sentences(*, padded_by_hand: bool) -> Data:
     "Sentences of four to eleven words are filled up with zeros to 60, by hand.",
     remedy="Give lists of different lengths: the padding is then masked.",
     mended=lambda setup: setup.but(data=_sentences(padded_by_hand=False)),
+    named_by=("E623",),
 )
 def filled_up_by_hand() -> Setup:
     text = (
@@ -322,6 +350,7 @@ def filled_up_by_hand() -> Setup:
     remedy="Weigh its rows higher.",
     mended=lambda setup: setup.but(data=_labels(0.4)),
     why="the rows that would tell it are not there",
+    named_by=("E906",),
 )
 def rare_label_of_several() -> Setup:
     layers = f"{dense(16)}, {dense(3, 'sigmoid')}"
