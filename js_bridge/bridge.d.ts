@@ -15,7 +15,7 @@ export type Bytes = PythonBuffer | Uint8Array<ArrayBuffer> | ArrayBuffer;
 
 /** A function of Python (Pyodide's PyProxy). */
 export interface Answer {
-  (ticket: number, found?: Uint8Array, error?: Error): void;
+  (ticket: number, error?: unknown): void;
   callPromising: Answer;
 }
 
@@ -77,20 +77,27 @@ export function dispatch(graph: number, bindingJson: string): void;
 
 /**
  * Bind a graph to tensors for many runs. `tensorsJson` is `[written, read]`, the handles of those
- * that are written before and read after each run.
+ * that are written before and read after each run; `answer` hears of the end of each run.
  */
-export function runner(graph: number, bindingJson: string, tensorsJson: string): number;
-
-/** Return the buffer whose bytes `run` writes into the written tensor at an index. */
-export function given(runner: number, index: number): Uint8Array;
+export function runner(
+  graph: number,
+  bindingJson: string,
+  tensorsJson: string,
+  answer: Answer,
+): number;
 
 /**
- * Write tensors, run the graph and read tensors. `answer` is called with the ticket, the bytes of
- * the tensors, one after the other, or undefined and an error; as soon as they are there,
- * without a turn of the event loop, and on a stack that Python can suspend (JSPI) where that is
- * asked for.
+ * Return the buffers of a runner, which stay: of every written tensor the bytes that `run` writes,
+ * then one with those that it read, one tensor after the other.
  */
-export function run(runner: number, ticket: number, answer: Answer, promising: boolean): void;
+export function buffers(runner: number): Uint8Array[];
+
+/**
+ * Write tensors, run the graph and read tensors. `answer` is called with the ticket, and an error
+ * if there is one, without a turn of the event loop; or, after a turn, on a stack that Python can
+ * suspend (JSPI) where that is asked for.
+ */
+export function run(runner: number, ticket: number, promising: boolean): void;
 
 /**
  * Build the graph of a plan, run it once and return the bytes of all outputs; nothing of it stays.

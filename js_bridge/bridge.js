@@ -161,36 +161,38 @@ export function dispatch(handle, bindingJson) {
 }
 
 /** @type {Bridge["runner"]} */
-export function runner(graph, bindingJson, tensorsJson) {
+export function runner(graph, bindingJson, tensorsJson, answer) {
   const { context } = known(graph, "graph");
   /** @type {[number[], number[]]} */
   const [written, read] = JSON.parse(tensorsJson);
-  const given = written.map((tensor) => new Uint8Array(known(tensor, "tensor").bytes));
+  const given = written.map((tensor) => memory([known(tensor, "tensor")]));
+  const taken = memory(read.map((tensor) => known(tensor, "tensor")));
   const names = { graph, binding: JSON.parse(bindingJson), written, read };
-  return join({ kind: "runner", context, given, names, bound: null, releases });
+  const buffers = { given, taken };
+  return join({ kind: "runner", context, buffers, answer, names, bound: null, releases });
 }
 
-/** @type {Bridge["given"]} */
-export function given(handle, index) {
-  return /** @type {Uint8Array} */ (known(handle, "runner").given[index]);
+/** @type {Bridge["buffers"]} */
+export function buffers(handle) {
+  const { given, taken } = known(handle, "runner").buffers;
+  return [...given, taken];
 }
 
 /** @type {Bridge["run"]} */
-export function run(handle, ticket, answer, promising) {
+export function run(handle, ticket, promising) {
   const made = known(handle, "runner");
   const context = alive(made.context);
   const { graph, inputs, outputs, written, read: wanted } = bindings(made);
+  const { answer, buffers: { given, taken } } = made;
   guard(context, "DeviceError", ({ ml }) => {
-    written.forEach((tensor, index) => {
-      ml.writeTensor(tensor, /** @type {Uint8Array<ArrayBuffer>} */ (made.given[index]));
-    });
+    written.forEach((tensor, index) => ml.writeTensor(tensor, /** @type {any} */ (given[index])));
   });
   guard(context, "BindingError", ({ ml }) => ml.dispatch(graph, inputs, outputs));
-  const tell = promising ? answer.callPromising.bind(answer) : answer;
-  contents(context, wanted).then(
-    (found) => tell(ticket, found),
-    (error) => tell(ticket, undefined, error),
-  );
+  const tell = (/** @type {unknown} */ error) => {
+    if (promising) answer.callPromising(ticket, error);
+    else answer(ticket, error);
+  };
+  contents(context, wanted, taken).then(() => tell(undefined), tell);
 }
 
 /** @type {Bridge["once"]} */
@@ -351,17 +353,20 @@ function bindings(made) {
 }
 
 /**
- * Return the bytes of tensors, one after the other.
+ * Return the bytes of tensors, one after the other, in memory that is given or made for them.
  *
  * @param {BridgeContext} context @param {BridgeTensor[]} tensors
+ * @param {Uint8Array<ArrayBuffer>} all
  */
-async function contents(context, tensors) {
+async function contents(context, tensors, all = memory(tensors)) {
   try {
-    const buffers = await Promise.all(tensors.map(({ ml }) => context.ml.readTensor(ml)));
-    if (buffers.length === 1) return new Uint8Array(/** @type {ArrayBuffer} */ (buffers[0]));
-    const all = new Uint8Array(buffers.reduce((sum, buffer) => sum + buffer.byteLength, 0));
+    const [only, ...others] = tensors;
+    const buffers = only && others.length === 0
+      ? [await context.ml.readTensor(only.ml, all)]
+      : await Promise.all(tensors.map(({ ml }) => context.ml.readTensor(ml)));
     let offset = 0;
     for (const buffer of buffers) {
+      if (!buffer) continue; // it is in the memory already
       all.set(new Uint8Array(buffer), offset);
       offset += buffer.byteLength;
     }
@@ -369,6 +374,11 @@ async function contents(context, tensors) {
   } catch (error) {
     throw await failure(context, "DeviceError", error);
   }
+}
+
+/** Return memory for the bytes of tensors. @param {BridgeTensor[]} tensors */
+function memory(tensors) {
+  return new Uint8Array(tensors.reduce((sum, { bytes }) => sum + bytes, 0));
 }
 
 /** @param {Thing} thing */

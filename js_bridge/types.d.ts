@@ -19,6 +19,8 @@ interface MLContext {
   createTensor(type: MLTensorType & { readable: boolean; writable: boolean }): Promise<MLTensor>;
   writeTensor(tensor: MLTensor, data: Uint8Array<ArrayBuffer>): void;
   readTensor(tensor: MLTensor): Promise<ArrayBuffer>;
+  /** Contexts that are adopted may return a buffer instead of writing into this one. */
+  readTensor(tensor: MLTensor, memory: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer | undefined>;
   dispatch(
     graph: MLGraph,
     inputs: Record<string, MLTensor>,
@@ -110,8 +112,9 @@ interface BridgeGraph {
 interface BridgeRunner {
   kind: "runner";
   context: number;
-  /** What the next run writes, by written tensor. */
-  given: Uint8Array[];
+  /** What the next run writes, by written tensor, and what the last one read. */
+  buffers: { given: Uint8Array<ArrayBuffer>[]; taken: Uint8Array<ArrayBuffer> };
+  answer: import("./bridge.js").Answer;
   names: { graph: number; binding: [Names, Names]; written: number[]; read: number[] };
   /** What the names stand for, as of so many releases. */
   bound: (Bound & { graph: MLGraph; written: MLTensor[]; read: BridgeTensor[] }) | null;

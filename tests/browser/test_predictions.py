@@ -103,6 +103,7 @@ async def test_who_predicted_can_still_wait_without_await(pyodide_page: PyodideP
     program = """
 model = await create()
 waits = can_run_sync()
+from webnnm import sync
 found = await model.predict(rows[:1])
 result = [can_run_sync() == waits]
 if waits:
@@ -115,6 +116,19 @@ result
 """
     found = await pyodide_page.run_python(START + program)
     assert all(found)
+
+
+async def test_a_turn_of_the_event_loop_lets_who_predicted_wait(pyodide_page: PyodidePage) -> None:
+    program = """
+model = await create()
+waits = can_run_sync()
+await model.predict(rows[:1])
+await asyncio.sleep(0)
+result = can_run_sync() == waits
+model.close()
+result
+"""
+    assert await pyodide_page.run_python(START + program)
 
 
 async def test_a_prediction_without_its_device_says_so(pyodide_page: PyodidePage) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -130,10 +130,14 @@ class Runner:
 
         Runs at the same time have to wait for each other.
         """
+        return await self.begin(data)
+
+    def begin(self, data: Sequence[HostArray]) -> Awaitable[list[HostArray]]:
+        """Begin a run, and return what is awaited for its outputs."""
         for tensor, array in zip(self._written, data, strict=True):
             self._backend.write(tensor, array)
         self._backend.dispatch(*self._bound)
-        return await self._backend.read(*self._read)
+        return self._backend.read(*self._read)
 
     def close(self) -> None:
         """Free what it holds by itself."""

@@ -24,6 +24,8 @@ def handles(
 
 def arrays_of(data: memoryview[int], types: Sequence[TensorType]) -> list[HostArray]:
     """Cut the bytes of several tensors apart."""
+    if len(types) == 1:
+        return [HostArray(*types[0], data)]
     arrays: list[HostArray] = []
     start = 0
     for type in types:

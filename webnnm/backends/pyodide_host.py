@@ -6,12 +6,11 @@ desktop Python `load_bridge` raises `BackendError` NNM709.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import sys
 from array import array
-from collections.abc import Awaitable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module, invalidate_caches
 from importlib.util import find_spec
@@ -38,6 +37,10 @@ class JsBuffer(Protocol):
         """Copy a buffer of as many bytes into its memory."""
         ...
 
+    def assign_to(self, data: Any, /) -> None:
+        """Copy its memory into a buffer of as many bytes."""
+        ...
+
 
 class BridgeModule(Protocol):
     """The functions of js_bridge/bridge.js as Python calls them; bridge.d.ts describes them."""
@@ -55,9 +58,9 @@ class BridgeModule(Protocol):
     def write(self, tensor: int, data: Any, /) -> None: ...  # noqa: D102
     def read(self, *tensors: int) -> Awaitable[JsBuffer]: ...  # noqa: D102
     def dispatch(self, graph: int, binding: str, /) -> None: ...  # noqa: D102
-    def runner(self, graph: int, binding: str, tensors: str, /) -> int: ...  # noqa: D102
-    def given(self, runner: int, index: int, /) -> JsBuffer: ...  # noqa: D102
-    def run(self, runner: int, ticket: int, answer: Any, promising: bool, /) -> None: ...  # noqa: D102
+    def runner(self, graph: int, binding: str, tensors: str, answer: Any, /) -> int: ...  # noqa: D102
+    def buffers(self, runner: int, /) -> Iterable[JsBuffer]: ...  # noqa: D102
+    def run(self, runner: int, ticket: int, promising: bool, /) -> None: ...  # noqa: D102
     def once(  # noqa: D102
         self, context: int, plan: str, constants: Any, data: Any, /
     ) -> Awaitable[JsBuffer]: ...
@@ -77,6 +80,9 @@ class Bridge:
     >>> bridge = await load_bridge()                                    # doctest: +SKIP
     >>> context = await bridge.open({"powerPreference": "low-power"})   # doctest: +SKIP
     """
+
+    waiting = False
+    """Whether somebody waits without `await`: tasks then go on where Python can be held up."""
 
     def __init__(self, module: BridgeModule) -> None:
         self._module = module
@@ -149,38 +155,40 @@ class Bridge:
     def runner(
         self, graph: int, inputs: Names, outputs: Names, written: Sequence[int], read: Sequence[int]
     ) -> tuple[int, list[JsBuffer]]:
-        """Bind a graph for many runs; return a handle and the buffers of what each run writes."""
-        texts = json.dumps([inputs, outputs]), json.dumps([written, read])
-        with _translated():
-            runner = self._module.runner(graph, *texts)
-            return runner, [self._module.given(runner, index) for index in range(len(written))]
+        """Bind a graph for many runs; return a handle and the buffers that data pass through.
 
-    def run(self, runner: int) -> asyncio.Future[memoryview]:
-        """Write, run and read once; who awaits that goes on in the very moment it is there.
-
-        A future of the event loop would let it wait for a turn, which takes as long as a small
-        network.
+        These are one for each tensor that a run writes, and one for all that it reads.
         """
+        texts = json.dumps([inputs, outputs]), json.dumps([written, read])
         if self._proxy is None:
-            ffi = import_module("pyodide.ffi")
-            self._proxy, self._can_wait = ffi.create_proxy(self._answered), ffi.can_run_sync
+            self._proxy = import_module("pyodide.ffi").create_proxy(self._answered)
+        with _translated():
+            runner = self._module.runner(graph, *texts, self._proxy)
+            return runner, [*self._module.buffers(runner)]
+
+    def run(self, runner: int, make: Callable[[], Any]) -> Answer:
+        """Write, run and read once; who awaits that gets what `make` makes in the same moment.
+
+        A turn of the event loop takes as long as a small network, and Python can be held up (JSPI)
+        only after one: that is done without where nobody waits without `await`.
+        """
         ticket = next(self._tickets)
         try:
-            self._module.run(runner, ticket, self._proxy, self._can_wait())
+            self._module.run(runner, ticket, self.waiting and can_wait())
         except js_error() as error:
             raise _translation(error, None) from error
         # While the device works there is time for all else.
-        answer = self._asking[ticket] = Answer(loop=asyncio.get_running_loop())
+        answer = self._asking[ticket] = Answer(make)
         return answer
 
-    def _answered(self, ticket: int, found: JsBuffer | None, error: Any = None) -> None:
+    def _answered(self, ticket: int, error: Any = None) -> None:
         answer = self._asking.pop(ticket)
-        if found is not None:
-            answer.settle(found.to_py())
+        if error is None:
+            answer.settle()
         else:
             failure = _translation(error, None)
             failure.__cause__ = error
-            answer.settle(None, failure)
+            answer.settle(failure)
 
     async def once(self, context: int, plan: Plan, data: bytes) -> memoryview[int]:
         """Build the graph of a plan, run it once on the bytes of all inputs, return all outputs."""
@@ -437,6 +445,7 @@ def _label_in(message: str, plan: Plan | None) -> str:
 
 def can_wait() -> bool:
     """Tell whether this browser can hold up Python until a promise is settled (JSPI)."""
+    Bridge.waiting = True  # it is asked by who is going to
     return bool(find_spec("pyodide")) and import_module("pyodide.ffi").can_run_sync()
 
 

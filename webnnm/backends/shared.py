@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Ledger, Runner
@@ -175,7 +175,7 @@ class _SharedRunner(Runner):
         self._check_open = check_open
         self.close = runner.close
 
-    async def run(self, data: Sequence[HostArray]) -> list[HostArray]:
-        """Return the outputs for data. Raises `BackendError` NNM709 where the model was closed."""
+    def begin(self, data: Sequence[HostArray]) -> Awaitable[list[HostArray]]:
+        """Begin a run. Raises `BackendError` NNM709 where the model was closed."""
         self._check_open()
-        return await self._runner.run(data)
+        return self._runner.begin(data)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from webnnm.backends.base import Backend, Binding, Executable, Runner, check_data
 from webnnm.backends.binding_bytes import arrays_of, handles
 from webnnm.backends.pyodide_host import Bridge
 from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import byte_length
+from webnnm.core.shapes import count
 
 
 class WebNNRunner(Runner):
@@ -25,20 +27,28 @@ class WebNNRunner(Runner):
     ) -> None:
         super().__init__(backend, executable, inputs, outputs, given, wanted)
         self._bridge = bridge
-        self._types = [tensor.type for tensor in self._read]
-        self._handle, self._buffers = bridge.runner(
+        self._handle, (*self._given, self._taken) = bridge.runner(
             executable.handle.built.graph,
             *handles(executable, inputs, outputs),
             [tensor.handle for tensor in self._written],
             [tensor.handle for tensor in self._read],
         )
+        self._types = [tensor.type for tensor in self._written]
+        self._results = [tensor.type for tensor in self._read]
+        self._bytes = sum(byte_length(t.dtype, count(t.shape)) for t in self._results)
 
-    async def run(self, data: Sequence[HostArray]) -> list[HostArray]:
+    def begin(self, data: Sequence[HostArray]) -> Awaitable[list[HostArray]]:
         """Write, run and read in one round trip."""
-        for tensor, array, buffer in zip(self._written, data, self._buffers, strict=True):
-            check_data(tensor.type, array)
+        for type, array, buffer in zip(self._types, data, self._given, strict=True):
+            check_data(type, array)
             buffer.assign(array.data)
-        return arrays_of(await self._bridge.run(self._handle), self._types)
+        return self._bridge.run(self._handle, self._found)
+
+    def _found(self) -> list[HostArray]:
+        """Return what the last run read."""
+        taken = bytearray(self._bytes)
+        self._taken.assign_to(taken)
+        return arrays_of(memoryview(taken), self._results)
 
     def close(self) -> None:
         """Forget the binding."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from contextvars import Context, copy_context
 from typing import Any, TypeVar
 
@@ -28,28 +28,32 @@ def _nothing(*_: Any) -> None:
     pass
 
 
-class Answer(asyncio.Future[Any]):
-    """A future whose task goes on as soon as it is settled, without a turn of the event loop.
+class Answer:
+    """What a call from outside brings: who awaits it goes on as soon as it is settled.
 
-    One task may await it, and nobody may run while it is settled: it is for calls from outside.
+    A future of the event loop would let the task wait for a turn. One task may await it, and nobody
+    may run while it is settled. `make` then makes the result.
     """
 
-    _task: tuple[Callable[[asyncio.Future[Any]], object], Context] | None = None
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._settled = False
+        self._error: BaseException | None = None
+        self._task: tuple[Callable[[Any], object], Context] | None = None
+        self._asyncio_future_blocking = False  # by this a task knows what it can wait for
 
-    def add_done_callback(
-        self, fn: Callable[[asyncio.Future[Any]], object], *, context: Context | None = None
-    ) -> None:
-        """Remember how the task goes on."""
-        self._task = fn, context or copy_context()
+    def __await__(self) -> Generator[Any, None, Any]:
+        if not self._settled:
+            self._asyncio_future_blocking = True
+            yield self
+        self.result()
+        return self._make()
 
-    def settle(self, result: Any, error: BaseException | None = None) -> None:
-        """Let the task go on with a result, or with an error, unless it was cancelled."""
-        if self.done():
+    def settle(self, error: BaseException | None = None) -> None:
+        """Let the task go on, or with an error, unless it was cancelled."""
+        if self._settled:
             return
-        if error is None:
-            self.set_result(result)
-        else:
-            self.set_exception(error)
+        self._settled, self._error = True, error
         if self._task is not None:
             go_on, context = self._task
             try:
@@ -57,13 +61,32 @@ class Answer(asyncio.Future[Any]):
             except (SystemExit, KeyboardInterrupt) as stop:  # those are the event loop's
                 self.get_loop().call_soon(_raise, stop)
 
+    # The rest is what tasks ask of what they wait for.
+
+    def get_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the event loop, which there is but one of here."""
+        return asyncio.get_running_loop()
+
+    def add_done_callback(
+        self, fn: Callable[[Any], object], *, context: Context | None = None
+    ) -> None:
+        """Remember how the task goes on."""
+        self._task = fn, context or copy_context()
+
+    def result(self) -> None:
+        """Raise the error, if there is one."""
+        if self._error is not None:
+            raise self._error
+
     def cancel(self, msg: Any = None) -> bool:
         """Let the task end at the next turn of the event loop."""
-        cancelled = super().cancel(msg)
-        if cancelled and self._task is not None:
+        if self._settled:
+            return False
+        self._settled, self._error = True, asyncio.CancelledError(*[msg][: msg is not None])
+        if self._task is not None:
             go_on, context = self._task
             self.get_loop().call_soon(go_on, self, context=context)
-        return cancelled
+        return True
 
 
 def _raise(error: BaseException) -> None:

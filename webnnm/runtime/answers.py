@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from webnnm.core.arrays import HostArray
@@ -85,9 +86,16 @@ class Prediction:
     def __init__(self, found: Rows, answers: Answers) -> None:
         self._found = found
         self._answers = answers
-        names: Sequence[Any] = answers.names or range(max(2, answers.classes))
-        self.labels = tuple(names)
-        self.probabilities: Any = _public(found)
+
+    @cached_property
+    def labels(self) -> tuple[Any, ...]:
+        """The names of the classes, their numbers without names."""
+        return tuple(self._answers.names or range(max(2, self._answers.classes)))
+
+    @cached_property
+    def probabilities(self) -> Any:
+        """An array `[rows, …, classes]`, or a list of these for rows of different lengths."""
+        return _public(self._found)
 
     @property
     def classes(self) -> list[Any]:

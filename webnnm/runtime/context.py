@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Runner
@@ -234,27 +234,38 @@ class InferenceContext:
         Lengths of padded rows are inputs under `LENGTH`, if `mask` or `set_lengths` said so; of
         every output with padded positions how many count in each row is an output under `LENGTH`.
         """
-        runner = await self._bound()
-        for name in self._tensors:
-            if name not in data:
-                raise DataError(
-                    "NNM702", f'input "{name}" has no data', hint="set_data or randomize"
-                )
-        found = await runner.run([data[name] for name in self._tensors])
+        self._parameters.readable()
+        if not self.ready:
+            await self._bind()
+        found = await self.begin([self._given(name, data) for name in self._tensors])
         return dict(zip(self._results, found, strict=True))
 
-    async def _bound(self) -> Runner:
-        """Return what runs the graph with the tensors of the present parameters."""
+    def begin(self, data: Sequence[HostArray]) -> Awaitable[list[HostArray]]:
+        """Begin a run of a graph that is `ready`; outputs come in its order."""
         self._parameters.readable()
-        if self._runner is None or self._runner[0] != self._parameters.version:
-            executable = await self._compiled()
-            self._unbind()
-            bound = self._parameter_tensors() | self._tensors
-            runner = self._backend.runner(
-                executable, bound, self._results, [*self._tensors], [*self._results]
-            )
-            self._runner = self._parameters.version, runner
-        return self._runner[1]
+        assert self._runner is not None
+        return self._runner[1].begin(data)
+
+    @staticmethod
+    def _given(name: str, data: Mapping[str, HostArray]) -> HostArray:
+        if name not in data:
+            raise DataError("NNM702", f'input "{name}" has no data', hint="set_data or randomize")
+        return data[name]
+
+    @property
+    def ready(self) -> bool:
+        """Whether the graph is bound to the present parameters."""
+        return self._runner is not None and self._runner[0] == self._parameters.version
+
+    async def _bind(self) -> None:
+        """Bind the graph to the tensors of the present parameters."""
+        executable = await self._compiled()
+        self._unbind()
+        bound = self._parameter_tensors() | self._tensors
+        runner = self._backend.runner(
+            executable, bound, self._results, [*self._tensors], [*self._results]
+        )
+        self._runner = self._parameters.version, runner
 
     def _unbind(self) -> None:
         if self._runner is not None:

@@ -29,6 +29,9 @@ MOST_LENGTHS = 4
 
 Key = tuple[int, tuple[tuple[str, int], ...], frozenset[str]]
 """Rows, lengths of sequences, and those sequences whose rows are padded."""
+NO_LENGTHS: Mapping[str, int] = {}
+Found = dict[str, HostArray | list[HostArray]]
+"""Outputs by name, lists where their rows differ in length."""
 
 
 class Predictor:
@@ -50,6 +53,8 @@ class Predictor:
         self._contexts: dict[Key, InferenceContext] = {}
         self._exact: set[tuple[tuple[str, int], ...]] = set()
         self._inputs = {vertex.block: vertex for vertex in network.inputs}
+        self._asked: tuple[int, int | None] | None = None
+        self._latest: InferenceContext
         self._readings: dict[bool, _Reading] = {}
         self._turn = asyncio.Lock()
 
@@ -69,6 +74,8 @@ class Predictor:
         if reading is None or reading.about is not about:
             reading = self._readings[raw] = _Reading(self._network, about, raw=raw)
         several = by_name(data, self._inputs, reading.kept)
+        if reading.single is not None and not several:
+            return await self._of_single(reading, reading.single(data), batch_size)
         given = by_input(data, self._inputs) if several else {next(iter(self._inputs)): data}
         rows = reading.rows(given)
         # Calls at the same time share contexts: one after the other.
@@ -77,9 +84,28 @@ class Predictor:
         results = reading.answers(found, lengths)
         return results if several else results[self._network.outputs[0].name]
 
+    async def _of_single(self, reading: _Reading, entry: Entry, batch_size: int | None) -> Any:
+        """Return what the only output says of rows of the only input.
+
+        What takes no longer than this is on the way of one row: it is to cost no more than that.
+        """
+        (output,), (vertex,) = self._network.outputs, self._network.inputs
+        await self._turn.acquire()
+        try:
+            if self._asked == (entry.rows, batch_size) and self._latest.ready:
+                found, lengths = (await self._latest.begin([entry.array]))[0], NO_LENGTHS
+            else:
+                rows = _Rows()
+                rows.add(vertex, entry)
+                results, lengths = await self._computed(rows, batch_size)
+                found = results[output.name]
+        finally:
+            self._turn.release()
+        return reading.answer(output.name, found, lengths)
+
     async def _computed(
         self, rows: _Rows, batch_size: int | None
-    ) -> tuple[dict[str, HostArray | list[HostArray]], Mapping[str, int]]:
+    ) -> tuple[Found, Mapping[str, int]]:
         """Return the outputs, and the lengths of sequences that they were computed with."""
         total, size = rows.count, self._size(rows.count, batch_size)
         lengths, masked = self._lengths(rows, size)
@@ -87,10 +113,11 @@ class Predictor:
         arrays |= {LENGTH + name: HostArray.of(rows.lengths[name], "float32") for name in masked}
         context = await self._context((size, tuple(sorted(lengths.items())), masked))
         if total == size:
+            self._asked, self._latest = (total, batch_size), context
             whole = await context.computed(arrays)
         else:
             whole = await _in_batches(context, arrays, total)
-        found: dict[str, HostArray | list[HostArray]] = {}
+        found: Found = {}
         for output in self._network.outputs:
             found[output.name] = values = whole[output.name]
             if LENGTH + output.name in whole:
@@ -138,6 +165,7 @@ class Predictor:
 
     def _keep(self, key: Key, context: InferenceContext) -> None:
         """Keep a context as the one that was used last."""
+        self._asked = None
         old = self._contexts.pop(key, context)
         if old is not context:
             old.close()
@@ -199,11 +227,20 @@ class _Reading:
         self._network = network
         self._entrances = {vertex.block: Entrance(vertex, kept) for vertex in network.inputs}
         self._tables = tables(network)
+        self.single = self._single()
         self._answers: dict[str, Answers | None] = {}
         for output in network.outputs:
             answers = about.answers.get(output.name)
             self._answers[output.name] = answers and answers.of(output.source.features.sizes())
         self._scales: Mapping[str, Scale | None] | None = None
+
+    def _single(self) -> Entrance | None:
+        """Return the way into the only input, if its rows are all that the only output needs."""
+        (block, entrance), *others = self._entrances.items()
+        others += self._network.outputs[1:]
+        plain = entrance.vertex.features[0].sequence is None and block not in self._tables
+        checked = self.kept is None and block in self.about.inputs
+        return entrance if plain and not others and not checked else None
 
     def rows(self, given: Mapping[str, Any]) -> _Rows:
         """Return what is given by input as rows."""
@@ -219,20 +256,21 @@ class _Reading:
             rows.add(entrance.vertex, entry)
         return rows
 
-    def answers(
-        self, found: Mapping[str, HostArray | list[HostArray]], lengths: Mapping[str, int]
-    ) -> dict[str, Any]:
+    def answers(self, found: Found, lengths: Mapping[str, int]) -> dict[str, Any]:
         """Return what the outputs say; `lengths` are any that the sequences may have."""
+        return {name: self.answer(name, values, lengths) for name, values in found.items()}
+
+    def answer(
+        self, name: str, values: HostArray | list[HostArray], lengths: Mapping[str, int]
+    ) -> Any:
+        """Return what an output says."""
         if self.kept is None:
-            return {name: predicted(values) for name, values in found.items()}
+            return predicted(values)
         if self._scales is None:
             self._scales = scales(self._network, self.kept.answers, lengths)
-        return {
-            name: predicted(
-                values, self._answers[name], self._scales.get(name), self.kept.targets.get(name)
-            )
-            for name, values in found.items()
-        }
+        return predicted(
+            values, self._answers[name], self._scales.get(name), self.kept.targets.get(name)
+        )
 
 
 async def _in_batches(

@@ -84,6 +84,10 @@ def _bare(value: Any) -> Any:
     return value.__wrapped__ if isinstance(value, Synchronous) else value
 
 
+# Who imports this waits without `await`, maybe right after a call that is awaited.
+pyodide_host.can_wait()
+
+
 @cache
 def _loop() -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
     loop = asyncio.new_event_loop()

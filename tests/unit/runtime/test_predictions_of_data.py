@@ -47,6 +47,21 @@ async def flowers() -> tuple[NNModel, IrisDataset]:
     return model, iris
 
 
+# Rows that are taken as they are, once such rows were seen.
+
+
+async def test_rows_after_the_first_ones_are_read_and_refused_as_those() -> None:
+    model = await create(LINE)
+    rows: list[Any] = [[1.0, 2.0]]
+    expected = (await model.predict(rows)).tolist()
+    for same in (rows, [1, 2], [[True, 2]], ((1, 2),), HostArray.of(rows), np.array([[1, 2]])):
+        assert (await model.predict(same)).tolist() == expected
+    assert (await model.predict([*rows, *rows])).tolist() == expected * 2
+    for wrong in ([["1", 2]], [[None, 2]], [1, 2, 3], [[[1], [2], [3]]], [], [[]]):
+        with pytest.raises(DataError, match="NNM702"):
+            await model.predict(wrong)
+
+
 # Units.
 
 
