@@ -7,11 +7,12 @@ import json
 import shutil
 from pathlib import Path
 
-from tools import page_wheel, pyodide, wheel
+from tools import models, page_wheel, pyodide, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 
 PAGES = ROOT / "site"
 VENDOR = SITE / "vendor"
+MODELS = SITE / "models"
 UNFILLED = 'const SITE = { version: "", files: [] };'
 BRIDGE = ROOT / "js_bridge"
 ONNXRUNTIME = (
@@ -44,6 +45,13 @@ def vendor_onnxruntime() -> None:
         shutil.copy2(NODE_MODULES / "onnxruntime-web" / "dist" / name, target / name)
 
 
+def vendor_models() -> None:
+    """Copy the models that pages offer, as far as `make models` has fetched them."""
+    MODELS.mkdir()
+    for path in models.of_pages():
+        shutil.copy2(path, MODELS / path.name)
+
+
 def vendor_chart() -> None:
     """Copy the chart library as one ES module with its style sheet."""
     target = VENDOR / "uplot"
@@ -59,8 +67,9 @@ def write_service_worker(site: Path) -> None:
     script = site / "service-worker.js"
     skipped = {script, site / "_headers", *site.glob("webnnm-*.whl")}
     files = sorted(path for path in site.rglob("*") if path.is_file() and path not in skipped)
-    # Megabytes that only some visits need: js_bridge/onnxruntime.js keeps them itself.
-    files = [path for path in files if VENDOR / "onnxruntime" not in path.parents]
+    # Megabytes that only some visits need: js_bridge/onnxruntime.js keeps its files itself.
+    seldom = {VENDOR / "onnxruntime", MODELS}
+    files = [path for path in files if not seldom & {*path.parents}]
     digest = hashlib.sha256()
     for path in files:
         digest.update(path.relative_to(site).as_posix().encode() + b"\0")
@@ -94,6 +103,7 @@ def build() -> None:
         DISTRIBUTION / "pyodide-lock.json",
         DIGITS,
         ROOT / "tools" / "build_site.py",
+        *models.of_pages(),
     ]
     with step("site", fingerprint(inputs), VENDOR / "pyodide") as needed:
         if needed:
@@ -107,6 +117,7 @@ def build() -> None:
             vendor_chart()
             vendor_onnxruntime()
             vendor_bridge()
+            vendor_models()
             pyodide.write_distribution(VENDOR / "pyodide", pyodide.page_wheels(built))
             shutil.copy2(whole, SITE / whole.name)
             write_explanations(SITE)

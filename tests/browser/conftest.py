@@ -20,7 +20,7 @@ from tests.browser.visits import Visits
 from tools.common import SITE, playwright_config
 from webnnm.cli.serve import SiteServer
 
-Launch = Callable[[str], Awaitable[Browser]]
+Launch = Callable[..., Awaitable[Browser]]
 Visit = Callable[[Browser], Awaitable[Visits]]
 
 
@@ -44,17 +44,21 @@ def site_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 async def launch() -> AsyncIterator[Launch]:
-    """A function that starts the browser of a project once and gives it again later."""
+    """A function that starts the browser of a project once and gives it again later.
+
+    Further arguments are those of the browser's command line.
+    """
     config = playwright_config()
     browsers: dict[str, Browser] = {}
     async with async_playwright() as playwright:
 
-        async def start(name: str) -> Browser:
+        async def start(name: str, *arguments: str) -> Browser:
             project = config.PROJECTS[name]
             # Projects that start the browser alike share one process.
-            key = " ".join(project.arguments)
+            key = " ".join([*project.arguments, *arguments])
             if key not in browsers:
                 options = config.launch_options(project)
+                options["args"] = [*options["args"], *arguments]
                 browsers[key] = await playwright.chromium.launch(**options)
             return browsers[key]
 

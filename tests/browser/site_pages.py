@@ -8,7 +8,10 @@ import pytest
 
 from tests.browser.harness import pages_have_numpy
 
-PAGES = ("index.html", "hello.html", "iris.html", "digits.html", "worker.html", "notation.html")
+PAGES = (
+    *("index.html", "hello.html", "iris.html", "digits.html", "worker.html"),
+    *("camera.html", "speech.html", "ocr.html", "notation.html"),
+)
 WITHOUT_PYTHON = ("notation.html",)
 
 

@@ -87,7 +87,8 @@ class OnnxModel:
     """A model of ONNX on a backend, made by `load_onnx`.
 
     Attributes: `inputs` and `outputs`, the types by name, with free dimensions by their names;
-    `parameters`, the weights by name; `backend`.
+    `parameters`, the weights by name; `metadata`, texts by name that its maker put into the file;
+    `backend`.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class OnnxModel:
         self.inputs: Mapping[str, ValueInfo] = inputs(graph)
         self.outputs: Mapping[str, ValueInfo] = values(graph.output)
         self.parameters: dict[str, HostArray] = {}
+        self.metadata = {entry.key: entry.value for entry in model.metadata_props}
         self.backend = backend
         self._model, self._external = model, external
         self._shapes = dict(shapes)

@@ -1,0 +1,77 @@
+"""Models that are fetched when the reader asks for them, with progress."""
+
+import asyncio
+
+from page import element, log, ready, sentence, show_error
+from pyscript import when, window
+
+from webnnm import load_onnx, probe
+
+FOLDER = "./models/"
+MEGABYTE = 1e6
+
+
+class MissingModel(Exception):
+    """A file of a model that the server does not have; the text says what to do."""
+
+
+async def opened(files, start):
+    """Say what runs models, and offer to download files and load them.
+
+    `start` is called, and awaited, with the loaded models in the order of their files.
+    """
+    when("click", "#download")(lambda event: asyncio.ensure_future(load(files, start)))
+    ready()
+    element("runs").textContent = sentence((await probe()).sentence)
+
+
+async def load(files, start):
+    """Download files and load them; enable what waits for it."""
+    element("download").disabled = True
+    try:
+        contents = await downloaded(files)
+        tell("Compiling …")
+        await asyncio.sleep(0)  # the page draws it
+        first, *others = contents
+        models = [await load_onnx(first)]
+        models += [await load_onnx(each, backend=models[0].backend) for each in others]
+        await start(*models)
+    except MissingModel as missing:
+        tell(str(missing))
+        element("progress-text").classList.add("warning")
+    except Exception as error:
+        element("download").disabled = False
+        tell("Nothing is loaded.")
+        show_error(error)
+    else:
+        element("download").hidden = element("progress").hidden = True
+        element("work").disabled = False
+        tell(f"Ready, on {models[0].backend.description}.")
+
+
+async def downloaded(files):
+    """Return the contents of files; show how much of them has come."""
+    answers = [await window.fetch(FOLDER + name) for name in files]
+    for name, answer in zip(files, answers, strict=True):
+        if not answer.ok:
+            raise MissingModel(
+                f"This server has no {name}. In a checkout of webnnm, “make models” fetches it "
+                "from the package index; then “make serve” again."
+            )
+    total = sum(int(answer.headers.get("content-length") or 0) for answer in answers)
+    contents, done = [], 0
+    for answer in answers:
+        content, reader = bytearray(), answer.body.getReader()
+        while not (part := await reader.read()).done:
+            content += part.value.to_bytes()
+            element("progress").value = (done + len(content)) / max(total, 1)
+            tell(f"{(done + len(content)) / MEGABYTE:.1f} of {total / MEGABYTE:.1f} MB")
+        done += len(content)
+        contents.append(bytes(content))
+    log(f"{done} bytes of models downloaded")
+    return contents
+
+
+def tell(text):
+    """Say how the download stands."""
+    element("progress-text").textContent = text

@@ -1,0 +1,165 @@
+/**
+ * Pictures for networks: the camera, pixels as numbers in planes, and numbers as pixels. Python
+ * calls everything here; numbers go as Float32Arrays.
+ */
+
+const CHANNELS = 3;
+const BYTE = 255;
+
+const video = document.createElement("video");
+video.muted = video.playsInline = true;
+/** The picture that is worked on: a canvas, which Python never touches. */
+let picture = new OffscreenCanvas(1, 1);
+
+/** Open the camera, as near to a width as it has. */
+export async function open(/** @type {number} */ width) {
+  video.srcObject = await navigator.mediaDevices.getUserMedia({ video: { width: { ideal: width } } });
+  await video.play();
+}
+
+/** Close the camera. */
+export function close() {
+  for (const track of video.srcObject?.getTracks() ?? []) track.stop();
+  video.srcObject = null;
+}
+
+/** Take the picture that the camera has now. */
+export function take() {
+  keep(video, video.videoWidth, video.videoHeight);
+}
+
+/** Take a picture from a file. @param {Blob} file */
+export async function read(file) {
+  const bitmap = await createImageBitmap(file, { imageOrientation: "from-image" });
+  keep(bitmap, bitmap.width, bitmap.height);
+  bitmap.close();
+}
+
+/** Take lines of text as a picture. @param {string} text @param {number} width */
+export function write(text, width) {
+  const lines = text.split("\n");
+  picture = new OffscreenCanvas(width, 80 * lines.length + 40);
+  const context = picture.getContext("2d");
+  context.fillStyle = "#ffffff";
+  context.fillRect(0, 0, picture.width, picture.height);
+  context.fillStyle = "#202020";
+  context.font = "36px sans-serif";
+  lines.forEach((line, number) => context.fillText(line, 40, 80 * number + 70));
+}
+
+function keep(source, width, height) {
+  picture = new OffscreenCanvas(width, height);
+  picture.getContext("2d").drawImage(source, 0, 0);
+}
+
+/** The size of the picture, width first. */
+export function size() {
+  return [picture.width, picture.height];
+}
+
+/** Wait until the browser draws. */
+export function drawn() {
+  return new Promise((resolve) => { requestAnimationFrame(resolve); });
+}
+
+/** Show the picture on a canvas at a width. @param {HTMLCanvasElement} canvas */
+export function show(canvas, width, height) {
+  [canvas.width, canvas.height] = [width, height];
+  canvas.getContext("2d").drawImage(picture, 0, 0, width, height);
+}
+
+/** Frame four corners on a canvas. @param {HTMLCanvasElement} canvas @param {number[]} corners */
+export function frame(canvas, ...corners) {
+  const context = canvas.getContext("2d");
+  context.strokeStyle = "#d0342c";
+  context.lineWidth = Math.max(2, canvas.width / 400);
+  context.beginPath();
+  for (let at = 0; at < corners.length; at += 2) context.lineTo(corners[at], corners[at + 1]);
+  context.closePath();
+  context.stroke();
+}
+
+/**
+ * The picture at a size as numbers of shape [3, height, width]: from 0 to 1 in planes of red, green
+ * and blue, or, `centred`, from −1 to 1 in planes of blue, green and red.
+ */
+export function planes(width, height, centred = false) {
+  const draw = (context) => context.drawImage(picture, 0, 0, width, height);
+  return numbers(sized(width, height, draw), centred);
+}
+
+/**
+ * A part of the picture, upright and at a size, as centred numbers. It is given by its corners at
+ * the upper left, the upper right and the lower left; what is right of `used` is 0.
+ */
+export function part([left, top], [right, upper], [low, lower], width, height, used, turned) {
+  const draw = (context) => {
+    if (turned) {
+      context.translate(used, height);
+      context.rotate(Math.PI);
+    }
+    context.beginPath();
+    context.rect(0, 0, used, height);
+    context.clip();
+    // The map that takes the corners to (0, 0), (used, 0) and (0, height).
+    const along = [(right - left) / used, (upper - top) / used];
+    const down = [(low - left) / height, (lower - top) / height];
+    const { a, b, c, d, e, f } = new DOMMatrix([...along, ...down, left, top]).inverse();
+    context.transform(a, b, c, d, e, f);
+    context.drawImage(picture, 0, 0);
+  };
+  return numbers(sized(width, height, draw), true);
+}
+
+function sized(width, height, draw) {
+  const canvas = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  canvas.imageSmoothingQuality = "high";
+  draw(canvas);
+  return canvas.getImageData(0, 0, width, height);
+}
+
+/** @param {ImageData} image @param {boolean} centred */
+function numbers({ data, width, height }, centred) {
+  const pixels = width * height;
+  const found = new Float32Array(CHANNELS * pixels);
+  for (let pixel = 0; pixel < pixels; pixel++) {
+    if (!data[4 * pixel + CHANNELS]) continue;
+    for (let channel = 0; channel < CHANNELS; channel++) {
+      const share = data[4 * pixel + channel] / BYTE;
+      const plane = centred ? CHANNELS - 1 - channel : channel;
+      found[plane * pixels + pixel] = centred ? 2 * share - 1 : share;
+    }
+  }
+  return found;
+}
+
+/** Show numbers from 0 to 1 as `planes` gives them. @param {HTMLCanvasElement} canvas */
+export function paint(canvas, /** @type {Float32Array} */ values, width, height) {
+  const image = new ImageData(width, height);
+  const pixels = width * height;
+  for (let pixel = 0; pixel < pixels; pixel++) {
+    for (let channel = 0; channel < CHANNELS; channel++) {
+      image.data[4 * pixel + channel] = values[channel * pixels + pixel] * BYTE;
+    }
+    image.data[4 * pixel + CHANNELS] = BYTE;
+  }
+  [canvas.width, canvas.height] = [width, height];
+  canvas.getContext("2d").putImageData(image, 0, 0);
+}
+
+/**
+ * The places of the largest numbers of rows, and these numbers, in turns.
+ * @param {Float32Array} values @param {number} columns
+ */
+export function largest(values, columns) {
+  const found = new Float32Array((2 * values.length) / columns);
+  for (let row = 0; row < values.length / columns; row++) {
+    let best = 0;
+    const start = row * columns;
+    for (let column = 1; column < columns; column++) {
+      if (values[start + column] > values[start + best]) best = column;
+    }
+    found.set([best, values[start + best]], 2 * row);
+  }
+  return found;
+}

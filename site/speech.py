@@ -1,0 +1,180 @@
+"""The speech page: a recurrent network hears whether somebody speaks, frame by frame."""
+
+import asyncio
+import time
+from collections import deque
+
+from fetched import opened
+from page import clear_error, element, make, show_error, show_error_text
+from pyscript import ffi, when
+from pyscript.js_modules import sounds
+from stretches import Stretches
+
+RATE, FRAME = 16_000, 512
+CONTEXT = 64
+"""Samples of the frame before, which the network takes as well."""
+STATE = [2, 1, 128]
+BEHIND = 64
+"""Frames that may wait: of more, the oldest are dropped, and the page says so."""
+BETWEEN = 16
+"""Frames of a file after which the page draws."""
+
+
+class Listener:
+    """The network with its state from frame to frame, and what it has heard."""
+
+    def __init__(self):
+        self.net = None
+        self.waiting = deque()
+        self.dropped = 0
+        self.arrived = asyncio.Event()
+        self.listening = False
+        self.hear = ffi.create_proxy(self.take)
+        self.reset()
+
+    def reset(self):
+        """Forget what was heard."""
+        self.state = memoryview(bytes(4 * 2 * 128)).cast("f", STATE)
+        self.before = bytes(4 * CONTEXT)
+        self.speech = Stretches(FRAME / RATE)
+        self.waiting.clear()
+        self.dropped = self.count = 0
+        self.busy = 0.0
+        element("stretches").replaceChildren()
+        element("none").hidden = False
+
+    async def use(self, net):
+        """Take the network, and compile it before anybody speaks."""
+        self.net = net
+        await self.frame(bytes(4 * FRAME))
+        self.reset()
+
+    def take(self, samples):
+        """Keep a frame of the microphone until the network is free."""
+        if len(self.waiting) == BEHIND:
+            self.waiting.popleft()
+            self.dropped += 1
+        self.waiting.append(samples.to_bytes())
+        self.arrived.set()
+
+    async def frame(self, samples):
+        """Return how probable speech is in a frame, float32 numbers as bytes."""
+        started = time.perf_counter()
+        data = memoryview(self.before + samples).cast("f", [1, CONTEXT + FRAME])
+        answer = await self.net.run({"input": data, "state": self.state, "sr": RATE})
+        self.state = answer["stateN"]
+        self.before = samples[-4 * CONTEXT :]
+        self.busy += time.perf_counter() - started
+        self.count += 1
+        return memoryview(answer["output"]).cast("B").cast("f")[0]
+
+    async def follow(self):
+        """Hear the microphone until it is stopped."""
+        while self.listening:
+            self.arrived.clear()
+            while self.waiting:
+                probability = await self.frame(self.waiting.popleft())
+                ended = self.speech.add(probability)
+                self.show(probability, ended)
+            self.tell()
+            await self.arrived.wait()
+        self.finish()
+
+    async def read(self, samples):
+        """Hear the samples of a file as fast as the network goes; what is left over is silence."""
+        size = 4 * FRAME
+        samples += bytes(-len(samples) % size)
+        for start in range(0, len(samples), size):
+            probability = await self.frame(samples[start : start + size])
+            ended = self.speech.add(probability)
+            if ended or not start // size % BETWEEN:
+                self.show(probability, ended)
+                await asyncio.sleep(0)
+        self.finish()
+        self.tell()
+
+    def finish(self):
+        """Show the stretch that the end of the sound ended."""
+        self.show(0.0, self.speech.end())
+        element("heard").textContent = "–"
+        element("share").textContent = ""
+
+    def show(self, probability, ended):
+        """Show what is heard now, and a stretch that has ended."""
+        element("heard").textContent = "Speech" if self.speech.speaking else "Silence"
+        element("share").textContent = f"{100 * probability:.0f} %"
+        element("level").style.setProperty("--share", f"{probability:.3f}")
+        if ended:
+            begin, end = self.speech.found[-1]
+            element("stretches").append(make("li", f"{begin:.1f} to {end:.1f} s"))
+            element("none").hidden = True
+
+    def tell(self):
+        """Say how fast it is, and where."""
+        heard = self.count * FRAME / RATE
+        text = (
+            f"{heard:.1f} s of sound in {self.busy:.1f} s, "
+            f"{1000 * self.busy / max(self.count, 1):.1f} ms a frame, "
+            f"on {self.net.backend.description}"
+        )
+        if self.dropped:
+            text += f"; {self.dropped} frames were dropped, as this device is too slow"
+        element("rate").textContent = text
+        element("rate").dataset.count = str(self.count)
+
+
+@when("click", "#start")
+async def start(event):
+    """Open the microphone and listen."""
+    clear_error()
+    listener.reset()
+    try:
+        await sounds.open(RATE, FRAME, listener.hear)
+    except Exception as error:
+        show_error_text(
+            f"The microphone cannot be opened: {error}\n"
+            "Allow it in the settings of this page, or choose a file."
+        )
+        return
+    listener.listening = True
+    element("start").disabled, element("stop").disabled = True, False
+    element("file").disabled = True
+    element("stop").focus()
+    try:
+        await listener.follow()
+    except Exception as error:
+        show_error(error)
+    await sounds.close()
+    listener.listening = False
+    element("start").disabled, element("stop").disabled = False, True
+    element("file").disabled = False
+
+
+@when("click", "#stop")
+def stop(event):
+    """Stop listening."""
+    listener.listening = False
+    listener.arrived.set()
+    element("start").disabled = False
+    element("start").focus()
+
+
+@when("change", "#file")
+async def choose(event):
+    """Hear a file."""
+    clear_error()
+    files = element("file").files
+    if not files.length:
+        return
+    element("start").disabled = element("file").disabled = True
+    listener.reset()
+    try:
+        samples = await sounds.read(files.item(0), RATE)
+        await listener.read(samples.to_bytes())
+    except Exception as error:
+        show_error(error)
+    element("start").disabled = element("file").disabled = False
+
+
+listener = Listener()
+await opened(["silero_vad_16k_op15.onnx"], listener.use)

@@ -1,0 +1,256 @@
+"""Pages with trained models of ONNX: the camera, the microphone, and text in pictures."""
+
+from __future__ import annotations
+
+import array
+import base64
+import wave
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.harness import PageLog, block_other_hosts
+from tests.browser.site_pages import ACCESSIBILITY, CONTRAST, open_site_page
+from tests.places import SHARED
+from tools.common import SITE
+
+in_one_browser = pytest.mark.projects("webnn")
+
+ALLOWED = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
+SPEECH = SHARED / "models" / "jfk.flac"
+RATE = 16_000
+# Decodes a file of sound, given in base64, to samples from −32767 to 32767.
+DECODE = """
+async (text) => {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const decoder = new OfflineAudioContext(1, 1, 16000);
+  const sound = await decoder.decodeAudioData(bytes.buffer);
+  return Array.from(sound.getChannelData(0), (sample) => Math.round(sample * 32767));
+}
+"""
+# The mean of red, green and blue of a canvas.
+MEAN = """
+(canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const sums = [0, 0, 0];
+  data.forEach((value, place) => { if (place % 4 < 3) sums[place % 4] += value; });
+  return sums.map((sum) => sum / (data.length / 4));
+}
+"""
+
+
+@pytest.fixture
+async def new_page(site_url: str, page_log: PageLog) -> AsyncIterator[Any]:
+    """A function that opens a page in a browser, in a context of its own."""
+    contexts: list[Any] = []
+
+    async def start(browser: Any) -> Any:
+        contexts.append(await browser.new_context(viewport={"width": 1280, "height": 800}))
+        await block_other_hosts(contexts[-1], page_log)
+        page = await contexts[-1].new_page()
+        page_log.watch(page)
+        return page
+
+    yield start
+    for context in contexts:
+        await context.close()
+    page_log.check()
+
+
+def needs(*models: str) -> None:
+    """Skip a test of models that `make models` has not fetched."""
+    for model in models:
+        if not (SITE / "models" / model).exists():
+            pytest.skip(f"{model} is not in the site: `make models` fetches it")
+
+
+def needs_speech() -> None:
+    if not SPEECH.exists():
+        pytest.skip(f"there is no {SPEECH}, a recording of speech; WEBNNM_SHARED names its folder")
+
+
+async def ready(page: Any, site_url: str, name: str) -> None:
+    """Open a page, download its models and wait for them."""
+    await open_site_page(page, site_url, name)
+    assert await page.locator("#work:disabled").count() == 1
+    await page.locator("#download").click()
+    await page.locator("#work:enabled").wait_for()
+    assert "Ready, on WebNN" in await page.locator("#progress-text").text_content()
+
+
+async def usable(page: Any) -> None:
+    """Check that a page with results is usable by all, wide and narrow, light and dark."""
+    assert await page.evaluate(ACCESSIBILITY) == []
+    await page.set_viewport_size({"width": 360, "height": 740})
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+    await page.emulate_media(reduced_motion="reduce")
+    for scheme in ("light", "dark"):
+        await page.emulate_media(color_scheme=scheme)
+        assert await page.evaluate(CONTRAST) == []
+
+
+def film(path: Path, *, width: int = 320, height: int = 240, pictures: int = 4) -> None:
+    """Write a film whose left half is white and whose right half is black, as YUV4MPEG2."""
+    light = (bytes([235]) * (width // 2) + bytes([16]) * (width // 2)) * height
+    colour = bytes([128]) * (width * height // 4)
+    head = f"YUV4MPEG2 W{width} H{height} F10:1 Ip A1:1 C420jpeg\n".encode()
+    path.write_bytes(head + pictures * (b"FRAME\n" + light + colour + colour))
+
+
+@in_one_browser
+async def test_camera_is_painted(
+    launch: Any, new_page: Any, site_url: str, project: Any, tmp_path: Path
+) -> None:
+    needs("multistyle26.onnx")
+    film(tmp_path / "film.y4m")
+    played = f"--use-file-for-fake-video-capture={tmp_path / 'film.y4m'}"
+    page = await new_page(await launch(project.name, *ALLOWED, played))
+    await ready(page, site_url, "camera.html")
+    await page.locator("#side").select_option("128")
+    await page.locator("#start").click()
+    rate = page.locator("#rate")
+    await page.wait_for_function("Number(document.querySelector('#rate').dataset.count) >= 3")
+    assert "pictures per second of 128 × 96 pixels" in await rate.text_content()
+    assert "WebNN" in await rate.text_content()
+    seen = await page.locator("#camera").evaluate(MEAN)
+    assert seen == pytest.approx([127, 127, 127], abs=12)
+    await page.locator("#stop").click()
+    await page.locator("#start:enabled").wait_for()
+    painted = await page.locator("#painted").evaluate(MEAN)
+    # A picture that stays can be painted in another style.
+    count = await rate.get_attribute("data-count")
+    await page.locator("#style").fill("8")
+    await page.locator("#style").press("Tab")
+    await page.wait_for_function(
+        "count => document.querySelector('#rate').dataset.count !== count", arg=count
+    )
+    other = await page.locator("#painted").evaluate(MEAN)
+    assert max(abs(a - b) for a, b in zip(painted, other, strict=True)) > 5
+    await usable(page)
+
+
+@in_one_browser
+async def test_microphone_is_heard(
+    launch: Any, new_page: Any, site_url: str, project: Any, tmp_path: Path
+) -> None:
+    needs("silero_vad_16k_op15.onnx")
+    needs_speech()
+    decoder = await new_page(await launch(project.name))
+    await decoder.goto(f"{site_url}/notation.html")
+    text = base64.b64encode(SPEECH.read_bytes()).decode()
+    samples = await decoder.evaluate(DECODE, text)
+    with wave.open(str(tmp_path / "speech.wav"), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes(array.array("h", map(int, samples)).tobytes())
+    played = f"--use-file-for-fake-audio-capture={tmp_path / 'speech.wav'}"
+    page = await new_page(await launch(project.name, *ALLOWED, played))
+    await ready(page, site_url, "speech.html")
+    await page.locator("#start").click()
+    await page.locator("#heard", has_text="Speech").wait_for()
+    await page.locator("#stretches li").nth(1).wait_for()
+    await page.locator("#stop").click()
+    await page.locator("#start:enabled").wait_for()
+    assert "dropped" not in await page.locator("#rate").text_content()
+    await usable(page)
+
+
+@in_one_browser
+async def test_a_file_of_speech_is_heard(
+    launch: Any, new_page: Any, site_url: str, project: Any
+) -> None:
+    needs("silero_vad_16k_op15.onnx")
+    needs_speech()
+    page = await new_page(await launch(project.name))
+    await ready(page, site_url, "speech.html")
+    await page.locator("#file").set_input_files(SPEECH)
+    await page.locator("#rate[data-count='344']").wait_for()
+    rate = await page.locator("#rate").text_content()
+    assert rate.startswith("11.0 s of sound in")
+    heard = await page.locator("#stretches li").all_text_contents()
+    begins = [float(text.split()[0]) for text in heard]
+    # "And so, my fellow Americans, | ask not | what your country can do for you, | ask what …"
+    assert begins == pytest.approx([0.3, 3.3, 4.0, 5.4, 8.1], abs=0.25)
+
+
+@in_one_browser
+async def test_a_tone_is_silence(launch: Any, new_page: Any, site_url: str, project: Any) -> None:
+    needs("silero_vad_16k_op15.onnx")
+    page = await new_page(await launch(project.name, *ALLOWED))
+    await ready(page, site_url, "speech.html")
+    await page.locator("#start").click()
+    await page.wait_for_function("Number(document.querySelector('#rate').dataset.count) >= 60")
+    await page.locator("#stop").click()
+    await page.locator("#start:enabled").wait_for()
+    assert await page.locator("#stretches li").count() == 0
+    assert await page.locator("#none").is_visible()
+
+
+@in_one_browser
+async def test_text_in_a_picture_is_read(
+    launch: Any, new_page: Any, site_url: str, project: Any
+) -> None:
+    needs("PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx")
+    page = await new_page(await launch(project.name))
+    await ready(page, site_url, "ocr.html")
+    await page.locator("#example").click()
+    await page.locator("#result[data-done]").wait_for()
+    lines = page.locator("#lines")
+    expected = "Networks read text\nin 2026: WebNN, ONNX\nOn your device"
+    assert await lines.get_attribute("data-text") == expected
+    assert "3 lines in" in await page.locator("#rate").text_content()
+    await usable(page)
+    # A picture of its own, turned upside down.
+    turned = await page.evaluate("""
+    async () => {
+      const canvas = new OffscreenCanvas(500, 160);
+      const context = canvas.getContext("2d");
+      context.fillStyle = "#f4efe0";
+      context.fillRect(0, 0, 500, 160);
+      context.translate(500, 160);
+      context.rotate(Math.PI);
+      context.fillStyle = "#123";
+      context.font = "40px serif";
+      context.fillText("Ticket No. 4711", 60, 95);
+      const blob = await canvas.convertToBlob();
+      return Array.from(new Uint8Array(await blob.arrayBuffer()));
+    }""")
+    picture = {"name": "t.png", "mimeType": "image/png", "buffer": bytes(map(int, turned))}
+    await page.locator("#file").set_input_files([picture])
+    await page.locator("#rate", has_text="1 line in").wait_for()
+    assert await lines.get_attribute("data-text") == "Ticket No. 4711"
+
+
+@in_one_browser
+@pytest.mark.parametrize("name", ["camera.html", "speech.html", "ocr.html"])
+async def test_without_its_file_a_page_says_how_to_get_it(
+    page: Any, site_url: str, project: Any, name: str
+) -> None:
+    async def missing(route: Any) -> None:
+        await route.fulfill(status=404, body="")
+
+    await page.route("**/models/*", missing)
+    await open_site_page(page, site_url, name)
+    await page.locator("#download").click()
+    told = page.locator("#progress-text.warning")
+    await told.wait_for()
+    assert "make models" in await told.text_content()
+    assert await page.locator("#work:disabled").count() == 1
+
+
+@in_one_browser
+async def test_a_camera_that_is_refused_is_told(
+    launch: Any, new_page: Any, site_url: str, project: Any
+) -> None:
+    needs("multistyle26.onnx")
+    page = await new_page(await launch(project.name))
+    await ready(page, site_url, "camera.html")
+    await page.locator("#start").click()
+    alert = page.locator("#alert pre")
+    await alert.wait_for()
+    assert "The camera cannot be opened" in await alert.text_content()
+    assert "choose a picture" in await alert.text_content()
+    assert await page.locator("#start").is_enabled()
