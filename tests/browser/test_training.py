@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -26,7 +27,9 @@ from webnnm import Dataset, NNModel
 
 found = []
 for backend in ("numpy", "webnn", "webnn"):
-    dataset = Dataset({inputs: x}, targets, split=(0.6, 0.2, 0.2), batch_size=12)
+    dataset = Dataset(
+        {inputs: x}, targets, split=(0.6, 0.2, 0.2), batch_size=12, sample_weight=weights or None
+    )
     model = await NNModel.create(
         source=source, backend=backend, dataset=dataset, log=lambda _: None, seed=3
     )
@@ -65,7 +68,9 @@ def data() -> dict[str, Any]:
     return {"x": x, "y": y}
 
 
-async def trained(page: PyodidePage, source: str, **settings: Any) -> Any:
+async def trained(
+    page: PyodidePage, source: str, weights: Sequence[float] = (), **settings: Any
+) -> Any:
     rows = data()
     targets: Any = {"model": rows["y"]}
     inputs = "model"
@@ -73,7 +78,7 @@ async def trained(page: PyodidePage, source: str, **settings: Any) -> Any:
         inputs = "trunk"
         targets = {"kind": rows["y"], "size": [[40 * row[2]] for row in rows["x"]]}
     given = {"x": rows["x"], "targets": targets, "inputs": inputs, "settings": settings}
-    return await page.run_python(PROGRAM, source=source, **given)
+    return await page.run_python(PROGRAM, source=source, weights=list(weights), **given)
 
 
 def agree(found: Any, tolerance: float = 1e-3) -> None:
@@ -102,6 +107,23 @@ async def test_losses_agree(pyodide_page: PyodidePage, loss: str) -> None:
     head = "sigmoid" if loss == "BCE" else "softmax"
     text = CLASSES.replace("softmax", head) + f"model:loss {loss};"
     agree(await trained(pyodide_page, text, seeds=0))
+
+
+@pytest.mark.usefixtures("numpy_in_pages")
+@pytest.mark.parametrize("source", [CLASSES, TWO_HEADS], ids=["one output", "two outputs"])
+async def test_weights_of_rows_count_alike(pyodide_page: PyodidePage, source: str) -> None:
+    """In steps of a batch, in several steps of one dispatch, in validation losses."""
+    weights = [(row % 4) / 2 for row in range(ROWS)]
+    found = await trained(pyodide_page, source, weights, seeds=0)
+    agree(found)
+    alike = await trained(pyodide_page, source, seeds=0)
+    assert abs(alike[1]["losses"][0] - found[1]["losses"][0]) > 1e-3, "they count"
+
+
+@pytest.mark.usefixtures("numpy_in_pages")
+async def test_weights_of_labels_agree(pyodide_page: PyodidePage) -> None:
+    text = CLASSES.replace("softmax", "sigmoid") + "model:loss BCE;"
+    agree(await trained(pyodide_page, text, seeds=0, class_weight={"0": 4.0, "2": 0.5}))
 
 
 @pytest.mark.usefixtures("numpy_in_pages")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
@@ -74,10 +74,21 @@ class DataBinding:
     def masks(self, subset: str) -> Arrays:
         """Return sequence name → float32 `[rows, length]`, 1 where a position counts.
 
-        Only of sequences whose rows have different lengths. Raises `DataError` NNM702 where two
-        blocks of one sequence differ in the lengths of their rows.
+        Only of sequences whose rows have different lengths. Where rows have weights, these are
+        here, too, under `WEIGHT` and the output's name. Raises `DataError` NNM702 where two
+        blocks of one sequence differ in the lengths of their rows, NNM704 for weights of 0 alone.
         """
-        return self._by_sequence(whole_subset(self.dataset, subset)[2])
+        _, outputs, masks = whole_subset(self.dataset, subset)
+        found = self._by_sequence(masks)
+        dataset: Any = self.dataset
+        if getattr(dataset, "sample_weight", None) is not None:
+            from webnnm.data.row_weights import weights_of
+
+            weights = dataset.sample_weight.rows(dataset.rows(subset)).values()
+            of_blocks = {b: (bound.kind, outputs[bound.field]) for b, bound in self.outputs.items()}
+            padding = {b: found[name] for b, name in self.sequence_of[1].items() if name in found}
+            found |= weights_of(subset, weights, of_blocks, padding)
+        return found
 
     def orders(
         self, subset: str, epochs: Sequence[int], shuffle: bool | None = None, seed: int = 0

@@ -55,14 +55,17 @@ class Dataset:
       different lengths: "max", "bucket" (the next power of two) or an integer; either for the only
       input and all such lists, or a dict by block. Padding is zeros (class -1) and does not count
       in statistics and metrics.
+    - `sample_weight`: how much each row counts in the losses of training, validation and test,
+      numbers from 0, one for each row; all alike by default.
 
     Raises `DataError` NNM702 for mismatched sizes, NNM704 for invalid options, NNM705 without rows,
     NNM706 for invalid labels, NNM707 for non-finite numbers, NNM710 for unknown names, NNM711 for
     invalid lengths.
 
     Attributes: `name`; `inputs` and `outputs`, block → `Field`; `seed`; `method` of the split
-    ("explicit" for lists of rows); `standardization` and `target_standardization`, block →
-    `Standardization`, empty by default; `augmentation`, a function or None.
+    ("explicit" for lists of rows); `sample_weight`, float32 `[rows]` or None; `standardization` and
+    `target_standardization`, block → `Standardization`, empty by default; `augmentation`, a
+    function or None.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class Dataset:
         names: Mapping[str, Sequence[str]] | None = None,
         features: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
         length: Length | Mapping[str, Length] | None = None,
+        sample_weight: Any = None,
     ) -> None:
         given_inputs, given_outputs = by_block(inputs), by_block(outputs)
         self._labels = per_block(labels, given_outputs, "labels")
@@ -111,6 +115,11 @@ class Dataset:
                 hint="standardize=True scales inputs",
             )
         self._row_count = row_count
+        self.sample_weight: HostArray | None = None
+        if sample_weight is not None:
+            from webnnm.data.row_weights import checked
+
+            self.sample_weight = checked(sample_weight, row_count, parts[0])
         self._divide(parts)
         self.augmentation: Augmentation | None = None
         self._cursors: dict[str, Iterator[Batch]] = {}

@@ -99,6 +99,8 @@ class TableDataset(Dataset):
       in the mean of the training rows, or the class frequencies of a category; rows without a label
       are left out).
     - `categorical`: columns to treat as categories although their cells look like numbers.
+    - `sample_weight`: the column of the weights, which then is no feature; a function of a row,
+      name → cell; or one number for each row of the table: see `Dataset`.
     - `unknown`: categories that do not occur in the training rows become "zeros" or raise an
       "error".
     - `split` (row numbers count the remaining rows) and all other options are those of `Dataset`.
@@ -126,6 +128,7 @@ class TableDataset(Dataset):
         stratify: bool = True,
         method: Method = "stratified",
         name: str = "table",
+        sample_weight: Any = None,
         **options: Any,
     ) -> None:
         _check_word("task", task, ("auto", "classification", "regression"))
@@ -134,7 +137,8 @@ class TableDataset(Dataset):
             hint = "Dataset takes arrays, and what they are"
             raise DataError("NNM704", f"a TableDataset finds {option} itself", hint=hint)
         table = table_of(table)
-        target, chosen = _roles(table, features, label)
+        apart = table.index(sample_weight) if isinstance(sample_weight, str | int) else -1
+        target, chosen = _roles(table, features, label, apart)
         as_words = {table.index(each) for each in chosen_columns("categorical", categorical)}
         read = [read_column(table, i, False if i in as_words else None) for i in chosen]
         read.append(_label_column(table, target, task))
@@ -155,6 +159,11 @@ class TableDataset(Dataset):
         reports = _column_reports(read, kept, [*self.encoders, self.label_encoder])
         self.report = TableReport(table.row_count, table.row_count - len(rows), reports)
         outputs, kind = _outputs(goal, numbers, self.label_encoder, sparse)
+        weights = None
+        if sample_weight is not None:
+            from webnnm.data.row_weights import of_table
+
+            weights = of_table(table, sample_weight, rows)
         super().__init__(
             side_by_side(values, len(rows)),
             outputs,
@@ -166,6 +175,7 @@ class TableDataset(Dataset):
             labels=self.label_encoder and self.label_encoder.classes,
             kinds={"model": kind},
             features=[name for encoder in self.encoders for name in encoder.features],
+            sample_weight=weights,
             **options,
         )
 
@@ -220,14 +230,14 @@ class _Hole:
 
 
 def _roles(
-    table: Table, features: Sequence[str | int] | None, label: str | int | None
+    table: Table, features: Sequence[str | int] | None, label: str | int | None, apart: int
 ) -> tuple[int, list[int]]:
-    """Return the column of the label and those of the features."""
+    """Return the column of the label and those of the features; by default but one `apart`."""
     if not table.row_count:
         raise DataError("NNM705", "the table has no rows")
     target = table.index(-1 if label is None else label)
     if features is None:
-        chosen = [index for index in range(len(table.names)) if index != target]
+        chosen = [index for index in range(len(table.names)) if index not in (target, apart)]
     else:
         chosen = [table.index(column) for column in chosen_columns("features", features)]
     if target in chosen or len(set(chosen)) < len(chosen):

@@ -93,6 +93,8 @@ def _weights(facts: Facts, output: OutputFacts, classes: int) -> Sequence[float]
     """Return the weights that somebody gave the classes, None if nobody did."""
     given: Any = facts.settings.get("class_weight")
     if isinstance(given, Mapping):
+        if output.labels is not None and output.labels.several:
+            return None  # weights of yes, one for each label
         names = facts.data.class_names.get(output.name) or ()
         numbers = {name: number for number, name in enumerate(names)}
         numbers |= {str(number): number for number in range(classes)}

@@ -1,12 +1,18 @@
-"""The weights of classes in a loss: by how often they occur, or as somebody gave them."""
+"""The weights of classes, or of labels, in a loss: by how often they occur, or as given."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape
+from webnnm.data.protocol import whole_subset
 from webnnm.training.loss_choice import LabelFacts
+from webnnm.training.losses import is_of_labels
+
+if TYPE_CHECKING:
+    from webnnm.data.binding import DataBinding
 
 
 def class_weights(
@@ -16,8 +22,12 @@ def class_weights(
     labels: LabelFacts | None,
     names: Sequence[str] = (),
     where: str = "the output",
+    shares: Callable[[], Sequence[float]] | None = None,
 ) -> tuple[float, ...]:
     """Return a weight for every class: N/(C·N_c) if "balanced", else as given, by default 1.
+
+    Of several labels that do not exclude one another these are weights of yes, by which its loss is
+    multiplied: (1 − s)/s if "balanced", where `shares()` tells the share s of rows that have it.
 
     >>> rows = LabelFacts(kind="classes", classes=2, class_counts=(90, 10))
     >>> [round(weight, 3) for weight in class_weights("balanced", "CCE", (2,), rows)]
@@ -34,23 +44,39 @@ def class_weights(
     if loss == "FOL":
         message = f"class_weight, and {where} is trained with FOL, which has weights of its own"
         raise DataError("NNM704", message, hint="write alpha in the text of the model, or BCE, CCE")
+    several = is_of_labels(loss, features)
     counts = None if labels is None else _counts(labels, features)
-    if counts is None:
-        message = f"class_weight: {where} has no classes that exclude one another"
+    if counts is None and not several:
+        message = f"class_weight: {where} has no classes"
         raise DataError("NNM704", message, hint="leave it out")
+    classes = features[-1] if several else len(counts or ())
     if isinstance(wanted, str):
-        present = [count for count in counts if count]
+        if several:
+            found = shares() if shares else ()
+            return tuple((1 - share) / share if 0 < share < 1 else 1.0 for share in found)
+        present = [count for count in counts or () if count]
         total = sum(present)
-        return tuple(total / (len(present) * count) if count else 1.0 for count in counts)
-    numbers = {str(number): number for number in range(len(counts))}
+        return tuple(total / (len(present) * count) if count else 1.0 for count in counts or ())
+    numbers = {str(number): number for number in range(classes)}
     known = {name: number for number, name in enumerate(names)} | numbers
-    found = [1.0] * len(counts)
+    weights = [1.0] * classes
     for name, weight in wanted.items():
         if name not in known:
             message = f'class_weight: {where} has no class "{name}"'
             raise DataError("NNM704", message, hint=suggestion(name, known) or ", ".join(known))
-        found[known[name]] = weight
-    return tuple(found)
+        weights[known[name]] = weight
+    return tuple(weights)
+
+
+def shares_of_labels(binding: DataBinding, block: str) -> list[float]:
+    """Return in which share of the training rows, or positions, each label of an output is yes."""
+    field = binding.outputs[block].field
+    _, outputs, masks = whole_subset(binding.dataset, "training")
+    values = outputs[field]
+    width = values.shape[-1]
+    flat = values.values()
+    count = len(flat) / width if field not in masks else sum(masks[field].values())
+    return [sum(flat[label::width]) / count for label in range(width)]
 
 
 def _counts(labels: LabelFacts, features: Shape) -> list[float] | None:

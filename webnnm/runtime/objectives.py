@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
@@ -97,17 +97,21 @@ class Objective:
         )
 
     def class_weights(
-        self, wanted: str | Mapping[str, float], names: Sequence[str]
+        self,
+        wanted: str | Mapping[str, float],
+        names: Sequence[str],
+        shares: Callable[[], Sequence[float]] | None,
     ) -> tuple[float, ...]:
         """Return the weight of every class by the hyperparameter `class_weight`.
 
-        `names` are those of the classes, by which a weight can be given as by their numbers.
+        `names` are those of the classes, by which a weight can be given as by their numbers;
+        `shares` returns how often each of several labels is yes, where data are known.
         Raises `DataError` NNM704 where the output has no classes, or not such ones.
         """
         from webnnm.runtime.class_weights import class_weights
 
         return class_weights(
-            wanted, self.choice.loss.name, self.features, self.labels, names, self._where
+            wanted, self.choice.loss.name, self.features, self.labels, names, self._where, shares
         )
 
     def check_class_weights(self, weights: Sequence[float] | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
@@ -128,15 +129,25 @@ def chosen_losses(state: ModelState, settings: Mapping[str, Any]) -> dict[str, O
     """Return the loss of every output as the settings choose it."""
     objectives = state.objectives()
     wanted = settings.get("class_weight")
-    names: dict[str, list[str]] = {}
-    if wanted is not None and state.has_dataset:
-        bound, dataset = state.binding().outputs, state.binding().dataset
-        names = {name: dataset.labels(bound[name].field) or [] for name in objectives}
+
+    def weights(name: str) -> tuple[float, ...] | None:
+        if wanted is None:
+            return None
+        names: list[str] = []
+        shares = None
+        if state.has_dataset:
+            from webnnm.runtime.class_weights import shares_of_labels
+
+            binding = state.binding()
+            names = binding.dataset.labels(binding.outputs[name].field) or []
+            shares = partial(shares_of_labels, binding, name)
+        return objectives[name].class_weights(wanted, names, shares)
+
     return {
         name: objective.loss(
             name=settings.get(f"{name}:loss", ""),
             smoothing=settings["label_smoothing"],
-            class_weights=wanted and objective.class_weights(wanted, names.get(name, [])),
+            class_weights=weights(name),
         )
         for name, objective in objectives.items()
     }

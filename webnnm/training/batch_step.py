@@ -72,7 +72,7 @@ def batch_loss(
         name: b.input(TARGET + name, *target_type(losses[name], output.type))
         for name, output in lowered.outputs.items()
     }
-    found = losses_of(lowered, losses, targets, row_mask(b, valid, batch), valid)
+    found = losses_of(lowered, losses, targets, row_mask(b, valid, batch), valid, {})
     graph = b.build({LOSS + name: found.mean(name) for name in found.sums})
     return _ordered(graph, [*lowered.inputs, *(TARGET + name for name in targets), COUNT])
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 _LOSS = "write it into the text of the model: model:loss MSE;"
 _SPLIT = "give the dataset its subsets: Dataset(…, split=(0.7, 0.15, 0.15))"
+_WEIGHTS = "give the dataset the weights of its rows: Dataset(…, sample_weight=[…])"
 _RATE = "lr=0.001 is a hyperparameter of train()"
 
 SETTINGS: Mapping[str, str] = {
@@ -27,6 +28,8 @@ SETTINGS: Mapping[str, str] = {
     "random_state": "seed=",
     "lr_scheduler": "schedule= of train(), such as cosine or plateau",
     "reduce_lr_on_plateau": 'schedule="plateau"',
+    "sample_weight": _WEIGHTS,
+    "sample_weights": _WEIGHTS,
     "solver": "optimizer=",
     "steps_per_epoch": "leave it out: an epoch visits every training row; batch_size= divides them",
     "validation_data": _SPLIT,

@@ -11,8 +11,11 @@ from functools import reduce
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import Lowered
 from webnnm.graph.node import Operand
-from webnnm.training.losses import Labels, Loss, LossSettings
+from webnnm.training.losses import Labels, Loss, LossSettings, is_of_labels
 from webnnm.training.output_activation import activation_of
+
+WEIGHT = "weight/"
+"""Before the name of an output: what the losses of its rows are multiplied by, among masks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,11 +66,13 @@ def losses_of(
     targets: Mapping[str, Operand],
     rows: Operand | None,
     valid: Operand,
+    masks: Mapping[str, Operand],
 ) -> Losses:
     """Return the losses of a batch against its targets (spec D.1, E.9).
 
     `rows` is the mask of rows, None where all of them count; `valid` is how many do. Padded
-    positions of sequences do not count, nor do positions that a loss leaves out.
+    positions of sequences do not count, nor do positions that a loss leaves out. `masks` may have
+    weights of rows, `WEIGHT` and the name of an output, whose mean is 1 over the whole subset.
     """
     b = lowered.builder
     sums: dict[str, Operand] = {}
@@ -80,15 +85,18 @@ def losses_of(
             )
             values, weights = found.values, chosen.settings.class_weights
             shape = values.shape
-            if weights is not None:
+            of_labels = is_of_labels(chosen.loss.name, output.shape[1 + chosen.sequence :])
+            if weights is not None and not of_labels:
                 values = values * _class_weights(b, weights, targets[name], chosen.labels, shape)
-            masks = [rows, lowered.masks.get(name) if chosen.sequence else None]
-            known = [_stretched(b, mask, shape) for mask in masks if mask is not None]
+            if WEIGHT + name in masks:
+                values = values * _stretched(b, masks[WEIGHT + name], shape)
+            padding = lowered.masks.get(name) if chosen.sequence else None
+            known = [_stretched(b, mask, shape) for mask in (rows, padding) if mask is not None]
             if found.counted is not None:
                 known.append(found.counted)
             mask = reduce(operator.mul, known) if known else None
             sums[name] = b.reduce_sum(values if mask is None else values * mask)
-            if mask is None or (masks[1] is None and found.counted is None):
+            if mask is None or (padding is None and found.counted is None):
                 counts[name] = valid * math.prod(shape[1:])
             else:
                 whole = b.expand(mask, new_shape=shape) if mask.shape != shape else mask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,7 +38,7 @@ class LossSettings:
     - `smoothing`: ε in [0, 1): categorical targets become y(1−ε) + ε/C, binary ones
       y(1−ε) + ε/2 (Szegedy et al. 2016, section 7); losses not in `SMOOTHED` leave it aside.
     - `class_weights`: by which ℓ of a row is multiplied, one for each class; (no, yes) of a single
-      score.
+      score; of several labels those by which ℓ of yes is multiplied.
     """
 
     delta: float | None = None
@@ -82,6 +82,11 @@ class Loss:
     labels: Labels
     rows: Rows
     parameters: tuple[str, ...] = ()
+
+
+def is_of_labels(loss: str, features: Sequence[int]) -> bool:
+    """Tell whether an output with this loss says yes or no to each of several labels."""
+    return loss in ("BCE", "BCEL") and len(features) > 0 and features[-1] > 1
 
 
 # What several losses share.
@@ -182,6 +187,8 @@ def _binary_cross_entropy(*, logits: bool) -> Rows:
     ) -> LossRows:
         log_p, log_q = _log_p_q(b, h, logits=logits)
         y = _binary(y, s.smoothing)
+        if s.class_weights is not None and h.output.shape[-1] > 1:
+            log_p = log_p * b.constant(s.class_weights, "float32")
         return _mean(b, -(y * log_p + (1 - y) * log_q), sequence)
 
     return rows

@@ -94,16 +94,11 @@ def measured(
 ) -> Measured:
     """Return the losses, gradients and dead units of a model on some rows, without dropout."""
     b = GraphBuilder()
-    lowered = lower_network(
-        network,
-        batch=rows,
-        sequence=sequence,
-        builder=b,
-        masks={name: b.input(MASK + name, *type) for name, type in masks.items()},
-    )
+    masked = {name: b.input(MASK + name, *type) for name, type in masks.items()}
+    lowered = lower_network(network, batch=rows, sequence=sequence, builder=b, masks=masked)
     given = {name: b.input(TARGET + name, *type) for name, type in targets.items()}
     valid = b.constant(float(rows), "float32")
-    found = losses_of(lowered, losses, given, row_mask(b, valid, rows), valid)
+    found = losses_of(lowered, losses, given, row_mask(b, valid, rows), valid, masked)
     figures: dict[str, Operand] = {}
     loss = b.constant(0, "float32")
     for name, chosen in losses.items():

@@ -106,6 +106,7 @@ def computed_step(
         vertex.block: source.rows(INPUT + vertex.block, _whole(network, vertex.block, s))
         for vertex in network.inputs
     }
+    masks = {name: source.rows(MASK + name, type) for name, type in s.masks.items()}
     lowered = lower_network(
         network,
         batch=s.batch,
@@ -115,10 +116,10 @@ def computed_step(
         parameters=own,
         training=True,
         rows=rows,
-        masks={name: source.rows(MASK + name, type) for name, type in s.masks.items()},
+        masks=masks,
     )
     given = {name: source.rows(TARGET + name, type) for name, type in targets.items()}
-    losses = losses_of(lowered, s.losses, given, rows, valid)
+    losses = losses_of(lowered, s.losses, given, rows, valid, masks)
     task = {name: own.get(TASK + name) or b.input(TASK + name, "float32", []) for name in s.tasks}
     total = _total(b, losses, s.weights, task)
     due = source.number(DUE) if s.update.accumulate > 1 else None
@@ -228,18 +229,13 @@ def evaluation_step(
     """Return the graph that evaluates a batch: outputs, and Σ m·ℓ and Σ m per output."""
     b = GraphBuilder()
     valid = b.input(COUNT, "float32", [])
-    lowered = lower_network(
-        network,
-        batch=batch,
-        sequence=sequence,
-        builder=b,
-        masks={name: b.input(MASK + name, *type) for name, type in (masks or {}).items()},
-    )
+    given = {name: b.input(MASK + name, *type) for name, type in (masks or {}).items()}
+    lowered = lower_network(network, batch=batch, sequence=sequence, builder=b, masks=given)
     targets = {
         name: b.input(TARGET + name, *target_type(losses[name], output.type))
         for name, output in lowered.outputs.items()
     }
-    found = losses_of(lowered, losses, targets, row_mask(b, valid, batch), valid)
+    found = losses_of(lowered, losses, targets, row_mask(b, valid, batch), valid, given)
     outputs = dict(lowered.outputs)
     outputs |= {LOSS + name: value for name, value in found.sums.items()}
     outputs |= {ROWS + name: value for name, value in found.counts.items()}

@@ -101,3 +101,54 @@ async def test_rare_classes_are_found_more_often() -> None:
         found[str(weight)] = (await model.test()).recall[1]
         model.close()
     assert found["balanced"] >= found["None"]
+
+
+LABELS = "m:input shape=[3]; m:output shape=[3]; m:layers add(b){};"
+SCORES = [[0.2, -1.0, 0.5], [1.5, 0.3, -0.7], [-0.4, 0.9, 0.1], [0.0, 0.6, -1.2]]
+YES = [[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
+
+
+@pytest.mark.parametrize("weights", [{"0": 2.0, "1": 5.0, "2": 0.5}, {"a": 2, "b": 5, "c": 0.5}])
+async def test_weights_of_several_labels_are_those_of_yes(weights: Any) -> None:
+    """binary_cross_entropy_with_logits(z, y, pos_weight=[2, 5, 0.5]) of PyTorch, its gradient."""
+    data = Dataset(SCORES, YES, split=(1, 0, 0), labels=["a", "b", "c"])
+    model = await create(LABELS.format(", sigmoid()"), data)
+    settings = {**PLAIN, "lr": 1.0, "epochs": 1, "batch_size": 4, "class_weight": weights}
+    history = await model.train(settings, progress="off")
+    assert history.epochs[0].loss == pytest.approx(1.207803726, rel=1e-5)
+    change = [-value for value in model.parameters.value("b1").values()]
+    assert change == pytest.approx([-0.034475408, -0.143687040, -0.039894238], abs=1e-6)
+    model.close()
+
+
+async def test_balanced_labels_weigh_yes_as_much_as_no() -> None:
+    data = Dataset(SCORES, YES, split=(1, 0, 0))
+    model = await create(LABELS.format(", sigmoid()"), data)
+    history = await model.train(epochs=1, class_weight="balanced", progress="off")
+    assert history.loss_settings["m"]["class_weights"] == pytest.approx([1, 3, 1 / 3])
+    model.close()
+
+
+async def test_padded_positions_are_no_noes() -> None:
+    rows = [[[0.5], [1.5]], [[2.5]]]
+    yes = [[[1, 0], [1, 1]], [[0, 1]]]
+    data = Dataset(rows, yes, split=(1, 0, 0), length=4)
+    text = "m:input shape=[1] sequence=true; m:output shape=[2]; m:layers matmul(w), sigmoid();"
+    model = await create(text, data)
+    history = await model.train(epochs=1, class_weight="balanced", progress="off")
+    assert history.loss_settings["m"]["class_weights"] == pytest.approx([0.5, 0.5])
+    model.close()
+
+
+async def test_a_rare_label_is_found_more_often() -> None:
+    draw = np.random.default_rng(1)
+    x = draw.normal(size=(400, 3)).astype("float32")
+    y = (x[:, :2] + draw.normal(0, 0.7, (400, 2)) > [0, 2]).astype("float32")
+    text = "m:input shape=[3]; m:output shape=[2]; m:layers matmul(w), add(b), sigmoid();"
+    found: dict[str, float] = {}
+    for weight in (None, "balanced"):
+        model = await create(text, Dataset(x, y))
+        await model.train(epochs=30, class_weight=weight, progress="off")
+        found[str(weight)] = (await model.test()).recall[1]
+        model.close()
+    assert found["balanced"] > found["None"] + 0.2

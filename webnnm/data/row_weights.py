@@ -1,0 +1,115 @@
+"""The weights of rows: what was given of them, and by what losses are multiplied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import count, show
+from webnnm.data.columns import Table, read_column
+from webnnm.data.intake import finite
+from webnnm.training.forward import WEIGHT
+
+
+def checked(given: Any, rows: int, training: Sequence[int]) -> HostArray:
+    """Return the weights of so many rows as float32 `[rows]`, or say what is wrong with them.
+
+    >>> checked([1, 0.5, 0], 3, [0, 1]).tolist()
+    [1.0, 0.5, 0.0]
+
+    Raises `DataError` NNM702 for another number of them, NNM704 for negative ones and for training
+    rows that have none but 0, NNM707 for one that is not finite.
+    """
+    try:
+        found = HostArray.of(given, "float32", copy=True)
+    except DataError as error:
+        hint = "TableDataset takes the name of a column, too" if isinstance(given, str) else ""
+        raise DataError(error.code, f"sample_weight: {error.message}", hint=hint) from error
+    if count(found.shape) != rows or len(found) != rows:
+        raise DataError(
+            "NNM702",
+            f"sample_weight is {show(found.shape)}, and there are {rows} rows",
+            hint="give one number for each row of the dataset, whatever subset it is in",
+        )
+    finite("sample_weight", found)
+    values = found.values()
+    negative = next((row for row, value in enumerate(values) if value < 0), None)
+    if negative is not None:
+        hint = "a row of weight 0 is left out of the loss, none can count less"
+        message = f"sample_weight: row {negative} has {values[negative]:g}"
+        raise DataError("NNM704", message, hint=hint)
+    if training and not any(values[row] for row in training):
+        message = f"sample_weight is 0 for all {len(training)} training rows"
+        raise DataError("NNM704", message, hint="some row has to count")
+    return HostArray("float32", (rows,), found.data)
+
+
+def of_table(
+    table: Table, given: str | int | Callable[[dict[str, Any]], float] | Any, rows: Sequence[int]
+) -> Any:
+    """Return the weights of the rows that are kept of a table.
+
+    >>> people = Table(("age", "trust"), ([31, 64], [0.5, 2]))
+    >>> of_table(people, "trust", [0, 1]), of_table(people, lambda row: row["age"] / 2, [1])
+    ([0.5, 2.0], [32.0])
+
+    They are given by the name of a column, by a function of a row, name → cell, or as numbers,
+    one for each row of the table. Raises `DataError` NNM702, NNM710, NNM713.
+    """
+    if isinstance(given, str | int):
+        column = read_column(table, table.index(given), True)
+        missing = next((row for row in column.missing if row in set(rows)), None)
+        if missing is not None:
+            message = f"sample_weight: {table.place(missing, table.index(given))} is empty"
+            raise DataError("NNM713", message, hint="0 leaves a row out of the loss")
+        assert column.numbers is not None
+        return [column.numbers[row] for row in rows]
+    if callable(given):
+        weigh = cast("Callable[[dict[str, Any]], float]", given)
+        cells = (tuple(column[row] for column in table.columns) for row in rows)
+        return [weigh(dict(zip(table.names, row, strict=True))) for row in cells]
+    numbers = HostArray.of(given, "float32")
+    if len(numbers) != table.row_count or len(rows) == table.row_count:
+        return numbers
+    return numbers.rows(rows)
+
+
+def weights_of(
+    subset: str,
+    given: Sequence[float],
+    outputs: Mapping[str, tuple[str, HostArray]],
+    masks: Mapping[str, HostArray],
+) -> dict[str, HostArray]:
+    """Return for each output, float32 `[rows]`, by what the losses of a subset are multiplied.
+
+    >>> rows = HostArray.of([[1.5], [2.5]])
+    >>> weights_of("training", [3, 1], {"m": ("continuous", rows)}, {})["weight/m"].tolist()
+    [1.5, 0.5]
+
+    They are in proportion to the weights of the rows, and so large that the mean loss is Σ w·ℓ/Σ w
+    over all positions that count: the same as of rows that are repeated. `outputs` are by block the
+    kind and the rows, `masks` the positions that count where these differ. Raises `DataError`
+    NNM704 where all rows that count have weight 0.
+    """
+    found: dict[str, HostArray] = {}
+    for block, (kind, rows) in outputs.items():
+        if kind == "classes":  # those below 0 do not count
+            known = [float(number >= 0) for number in rows.values()]
+            width = len(known) // len(given)
+            counts = [sum(known[row * width :][:width]) for row in range(len(given))]
+        elif block in masks:
+            counts = [sum(masks[block].rows([row]).values()) for row in range(len(given))]
+        else:
+            counts = [1.0] * len(given)
+        total = sum(w * n for w, n in zip(given, counts, strict=True))
+        if not total:
+            raise DataError(
+                "NNM704",
+                f'sample_weight is 0 for all rows of subset "{subset}" that count',
+                hint="give some of them a weight, or leave the subset out of the split",
+            )
+        factor = sum(counts) / total
+        found[WEIGHT + block] = HostArray.of([factor * w for w in given], "float32")
+    return found
