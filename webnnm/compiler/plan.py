@@ -39,6 +39,7 @@ from webnnm.core.dtypes import byte_length
 from webnnm.core.shapes import count
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
 from webnnm.ops.declare.naming import camel_case
+from webnnm.ops.declare.operator import AnyOperator
 from webnnm.ops.declare.tensors import TensorType
 
 ALIGNMENT = 8
@@ -47,6 +48,8 @@ _LABEL = re.compile(r'"label": "(?:[^"\\]|\\.)*", ')
 
 Numbers = dict[int, list[int]]
 """Number of a node → those of its results in the plan."""
+Words = tuple[list[Any], dict[str, Any]]
+"""Plain arguments and options of a call."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,12 @@ class Plan:
     @cached_property
     def json(self) -> str:
         """The canonical JSON text."""
-        return json.dumps(self.content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return json.dumps(self.content, sort_keys=True, allow_nan=False)
 
     @cached_property
     def hash(self) -> str:
         """SHA-256 over the JSON without labels, and the constants; stable between runs."""
-        text = _LABEL.sub("", json.dumps(self.content, sort_keys=True))
+        text = _LABEL.sub("", self.json)
         return hashlib.sha256(text.encode() + b"\0" + self.constants).hexdigest()
 
     def embedding(self, tensors: Mapping[str, int]) -> Plan:
@@ -111,13 +114,21 @@ def lower(graph: Graph) -> Plan:
     buffer = bytearray()
     sizes: dict[int, int] = {}
     free = 0
+    bytes_of: dict[TensorType, int] = {}
+    words: dict[tuple[AnyOperator, int], Words] = {}
     for node in graph.nodes():
         results = list(range(free, free := free + len(node.types)))
         numbers[node.number] = results
         if isinstance(node, OperatorNode):
             for result, type in zip(results, node.types, strict=True):
-                sizes[result] = byte_length(type.dtype, count(type.shape))
-            operators.append(_call(node, numbers))
+                if type not in bytes_of:
+                    bytes_of[type] = byte_length(type.dtype, count(type.shape))
+                sizes[result] = bytes_of[type]
+            # Nodes of a builder share their options.
+            key = node.operator, id(node.options)
+            if key not in words:
+                words[key] = _words(node)
+            operators.append(_call(node, numbers, words[key]))
         elif isinstance(node, InputNode):
             inputs.append({"name": node.name, **typed(node.types[0]), "id": results[0]})
         elif isinstance(node, ConstantNode):
@@ -155,30 +166,22 @@ def renamed(call: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:
     return {**call, "operands": operands, "references": references}
 
 
-def _call(node: OperatorNode, numbers: Numbers) -> dict[str, Any]:
+def _call(node: OperatorNode, numbers: Numbers, words: Words) -> dict[str, Any]:
     """Return the WebNN call of a node."""
     operator = node.operator
     ids = [operand and numbers[operand.number][operand.index] for operand in node.operands]
-    operands: list[Any] = []
+    operands: list[Any] = ids
     references: dict[str, int] = {}
     if operator.variadic:
-        operands.append(ids)
-    else:
+        operands = [ids]
+    elif operator.keywords or None in ids:
+        operands = []
         for slot, id in zip(operator.operands, ids, strict=True):
-            if id is None:
-                continue
-            if slot.keyword:
+            if id is not None and slot.keyword:
                 references[camel_case(slot.name)] = id
-            else:
+            elif id is not None:
                 operands.append(id)
-    arguments: list[Any] = []
-    options: dict[str, Any] = {}
-    for name, option in operator.options.items():
-        value = node.options[name]
-        if option.positional:
-            arguments.append(_plain(value))
-        elif value is not None and value != option.default:
-            options[camel_case(name)] = _plain(value)
+    arguments, options = words
     return {
         "op": operator.native,
         "operands": operands,
@@ -188,6 +191,19 @@ def _call(node: OperatorNode, numbers: Numbers) -> dict[str, Any]:
         "label": node.label,
         "results": numbers[node.number],
     }
+
+
+def _words(node: OperatorNode) -> Words:
+    """Return the plain arguments of the WebNN call of a node, and its options."""
+    arguments: list[Any] = []
+    options: dict[str, Any] = {}
+    for name, option in node.operator.options.items():
+        value = node.options[name]
+        if option.positional:
+            arguments.append(_plain(value))
+        elif value is not None and value != option.default:
+            options[camel_case(name)] = _plain(value)
+    return arguments, options
 
 
 def _plain(value: Any) -> Any:

@@ -28,6 +28,9 @@ class Context(Protocol):
         ...
 
 
+_Inferred = tuple[tuple[TensorType, ...], bool, Mapping[str, Any]]
+"""Types of results, whether they are several, and the options: equal nodes share all of these."""
+
 Descriptor = Mapping[str, Any]
 """WebNN's MLOperandDescriptor as a dictionary."""
 
@@ -57,7 +60,7 @@ class GraphBuilder:
         self.nodes: list[Node] = []
         self.results: list[tuple[Operand, ...]] = []
         self._known: dict[Any, tuple[Operand, ...]] = {}
-        self._inferred: dict[Any, dict[Any, TensorType | tuple[TensorType, ...]]] = {}
+        self._inferred: dict[Any, dict[Any, _Inferred]] = {}
         self._inputs: dict[str, Operand] = {}
         self._label = ""
         self._span: Span | None = None
@@ -126,17 +129,22 @@ class GraphBuilder:
         results = self._known.get(key)
         if results is None:
             number = len(self.nodes)
-            check_room(number)
-            if node.number != number:
-                node = node.at(number)
-            results = tuple(
-                [Operand(self, number, index, type) for index, type in enumerate(node.types)]
-            )
-            self._known[key] = results
-            self.nodes.append(node)
-            self.results.append(results)
+            results = self._add(key, node if node.number == number else node.at(number))
         if isinstance(node, InputNode):
             self._inputs[node.name] = results[0]
+        return results
+
+    def _add(self, key: Hashable, node: Node) -> tuple[Operand, ...]:
+        """Add a node at the next place."""
+        number, types = node.number, node.types
+        check_room(number)
+        if len(types) == 1:
+            results = (Operand(self, number, 0, types[0]),)
+        else:
+            results = tuple([Operand(self, number, i, type) for i, type in enumerate(types)])
+        self._known[key] = results
+        self.nodes.append(node)
+        self.results.append(results)
         return results
 
     def build(self, outputs: Mapping[str, Operand]) -> Graph:
@@ -213,21 +221,28 @@ class GraphBuilder:
         if isinstance(operator, Composite) and not _is_native(operator, checked):
             return operator.decompose(self, *found, **checked)
         values = tuple(checked.values())
-        result = known.get(values)
-        if result is None:
-            result = known[values] = (operator.infer or _tried(operator))(*types, **checked)
-        several = not isinstance(result, TensorType)
-        results = self.adopt(
-            OperatorNode(
+        inferred = known.get(values)
+        if inferred is None:
+            result = (operator.infer or _tried(operator))(*types, **checked)
+            if isinstance(result, TensorType):
+                inferred = (result,), False, checked
+            else:
+                inferred = result, True, checked
+            known[values] = inferred
+        result_types, several, options = inferred
+        operands = tuple(found)
+        results = self._known.get((operator, operands, values))
+        if results is None:
+            node = OperatorNode(
                 number=len(self.nodes),
-                types=result if several else (result,),
+                types=result_types,
                 label=self._label,
                 span=self._span,
                 operator=operator,
-                operands=tuple(found),
-                options=checked,
+                operands=operands,
+                options=options,
             )
-        )
+            results = self._add((operator, operands, values), node)
         return results if several else results[0]
 
     def _bind(
@@ -235,6 +250,12 @@ class GraphBuilder:
     ) -> tuple[Sequence[Operand | None], Mapping[str, Any]]:
         """Match what was given to the operator's slots, numbers turned into constants."""
         slots, names = operator.operands, operator.operand_names
+        if len(given) == len(names) and not options and not operator.variadic:
+            for value in given:
+                if not isinstance(value, Operand) or value.builder is not self:
+                    break
+            else:
+                return given, options
         keywords = operator.keywords.intersection(options)
         unknown = options.keys() - operator.options.keys() - keywords
         if unknown:
@@ -356,13 +377,13 @@ def _literal_type(slots: Sequence[Slot], values: Sequence[Any], position: int) -
     if slots[0].variadic:
         return next(value.dtype for value in values if isinstance(value, Operand))
     leader = _leader(slots, position)
-    dtypes: set[DataType] = {
+    dtypes: list[DataType] = [
         value.dtype
         for place, value in enumerate(values)
         if isinstance(value, Operand) and _leader(slots, place) == leader
-    }
+    ]
     if dtypes:
-        return highest(dtypes)
+        return dtypes[0] if len(dtypes) == 1 else highest(dtypes)
     allowed = slots[leader].dtypes
     return next(dtype for dtype in ("float32", "int32", *PRECEDENCE) if dtype in allowed)
 
