@@ -169,7 +169,7 @@ def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
         if known is None or other is None or known > LITTLE or _missed(trained):
             continue
         if other <= chance(history.held_out.get(name, trained)):
-            found[name] = f"{name} {_scores(history, name)}"
+            found[name] = f"{name}: {_scores(history, name)}"
     linear = facts.profile.heavy_ops == 1
     more = {"remedy": "Add a hidden layer with an activation, or features."} if linear else {}
     return grouped(found, tail=": no better than knowing nothing", **more)
@@ -200,7 +200,7 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
             if known is None or other is None or known < LITTLE:
                 continue
             if known - other - doubt(held) > GAP and right(trained) - right(held) > GAP_RIGHT:
-                found[name] = f"{name} {_scores(history, name)}"
+                found[name] = f"{name}: {_scores(history, name)}"
     return grouped(found, tail=": training rows are learnt by heart")
 
 

@@ -109,13 +109,13 @@ CASES = [
     Case(
         "E902",
         after(predictions={"m": GUESSED}, held_out={"m": POOR}, subset="testing"),
-        "m 53 of 100 right on training rows, 25 of 40 right on testing rows: no better than",
+        "m: 53 of 100 right on training rows, 25 of 40 right on testing rows: no better than",
         after(predictions={"m": GOOD}, held_out={"m": POOR}, subset="testing"),
     ),
     Case(
         "E903",
         after(predictions={"m": GOOD}, held_out={"m": POOR}, subset="validation"),
-        "m 93 of 100 right on training rows, 25 of 40 right on validation rows: training rows are",
+        "m: 93 of 100 right on training rows, 25 of 40 right on validation rows: training rows are",
         after(predictions={"m": GOOD}, held_out={"m": GOOD}, subset="validation"),
     ),
     Case(

@@ -81,6 +81,8 @@ def _reshape(h: Emitter, x: Value, **_: object) -> Value:
 
 
 def _tile(h: Emitter, x: Value, *, repetitions: Dims) -> Value:
+    if not repetitions:  # ONNX Runtime 1.23 tiles no scalars
+        return h.one("Identity", [x])
     return h.one("Tile", [x, h.sizes(repetitions)])
 
 
