@@ -48,6 +48,12 @@ type that WebNN does not have, such as float64, strings, and sequences.
 - **Limits.** A model has at most 50,000 nodes, with loops and functions written out, and nesting
   is bounded; values computed on the host have at most 65,536 elements.
 
+## In a model text
+
+A block of a model text can be the graph of an ONNX file, up to any of its values: the trunk of a
+network that was trained elsewhere, under layers of one's own. See
+[A.12](notation.md#a12-graphs-in-files) and [Transfer learning](transfer-learning.md).
+
 ## Adding an operator
 
 The table is made of functions, one for each operator or group of similar ones, in the modules of

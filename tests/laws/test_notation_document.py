@@ -52,8 +52,27 @@ def _abnf(word: str) -> str:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_the_grammar_is_that_of_the_parser(grammar: Any, path: Path) -> None:
+    _agree(grammar, path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'b:source "net.onnx";',
+        "b:source 'a/b.onnx' at=\"x/1\" ;",
+        'b:source "net.onnx" at=features',
+        "b:source net.onnx;",
+        "b:source;",
+        'b:source "net.onnx", at=x;',
+    ],
+)
+def test_the_grammar_knows_files(grammar: Any, text: str) -> None:
+    _agree(grammar, text)
+
+
+def _agree(grammar: Any, text: str) -> None:
+    """Hold the grammar's verdict against the parser's."""
     abnf, document = grammar
-    text = path.read_text("utf-8")
     try:
         webnnm.parse(text)
         outside = False

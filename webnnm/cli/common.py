@@ -17,11 +17,14 @@ from webnnm.data.csv_dataset import CSVDataset
 from webnnm.data.source import read_text
 from webnnm.evaluation.history import plain
 from webnnm.formats.kinds import BEGINNING, TABLE, TEXT, Kind, is_safetensors, recognised
+from webnnm.model.text_files import with_files
+from webnnm.notation import parse
 from webnnm.training.hyperparameters import HYPERPARAMETERS
 
 if TYPE_CHECKING:
     from webnnm.graph.outline import Warning
     from webnnm.model.nnmodel import NNModel
+    from webnnm.notation.syntax import Document
 
 FINE, WRONG, INTERRUPTED = 0, 1, 130
 """Exit codes beside `USAGE`: nothing is wrong, an error in model or data, Ctrl-C."""
@@ -246,12 +249,23 @@ async def _read(place: str) -> str | bytes:
 def model_text(place: str) -> str:
     """Return the text of a model, which may stand in a snapshot."""
     found = asyncio.run(_read(place))
-    if isinstance(found, str):
-        return found
-    from webnnm.formats.safetensors import read
-    from webnnm.snapshots.snapshot import MODEL, verified
+    return found if isinstance(found, str) else _kept(found)[0]
 
-    return verified(read(found)).metadata[MODEL]
+
+def model_document(place: str) -> Document:
+    """Return a model's text parsed, with the files that it names, from beside it or a snapshot."""
+    found = asyncio.run(_read(place))
+    text, files = (found, None) if isinstance(found, str) else _kept(found)
+    base = "" if place == "-" else place
+    return asyncio.run(with_files(parse(text), files, base))
+
+
+def _kept(data: bytes) -> tuple[str, dict[str, Any]]:
+    """Return the text in a snapshot, and the files in it."""
+    from webnnm.formats.safetensors import read
+    from webnnm.snapshots.snapshot import text_and_files, verified
+
+    return text_and_files(verified(read(data)))
 
 
 async def opened(place: str, *, learnt: bool = False, **settings: Any) -> NNModel:
@@ -265,7 +279,9 @@ async def opened(place: str, *, learnt: bool = False, **settings: Any) -> NNMode
     found = await _read(place)
     if isinstance(found, bytes):
         return await NNModel.load(found, **settings)
-    model = await NNModel.create(source=found, **settings)
+    # A text lies beside the files that it names.
+    given: dict[str, Any] = {"source": found} if place == "-" else {"path": place}
+    model = await NNModel.create({**given, **settings})
     if learnt and model.params():
         model.close()
         raise mistaken(place, TEXT, "a snapshot of a trained model")

@@ -147,6 +147,10 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "`skip=` reaches back beyond the beginning of the block.",
         "Use a smaller number, or `to=` with a name.",
     ),
+    "NNM214": (
+        "A block is the graph in a file, and has layers, an input or an output as well.",
+        "Call it among the layers of another block.",
+    ),
     "NNM301": ("The operator has no such option.", "Use the spelling in the hint."),
     "NNM302": ("An operator has too many or too few operands.", "Pass as many as it takes."),
     "NNM303": (
@@ -179,8 +183,8 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "NNM403": ("The size of a tensor cannot be inferred.", "Give the layer a `shape=`."),
     "NNM404": (
-        "Sizes that must be equal differ: columns and rows, channels, features.",
-        "Correct the size of the weight, or leave it out to have it inferred.",
+        "Sizes that must be equal differ: columns and rows, channels, features, rows of a graph.",
+        "Correct the size of the weight, or leave it out to have it inferred; reshape rows.",
     ),
     "NNM405": (
         "A tensor has more or fewer dimensions than the operator or device accepts.",
@@ -279,7 +283,8 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "NNM715": (
         "A source cannot be read, or there is not exactly one.",
-        "Check the path, address or name; pass one of `source`, `url`, `path`.",
+        "Check the path, address or name; pass one of `source`, `url`, `path`, and in `files` what "
+        "the text names.",
     ),
     "NNM716": (
         "The device and its memory were lost. `ContextLost.step` is the last completed step.",

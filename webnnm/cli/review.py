@@ -14,7 +14,7 @@ from webnnm.cli.common import (
     add_table,
     command,
     hyperparameters,
-    model_text,
+    model_document,
     print_json,
     problem,
     silenced,
@@ -24,7 +24,6 @@ from webnnm.core.errors import DataError
 from webnnm.core.finding import SEVERITIES, Finding
 from webnnm.expert.reviewer import NON_FINITE, Draft, review
 from webnnm.graph.elaborate import elaborate
-from webnnm.notation import parse
 
 
 def add(commands: Parsers) -> None:
@@ -42,7 +41,7 @@ def add(commands: Parsers) -> None:
 
 
 def _review(given: argparse.Namespace) -> int:
-    network = elaborate(parse(model_text(given.model)))
+    network = elaborate(model_document(given.model))
     try:
         draft = Draft(network, table(given) if given.data else None, length=given.length)
     except DataError as error:

@@ -13,9 +13,10 @@ from webnnm.cli.common import (
     Parsers,
     add_model,
     add_sequence,
+    aligned,
     command,
     lengths,
-    model_text,
+    model_document,
     print_json,
     problem,
     read_bytes,
@@ -23,7 +24,7 @@ from webnnm.cli.common import (
 from webnnm.compiler.pipeline import PASSES, Target, transformed
 from webnnm.compiler.plan import lower
 from webnnm.core.errors import DataError
-from webnnm.formats.onnx.described import description, inputs, nodes, values
+from webnnm.formats.onnx.described import description, inputs, nodes, value_rows, values
 from webnnm.formats.onnx.messages import GraphProto
 from webnnm.formats.onnx.reader import read_model
 from webnnm.graph.elaborate import elaborate
@@ -32,7 +33,6 @@ from webnnm.graph.node import Graph, OperatorNode
 from webnnm.graph.vertices import Network
 from webnnm.model.graph_text import graph_text
 from webnnm.model.report import summary
-from webnnm.notation import parse
 
 ONNX = ".onnx"
 STAGES = ("lowering", *(each.name for each in PASSES))
@@ -51,6 +51,9 @@ def add(commands: Parsers) -> None:
     what = one.add_mutually_exclusive_group()
     what.add_argument("--graph", action="store_true", help="the tensor graph, a line per node")
     what.add_argument("--plan", action="store_true", help="the plan that the browser runs, as JSON")
+    what.add_argument(
+        "--values", action="store_true", help="the values of a model of ONNX, as at= names them"
+    )
     one.add_argument(
         "--after",
         choices=STAGES,
@@ -66,7 +69,9 @@ def add(commands: Parsers) -> None:
 def _show(given: argparse.Namespace) -> int:
     if given.model.endswith(ONNX):
         return _show_onnx(given)
-    network = elaborate(parse(model_text(given.model)))
+    if given.values:
+        raise DataError("NNM704", "--values lists those of an ONNX model", hint="give its path")
+    network = elaborate(model_document(given.model))
     drawn = given.graph or given.plan
     if not drawn and (given.after != STAGES[0] or given.limits):
         drawn = given.graph = True
@@ -99,8 +104,15 @@ def _show_onnx(given: argparse.Namespace) -> int:
             hint="`(await webnnm.load_onnx(path)).graph(shapes)` is its graph",
         )
     model = read_model(read_bytes(given.model))
+    graph = model.graph or GraphProto()
+    if given.values:
+        rows = list(value_rows(graph))
+        if given.json:
+            print_json({"model": given.model, "values": rows})
+        else:
+            print(aligned([[row["name"], row["operator"], row["type"]] for row in rows]))
+        return FINE
     if given.json:
-        graph = model.graph or GraphProto()
         print_json(
             {
                 "model": given.model,

@@ -11,12 +11,14 @@ from webnnm.cli.common import (
     Parsers,
     add_model,
     command,
+    model_document,
     model_text,
     print_json,
     problem,
 )
 from webnnm.cli.places import write
 from webnnm.core.errors import ModelError
+from webnnm.graph.outline import Warning
 from webnnm.model.texts import check, format_model
 
 
@@ -30,7 +32,7 @@ def add(commands: Parsers) -> None:
 
 
 def _check(given: argparse.Namespace) -> int:
-    found = {place: check(model_text(place)) for place in given.model}
+    found = {place: _problems(place) for place in given.model}
     if given.json:
         listed = [{"model": p, "problems": [problem(e) for e in all]} for p, all in found.items()]
         print_json(listed)
@@ -39,6 +41,15 @@ def _check(given: argparse.Namespace) -> int:
             kind = "error" if isinstance(each, ModelError) else "warning"
             print(f"{place}: {kind} {each}")
     return WRONG if any(isinstance(e, ModelError) for all in found.values() for e in all) else FINE
+
+
+def _problems(place: str) -> list[ModelError | Warning]:
+    """Return what is wrong with a text, or with the files that it names."""
+    try:
+        document = model_document(place)
+    except ModelError as error:
+        return [error]
+    return check(document.source, document.files)
 
 
 def _format(given: argparse.Namespace) -> int:

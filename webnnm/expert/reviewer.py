@@ -454,4 +454,4 @@ def half_network(network: Network) -> Network:
         if not isinstance(source.vertex, LayerVertex)
     }
     half = [vertex.block for vertex in network.inputs if vertex not in indices]
-    return elaborate(parse(network.outline.document.source), half)
+    return elaborate(network.outline.document, half)

@@ -187,7 +187,7 @@ def frozen_at_random(facts: Facts) -> Hit | None:
         parameter.name
         for parameter in facts.network.parameters
         if not (parameter.trainable and parameter.lrm != 0)
-        and starts[parameter.name].kind not in ("constant", "parts")
+        and starts[parameter.name].kind not in ("constant", "parts", "file")
     ]
     if not found:
         return None

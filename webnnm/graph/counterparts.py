@@ -47,7 +47,7 @@ def counterparts(part: Network, whole: Network, offsets: Mapping[str, int]) -> d
         other = same[id(layer)]
         assert isinstance(other, LayerVertex)
         mine, theirs = list(layer.sources()), list(other.sources())
-        if layer.operator is not other.operator or len(mine) != len(theirs):
+        if layer.operator.name != other.operator.name or len(mine) != len(theirs):
             raise _unlike(layer.label)
         for (own, _), (its, _) in zip(mine, theirs, strict=True):
             if isinstance(own, ParameterVertex) and isinstance(its, ParameterVertex):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from webnnm.core.errors import Span
 from webnnm.core.garbage import uncollected
@@ -25,7 +26,10 @@ from webnnm.graph.vertices import (
     layers_before,
 )
 from webnnm.notation.syntax import Document, Reference
-from webnnm.ops.declare.features import Features
+from webnnm.ops.declare.features import Changes, Features
+
+if TYPE_CHECKING:
+    from webnnm.graph.sourced import SourcedBlock
 
 
 @uncollected()
@@ -44,7 +48,7 @@ def elaborate(document: Document, half: Collection[str] = ()) -> Network:
     check_losses(found)
     declared = Declared(found, half)
     constant_types(declared.constants.values(), found)
-    expander = Expander(found)
+    expander = Expander(found, _sourced(found, declared.changes))
     flows: dict[str, Flow] = {}
     for block in found.roots:
         entering = Source(declared.inputs[block.name]) if block.input else None
@@ -68,6 +72,15 @@ def elaborate(document: Document, half: Collection[str] = ()) -> Network:
     _drop_unneeded(network)
     infer_types(network)
     return network
+
+
+def _sourced(found: Outline, changes: Changes) -> Mapping[str, SourcedBlock]:
+    """Return the blocks that are graphs in files; few models have some."""
+    if not any(block.source for block in found.blocks.values()):
+        return {}
+    from webnnm.graph.sourced import sourced_blocks
+
+    return sourced_blocks(found, changes)
 
 
 def _label(layers: Iterable[LayerVertex]) -> None:
@@ -158,5 +171,6 @@ def _drop_unneeded(network: Network) -> None:
 
 def _warn_unused(found: Outline, expander: Expander) -> None:
     for block in found.blocks.values():
-        if block.layers is not None and not block.is_root and block.name not in expander.used:
-            found.warn("NNM001", f'block "{block.name}" is never used', block.layers.span)
+        first = block.layers or block.source
+        if first is not None and not block.is_root and block.name not in expander.used:
+            found.warn("NNM001", f'block "{block.name}" is never used', first.span)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm import ops
 from webnnm.core.errors import ModelError, Span, suggestion
@@ -32,6 +32,9 @@ from webnnm.notation.syntax import (
 )
 from webnnm.ops.declare.operator import AnyOperator
 
+if TYPE_CHECKING:
+    from webnnm.graph.sourced import SourcedBlock
+
 MAX_DEPTH = 100
 MAX_LAYERS = 50_000
 
@@ -43,10 +46,11 @@ _OF_CALL = ("name", "node", "repeat", "shapes")
 
 
 class Expander:
-    """Expands the root blocks of an outline, in order."""
+    """Expands the root blocks of an outline, in order; `sourced` are blocks that are files."""
 
-    def __init__(self, outline: Outline) -> None:
+    def __init__(self, outline: Outline, sourced: Mapping[str, SourcedBlock]) -> None:
         self.outline = outline
+        self.sourced = sourced
         self.layers: list[Given] = []
         self.results: dict[str, list[Flow]] = {}
         self.expansions: dict[str, int] = {}
@@ -102,7 +106,7 @@ class Expander:
             final = number == len(repetitions) - 1
             if not final:
                 own.pop("name", None)
-            if word in self.outline.blocks:
+            if word in self.outline.blocks and word not in self.sourced:
                 flow = self._call(layer, word, own, scope, flow)
             else:
                 flow = self._single(layer, word, own, scope, flow, history)
@@ -179,7 +183,8 @@ class Expander:
         flow: Flow,
         history: Sequence[Flow],
     ) -> Flow:
-        operator = ops.lookup(word)
+        sourced = self.sourced.get(word)
+        operator = sourced.operator if sourced else ops.lookup(word)
         assert operator is not None
         assert operator.layer is not None
         if len(self.layers) >= MAX_LAYERS:
@@ -197,6 +202,9 @@ class Expander:
         self.layers.append(given)
         if name is not None:
             given.named = self._name(name, scope, Source(vertex))
+        if sourced:
+            self.used.add(word)
+            self.results.setdefault(word, []).append(Source(vertex))
         return Source(vertex)
 
     def _check_options(

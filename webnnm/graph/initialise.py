@@ -13,7 +13,7 @@ from webnnm.graph.outline import Outline
 from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex, Vertex
 from webnnm.notation.syntax import Call, Number
 
-Kind = Literal["constant", "parts", "uniform", "normal", "truncatedNormal"]
+Kind = Literal["constant", "parts", "uniform", "normal", "truncatedNormal", "file"]
 
 WEIGHTS = ("weight", "recurrent")
 """Roles of parameters whose fans their layer may tell."""
@@ -43,7 +43,8 @@ TRANSPARENT = {
 class Initialiser:
     """How a parameter starts: `constant(a)`, `uniform(a, b)`, `normal(std a, mean b)`.
 
-    `parts` has one constant for each of the equal parts of the last dimension.
+    `parts` has one constant for each of the equal parts of the last dimension. What starts with a
+    value of a file has `file`, which draws nothing.
     """
 
     kind: Kind
@@ -52,6 +53,8 @@ class Initialiser:
     parts: tuple[float, ...] = field(default=(), kw_only=True)
 
     def __str__(self) -> str:
+        if self.kind == "file":
+            return self.kind
         pair = (self.a,) if self.kind == "constant" else (self.a, self.b)
         numbers = self.parts or pair
         return f"{self.kind}({', '.join(f'{number:.4g}' for number in numbers)})"
@@ -128,6 +131,8 @@ def _symmetric(radius: float) -> Initialiser:
 
 
 def _default(parameter: ParameterVertex, users: dict[int, list[LayerVertex]]) -> Initialiser:
+    if parameter.value is not None:
+        return Initialiser("file")
     shape = parameter.features[0].sizes()
     user = parameter.user
     following = _next_activation(user, users) if user is not None else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -10,10 +10,8 @@ from webnnm.core.errors import DataError, ModelError
 from webnnm.core.shapes import show
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.outline import outline
-from webnnm.graph.splitting import shape_value
+from webnnm.graph.splitting import reparsed, shape_value
 from webnnm.graph.vertices import InputVertex, Network, Output, result_type
-from webnnm.notation import parse
-from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import (
     AnyStatement,
     BlockStatement,
@@ -22,6 +20,7 @@ from webnnm.notation.syntax import (
     Layers,
     Loss,
     LossParameter,
+    ModelFile,
     Name,
     Number,
     Option,
@@ -38,6 +37,8 @@ def joined_document(
 ) -> Document:
     """Return the model that computes a head of what a trunk gives.
 
+    >>> from webnnm.notation import parse
+    >>> from webnnm.notation.formatter import format_document
     >>> trunk = parse("base:input shape=[4]; base:output shape=[8]; base:layers matmul(w);")
     >>> head = parse("kind:input shape=[8]; kind:output shape=[3]; kind:layers relu(), matmul(w);")
     >>> print(format_document(joined_document(trunk, head)), end="")
@@ -79,7 +80,20 @@ def joined_document(
     first = link_layers(head, given, taken)
     added = _of_head(head, taken, first)
     statements = _merged(kept, list(added), given.name if one_block else None)
-    return parse(format_document(Document(trunk.version or head.version, tuple(statements))))
+    version = trunk.version or head.version
+    return reparsed(Document(version, tuple(statements), files=_files(trunk, head)))
+
+
+def _files(trunk: Document, head: Document) -> Mapping[str, Any]:
+    """Return the files of both; NNM206 where they mean different ones by one name."""
+    for name in trunk.files.keys() & head.files.keys():
+        if trunk.files[name] is not head.files[name]:
+            raise ModelError(
+                "NNM206",
+                f'trunk and head each have a file "{name}"',
+                hint="give one of them another name",
+            )
+    return {**trunk.files, **head.files}
 
 
 def link_layers(head: Document, given: Output, taken: InputVertex) -> tuple[Layer, ...]:
@@ -207,7 +221,7 @@ def _shaped(layer: Layer, features: Features) -> Layer:
 
 
 def _frozen(thing: Any) -> Any:
-    if any(option.name == "trainable" for option in thing.options):
+    if any(o.name == "trainable" and str(o.value) == "false" for o in thing.options):
         return thing
     options = tuple(o for o in thing.options if o.name != "lrm")
     return replace(thing, options=(*options, Option("lrm", Number(0))))
@@ -266,7 +280,11 @@ def _merged(
         elif isinstance(statement, Layers) and statement in trunk:
             continue  # a block that both call
         else:
-            if block in blocks and block != one and isinstance(statement, Layers | Port):
+            if (
+                block in blocks
+                and block != one
+                and isinstance(statement, Layers | ModelFile | Port)
+            ):
                 raise ModelError(
                     "NNM206",
                     f'trunk and head both have a block "{block}", and not the same',

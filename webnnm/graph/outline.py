@@ -20,6 +20,7 @@ from webnnm.notation.syntax import (
     Layers,
     Loss,
     LossParameter,
+    ModelFile,
     Name,
     NamedShape,
     Parameters,
@@ -37,6 +38,7 @@ class Block:
     input: Port | None = None
     output: Port | None = None
     layers: Layers | None = None
+    source: ModelFile | None = None
     loss: Loss | None = None
     loss_parameters: dict[str, LossParameter] = field(default_factory=dict[str, LossParameter])
     title: Name | None = None
@@ -130,6 +132,8 @@ def _add(found: Outline, block: Block, statement: BlockStatement) -> None:
             block.output = statement
         case Layers():
             block.layers = statement
+        case ModelFile():
+            block.source = statement
         case Loss():
             block.loss = statement
         case LossParameter():
@@ -193,10 +197,10 @@ def _check(found: Outline) -> None:
 
 
 def _warn(found: Outline) -> None:
-    real = Neighbours(b.name for b in found.blocks.values() if b.is_root or b.layers)
+    real = Neighbours(b.name for b in found.blocks.values() if b.is_root or b.layers or b.source)
     for block in found.blocks.values():
         title = block.title
-        idle = not block.is_root and block.layers is None
+        idle = not (block.is_root or block.layers or block.source)
         if title is not None and idle and (near := real.of(block.name)):
             message = f'block "{block.name}" has only a name; meant "{near[0]}"?'
             found.warn("NNM006", message, title.span)

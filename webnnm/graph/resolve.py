@@ -67,6 +67,9 @@ class Resolver:
         for slot in vertex.rules.implicit(vertex.options, self._words):
             word = Reference((slot.word or slot.name,), span=vertex.span)
             vertex.tensors[slot.name] = Source(self._new_parameter(given, word, slot))
+        sourced = self.expander.sourced.get(vertex.operator.name)
+        if sourced:
+            sourced.resolve(given, self.parameters)
         vertex.parameters = self._slots_of_parameters(vertex)
         for _ in range(1, vertex.rules.results(vertex.options)):
             vertex.features.append(Features(self._changes))

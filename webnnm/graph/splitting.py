@@ -32,6 +32,7 @@ from webnnm.notation.syntax import (
     Layers,
     Loss,
     LossParameter,
+    ModelFile,
     Name,
     NamedShape,
     Number,
@@ -159,7 +160,7 @@ def _marked(network: Network, place: Place) -> Network:
 
     document = network.outline.document
     changed = replace(document, statements=tuple(map(inserted, document.statements)))
-    return elaborate(parse(format_document(changed)))
+    return elaborate(reparsed(changed))
 
 
 def _sources(network: Network, layers: Collection[int]) -> list[Source]:
@@ -263,7 +264,7 @@ def _statements(
 ) -> Iterator[AnyStatement]:
     """Yield the statements of one side: its root blocks, and what these use."""
     own = [layer for layer in network.layers if id(layer) in layers]
-    macros = {name for layer in own for name in layer.chain[1:]}
+    macros = {name for layer in own for name in (*layer.chain[1:], layer.operator.name)}
     used = {v.name for layer in own for v, _ in layer.sources() if isinstance(v, ParameterVertex)}
     given = port
     for statement in network.outline.document.statements:
@@ -314,8 +315,14 @@ def _is_used(declared: str, used: Collection[str]) -> bool:
 
 
 def _parsed(document: Document, statements: Iterator[AnyStatement]) -> Document:
-    made = Document(document.version, tuple(statements))
-    return parse(format_document(made))
+    return reparsed(Document(document.version, tuple(statements), files=document.files))
+
+
+def reparsed(document: Document) -> Document:
+    """Return a document that was put together, with places in its own text and its own files."""
+    named = {s.file for s in document.statements if isinstance(s, ModelFile)}
+    files = {name: file for name, file in document.files.items() if name in named}
+    return replace(parse(format_document(document)), files=files)
 
 
 def shape_value(features: Features) -> ShapeValue:

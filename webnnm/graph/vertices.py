@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import Span
 from webnnm.graph.outline import Block, Outline, Warning
@@ -63,7 +64,8 @@ class LiteralVertex(Vertex):
 class ParameterVertex(Vertex):
     """A declared or new parameter.
 
-    `init` is the written initialiser or None; `user` the layer that uses it first, in `role`.
+    `init` is the written initialiser or None; `user` the layer that uses it first, in `role`;
+    `value` what it starts with, of a file, in place of an initialiser.
     """
 
     name: str
@@ -73,6 +75,7 @@ class ParameterVertex(Vertex):
     lrm: float | None = None
     decay: bool | None = None
     user: LayerVertex | None = None
+    value: HostArray | None = None
 
 
 @dataclass(eq=False, kw_only=True)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webnnm.core.errors import DataError, suggestion
+from webnnm.notation import parse
+from webnnm.notation.syntax import Document, ModelFile
 from webnnm.ops.declare.naming import snake_case
 from webnnm.training.hyperparameters import given as written
 
@@ -13,6 +15,7 @@ SETTINGS = (
     "source",
     "url",
     "path",
+    "files",
     "dataset",
     "backend",
     "device_type",
@@ -52,7 +55,22 @@ def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-async def model_text(given: Mapping[str, Any]) -> str:
+async def model_document(given: Mapping[str, Any]) -> Document:
+    """Return the text from where it is, parsed, with the files that it names.
+
+    Raises `DataError` NNM715 unless it is in one place, `NotationError`, and what `with_files`
+    raises.
+    """
+    document = parse(await _model_text(given))
+    files = given.get("files")
+    if files or any(isinstance(statement, ModelFile) for statement in document.statements):
+        from webnnm.model.text_files import with_files
+
+        return await with_files(document, files, given.get("url") or given.get("path") or "")
+    return document
+
+
+async def _model_text(given: Mapping[str, Any]) -> str:
     """Return the text from where it is. Raises `DataError` NNM715 unless it is in one place."""
     places: Sequence[str] = [n for n in ("source", "url", "path") if given.get(n) is not None]
     if len(places) != 1:

@@ -37,6 +37,7 @@ def fold_settings(state: ModelState) -> Mapping[str, Any]:
     """Return the settings of `NNModel.create` for the model of a fold, but for its dataset."""
     return {
         "source": state.network.outline.document.source,
+        "files": state.network.outline.document.files,
         "backend": getattr(state.backend, "given", None) or state.backend,
         "seed": state.seed,
         "batch_size": state.batch_size,

@@ -25,6 +25,7 @@ class CreateSettings(TypedDict, total=False):
     source: str
     url: str
     path: str | os.PathLike[str]
+    files: Mapping[str, Any] | None
     dataset: AnyDataset | None
     backend: Literal["auto", "webnn", "onnxruntime", "numpy", "jax"] | Backend
     device_type: Literal["npu", "gpu", "cpu", "tpu"] | None

@@ -19,9 +19,8 @@ from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.outline import Warning
 from webnnm.graph.vertices import Network
-from webnnm.model.creation import create_settings, model_text
+from webnnm.model.creation import create_settings, model_document
 from webnnm.model.report import layer_rows, parameter_count, summary, view
-from webnnm.notation import parse
 from webnnm.runtime.occupancy import Occupancy
 from webnnm.runtime.parameters import Parameter, ParameterStore
 from webnnm.runtime.state import ModelState
@@ -100,6 +99,8 @@ class NNModel:
         """Create a model from its source text and initialise its parameters.
 
         - `source`, `url` or `path`: the text of the model, or where to read it. Give exactly one.
+        - `files`: the files that the text names with `source`, if they are not beside it: their
+          names there → paths, URLs or bytes.
         - `dataset`: a `Dataset`; required for `train` and `test`.
         - `backend`: "auto" (WebNN if the browser supports it, else NumPy), "webnn", "numpy",
           "onnxruntime", "jax", or an open `Backend`. Several models can share a `Backend`; whoever
@@ -132,8 +133,7 @@ class NNModel:
         """Return a model as `create` does, but without values of its parameters."""
         given = create_settings(settings)
         log: Log = given.get("log") or print
-        text = await model_text(given)
-        network = elaborate(parse(text))
+        network = elaborate(await model_document(given))
         for warning in network.warnings:
             if given.get("strict"):
                 raise network.outline.error(warning.code, warning.message, warning.span)
@@ -372,11 +372,11 @@ class NNModel:
         Raises `DataError` NNM801 … NNM806 if the file is damaged or not a snapshot, NNM703 for
         invalid settings, NNM715 if the file cannot be read.
         """
-        from webnnm.snapshots.snapshot import MODEL, opened, restore, verified
+        from webnnm.snapshots.snapshot import opened, restore, text_and_files, verified
 
         if snapshot is None:  # by the name that a text has in `create`
             snapshot = settings.pop("source", None)
-        for name in ("source", "url", "path"):
+        for name in ("source", "url", "path", "files"):
             if name in settings:
                 raise DataError(
                     "NNM703",
@@ -385,7 +385,8 @@ class NNModel:
                 )
         file = verified(await opened(snapshot))
         try:
-            model = await cls._opened({"source": file.metadata[MODEL], **settings})
+            text, files = text_and_files(file)
+            model = await cls._opened({"source": text, "files": files, **settings})
         except ModelError as error:
             raise DataError("NNM802", f"the snapshot's model is invalid: {error}") from error
         try:

@@ -20,8 +20,8 @@ from webnnm.formats.onnx.importing.importer import Imported, import_model
 from webnnm.formats.onnx.importing.refusals import UnknownValue
 from webnnm.formats.onnx.importing.sizes import FreeDimension, Shapes
 from webnnm.formats.onnx.messages import GraphProto, ModelProto
-from webnnm.formats.onnx.reader import invalid, read_model
 from webnnm.graph.node import Graph
+from webnnm.model.onnx_files import read_onnx
 from webnnm.ops.declare.tensors import TensorType
 
 MOST_COMPILED = 8
@@ -52,7 +52,7 @@ async def load_onnx(
     Raises `DataError` NNM715 for a file that cannot be read, NNM801 and NNM811 for one that is
     damaged, NNM812 to NNM816 for a model that cannot be imported.
     """
-    model, external = await _read(source)
+    model, external = await read_onnx(source)
     from webnnm.backends.selection import backend as opened
     from webnnm.backends.shared import shared
 
@@ -277,45 +277,3 @@ class OnnxModel:
                 self._weights[name] = await self.backend.tensor(type, array)
                 self.backend.claim("parameters", self._weights[name])
         self.parameters |= found.parameters
-
-
-# Reading.
-
-
-async def _read(source: Any) -> tuple[ModelProto, tensors.External]:
-    """Return the messages of a file, and what fetches the weights that lie beside it."""
-    if not isinstance(source, str | Path):
-        return read_model(source), tensors.no_external
-    from webnnm.data.source_bytes import read_bytes
-
-    model = read_model(await read_bytes(source))
-    files: dict[str, Any] = {}
-    for location in sorted(_locations(model)):
-        if location.startswith(("/", "\\")) or ".." in location.replace("\\", "/").split("/"):
-            raise invalid(f'its weights lie outside of its folder, in "{location}"')
-        files[location] = memoryview(await read_bytes(_beside(source, location)))
-
-    def external(location: str, offset: int, length: int | None) -> Any:
-        data = files.get(location)
-        if data is None:
-            return tensors.no_external(location, offset, length)
-        return data[offset : len(data) if length is None else offset + length]
-
-    return model, external
-
-
-def _locations(model: ModelProto) -> set[str]:
-    """Return the other files in which a model has weights."""
-    return {
-        entry.value
-        for tensor in (model.graph or GraphProto()).initializer
-        if tensor.data_location == 1
-        for entry in tensor.external_data
-        if entry.key == "location"
-    }
-
-
-def _beside(source: str | Path, name: str) -> str | Path:
-    if isinstance(source, str) and "://" in source:
-        return f"{source.rpartition('/')[0]}/{name}"
-    return Path(source).parent / name

@@ -189,6 +189,7 @@ async def _created(document: Document, like: NNModel, settings: Mapping[str, Any
     opened = isinstance(backend, Backend)
     own: dict[str, Any] = {
         "source": format_document(document),
+        "files": document.files,
         "backend": backend,
         "device_type": None if opened else like.state.device_type or None,
         "optimize_for": like.state.optimize_for,

@@ -10,6 +10,9 @@ from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count, show
 from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex
 
+MOST_NAMED = 4
+"""Parameters of a layer that the table names; a graph from a file may have hundreds."""
+
 
 def summary(network: Network, running_on: str) -> str:
     """Return a table of layers with their shapes and parameters.
@@ -60,7 +63,9 @@ def _layer_row(layer: LayerVertex) -> tuple[str, str, str, str]:
         for source in layer.sources()
         if isinstance(source.vertex, ParameterVertex) and source.vertex.user is layer
     ]
-    names = ", ".join(f"{p.name} {p.features[0]}" for p in own)
+    names = ", ".join(f"{p.name} {p.features[0]}" for p in own[:MOST_NAMED])
+    if len(own) > MOST_NAMED:
+        names += f", … {len(own)} in all"
     number = sum(count(p.features[0].sizes()) for p in own)
     result = f"{layer.result_types[0]}{layer.features[0]}"
     return layer.label, result, names, f"{number:,}" if own else ""

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from webnnm.core.errors import ModelError
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.outline import Warning
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
-from webnnm.notation.syntax import Document
+from webnnm.notation.syntax import Document, ModelFile
 
 if TYPE_CHECKING:
     from webnnm.model.nnmodel import NNModel
 
 
-def check(text: str) -> list[ModelError | Warning]:
+def check(text: str, files: Mapping[str, Any] | None = None) -> list[ModelError | Warning]:
     """Return the errors in a model text, or its warnings if there are no errors.
 
     >>> [str(found).split(": ")[0] for found in check("m:input shape=[4]; m:layers relu();")]
     ['NNM202 line 1, column 1']
 
     Each item has a `code`, `message`, `line` and `column`. Syntax errors are reported one at a
-    time; later stages can report several.
+    time; later stages can report several. `files` are paths or bytes of the files that the text
+    names; without it they are looked for in the present folder.
     """
     try:
-        return list(elaborate(parse(text)).warnings)
+        return list(elaborate(local_document(text, files)).warnings)
     except ModelError as error:
         return [error, *(other for other in error.others if isinstance(other, ModelError))]
+
+
+def local_document(text: str, files: Mapping[str, Any] | None = None) -> Document:
+    """Return a text parsed, with the files that it names, as far as they are on this machine."""
+    document = parse(text)
+    if files or any(isinstance(statement, ModelFile) for statement in document.statements):
+        from webnnm.model.text_files import with_local_files
+
+        return with_local_files(document, files)
+    return document
 
 
 def format_model(model: NNModel | Document | str) -> str:

@@ -8,7 +8,7 @@ from typing import NoReturn
 from webnnm.core.dtypes import PRECEDENCE, DataType, is_data_type
 from webnnm.core.errors import Span, suggestion
 from webnnm.notation.cursor import Cursor
-from webnnm.notation.lexer import COMPOUND, END, ERROR, STRING, WORD
+from webnnm.notation.lexer import COMPOUND, END, ERROR, STRING, WORD, unquote
 from webnnm.notation.syntax import (
     NOWHERE,
     Constant,
@@ -20,6 +20,7 @@ from webnnm.notation.syntax import (
     Option,
     Reference,
     ShapeValue,
+    Text,
     Value,
 )
 from webnnm.notation.values import check_new_dimension, read_option, read_value
@@ -28,8 +29,8 @@ from webnnm.notation.words import is_number
 MAX_DIMENSION = 2**31 - 1
 _DIMENSION_RANGE = f"dimension must be 1 … {MAX_DIMENSION}"
 RESERVED_DIMENSIONS = ("batch", "sequence")
-TENSOR_OPTIONS = ("sequence", "init", "trainable", "lrm", "decay", "shared")
-"""What may be given behind a shape; used to tell a missing `=` from a new statement."""
+TENSOR_OPTIONS = ("sequence", "init", "trainable", "lrm", "decay", "shared", "at")
+"""What may be given behind a shape or file; used to tell a missing `=` from a new statement."""
 
 Tensor = tuple[DataType | None, Span, ShapeValue, tuple[Option, ...]]
 """Data type and its span, shape, options."""
@@ -57,6 +58,18 @@ def read_parameter(cursor: Cursor) -> Declaration:
         cursor.fail("NNM108", f'expected "shape=" after "{name}"', hint)
     dtype, dtype_span, shape, options = read_tensor(cursor)
     return Declaration(name, dtype, shape, options, dtype_span, span=span)
+
+
+def read_file(cursor: Cursor) -> tuple[Text, tuple[Option, ...]]:
+    """Consume `"file" [option …]`."""
+    name, span = cursor.text, cursor.span
+    if not cursor.at(STRING):
+        hint = 'write backbone:source "net.onnx";'
+        cursor.fail(
+            "NNM103", f"expected the name of a file in quotes, found {cursor.shown()}", hint
+        )
+    cursor.advance()
+    return Text(unquote(name), span=span), _tensor_options(cursor)
 
 
 def read_constant(cursor: Cursor) -> Constant:

@@ -22,6 +22,7 @@ from webnnm.notation.syntax import (
     Layers,
     Loss,
     LossParameter,
+    ModelFile,
     Name,
     NamedShape,
     Number,
@@ -100,6 +101,9 @@ def _statement(statement: AnyStatement) -> str:
             return _line(statement, statement.direction, tensor)
         case Layers():
             return _lines(statement, "layers", [_layer(layer) for layer in statement.layers])
+        case ModelFile():
+            words = [_quote(statement.file), *map(_option, statement.options)]
+            return _line(statement, "source", " ".join(words))
         case Loss():
             return _line(statement, "loss", statement.loss)
         case LossParameter():

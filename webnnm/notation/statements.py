@@ -8,7 +8,12 @@ from typing import NoReturn, TypedDict, TypeVar
 from webnnm.core.dtypes import is_data_type
 from webnnm.core.errors import Span, suggestion
 from webnnm.notation.cursor import Cursor
-from webnnm.notation.declarations import read_constant, read_parameter, read_tensor
+from webnnm.notation.declarations import (
+    read_constant,
+    read_file,
+    read_parameter,
+    read_tensor,
+)
 from webnnm.notation.layers import read_layer
 from webnnm.notation.lexer import COMPOUND, END, STRING, TEXT, WORD, unquote
 from webnnm.notation.syntax import (
@@ -19,6 +24,7 @@ from webnnm.notation.syntax import (
     Layers,
     Loss,
     LossParameter,
+    ModelFile,
     Name,
     Number,
     Parameters,
@@ -127,6 +133,9 @@ def _block_statement(cursor: Cursor, name: str, common: _Common) -> AnyStatement
             if cursor.at(";", END) or cursor.peek()[0] == ":":
                 cursor.fail("NNM110", f'"{common["block"]}:layers" has no layers')
             return Layers(layers=_entries(cursor, read_layer), **common)
+        case "source":
+            file, options = read_file(cursor)
+            return ModelFile(file=file.value, file_span=file.span, options=options, **common)
         case "loss":
             loss, loss_span = cursor.take_name("NNM103", "the name of a loss")
             return Loss(loss=loss, loss_span=loss_span, **common)

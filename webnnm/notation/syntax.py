@@ -5,8 +5,9 @@ Spans and comments do not take part in comparisons: two trees are equal if they 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import Span
@@ -183,6 +184,15 @@ class Layers(BlockStatement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFile(BlockStatement):
+    """`b:source "net.onnx" at="features"`: the layers of a block are a graph in a file."""
+
+    file: str
+    options: tuple[Option, ...] = ()
+    file_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loss(BlockStatement):
     """`b:loss MSE`."""
 
@@ -219,7 +229,17 @@ class GlobalConstant(Statement):
     constant: Constant
 
 
-AnyStatement = Name | Port | Layers | Loss | LossParameter | Constants | Parameters | GlobalConstant
+AnyStatement = (
+    Name
+    | Port
+    | Layers
+    | ModelFile
+    | Loss
+    | LossParameter
+    | Constants
+    | Parameters
+    | GlobalConstant
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,12 +253,16 @@ class Version(Syntax):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A whole document; `source` is the text that spans refer to."""
+    """A whole document; `source` is the text that spans refer to.
+
+    `files` are the files that its statements name, opened: who reads a text puts them there.
+    """
 
     version: Version | None
     statements: tuple[AnyStatement, ...]
     trailing_comments: tuple[str, ...] = field(default=(), compare=False)
     source: str = field(default="", compare=False, repr=False)
+    files: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 
     def blocks(self) -> Iterator[str]:
         """Yield the block of every statement that has one, in source order, with repeats."""

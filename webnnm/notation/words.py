@@ -16,6 +16,7 @@ PROPERTIES = (
     "input",
     "output",
     "layers",
+    "source",
     "loss",
     "delta",
     "gamma",

@@ -51,6 +51,9 @@ class ParameterStore:
             vertex.name: TensorType(vertex.dtype, vertex.features[0].sizes())
             for vertex in network.parameters
         }
+        self._given = {v.name: v.value for v in network.parameters if v.value is not None}
+        self.drawn = {n: type for n, type in self.types.items() if n not in self._given}
+        """The parameters that an initialiser draws; the others start with values of a file."""
         self.tensors: dict[str, DeviceTensor] = {}
         self._values: dict[str, HostArray] = {}
         self.version = 0
@@ -65,18 +68,22 @@ class ParameterStore:
         if not self.types:
             return
         for name, type in self.types.items():
+            given = self._given.get(name)
             if name not in self.tensors:
-                self.tensors[name] = await self._backend.tensor(type)
+                self.tensors[name] = await self._backend.tensor(type, given)
+            elif given is not None:
+                self._backend.write(self.tensors[name], given)
         self._backend.claim(KIND, *self.tensors.values())
         self.version += 1
         await to_the_end(self._start(seed, *purpose))
 
     async def _start(self, seed: int, *purpose: object) -> None:
-        await self._backend.fill(
-            initial_graph(self.types, self.initialisers),
-            initial_bytes(seed, self.types, self.initialisers, *purpose),
-            self.tensors,
-        )
+        if self.drawn:
+            await self._backend.fill(
+                initial_graph(self.drawn, self.initialisers),
+                initial_bytes(seed, self.drawn, self.initialisers, *purpose),
+                {name: self.tensors[name] for name in self.drawn},
+            )
         await self.read_back()
 
     async def begin(self, values: Iterable[tuple[str, HostArray]]) -> None:

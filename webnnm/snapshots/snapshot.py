@@ -62,6 +62,7 @@ def snapshot(
         **_parameters(state, latest, dtype),
         **(_training_tensors(state, whole) if whole else {}),
         **_scales(kept),
+        **_files(state),
     }
     step = checkpoint.applied if checkpoint else state.step
     metadata = {
@@ -102,6 +103,24 @@ def _stored_names(state: ModelState) -> dict[str, str]:
         vertex.name: (PARAMETER if vertex.trainable else STATE) + vertex.name
         for vertex in state.network.parameters
     }
+
+
+def _files(state: ModelState) -> dict[str, HostArray]:
+    """Return the files that the text names, by their names in a file; few texts name some."""
+    if not state.network.outline.document.files:
+        return {}
+    from webnnm.snapshots.model_files import stored
+
+    return stored(state.network, _stored_names(state))
+
+
+def text_and_files(file: File) -> tuple[str, dict[str, Any]]:
+    """Return the text of a snapshot's model, and the files that it names."""
+    if not any(name.startswith("file/") for name in file.tensors):
+        return file.metadata[MODEL], {}
+    from webnnm.snapshots.model_files import restored as files
+
+    return file.metadata[MODEL], files(file)
 
 
 def _scales(kept: Restored) -> dict[str, HostArray]:

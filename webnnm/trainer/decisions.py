@@ -73,7 +73,10 @@ def decide(
     settings = dict(settings)
     _check_weights(state, settings["loss_weights"])
     if "seeds" not in given and (
-        state.trained or settings["freeze"] > 0 or state.binding().streams
+        state.trained
+        or settings["freeze"] > 0
+        or state.binding().streams
+        or not state.parameters.drawn
     ):
         settings["seeds"] = 0
     review = reviewer.review(given, settings)

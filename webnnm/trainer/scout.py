@@ -209,7 +209,7 @@ class _Trial:
         )
         backend = state.backend
         probe = await backend.compile(step.several(trials + 1))
-        initial = initial_graph(parameters.types, parameters.initialisers)
+        initial = initial_graph(parameters.drawn, parameters.initialisers)
         try:
             draw = await backend.compile(initial)
         except BaseException:
@@ -234,7 +234,7 @@ class _Trial:
             tables = await tensors({str(k): figures for k in range(self.per_read)})
             self._figures = list(tables.values())
             self._fixed = {n: t for n, t in own.items() if n not in self._ends}
-            self._drawn = await tensors(parameters.types)
+            self._drawn = await tensors(parameters.drawn)
         except BaseException:
             self.close()
             raise
@@ -249,7 +249,7 @@ class _Trial:
             initial = self._state.parameters.tensors
             if number:
                 self._draw(number, seed)
-                initial = self._drawn
+                initial = {**initial, **self._drawn}
             given = {PARAMETER_PREFIX + name: tensor for name, tensor in initial.items()}
             inputs = {**self._data, **self._fixed, **given}
             self._state.backend.dispatch(self._probe, inputs, {**self._ends, FIGURES: table})
@@ -291,7 +291,7 @@ class _Trial:
     def _draw(self, number: int, seed: int) -> None:
         parameters, backend = self._state.parameters, self._state.backend
         data = initial_bytes(
-            seed, parameters.types, parameters.initialisers, Purpose.SCOUTING, number
+            seed, parameters.drawn, parameters.initialisers, Purpose.SCOUTING, number
         )
         for name, tensor in self._bytes.items():
             backend.write(tensor, data[name])

@@ -20,7 +20,20 @@ from hypothesis import strategies as st
 TOKENS = [
     *"()[]{},=:;.+-%#/*'\"\\ \t\r\n_0179axe\0\ufeff\ud800é\u2028",
     *("//", "/*", "*/", "webnnm", "1.0", "name", "input", "output", "layers", "loss", "delta"),
-    *("constants", "param", "float32", "shape", "shape=[4]", "m:", "relu()", "1e-5", "0x1", "50%"),
+    *(
+        "constants",
+        "param",
+        "source",
+        "at=x",
+        "float32",
+        "shape",
+        "shape=[4]",
+        "m:",
+        "relu()",
+        "1e-5",
+        "0x1",
+        "50%",
+    ),
     *("Infinity", "x.0", "a-b", "'s'", "m:input", "batch", "sequence", "\n", " ", " ", ", ", "; "),
 ]
 

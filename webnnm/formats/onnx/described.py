@@ -72,6 +72,16 @@ def nodes(graph: GraphProto) -> Iterator[NodeProto]:
                     yield from nodes(inner)
 
 
+def value_rows(graph: GraphProto) -> Iterator[dict[str, str]]:
+    """Yield name, operator and, as far as the file says, type of each value that nodes compute."""
+    types = values([*graph.value_info, *graph.output])
+    for node in graph.node:
+        for name in node.output if node.op_type != "Constant" else ():
+            if name:
+                type = str(types[name]) if name in types else ""
+                yield {"name": name, "operator": node.op_type, "type": type}
+
+
 def description(model: ModelProto) -> str:
     """Return a model in a few lines."""
     graph = model.graph or GraphProto()

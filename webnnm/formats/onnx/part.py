@@ -1,0 +1,268 @@
+"""Parts of ONNX models as blocks of a model text: what leads to one value, for rows of any number.
+
+A file that is open gives a part for each value that is asked for. In a part the first size of the
+input is free, whatever the file says, and normalisation uses the statistics of the file.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType, is_float
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import Shape, count
+from webnnm.formats.onnx import tensors
+from webnnm.formats.onnx.exporting.file import place_apart
+from webnnm.formats.onnx.importing.importer import import_model
+from webnnm.formats.onnx.messages import (
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    TensorTypeProto,
+    TypeProto,
+    ValueInfoProto,
+)
+from webnnm.formats.onnx.reader import invalid, read_model
+from webnnm.formats.onnx.writer import written
+from webnnm.graph.node import Graph
+
+MOST_GRAPHS = 4
+"""Graphs for different batches and sizes that a part keeps."""
+LEAST_APART = 1024
+"""Elements of a weight from which on a snapshot does not hold it a second time, in the file."""
+STATISTICS = {("", "BatchNormalization"): (3, 4)}
+"""Inputs of operators that are measured rather than trained."""
+QUANTISING = ("QuantizeLinear", "DequantizeLinear", "QLinear", "Integer", "Quantize")
+"""What the names of operators begin or end with that take scales of quantised numbers."""
+
+
+class ModelFile:
+    """An ONNX model of which a text uses parts; `external` reads weights beside it.
+
+    >>> from webnnm.formats.onnx.messages import OperatorSetIdProto
+    >>> net = ModelProto(graph=GraphProto(), opset_import=[OperatorSetIdProto("", 21)])
+    >>> net.graph.node = [NodeProto(["x"], ["y"], op_type="Relu")]
+    >>> net.graph.input = [ValueInfoProto("x", TypeProto(TensorTypeProto(1)))]
+    >>> net.graph.output = [ValueInfoProto("y")]
+    >>> ModelFile(net).part("y").graph(3, (2,)).outputs
+    {'y': float32[3, 2]}
+    """
+
+    def __init__(self, model: ModelProto, external: tensors.External = tensors.no_external) -> None:
+        self._external = external
+        graph = model.graph
+        if graph is None:
+            raise invalid("it has no graph")
+        self._model = replace(model, graph=_with_weights(graph))
+        self._parts: dict[str, ModelPart] = {}
+
+    @property
+    def _graph(self) -> GraphProto:
+        assert self._model.graph is not None
+        return self._model.graph
+
+    @property
+    def dtype(self) -> DataType:
+        """The type of the first input; raises `DataError` NNM302 if there is none."""
+        for info in _data(self._graph):
+            return _dtype(info)
+        raise DataError("NNM302", "the graph in the file has no input")
+
+    def part(self, value: str | None) -> ModelPart:
+        """Return what leads to a value, the only output where None is named.
+
+        Raises `DataError` NNM205 for a value that is not there, NNM304 where one has to be named,
+        NNM302 for one that depends on several inputs, or on none.
+        """
+        name = self._only_output() if value is None else value
+        if name not in self._parts:
+            self._parts[name] = ModelPart(self._cut([name]), self._external)
+        return self._parts[name]
+
+    def kept(self, places: Mapping[str, str]) -> bytes:
+        """Return the file with no more than what the parts in use need.
+
+        Large weights are left out: `places` says by their names where else they are. Who opens the
+        file fetches them from there with `external`.
+        """
+        model = self._cut(list(self._parts))
+        assert model.graph is not None
+        weights = [self._stored(tensor, places) for tensor in model.graph.initializer]
+        return written(replace(model, graph=replace(model.graph, initializer=weights)))
+
+    def _stored(self, tensor: TensorProto, places: Mapping[str, str]) -> TensorProto:
+        array = tensors.host_array(tensor, self._external)
+        made = tensors.tensor_proto(tensor.name, array, boolean=tensor.data_type == tensors.BOOL)
+        if tensor.name in places and count(array.shape) >= LEAST_APART:
+            place_apart(made, places[tensor.name])
+        return made
+
+    def _only_output(self) -> str:
+        names = [info.name for info in self._graph.output]
+        if len(names) != 1:
+            raise DataError(
+                "NNM304",
+                f"the graph in the file has {len(names)} outputs",
+                hint=f'say which one: at="{names[0]}"' if names else 'at="…" names a value of it',
+            )
+        return names[0]
+
+    def _cut(self, values: Collection[str]) -> ModelProto:
+        """Return the model with what leads to some values alone, which become its outputs."""
+        graph = self._graph
+        makers = {name: node for node in graph.node for name in node.output if name}
+        for value in values:
+            if value not in makers:
+                hint = suggestion(value, makers) or f"its outputs are {_listed(graph.output)}"
+                message = f'the graph in the file computes no value "{value}"'
+                raise DataError("NNM205", message, hint=hint)
+        used, nodes = set(values), set[int]()
+        waiting = list(values)
+        while waiting:
+            node = makers.get(waiting.pop())
+            if node is None or id(node) in nodes:
+                continue
+            nodes.add(id(node))
+            more = _taken(node) - used
+            used |= more
+            waiting += more
+        cut = replace(
+            graph,
+            node=[_inference(node) for node in graph.node if id(node) in nodes],
+            initializer=[tensor for tensor in graph.initializer if tensor.name in used],
+            input=[info for info in graph.input if info.name in used or not values],
+            output=[ValueInfoProto(value) for value in values],
+        )
+        return replace(self._model, graph=cut)
+
+
+class ModelPart:
+    """What leads to one value of a model: a graph of one input, for rows of any number."""
+
+    def __init__(self, model: ModelProto, external: tensors.External) -> None:
+        assert model.graph is not None
+        graph = model.graph
+        data = _data(graph)
+        if len(data) != 1:
+            inputs = f"the inputs {_listed(data)}" if data else "no input"
+            message = f'the value "{graph.output[0].name}" depends on {inputs}'
+            raise DataError("NNM302", message, hint="a block takes one: at= names another value")
+        (info,) = data
+        self.input = info.name
+        self.dtype = _dtype(info)
+        self.sizes = _row(info)
+        self.parameters: dict[str, HostArray] = {}
+        for tensor in graph.initializer:
+            array = tensors.host_array(tensor, external)
+            if is_float(array.dtype) and count(array.shape) > 1:
+                self.parameters[tensor.name] = array
+        self.fixed = frozenset(_fixed(graph.node))
+        free = ValueInfoProto(info.name, TypeProto(TensorTypeProto(_code(info))))
+        own = [free if each is info else each for each in graph.input]
+        self._model = replace(model, graph=replace(graph, input=own))
+        self._external = external
+        self._graphs: OrderedDict[tuple[int, Shape], Graph] = OrderedDict()
+
+    def graph(self, batch: int, sizes: Shape) -> Graph:
+        """Return the graph for rows of these sizes: its inputs are `input` and weights.
+
+        Raises `DataError` NNM811 … NNM816 where it cannot be imported for these sizes.
+        """
+        key = (batch, tuple(sizes))
+        found = self._graphs.pop(key, None)
+        if found is None:
+            shapes = {self.input: [batch, *sizes]}
+            found = import_model(self._model, shapes, external=self._external).graph
+        self._graphs[key] = found
+        while len(self._graphs) > MOST_GRAPHS:
+            self._graphs.popitem(last=False)
+        return found
+
+
+def opened(data: object, external: tensors.External = tensors.no_external) -> ModelFile:
+    """Return the file in some bytes. Raises `DataError` NNM801 or NNM811 for a damaged one."""
+    return ModelFile(read_model(data), external)
+
+
+def _data(graph: GraphProto) -> list[ValueInfoProto]:
+    """Return the inputs that are no weights."""
+    own = {tensor.name for tensor in graph.initializer}
+    return [info for info in graph.input if info.name not in own]
+
+
+def _code(info: ValueInfoProto) -> int:
+    tensor = info.type.tensor_type if info.type is not None else None
+    return 0 if tensor is None else tensor.elem_type
+
+
+def _dtype(info: ValueInfoProto) -> DataType:
+    return tensors.dtype(_code(info), f'input "{info.name}"')
+
+
+def _row(info: ValueInfoProto) -> tuple[int | None, ...] | None:
+    """Return the sizes behind the first one, None for those that are free."""
+    tensor = info.type.tensor_type if info.type is not None else None
+    if tensor is None or tensor.shape is None:
+        return None
+    values = [dim.dim_value for dim in tensor.shape.dim[1:]]
+    return tuple([value if value and value > 0 else None for value in values])
+
+
+def _listed(infos: Collection[ValueInfoProto]) -> str:
+    return ", ".join(f'"{info.name}"' for info in infos)
+
+
+def _taken(node: NodeProto) -> set[str]:
+    """Return the values that a node takes, those of the graphs within it included."""
+    found = {name for name in node.input if name}
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            if graph is not None:
+                found |= {info.name for info in graph.output}
+                for inner in graph.node:
+                    found |= _taken(inner)
+    return found
+
+
+def _with_weights(graph: GraphProto) -> GraphProto:
+    """Return the graph with weights that some programs write as nodes among the others."""
+    weights: list[TensorProto] = []
+    nodes: list[NodeProto] = []
+    for node in graph.node:
+        tensor = _constant(node)
+        if tensor is None:
+            nodes.append(node)
+        else:
+            weights.append(replace(tensor, name=node.output[0]))
+    return replace(graph, node=nodes, initializer=[*graph.initializer, *weights])
+
+
+def _constant(node: NodeProto) -> TensorProto | None:
+    """Return the float tensor that a node is, if it is one that could be trained."""
+    if node.op_type != "Constant" or node.domain not in ("", "ai.onnx") or len(node.output) != 1:
+        return None
+    tensor = next((a.t for a in node.attribute if a.name == "value"), None)
+    if tensor is None or tensors.NAMES.get(tensor.data_type) not in ("float32", "float16"):
+        return None
+    return tensor if count(tensor.dims) > 1 else None
+
+
+def _inference(node: NodeProto) -> NodeProto:
+    """Return a node as it is in inference: normalisation uses the statistics of the file."""
+    if node.op_type != "BatchNormalization":
+        return node
+    kept = [each for each in node.attribute if each.name != "training_mode"]
+    return replace(node, attribute=kept, output=node.output[:1])
+
+
+def _fixed(nodes: Collection[NodeProto]) -> Iterator[str]:
+    """Yield the weights that are measured rather than trained: statistics, scales of integers."""
+    for node in nodes:
+        places = STATISTICS.get((node.domain.removeprefix("ai.onnx"), node.op_type), ())
+        yield from (node.input[place] for place in places if place < len(node.input))
+        if node.op_type.startswith(QUANTISING) or node.op_type.endswith(QUANTISING):
+            yield from node.input

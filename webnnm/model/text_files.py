@@ -1,0 +1,102 @@
+"""The files that a model text names: read from beside it, or from what is given for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from webnnm.core.errors import DataError, ModelError, suggestion
+from webnnm.formats.onnx.part import ModelFile as OpenedFile
+from webnnm.model.onnx_files import beside, read_onnx, read_onnx_file
+from webnnm.notation.syntax import Document, ModelFile
+
+
+async def with_files(
+    document: Document, files: Mapping[str, Any] | None = None, base: str | Path = ""
+) -> Document:
+    """Return a document with the files opened that it names.
+
+    `files` says where they are: name in the text → path, URL, bytes or a file that is open. Others
+    lie beside the text, which lies at `base`, else in the present folder or beside the page.
+
+    Raises `ModelError` NNM715 for a file that cannot be read, NNM801 and NNM811 for one that is
+    damaged; `DataError` NNM710 for files that the text does not name.
+    """
+    given = _checked(document, files)
+    opened: dict[str, OpenedFile] = {}
+    for statement in _statements(document):
+        place = given.get(statement.file, beside(base, statement.file))
+        if isinstance(place, OpenedFile):
+            opened[statement.file] = place
+        elif statement.file not in opened:
+            try:
+                opened[statement.file] = OpenedFile(*await read_onnx(_place(place)))
+            except DataError as error:
+                raise _located(document, statement, error) from error
+    return replace(document, files=opened)
+
+
+def with_local_files(document: Document, files: Mapping[str, Any] | None = None) -> Document:
+    """Return what `with_files` does, without waiting: of files on the disk, and of bytes."""
+    given = _checked(document, files)
+    opened: dict[str, OpenedFile] = {}
+    for statement in _statements(document):
+        place = _place(given.get(statement.file, statement.file))
+        try:
+            if isinstance(place, OpenedFile):
+                opened[statement.file] = place
+            elif isinstance(place, str | Path):
+                opened[statement.file] = OpenedFile(*_read_local(place))
+            else:
+                opened[statement.file] = open_bytes(place)
+        except DataError as error:
+            raise _located(document, statement, error) from error
+    return replace(document, files=opened)
+
+
+def open_bytes(data: Any) -> OpenedFile:
+    """Return the file in some bytes."""
+    from webnnm.formats.onnx.part import opened
+
+    return opened(data)
+
+
+def _read_local(place: str | Path) -> Any:
+    try:
+        return read_onnx_file(place)
+    except OSError as error:
+        raise DataError("NNM715", f'"{place}" cannot be read: {error.strerror or error}') from error
+
+
+def _statements(document: Document) -> list[ModelFile]:
+    return [statement for statement in document.statements if isinstance(statement, ModelFile)]
+
+
+def _checked(document: Document, files: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return what is given for files, all of which the text shall name."""
+    named = {statement.file for statement in _statements(document)}
+    for name in files or {}:
+        if name not in named:
+            hint = suggestion(name, named) or 'backbone:source "net.onnx"; names one'
+            raise DataError("NNM710", f'the text names no file "{name}"', hint=hint)
+    return files or {}
+
+
+def _place(place: Any) -> Any:
+    if isinstance(place, os.PathLike):
+        return Path(cast("os.PathLike[str]", place))
+    return place
+
+
+def _located(document: Document, statement: ModelFile, error: DataError) -> ModelError:
+    """Return an error of a file at the place where the text names it."""
+    return ModelError(
+        error.code,
+        error.message,
+        hint=error.hint or f'NNModel.create(files={{"{statement.file}": path, address or bytes}})',
+        source=document.source,
+        span=statement.file_span,
+    )
