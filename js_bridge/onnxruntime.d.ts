@@ -4,6 +4,14 @@
 export type Tell = (receivedBytes: number, allBytes: number) => void;
 
 /**
+ * Return as JSON what `open` with the same options would fetch: `kept`, whether the browser has it
+ * already, else its `bytes`, null where the page does not serve it. Only the size is asked for.
+ *
+ * @throws BridgeError NotAvailable where the browser lacks what is needed
+ */
+export function offer(optionsJson: string): Promise<string>;
+
+/**
  * Load ONNX Runtime Web and return a context for `Bridge.adopt`.
  *
  * Options are JSON: `provider`, "wasm" or "webgpu", and `folder`, the address of the files of the

@@ -10,6 +10,10 @@ import { BridgeError, text } from "./common.js";
 import * as webassembly from "./webassembly.js";
 import * as webgpu from "./webgpu.js";
 
+/** The release of onnxruntime-web that this is written for, in whose storage its files are kept. */
+const STORAGE = "onnxruntime-web 1.30.0";
+/** About the bytes of WebAssembly, where a server does not tell. */
+const USUAL = 14e6;
 /** What starts each provider, and the files of onnxruntime-web that it takes. */
 const PROVIDERS = {
   wasm: {
@@ -27,8 +31,36 @@ const PROVIDERS = {
 /** What was started of each address. @type {Map<string, Promise<any>>} */
 const started = new Map();
 
+/** @type {typeof import("./onnxruntime.js").offer} */
+export async function offer(optionsJson) {
+  const { module, binary } = await wanted(optionsJson);
+  if (started.has(module) || await (await storage())?.match(binary)) {
+    return JSON.stringify({ kept: true, bytes: 0 });
+  }
+  const answer = await fetch(binary, { method: "HEAD" }).catch(() => null);
+  const bytes = answer?.ok ? Number(answer.headers.get("content-length")) || USUAL : null;
+  return JSON.stringify({ kept: false, bytes });
+}
+
 /** @type {typeof import("./onnxruntime.js").open} */
 export async function open(optionsJson, tell) {
+  const { start, contextOf, base, module, binary } = await wanted(optionsJson);
+  const forget = () => { started.delete(module); };
+  let starting = started.get(module);
+  if (!starting) {
+    starting = fetched(binary, tell).then((response) => start(module, response, base));
+    started.set(module, starting);
+  }
+  try {
+    return /** @type {any} */ (contextOf(await starting, forget));
+  } catch (error) {
+    forget(); // so that another attempt loads it again
+    throw new BridgeError("NotAvailable", `ONNX Runtime Web is not at ${base}: ${text(error)}`);
+  }
+}
+
+/** Return what starts a provider and the addresses of its files. @param {string} optionsJson */
+async function wanted(optionsJson) {
   const { provider, folder } = JSON.parse(optionsJson);
   const found = PROVIDERS[/** @type {keyof typeof PROVIDERS} */ (provider)];
   if (!found) throw new BridgeError("NotAvailable", `there is no provider "${provider}"`);
@@ -37,21 +69,12 @@ export async function open(optionsJson, tell) {
     throw new BridgeError("NotAvailable", "this browser has no WebGPU");
   }
   const base = new URL(folder, globalThis.document?.baseURI ?? location.href).href;
-  const address = base + found.module;
-  const forget = () => { started.delete(address); };
-  let starting = started.get(address);
-  if (!starting) {
-    starting = fetched(base + found.binary, tell).then(
-      (response) => found.start(address, response, base),
-    );
-    started.set(address, starting);
-  }
-  try {
-    return /** @type {any} */ (found.contextOf(await starting, forget));
-  } catch (error) {
-    forget(); // so that another attempt loads it again
-    throw new BridgeError("NotAvailable", `ONNX Runtime Web is not at ${base}: ${text(error)}`);
-  }
+  return { ...found, base, module: base + found.module, binary: base + found.binary };
+}
+
+/** Return where files are kept; pages that are not served securely have no such storage. */
+async function storage() {
+  return globalThis.caches?.open(STORAGE).catch(() => undefined);
 }
 
 /**
@@ -60,8 +83,7 @@ export async function open(optionsJson, tell) {
  * @param {string} address @param {Tell} [tell] told of received and all bytes
  */
 async function fetched(address, tell) {
-  // Pages that are not served securely have no storage of this kind.
-  const kept = await globalThis.caches?.open("onnxruntime-web").catch(() => undefined);
+  const kept = await storage();
   const known = await kept?.match(address);
   const response = known ?? await fetch(address);
   if (!response.ok) throw new Error(`${address}: the server answered ${response.status}`);
@@ -77,6 +99,12 @@ async function fetched(address, tell) {
   const body = /** @type {ReadableStream} */ (response.body).pipeThrough(counting);
   const counted = new Response(body, { headers: { "content-type": "application/wasm" } });
   // A full storage costs the next visit its time alone.
-  if (!known) kept?.put(address, counted.clone()).catch(() => {});
+  if (!known) kept?.put(address, counted.clone()).then(forgetOthers).catch(() => {});
   return counted;
+}
+
+/** Remove what was kept of other releases. */
+async function forgetOthers() {
+  const kept = (await caches.keys()).filter((name) => name.startsWith("onnxruntime-web"));
+  await Promise.all(kept.filter((name) => name !== STORAGE).map((name) => caches.delete(name)));
 }

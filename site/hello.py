@@ -1,6 +1,6 @@
 """Runs a model on numbers that the reader gives."""
 
-from page import Editor, clear_error, element, ready, sentence, show_error, table, where
+from page import Editor, clear_error, element, ready, sentence, show_error, table
 from pyscript import when
 
 from webnnm import NNModel, probe
@@ -27,7 +27,7 @@ def show(model, given, found):
     rows = [["input", *map(number, given)], ["output", *map(number, found)]]
     header = ["Place", *(f"{k}" for k in range(1, len(given) + 1))]
     element("answer").replaceChildren(table("What goes in and what comes out", header, rows))
-    backend = where(model.backend.name, model.backend.device)
+    backend = model.backend.description
     element("backend").textContent = sentence(f"ran on {backend}")
     element("graph").textContent = model.graph_text()
     result = element("result")
@@ -50,4 +50,4 @@ async def submit(event):
 editor = Editor()
 await run()
 ready()
-element("runs").textContent = sentence((await probe()).sentence)
+element("runs").textContent = sentence((await probe(trials=False)).sentence)

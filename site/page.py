@@ -40,11 +40,6 @@ def sentence(text):
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
-def where(backend, device):
-    """Say which backend ran, and on what."""
-    return f"WebNN ({device})" if backend == "webnn" else device
-
-
 def show_error(error):
     """Show an error where screen readers announce it at once."""
     if isinstance(error, WebNNMError):

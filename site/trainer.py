@@ -6,13 +6,14 @@ Requests and answers are JSON, which crosses to a worker and back unchanged. A r
 
 import json
 
-from webnnm import DataError, IrisDataset, NNModel, WebNNMError, probe
+from webnnm import DataError, IrisDataset, NNModel, WebNNMError, backend, probe
 
 __export__ = [
     "claim",
     "classify",
     "discard",
     "examples",
+    "fetch",
     "keep",
     "kept",
     "load",
@@ -120,8 +121,25 @@ async def prepare():
 
 
 async def where(request):
-    """Return in a sentence what will run models here."""
-    return json.dumps({"sentence": (await probe()).sentence})
+    """Return in a sentence what will run models here, and the bytes that would make it faster."""
+    found, size = await probe(trials=False), 0
+    if not found.webnn:
+        from webnnm.backends.onnxruntime_web import to_fetch
+
+        size = await to_fetch("wasm") or 0
+    return json.dumps({"sentence": found.sentence, "bytes": size})
+
+
+async def fetch(request):
+    """Fetch ONNX Runtime, which the browser keeps for all models from then on."""
+    listener = Messages(json.loads(request).get("channel"))
+    try:
+        (await backend("onnxruntime", log=listener.log)).close()
+        return json.dumps({})
+    except WebNNMError as error:
+        return json.dumps({"error": str(error)})
+    finally:
+        listener.close()
 
 
 async def iris(wanted, split):
@@ -271,8 +289,8 @@ async def result(history=None):
         "recall": tested.recall,
         "f1": tested.f1,
         "support": tested.support,
-        "backend": model.backend.name,
-        "device": model.backend.device,
+        "backend": model.backend.description,
+        "why": model.backend.reason,
         "summary": model.summary(),
     }
     if history is not None:

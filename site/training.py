@@ -15,6 +15,8 @@ from pyscript import create_named_worker, ffi, when, window
 from pyscript.js_modules import chart
 
 ENDINGS = {"epochs": "finished", "stop": "stopped by you", "patience": "no longer improving"}
+FETCHING = "fetching"
+"""Lines of the log that begin so tell how far ONNX Runtime is, which a training waits for."""
 IN_WORKER = window.URLSearchParams.new(window.location.search).has("worker")
 WHERE = "in a worker" if IN_WORKER else "in the page"
 
@@ -67,8 +69,24 @@ class TrainingPage:
     async def say_where(self):
         """Say what will run models, before anybody trains one."""
         found = await self.attempt(self.trainer.where)
-        if found:
-            element("runs").textContent = page.sentence(found["sentence"])
+        if not found:
+            return
+        element("runs").textContent = page.sentence(found["sentence"])
+        if found["bytes"]:
+            text = f"Fetch ONNX Runtime now ({found['bytes'] / 1e6:.0f} MB)"
+            button = make("button", text, type="button", id="fetch")
+            when("click", button)(self.fetch)
+            element("runs").append(" ", button)
+
+    async def fetch(self, event):
+        """Fetch what makes trainings without WebNN fast, and say what runs then."""
+        event.target.disabled = True
+        fetched = await self.attempt(self.trainer.fetch)
+        event.target.disabled = False
+        if fetched is not None:
+            await self.say_where()
+            if not self.running:
+                element("progress-text").textContent = "ONNX Runtime is ready"
 
     async def call(self, function, **request):
         """Call a function of trainer.py and return its answer."""
@@ -202,6 +220,8 @@ class TrainingPage:
         message = json.loads(event.data)
         if "log" in message:
             page.log(message["log"])
+            if message["log"].startswith(FETCHING):
+                element("progress-text").textContent = message["log"]
         elif "kept" in message:
             self.told_kept(message["kept"])
         elif not self.running:
@@ -321,10 +341,12 @@ class TrainingPage:
 
     async def show(self, result):
         """Show the test result, and open the form that asks the trained model."""
-        backend = page.where(result["backend"], result["device"])
+        backend = result["backend"]
         about = f"Tested on {backend}, {WHERE}."
         if "stopped" in result:
             about = self.course(result, backend)
+        if result["why"]:
+            about += f" {page.sentence(result['why'])}"
         accuracy, labels = f"{100 * result['accuracy']:.1f} %", result["labels"]
         element("accuracy").textContent = accuracy
         unseen = "that training never saw" if "stopped" in result else "of the testing part"

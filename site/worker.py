@@ -3,11 +3,13 @@
 import json
 from uuid import uuid4
 
-from page import clear_error, element, log, ready, sentence, show_error_text, where
+from page import clear_error, element, log, ready, sentence, show_error_text
 from pyscript import ffi, when, window, workers
 
 CHANNEL = f"worker {uuid4()}"
 EPOCHS = 200
+FETCHING = "fetching"
+"""Lines of the log that begin so tell how far ONNX Runtime is, which the training waits for."""
 
 
 def hear(event):
@@ -15,6 +17,8 @@ def hear(event):
     message = json.loads(event.data)
     if "log" in message:
         log(message["log"])
+        if message["log"].startswith(FETCHING):
+            element("progress-text").textContent = message["log"]
     if "epochs" not in message:
         return
     epoch, loss, _ = message["epochs"][-1]
@@ -40,7 +44,7 @@ async def train(event):
     if "error" in answer:
         show_error_text(answer["error"])
         return
-    backend = where(answer["backend"], answer["device"])
+    backend = answer["backend"]
     element("answer").textContent = sentence(
         f"test accuracy {100 * answer['accuracy']:.1f} %, "
         f"trained on {backend} in a worker in {answer['seconds']:.2f} s"

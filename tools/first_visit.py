@@ -36,7 +36,7 @@ async def visit() -> None:
         answer = json.loads(await trainer.train(json.dumps(request)))
         assert "accuracy" in answer, answer
     await trainer.classify(json.dumps({"row": [5.1, 3.5, 1.4, 0.2]}))
-    await webnnm.probe()
+    await webnnm.probe(trials=False)
     async with await webnnm.NNModel.create(source=HELLO, log=lambda _: None) as model:
         context = await model.create_context()
         context.set_data([1, 2, 3, 4, 5])

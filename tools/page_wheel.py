@@ -46,10 +46,12 @@ LATE = (
         f"{PACKAGE}backends/{name}.py"
         for name in (
             "drawing",
+            "fallback",
             "kernels",
             "onnxruntime_web",
             "reference",
             "shared",
+            "speed",
             "webnn_runner",
         )
     ),

@@ -140,6 +140,12 @@ async def without_numpy(context: BrowserContext) -> None:
     await hide_numpy(context)
 
 
+@pytest.fixture
+async def without_onnxruntime(context: BrowserContext) -> None:
+    """Makes ONNX Runtime Web unavailable to the test's page."""
+    await context.route("**/vendor/onnxruntime/**", lambda route: route.fulfill(status=404))
+
+
 @pytest.fixture(scope="session")
 async def pyodide_page(launch: Launch, site_url: str) -> AsyncIterator[PyodidePage]:
     """A page with WebNN and Pyodide that all tests share: `await pyodide_page.run_python(…)`."""

@@ -81,9 +81,14 @@ def skip_where_nothing_runs(project: Any) -> None:
         pytest.skip("no NumPy for Pyodide on this machine")
 
 
-def backend_of(project: Any) -> str:
-    """Return how pages name the backend in a project, at least its beginning."""
-    return "WebNN (" if project.webnn else "NumPy "
+def backend_of(project: Any, *, much: bool = False) -> str:
+    """Return how pages name the backend in a project, at least its beginning.
+
+    Without WebNN that depends on whether there is much to compute.
+    """
+    if project.webnn:
+        return "WebNN ("
+    return "ONNX Runtime Web (WebAssembly)" if much else "NumPy "
 
 
 # What is wrong with a page for those who do not see it or use no mouse, as a list of sentences.

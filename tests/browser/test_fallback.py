@@ -35,10 +35,15 @@ async def test_a_page_says_before_anybody_trains_that_numpy_will(
 @SAY_WHAT_RUNS
 @pytest.mark.projects("no-webnn")
 async def test_a_page_says_before_anybody_trains_that_nothing_can(
-    page: Any, without_numpy: None, site_url: str, project: Any, name: str
+    page: Any,
+    without_numpy: None,
+    without_onnxruntime: None,
+    site_url: str,
+    project: Any,
+    name: str,
 ) -> None:
     await open_site_page(page, site_url, name)
-    await page.locator("#runs", has_text="odels cannot run: this page has no NumPy").wait_for()
+    await page.locator("#runs", has_text="odels cannot run: this page has neither").wait_for()
     assert await page.locator("#result[data-done]").count() == 0
 
 
@@ -55,6 +60,18 @@ async def test_without_webnn_numpy_is_loaded_on_demand(
     assert [url for url in asked if "numpy" in url]
     assert float(await result.get_attribute("data-accuracy")) >= 0.8
     assert "NumPy" in await page.locator("#backend").text_content()
+
+
+@pytest.mark.projects("no-webnn")
+async def test_without_webnn_and_numpy_onnx_runtime_trains(
+    page: Any, without_numpy: None, site_url: str, project: Any
+) -> None:
+    await open_site_page(page, site_url, "iris.html")
+    result = await train_on(page, epochs=100)
+    assert float(await result.get_attribute("data-accuracy")) >= 0.8
+    assert "ONNX Runtime Web (WebAssembly)" in await page.locator("#backend").text_content()
+    await page.locator("#classify").click()
+    await page.locator("#species", has_text="%").wait_for()
 
 
 @pytest.mark.projects("webnn")
@@ -78,8 +95,13 @@ async def test_hello_with_webnn_needs_no_numpy(
 
 @pytest.mark.projects("no-webnn")
 @pytest.mark.parametrize("name", ["iris.html", "hello.html", "worker.html"])
-async def test_without_both_the_page_says_what_is_missing(
-    page: Any, without_numpy: None, site_url: str, project: Any, name: str
+async def test_without_all_the_page_says_what_is_missing(
+    page: Any,
+    without_numpy: None,
+    without_onnxruntime: None,
+    site_url: str,
+    project: Any,
+    name: str,
 ) -> None:
     await open_site_page(page, site_url, name)
     if name != "hello.html":

@@ -44,7 +44,7 @@ async def test_gallery_says_what_runs_here(page: Any, site_url: str, project: An
     elif pages_have_numpy():
         assert "odels run on NumPy" in sentence
     else:
-        assert "has no NumPy either" in sentence
+        assert "has neither ONNX Runtime Web nor NumPy" in sentence
 
 
 @in_one_browser

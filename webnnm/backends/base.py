@@ -149,10 +149,12 @@ class Backend(ABC):
     Attributes: `name`, as "webnn" or "numpy"; `device`, a description of what it runs on;
     `rewrites`, how compiled graphs were changed to run on this backend, and `faults`, the bugs of
     the backend that some of these avoid; `dispatch_seconds`, the overhead of a dispatch;
-    `max_tensor_bytes`, the largest tensor, None for no limit.
+    `max_tensor_bytes`, the largest tensor, None for no limit; `reason`, why "auto" chose it in
+    place of WebNN, "" where it did not.
     """
 
     name: str
+    reason: str = ""
     dispatch_seconds: float = 0.0
     max_tensor_bytes: int | None = None
 

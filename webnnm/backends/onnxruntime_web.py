@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from webnnm.backends import pyodide_host
 from webnnm.backends.base import Backend, Binding, Executable, Runner
@@ -64,12 +65,13 @@ class OnnxRuntimeWebBackend(WebNNBackend):
             hint = suggestion(provider, PROVIDERS) or f"one of {', '.join(PROVIDERS)}"
             raise BackendError("NNM709", f'there is no device "{provider}" here', hint=hint)
         bridge = await pyodide_host.load_bridge()
-        if log is not None:
-            log("loading ONNX Runtime Web, which takes 14 MB or more on a first visit")
-        module = await pyodide_host.load_module("onnxruntime")
-        options = {"provider": provider, "folder": pyodide_host.beside_pyodide(FOLDER)}
-        opening = bridge.adopt(module.open(json.dumps(options)))
-        return cls(bridge, await to_the_end(opening, undo=bridge.close), provider)
+        module = await _module()
+        tell = pyodide_host.callback(_Fetching(log))
+        try:
+            opening = bridge.adopt(module.open(_options(provider), tell))
+            return cls(bridge, await to_the_end(opening, undo=bridge.close), provider)
+        finally:
+            tell.destroy()
 
     @property
     def description(self) -> str:
@@ -124,6 +126,49 @@ class OnnxRuntimeWebBackend(WebNNBackend):
     ) -> Runner:
         """Bind a graph for many runs."""
         return Backend.runner(self, executable, inputs, outputs, given, wanted)
+
+
+_loaded: list[Any] = []
+"""The module, once it is loaded: a second instance would start ONNX Runtime again."""
+
+
+async def _module() -> Any:
+    if not _loaded:
+        _loaded.append(await pyodide_host.load_module("onnxruntime"))
+    return _loaded[0]
+
+
+async def to_fetch(provider: str) -> int | None:
+    """Return how many bytes `load` would fetch, None where it would fail.
+
+    0 are those that the browser has kept; only the size is asked for.
+    """
+    module = await _module()
+    try:
+        found = json.loads(await module.offer(_options(provider)))
+    except pyodide_host.js_error():
+        return None
+    return 0 if found["kept"] else found["bytes"]
+
+
+def _options(provider: str) -> str:
+    folder = pyodide_host.beside_pyodide(FOLDER)
+    return json.dumps({"provider": provider, "folder": folder})
+
+
+class _Fetching:
+    """Tells a log how far the fetching of ONNX Runtime is, in tenths."""
+
+    def __init__(self, log: Callable[[str], None] | None) -> None:
+        self._log = log
+        self._told = 0
+
+    def __call__(self, received: int, everything: int) -> None:
+        tenth = 10 * received // everything
+        if self._log is not None and tenth > self._told:
+            self._told = tenth
+            sizes = f"{received / 1e6:.0f} of {everything / 1e6:.0f} MB"
+            self._log(f"fetching ONNX Runtime Web: {sizes}")
 
 
 def _check_nibbles(graph: Graph) -> None:

@@ -253,9 +253,14 @@ def has_webnn() -> bool:
     return in_browser() and getattr(import_module("js").navigator, "ml", None) is not None
 
 
+def installed(name: str) -> bool:
+    """Tell whether a package is installed here, or was loaded into this page."""
+    return find_spec(name) is not None
+
+
 def offers(name: str) -> bool:
     """Tell whether a package is installed here, or can be loaded into this page."""
-    if find_spec(name) is not None:
+    if installed(name):
         return True
     return in_browser() and hasattr(import_module("pyodide_js").lockfile.packages, name)
 
@@ -385,6 +390,11 @@ def beside_pyodide(folder: str) -> str:
     """Return the address of a folder next to the one that Pyodide lies in."""
     own = import_module("pyodide_js")._api.config.indexURL
     return str(page().URL.new(f"../{folder}/", page().URL.new(own, page().location.href)).href)
+
+
+def callback(function: Callable[..., object]) -> Any:
+    """Return a function that JavaScript can call until `destroy` of it is called."""
+    return import_module("pyodide.ffi").create_proxy(function)
 
 
 def page() -> Any:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
+from webnnm.backends import pyodide_host
 from webnnm.backends.base import Binding, DeviceTensor, Executable, check_binding
 from webnnm.backends.kernels import KernelBackend, array_of, computable, computed
 from webnnm.core.arrays import HostArray
@@ -90,6 +91,13 @@ class ReferenceBackend(KernelBackend):
         self._numpy = Namespace()
         self.device = f"NumPy {self._numpy.__version__} on the CPU"
         self._busy = 0.0
+
+    @classmethod
+    async def load(cls) -> ReferenceBackend:
+        """Load NumPy into the page, where it is one, and return the backend."""
+        if pyodide_host.in_browser():
+            await pyodide_host.load_package("numpy")
+        return cls()
 
     def _array(self, type: TensorType, data: HostArray | None) -> Any:
         np = self._numpy

@@ -20,8 +20,13 @@ async def backend(
     device: str | None = None,
     power_preference: str | None = None,
     log: Callable[[str], None] | None = None,
+    work: Callable[[], float] | None = None,
 ) -> Backend:
-    """Open a backend by name; "auto" selects WebNN if the browser supports it, else NumPy.
+    """Open a backend by name; "auto" takes NumPy on desktops, in pages WebNN where it works.
+
+    In pages without WebNN "auto" takes ONNX Runtime Web if the browser has kept it, if NumPy is not
+    there, or if fetching 14 MB is worth it: `work`, which is called then, returns the seconds that
+    NumPy would take. Else it takes NumPy. The backend's `reason` says why.
 
     >>> import asyncio
     >>> asyncio.run(backend("numpy")).name
@@ -29,7 +34,7 @@ async def backend(
 
     `device` requests the "npu", "gpu" or "cpu" from WebNN, and `power_preference`
     "high-performance" or "low-power". If the NPU does not work, the GPU and then the CPU are tried.
-    `log` receives a message about this, and about why "auto" did not select WebNN.
+    `log` receives a message about this, and about why "auto" did not take WebNN.
 
     "onnxruntime" runs on the CPU of a desktop (`pip install "webnnm[onnxruntime]"`). In pages it is
     ONNX Runtime Web, on "wasm" or "webgpu" as `device` says, by default "wasm".
@@ -40,7 +45,7 @@ async def backend(
     Raises `BackendError` NNM709 if the backend is not available.
     """
     if name == "auto":
-        return await _automatic(device, power_preference, log)
+        return await _automatic(device, power_preference, log, work)
     if name == "webnn":
         return await _webnn(device, power_preference, log)
     if name == "onnxruntime":
@@ -54,16 +59,22 @@ async def backend(
 
 
 async def _automatic(
-    device: str | None, power_preference: str | None, log: Callable[[str], None] | None
+    device: str | None,
+    power_preference: str | None,
+    log: Callable[[str], None] | None,
+    work: Callable[[], float] | None,
 ) -> Backend:
     if not pyodide_host.in_browser():
         return await _numpy()
-    try:
-        return await _webnn(device, power_preference, log)
-    except BackendError as error:
-        if log is not None:
-            log(f"{error.message}; NumPy runs the model instead")
-    return await _numpy()
+    why = f"{device} is no device of WebNN"
+    if device not in ("wasm", "webgpu"):
+        try:
+            return await _webnn(device, power_preference, log)
+        except BackendError as error:
+            why = error.message
+    from webnnm.backends.fallback import opened
+
+    return await opened(why, device, work, log)
 
 
 async def _webnn(
@@ -88,9 +99,7 @@ async def _webnn(
 async def _numpy() -> Backend:
     from webnnm.backends.reference import ReferenceBackend
 
-    if pyodide_host.in_browser():
-        await pyodide_host.load_package("numpy")
-    return ReferenceBackend()
+    return await ReferenceBackend.load()
 
 
 async def _onnxruntime(device: str | None, log: Callable[[str], None] | None) -> Backend:

@@ -51,7 +51,7 @@ class SharedBackend(Backend):
     def __init__(self, backend: Backend) -> None:
         super().__init__()
         self.given = backend
-        self.name, self.device = backend.name, backend.device
+        self.name, self.device, self.reason = backend.name, backend.device, backend.reason
         self.rewrites, self.faults = backend.rewrites, backend.faults
         self.dispatch_seconds = backend.dispatch_seconds
         self.max_tensor_bytes = backend.max_tensor_bytes

@@ -138,7 +138,7 @@ class NNModel:
             if given.get("strict"):
                 raise network.outline.error(warning.code, warning.message, warning.span)
             log(f"warning {warning}")
-        chosen = await _backend(given, log)
+        chosen = await _backend(given, log, network)
         try:
             model = cls(network, chosen, seed=given.get("seed") or 0, log=log)
             model.state.batch_size = given.get("batch_size")
@@ -300,6 +300,8 @@ class NNModel:
     def report(self) -> str:
         """Return a report on the backend: device, known bugs, and rewrites that avoid them."""
         lines = [f"runs on {self.backend.description}"]
+        if self.backend.reason:
+            lines.append(self.backend.reason)
         if self.backend.faults:
             lines.append("faults of this implementation that graphs are rewritten to avoid:")
             lines += [f"- {text}" for text in self.backend.faults]
@@ -767,7 +769,7 @@ class NNModel:
     setDatasetToModel = set_dataset
 
 
-async def _backend(given: Mapping[str, Any], log: Log) -> Backend:
+async def _backend(given: Mapping[str, Any], log: Log, network: Network) -> Backend:
     """Return what a model runs on: a backend of its own, or a share of the one that is given."""
     chosen = given.get("backend") or "auto"
     if isinstance(chosen, Backend):
@@ -779,4 +781,11 @@ async def _backend(given: Mapping[str, Any], log: Log) -> Backend:
         device=given.get("device_type"),
         power_preference=given.get("power_preference"),
         log=log,
+        work=lambda: _work(network, given.get("dataset")),
     )
+
+
+def _work(network: Network, dataset: AnyDataset | None) -> float:
+    from webnnm.model.work import seconds_on_numpy
+
+    return seconds_on_numpy(network, dataset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,11 @@ MOST_COMPILED = 8
 """Graphs of different sizes that are kept; of more, the one that was used longest ago goes."""
 MOST_KNOWN = 1024
 """Elements of an input whose values decide shapes at most: for each value there is a graph."""
+
+PER_OPERATOR, PER_MULTIPLICATION = 20e-6, 1e-9
+"""Seconds of NumPy in a page, as measured: of calling an operator, of multiplying and adding."""
+REUSED, RUNS = 20, 100
+"""So often is a weight used in a run, as those of convolutions are; so many runs are expected."""
 
 
 async def load_onnx(
@@ -59,7 +65,7 @@ async def load_onnx(
     if isinstance(backend, Backend):
         device_used: Backend = shared(backend, {"device_type": device})
     else:
-        device_used = await opened(backend, device=device, log=log)
+        device_used = await opened(backend, device=device, log=log, work=lambda: _work(model))
     found = OnnxModel(model, shapes or {}, device_used, external)
     try:
         await found.prepare()
@@ -67,6 +73,13 @@ async def load_onnx(
         found.close()
         raise
     return found
+
+
+def _work(model: ModelProto) -> float:
+    """Return about how many seconds NumPy in a page takes for a hundred runs."""
+    graph = model.graph or GraphProto()
+    weights = sum(math.prod(tensor.dims) for tensor in graph.initializer)
+    return RUNS * (PER_OPERATOR * len(graph.node) + PER_MULTIPLICATION * REUSED * weights)
 
 
 @dataclass

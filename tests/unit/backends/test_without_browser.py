@@ -17,7 +17,17 @@ async def test_probe_says_what_runs() -> None:
     found = await probe()
     assert found.webnn is False
     assert found.sentence == str(found) == "no browser: models run on NumPy"
-    assert [device.available for device in found.devices.values()] == [False] * 3
+    for device in ("npu", "gpu", "cpu"):
+        assert not found.devices[device].available
+        assert found.devices[device].reason == "no browser"
+
+
+@pytest.mark.parametrize("name", ["numpy", "onnxruntime"])
+async def test_probe_times_what_is_installed(name: str) -> None:
+    pytest.importorskip(name)
+    found = (await probe()).devices[name]
+    assert found.available and found.seconds and found.seconds > 0
+    assert (await probe(trials=False)).devices.keys() == {"npu", "gpu", "cpu"}
 
 
 async def test_the_backend_is_refused_with_a_remedy() -> None:

@@ -1,0 +1,102 @@
+"""What runs models in a page without WebNN: ONNX Runtime Web, or NumPy for little work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from webnnm.backends import pyodide_host
+from webnnm.backends.base import Backend
+from webnnm.backends.onnxruntime_web import PROVIDERS, OnnxRuntimeWebBackend, to_fetch
+from webnnm.backends.reference import ReferenceBackend
+from webnnm.backends.speed import remembered
+from webnnm.core.errors import BackendError
+
+WORTH = 10.0
+"""Seconds of work on NumPy that are worth fetching ONNX Runtime: 14 MB take 5 s at 24 Mbit/s, and
+either takes a second or two to start. NumPy itself is 3 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What runs models: NumPy where `device` is None, else ONNX Runtime on it, and why.
+
+    `outlook` says it of any model, where nobody knows yet how much there is to do.
+    """
+
+    device: str | None
+    reason: str
+    outlook: str = ""
+
+    @property
+    def runs_on(self) -> str:
+        """What runs models, in words."""
+        return "NumPy" if self.device is None else f"ONNX Runtime ({PROVIDERS[self.device]})"
+
+
+async def choice(device: str | None = None, work: Callable[[], float] | None = None) -> Choice:
+    """Return what runs models here, where WebNN does not.
+
+    A `device` of ONNX Runtime is taken as it is. `work` returns the seconds that NumPy would take;
+    without it nothing is fetched that NumPy can do without.
+
+    Raises `BackendError` NNM709 where the page has neither.
+    """
+    if device in PROVIDERS:
+        return Choice(device, f"{device} was asked for")
+    speeds = await remembered()
+    faster = "webgpu" in speeds and speeds["webgpu"] < speeds.get("wasm", 0)
+    if faster and await to_fetch("webgpu") == 0:
+        return Choice("webgpu", "which was faster than WebAssembly in a trial")
+    numpy, size = pyodide_host.offers("numpy"), await to_fetch("wasm")
+    if size is None and not numpy:
+        raise BackendError(
+            "NNM709",
+            "this page has neither ONNX Runtime Web nor numpy",
+            hint="docs/deploying.md says which files a page needs",
+        )
+    if size is None:
+        return Choice(None, "for the page does not serve ONNX Runtime Web")
+    if size == 0:
+        return Choice("wasm", "which the browser has kept")
+    fetched = f"{size / 1e6:.0f} MB are fetched once"
+    if not numpy:
+        return Choice("wasm", f"for which {fetched}: the page has no NumPy")
+    seconds = 0.0 if work is None else work()
+    if seconds < WORTH:
+        reason = f"because the model is too small for fetching ONNX Runtime ({size / 1e6:.0f} MB)"
+        larger = f"small models run on NumPy, larger ones on ONNX Runtime, for which {fetched}"
+        return Choice(None, reason, larger)
+    return Choice("wasm", f"for which {fetched}: NumPy would take {seconds:.0f} s or more")
+
+
+async def opened(
+    why: str,
+    device: str | None,
+    work: Callable[[], float] | None,
+    log: Callable[[str], None] | None,
+) -> Backend:
+    """Open what runs models where WebNN does not; `why` says why that is so."""
+    found = await choice(device, work)
+    backend: Backend | None = None
+    if found.device is not None:
+        try:
+            backend = await OnnxRuntimeWebBackend.load(found.device, log)
+        except BackendError as error:
+            if device in PROVIDERS or not pyodide_host.offers("numpy"):
+                raise
+            found = Choice(None, f"because ONNX Runtime failed: {error.message}")
+    backend = backend or await ReferenceBackend.load()
+    backend.reason = f"{why}: {found.runs_on} runs the model, {found.reason}"
+    if log is not None:
+        log(backend.reason)
+    return backend
+
+
+async def outlook() -> str:
+    """Return what runs models where WebNN does not, as a clause."""
+    try:
+        found = await choice()
+    except BackendError:
+        return "models cannot run: this page has neither ONNX Runtime Web nor NumPy"
+    return found.outlook or f"models run on {found.runs_on}, {found.reason}"

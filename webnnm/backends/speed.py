@@ -1,0 +1,131 @@
+"""How fast backends are, by a short trial of each, which the browser remembers by its version."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+
+from webnnm.backends import pyodide_host
+from webnnm.backends.base import Backend
+from webnnm.backends.onnxruntime_web import PROVIDERS, OnnxRuntimeWebBackend, to_fetch
+from webnnm.backends.reference import ReferenceBackend
+from webnnm.backends.verdicts import Verdicts
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import BackendError
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Graph
+
+ROWS, UNITS, LAYERS, RUNS = 64, 256, 4, 7
+TOPIC = "seconds of a trial"
+
+
+async def trial(backend: Backend) -> float:
+    """Return the median seconds of an inference of 64 rows by four layers of 256 units.
+
+    Rows go to the device and results come back in each run. Raises `BackendError` NNM709 where a
+    result is wrong.
+    """
+    executable = await backend.compile(_network())
+    inputs = await backend.tensors(executable.inputs)
+    outputs = await backend.tensors(executable.outputs)
+    runner = backend.runner(executable, inputs, outputs, ["rows", "weight"], ["y"])
+    rows = HostArray.of([1.0] * (ROWS * UNITS), "float32", (ROWS, UNITS))
+    weight = HostArray.of([1 / UNITS] * UNITS**2, "float32", (UNITS, UNITS))
+    times: list[float] = []
+    try:
+        for _ in range(RUNS):
+            began = time.perf_counter()
+            (found,) = await runner.run([rows, weight])
+            times.append(time.perf_counter() - began)
+            if any(abs(value - 1) > 1e-3 for value in found.values()):
+                raise BackendError("NNM709", f"{backend.description} computed a wrong product")
+    finally:
+        runner.close()
+        backend.release(*inputs.values(), *outputs.values(), executable)
+    return statistics.median(times[1:])
+
+
+def _network() -> Graph:
+    b = GraphBuilder()
+    y = b.input("rows", "float32", [ROWS, UNITS])
+    weight = b.input("weight", "float32", [UNITS, UNITS])
+    for _ in range(LAYERS):
+        y = b.relu(b.matmul(y, weight))
+    return b.build({"y": y})
+
+
+async def timed(device: str, backend: Backend) -> float:
+    """Return the seconds of a trial; where the browser remembers it, there is none."""
+    known = (await remembered()).get(device)
+    if known is None:
+        known = await trial(backend)
+        await remember({device: known})
+    return known
+
+
+async def others(fetch: bool) -> dict[str, tuple[bool, str, float | None]]:
+    """Return of ONNX Runtime and NumPy whether they work, what runs or why not, and the seconds.
+
+    Nothing is fetched unless `fetch` is set.
+    """
+    found: dict[str, tuple[bool, str, float | None]] = {}
+    for device, opening in _openings(fetch).items():
+        backend: Backend | None = None
+        try:
+            backend = await opening()
+            found[device] = True, backend.description, await timed(device, backend)
+        except BackendError as error:
+            found[device] = False, error.message, None
+        finally:
+            if backend is not None:
+                backend.close()
+    return found
+
+
+def _openings(fetch: bool) -> dict[str, Callable[[], Awaitable[Backend]]]:
+    """Return what opens the backends that are not WebNN, by device."""
+    if not pyodide_host.in_browser():
+        from webnnm.backends.onnxruntime import OnnxRuntimeBackend
+
+        async def wheel() -> Backend:
+            return OnnxRuntimeBackend()
+
+        return {"onnxruntime": wheel, "numpy": ReferenceBackend.load}
+
+    async def numpy() -> Backend:
+        if not fetch and pyodide_host.offers("numpy") and not pyodide_host.installed("numpy"):
+            raise BackendError("NNM709", "NumPy would have to be fetched (3 MB)")
+        return await ReferenceBackend.load()
+
+    openings = {name: partial(_onnxruntime, name, fetch) for name in PROVIDERS}
+    return {**openings, "numpy": numpy}
+
+
+async def _onnxruntime(provider: str, fetch: bool) -> Backend:
+    size = await to_fetch(provider)
+    if size and not fetch:
+        message = f"ONNX Runtime would have to be fetched ({size / 1e6:.0f} MB)"
+        raise BackendError("NNM709", message)
+    return await OnnxRuntimeWebBackend.load(provider)
+
+
+async def remembered() -> dict[str, float]:
+    """Return the seconds of earlier trials in this browser by device: "npu", …, "wasm", "numpy"."""
+    if not pyodide_host.in_browser():
+        return {}
+    text = (await _verdicts()).recall(TOPIC)
+    return json.loads(text) if text else {}
+
+
+async def remember(seconds: Mapping[str, float]) -> None:
+    """Add seconds of trials to those that this version of the browser remembers."""
+    if pyodide_host.in_browser():
+        known = await remembered()
+        (await _verdicts()).keep(json.dumps({**known, **seconds}), TOPIC)
+
+
+async def _verdicts() -> Verdicts:
+    return await Verdicts.of(await pyodide_host.load_bridge())
