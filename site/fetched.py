@@ -22,7 +22,7 @@ async def opened(files, start):
     """
     when("click", "#download")(lambda event: asyncio.ensure_future(load(files, start)))
     ready()
-    element("runs").textContent = sentence((await probe()).sentence)
+    element("runs").textContent = sentence((await probe(trials=False)).sentence)
 
 
 async def load(files, start):

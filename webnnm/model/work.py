@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from webnnm.core.errors import DataError, ModelError
 from webnnm.core.shapes import count
 from webnnm.data.protocol import AnyDataset
 from webnnm.graph.lowering import lower_network
@@ -32,8 +33,11 @@ def seconds_on_numpy(network: Network, dataset: AnyDataset | None) -> float:
     """
     names = {i.features[0].sequence for i in network.inputs if i.features} - {None}
     lengths = {name: LENGTH for name in names if name is not None}
-    graph = lower_network(network, batch=1, sequence=lengths).graph()
-    operators, products = len(list(graph.nodes())), multiplications(graph)
+    try:
+        graph = lower_network(network, batch=1, sequence=lengths).graph()
+        operators, products = len(list(graph.nodes())), multiplications(graph)
+    except (DataError, ModelError):  # a sequence has to be longer
+        operators, products = len(network.order), float(LENGTH * _weights(network))
     rows = 0 if dataset is None else dataset.size("training")
     if not rows:
         row = PER_OPERATOR * operators + PER_MULTIPLICATION * products
@@ -41,6 +45,10 @@ def seconds_on_numpy(network: Network, dataset: AnyDataset | None) -> float:
     updates = max(UPDATES, LEAST_EPOCHS * rows / BATCH)
     step = PER_OPERATOR * UPDATE * operators + PER_MULTIPLICATION * 3 * BATCH * products
     return updates * step
+
+
+def _weights(network: Network) -> int:
+    return sum(count(vertex.features[0].sizes()) for vertex in network.parameters)
 
 
 def multiplications(graph: Graph) -> float:
