@@ -145,6 +145,12 @@ def _rows(result: Results) -> str:
     return f"{title}, {result['rows']} row{'s' if result['rows'] > 1 else ''}"
 
 
+def _predicted(result: Results) -> str:
+    """Return the ratio of a prediction."""
+    ratio = result["predict"] / result["webnn"]
+    return number(ratio) + (f" ({ONE_ROW.told(ratio)})" if result["rows"] == 1 else "")
+
+
 def _built(result: Results) -> list[str]:
     """Return the cells of a graph."""
     ours, ratio = result["ours"], result["ours"]["time"] / result["webnn"]
@@ -212,8 +218,16 @@ def sections(results: Results) -> Iterator[str]:
         )
         yield table(
             [
-                ("webnnm", "context: `set_data`, `run`, `output`", "`await model.predict(rows)`"),
-                *((_rows(r), number(r["ours"]), number(r["predict"])) for r in inference.values()),
+                (
+                    "webnnm",
+                    "context: `set_data`, `run`, `output`",
+                    "`await model.predict(rows)`",
+                    "`predict` / by hand",
+                ),
+                *(
+                    (_rows(r), number(r["ours"]), number(r["predict"]), _predicted(r))
+                    for r in inference.values()
+                ),
             ]
         )
     found = [fact for fact in FACTS if fact.section in results]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import costs, inference, plot, python_share, report, training_steps
+from bench.comparison import compared
 from bench.contest import FOLDER, Contest, contest
 from bench.workloads import BLOCK, CNN, LARGE, TINY, WORKLOADS
 from tools.common import ROOT, say
@@ -94,7 +95,15 @@ async def _part(
         results["iris"] = await python_share.iris(found, rounds)
 
 
-def save(results: dict[str, Any]) -> None:
+def told(results: dict[str, Any], before: dict[str, Any] | None) -> str:
+    """Return machine, programs and tables, beside earlier results where there are some."""
+    parts = [described(results), report.markdown(results)]
+    if before is not None:
+        parts += ["### Before and after", compared(before, results)]
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def save(results: dict[str, Any], text_of_page: str) -> None:
     """Write the results into the cache; those of a whole contest also into the checkout."""
     text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
     (FOLDER / "results.json").write_text(text, encoding="utf-8")
@@ -107,15 +116,14 @@ def save(results: dict[str, Any]) -> None:
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{slug}.json").write_text(text, encoding="utf-8")
     PICTURE.write_text(plot.svg(results["scale"]), encoding="utf-8")
-    write_page(results)
+    write_page(text_of_page)
 
 
-def write_page(results: dict[str, Any]) -> None:
+def write_page(measured: str) -> None:
     """Put the tables between the marks of docs/performance.md."""
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(BEGIN)
     after = rest.split(END)[1]
-    measured = f"{described(results)}\n\n{report.markdown(results)}"
     PAGE.write_text(f"{before}{BEGIN}\n\n{measured}\n{END}{after}", encoding="utf-8")
 
 
@@ -125,6 +133,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", default="", help=f"some of {', '.join(PARTS)}, with commas")
     parser.add_argument("--rounds", type=int, default=0, help="alternating rounds, 5 unless set")
     parser.add_argument("--quick", action="store_true", help="two short rounds, fewer points")
+    parser.add_argument("--before", type=Path, help="earlier results.json to compare with")
     found = parser.parse_args(given)
     found.only = [part for part in found.only.split(",") if part]
     if unknown := [part for part in found.only if part not in PARTS]:
@@ -137,10 +146,10 @@ async def main(given: list[str] | None = None) -> None:
     """Run what the command line asks for, print the tables, save the results."""
     chosen = arguments(given)
     only = chosen.only or list(PARTS)
+    before = json.loads(chosen.before.read_text(encoding="utf-8")) if chosen.before else None
     results = await run(only, chosen.rounds, quick=chosen.quick)
     results["complete"] = set(only) == set(PARTS)
+    measured = told(results, before)
     say("")
-    say(described(results))
-    say("")
-    say(report.markdown(results))
-    save(results)
+    say(measured)
+    save(results, measured)

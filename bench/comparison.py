@@ -1,0 +1,83 @@
+"""Two results of the contest beside each other: what became slower, what faster.
+
+    python -m bench.comparison before.json after.json
+
+Milliseconds differ from sitting to sitting as the machine does; the ratio to what is written by
+hand, measured in the same minutes, differs less. A row is slower where that ratio rose by more than
+5 %, or, of what nobody wrote by hand, its time.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.report import FACTS, Results, number, table
+
+MOST = 0.05
+
+
+class Row(NamedTuple):
+    """Something measured: its name, our time, and the time of what is written by hand."""
+
+    name: str
+    ours: float
+    by_hand: float | None = None
+
+
+def rows(results: Results) -> Iterator[Row]:
+    """Yield what was measured; lower is better in all of it."""
+    for step in results.get("training", {}).values():
+        yield Row(f"step of {step['title']}, ms", step["ours"], step["webnn"])
+    for call in results.get("inference", {}).values():
+        name = f"{call['title'].partition(', batch')[0]}, {call['rows']} rows"
+        yield Row(f"`predict`: {name}, ms", call["predict"], call["webnn"])
+        yield Row(f"context: {name}, ms", call["ours"], call["webnn"])
+    built = results.get("build", [])
+    for graph in built if isinstance(built, list) else [built]:
+        operators = graph.get("operators", graph.get("nodes"))
+        yield Row(f"graph of {operators:,} operators, ms", graph["ours"]["time"], graph["webnn"])
+    for kind, points in results.get("scale", {}).get("kinds", {}).items():
+        for point in points:
+            yield Row(f"step, {kind} {point['value']}, ms", point["ours"], point["webnn"])
+    for fact in FACTS:
+        if fact.section in results and fact.unit:
+            yield Row(f"{fact.label}, {fact.unit}", fact.value(results[fact.section]))
+
+
+def change(before: Row, after: Row) -> float:
+    """Return by how much a row became slower, 0.1 for a tenth.
+
+    >>> round(change(Row("x", 2, 1), Row("x", 3.3, 1.5)), 3), change(Row("y", 2), Row("y", 1))
+    (0.1, -0.5)
+    """
+    if before.by_hand is None or after.by_hand is None:
+        return after.ours / before.ours - 1
+    return (after.ours / after.by_hand) / (before.ours / before.by_hand) - 1
+
+
+def compared(before: Results, after: Results) -> str:
+    """Return a table of the rows that both results have."""
+    known = {row.name: row for row in rows(before)}
+    lines = [("", "before", "after", "by hand, before", "by hand, after", "change")]
+    for row in rows(after):
+        if (old := known.get(row.name)) is None:
+            continue
+        changed = change(old, row)
+        told = f"{100 * changed:+.0f} %" + (" **slower**" if changed > MOST else "")
+        times = (old.ours, row.ours, old.by_hand, row.by_hand)
+        lines.append((row.name, *map(number, times), told))
+    return table(lines)
+
+
+def main() -> None:
+    """Print the comparison of two files."""
+    before, after = (json.loads(Path(name).read_text(encoding="utf-8")) for name in sys.argv[1:3])
+    print(compared(before, after))
+
+
+if __name__ == "__main__":
+    main()
