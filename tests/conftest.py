@@ -35,6 +35,7 @@ LONGEST = (
     "tests/browser/test_keeping.py",
     "tests/browser/test_fallback.py",
     "tests/browser/test_policy.py",
+    "tests/browser/test_onnx_cases.py",
     "tests/browser/test_digits_page.py",
     "tests/laws/test_types.py",
     "tests/unit/backends/test_jax.py",

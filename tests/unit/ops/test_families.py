@@ -42,6 +42,7 @@ def test_result_has_the_inferred_type_and_is_near_that_of_float64(
             np.testing.assert_allclose(found[key], wide[key], rtol=limit, atol=limit)
 
 
+@pytest.mark.alike  # a rule of algebra over kernels that the test above compares
 @every_family
 @settings(max_examples=GRADIENTS)
 @given(data=st.data())

@@ -46,6 +46,7 @@ def test_inferred_type_is_the_type_of_the_result(case: Case, dtype: Any) -> None
         assert (found[name].dtype.name, found[name].shape) == (y.dtype, y.shape)
 
 
+@pytest.mark.alike  # a rule of algebra over kernels that the tests above compare
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("case", [c for c in CASES if build(c).differentiable], ids=str)
 def test_gradient_is_the_measured_one(case: Case, seed: int) -> None:

@@ -267,6 +267,7 @@ async def test_a_batch_size_is_never_exceeded() -> None:
     assert seen == [1, 4, 7]
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("source", [LSTM, TAGS])
 async def test_lengths_of_sequences_share_a_few_graphs(source: str) -> None:
     model = await create(source)

@@ -140,6 +140,7 @@ async def test_padded_positions_are_no_noes() -> None:
     model.close()
 
 
+@pytest.mark.alike
 async def test_a_rare_label_is_found_more_often() -> None:
     draw = np.random.default_rng(1)
     x = draw.normal(size=(400, 3)).astype("float32")

@@ -86,6 +86,7 @@ CASES: list[tuple[str, str, Any, LossSettings]] = [
 ]
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(("loss", "activation", "y", "settings"), CASES)
 def test_gradients_are_as_measured(
     loss: str, activation: str, y: Any, settings: LossSettings

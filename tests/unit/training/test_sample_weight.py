@@ -71,7 +71,7 @@ async def same(text: str, one: Dataset, other: Dataset, **settings: Any) -> None
 async def test_weights_are_repetitions(loss: str) -> None:
     ending, width, form = LOSSES[loss]
     x, y, weights = rows(form)
-    again = np.repeat(np.arange(ROWS), weights)
+    again = np.repeat(np.arange(ROWS), weights.astype(np.intp))
     numbers = "; m:delta 0.5" if loss == "HUL" else "; m:alpha 0.4" if loss == "FOL" else ""
     text = TEXT.format(width, f"{loss}{numbers}", ending)
     weighted = Dataset(x, y, split=(1, 0, 0), method="sequential", sample_weight=weights)
@@ -124,7 +124,7 @@ async def test_weights_of_classes_are_multiplied_in() -> None:
     text = TEXT.format(3, "SCE", ", softmax()")
     options: dict[str, Any] = {"split": (1, 0, 0), "method": "sequential"}
     both = Dataset(x, y, sample_weight=weights, **options)
-    again = np.repeat(np.arange(ROWS), weights)
+    again = np.repeat(np.arange(ROWS), weights.astype(np.intp))
     repeated = Dataset(x[again], y[again], **options)
     await same(text, both, repeated, class_weight={"1": 2.5})
 
@@ -134,7 +134,7 @@ async def test_validation_and_tests_count_them() -> None:
     weights = weights + 1
     text = TEXT.format(3, "SCE", ", softmax()")
     split = [list(range(12)), list(range(12, 18)), list(range(18, 24))]
-    again = np.repeat(np.arange(ROWS), weights)
+    again = np.repeat(np.arange(ROWS), weights.astype(np.intp))
     parts = [[k for k, row in enumerate(again) if row in part] for part in split]
     losses: list[list[Any]] = []
     for data in (
