@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 from tools.common import ROOT, say
@@ -12,6 +12,8 @@ from webnnm.formats.onnx.importing.table import FAMILIES, Entry, entries
 
 PAGE = ROOT / "docs" / "onnx.md"
 COUNTS = ROOT / "docs" / "onnx.json"
+BROWSER = {"webnn": "WebNN", "onnxruntime": "ONNX Runtime"}
+"""What the backends of pages are called, by the keys of their counts."""
 PACKAGE = "webnnm/formats/onnx/importing"
 
 INTRODUCTION = """\
@@ -36,7 +38,8 @@ models are not in the repository: `make models` fetches them, then `make serve` 
 The table below lists the {count} operators of opsets 7 to 28, with the number of ONNX's operator
 cases (`onnx.backend.test` of onnx {version}) that pass on the NumPy backend{in_browser}. Every
 other case is refused with a named error; none gives a wrong result. Cases are refused mostly for a
-type that WebNN does not have, such as float64, strings, and sequences.
+type that WebNN does not have, such as float64, strings, and sequences. ONNX Runtime Web further
+refuses those of four bits, which it computes wrongly.
 
 - **Sizes.** Graphs of WebNN have fixed sizes. What a model computes about its own shapes is
   evaluated on the host once its free dimensions are given. Where shapes depend on the values of an
@@ -93,23 +96,26 @@ def page() -> str:
         totals=_totals(counts),
         count=len(entries()),
         version=content["onnx"],
-        in_browser=" and in the browser on WebNN" if _in_browser(counts) else "",
+        in_browser="".join(f", on {BROWSER[key]} in the browser" for key in _browser(counts)),
         package=PACKAGE,
     )
     families = "\n".join(_family(name, counts) for name in FAMILIES)
     return f"{introduction}\n{families}\n{_missing(counts)}"
 
 
-def _in_browser(counts: Mapping[str, Mapping[str, int]]) -> bool:
-    return any("webnn" in each for each in counts.values())
+def _browser(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Return the backends of pages that there are counts of."""
+    return [key for key in BROWSER if any(key in each for each in counts.values())]
 
 
 def _totals(counts: Mapping[str, Mapping[str, int]]) -> str:
-    total, passed, browser = (
-        sum(each.get(key, 0) for each in counts.values()) for key in ("total", "reference", "webnn")
-    )
-    there = f", {browser:,} of them in the browser on WebNN" if _in_browser(counts) else ""
-    return f"Of ONNX's {total:,} operator cases, {passed:,} pass{there}; the others are refused."
+    def sum_of(key: str) -> int:
+        return sum(each.get(key, 0) for each in counts.values())
+
+    there = " and ".join(f"{sum_of(key):,} on {BROWSER[key]}" for key in _browser(counts))
+    total, passed = sum_of("total"), sum_of("reference")
+    also = f", of them in the browser {there}" if there else ""
+    return f"Of ONNX's {total:,} operator cases, {passed:,} pass{also}; the others are refused."
 
 
 def _family(name: str, counts: Mapping[str, Mapping[str, int]]) -> str:
@@ -119,20 +125,24 @@ def _family(name: str, counts: Mapping[str, Mapping[str, int]]) -> str:
     own = {
         key: entry for key, entry in entries().items() if entry.function.__module__.endswith(name)
     }
-    browser = _in_browser(counts)
-    head = ["Operator", "What it computes", "Cases", "NumPy", *(["Browser"] if browser else [])]
+    browser = _browser(counts)
+    head = ["Operator", "What it computes", "Cases", "NumPy", *(BROWSER[key] for key in browser)]
     rows = [_row(key, entry, counts, browser=browser) for key, entry in sorted(own.items())]
     link = f"[{name}](../{PACKAGE}/{name}.py)"
     return f"### {name.capitalize()}\n\n{title}: {link}.\n\n{table(head, rows)}\n"
 
 
 def _row(
-    key: tuple[str, str], entry: Entry, counts: Mapping[str, Mapping[str, int]], *, browser: bool
+    key: tuple[str, str],
+    entry: Entry,
+    counts: Mapping[str, Mapping[str, int]],
+    *,
+    browser: Sequence[str],
 ) -> list[str]:
     domain, name = key
     of = counts.get(name, {}) if domain != "com.microsoft" else {}
     summary = (entry.function.__doc__ or "").partition("\n")[0].rstrip(".")
-    columns = ["total", "reference", *(["webnn"] if browser else [])]
+    columns = ["total", "reference", *browser]
     return [
         f"{domain}.{name}" if domain else name,
         summary,

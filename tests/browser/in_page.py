@@ -1,4 +1,6 @@
-"""What tests run in the page: graphs on WebNN, each for itself; it imports webnnm only.
+"""What tests run in the page: graphs, each for itself, on WebNN or ONNX Runtime Web.
+
+It imports webnnm only.
 
 The test process imports the same module: it makes the jobs, and runs their graphs on the reference.
 """
@@ -10,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from webnnm import ops
+from webnnm.backends.onnxruntime_web import OnnxRuntimeWebBackend
 from webnnm.backends.webnn import WebNNBackend
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType, byte_length, is_float
@@ -105,9 +108,10 @@ class Application:
         return b.build(outputs), feeds
 
 
-async def run(jobs: Mapping[str, Job]) -> dict[str, Answer]:
-    """Run jobs on WebNN; the failure of one is its answer and leaves the others alone."""
-    backend = await WebNNBackend.open()
+async def run(jobs: Mapping[str, Job], name: str = "webnn") -> dict[str, Answer]:
+    """Run jobs on a backend; the failure of one is its answer and leaves the others alone."""
+    opening = WebNNBackend.open if name == "webnn" else OnnxRuntimeWebBackend.load
+    backend = await opening()
     answers: dict[str, Answer] = {}
     for name, job in jobs.items():
         try:
@@ -116,13 +120,13 @@ async def run(jobs: Mapping[str, Job]) -> dict[str, Answer]:
             answers[name] = found = failure(error)
             if found.lost:
                 backend.close()
-                backend = await WebNNBackend.open()
+                backend = await opening()
     backend.close()
     return answers
 
 
 async def answer(backend: WebNNBackend, job: Job) -> dict[str, Packed]:
-    """Run a job on WebNN."""
+    """Run a job on a backend."""
     graph, feeds = job.graph()
     runner = await backend.compile(graph)
     things: list[Any] = [runner]

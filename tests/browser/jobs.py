@@ -34,14 +34,14 @@ NOISE = 1e-6
 
 
 async def answers(
-    page: PyodidePage, jobs: Mapping[str, Job], *modules: ModuleType
+    page: PyodidePage, jobs: Mapping[str, Job], *modules: ModuleType, backend: str = "webnn"
 ) -> dict[str, Answer]:
-    """Run jobs on WebNN in the page; `modules` are those that define them."""
+    """Run jobs on a backend in the page; `modules` are those that define them."""
     names, keys = [module.__name__ for module in modules], list(jobs)
     found: dict[str, Answer] = {}
     for start in range(0, len(keys), AT_A_TIME):
         some = {key: jobs[key] for key in keys[start : start + AT_A_TIME]}
-        found |= await page.call(in_page.run, some, modules=names)
+        found |= await page.call(in_page.run, some, backend, modules=names)
     return found
 
 

@@ -1,8 +1,10 @@
-"""The operator cases of ONNX on WebNN, imported and run in the browser."""
+"""The operator cases of ONNX on WebNN and ONNX Runtime Web, imported and run in the browser."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import pytest
 
 from tests.browser import jobs
 from tests.browser.harness import open_pyodide
@@ -25,18 +27,23 @@ def wrong(name: str, answer: Answer) -> str:
     return problem(CASES[name], [as_numpy(each.array) for each in answer.values()], ROUNDED)
 
 
-async def test_counts_are_those_recorded(launch: Any, site_url: str) -> None:
+BACKENDS = {"webnn": "webnn", "onnxruntime": "no-webnn"}
+"""The project of whose browser each backend takes."""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_counts_are_those_recorded(launch: Any, site_url: str, backend: str) -> None:
     passing = {name: case for name, case in CASES.items() if not found(name)}
-    browser = await launch("webnn")
+    browser = await launch(BACKENDS[backend])
     page = await open_pyodide(browser, site_url)
-    answers = await jobs.answers(page, passing, onnx_jobs)
+    answers = await jobs.answers(page, passing, onnx_jobs, backend=backend)
     await page.page.context.close()
     problems = {name: wrong(name, answer) for name, answer in answers.items()}
     failing = {name: text for name, text in problems.items() if text}
     listed = "\n".join(f"{name}: {text[:300]}" for name, text in failing.items())
-    print(f"{len(passing) - len(failing)} of {len(passing)} cases pass on WebNN\n{listed}")
+    print(f"{len(passing) - len(failing)} of {len(passing)} cases pass on {backend}\n{listed}")
     assert len(failing) <= (1 - LEAST_SHARE) * len(passing), listed
     every = {
         f"{case.operator}: {name}": problems.get(name, "refused") for name, case in CASES.items()
     }
-    counts.check("webnn", every, file=counts.ONNX)
+    counts.check(backend, every, file=counts.ONNX)
