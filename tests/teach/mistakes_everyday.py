@@ -184,6 +184,7 @@ def tanh_for_standardised_targets() -> Setup:
     "The last weights start at a deviation of 2: scores begin at ±40, surely and wrongly.",
     remedy="The usual initialisation.",
     mended=lambda setup: setup.saying("init=normal(2)", "init=glorot"),
+    why="the first epochs unlearn it, and what they end at may be as good",
     named_by=("E314",),
 )
 def sure_from_the_start() -> Setup:
@@ -248,6 +249,7 @@ def weights_the_wrong_way_round() -> Setup:
     "Four rows validate, and after two epochs without a better one the training ends.",
     remedy="validation_split=0.2 and more patience.",
     mended=lambda setup: setup.trained(validation_split=0.2, patience=20),
+    why="which of two models is kept is left to chance: it may be the better one",
     named_by=(
         "E618",
         "E708",

@@ -16,6 +16,8 @@ from webnnm.core.shapes import is_integer
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nat", "<na>", "?"})
 """What stands for a missing number, in lower case. Among words only an empty cell is missing."""
 
+DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]|$)")
+"""How the text of a date begins."""
 
 NAMED = 20
 """Columns that a message lists at most."""
@@ -158,7 +160,8 @@ def read_column(table: Table, index: int, numeric: bool | None = None) -> Column
     >>> read_column(Table(("a",), (["red", ""],)), 0).words
     ['red', None]
 
-    Raises `DataError` NNM713 for a word among numbers, NNM707 for a number that is not finite.
+    Raises `DataError` NNM713 for a word among numbers, and for dates, NNM707 for a number that is
+    not finite.
     """
     name, cells = table.names[index], table.columns[index]
     if numeric is False:
@@ -169,6 +172,7 @@ def read_column(table: Table, index: int, numeric: bool | None = None) -> Column
         words = [row for row, number in enumerate(found) if number is None]
         known = sum([number is not None and not math.isnan(number) for number in found])
         if numeric is None and known <= len(words):
+            _check_dates(name, [cells[row] for row in words])
             return _of_words(table, index)
         if words:
             raise DataError(
@@ -190,6 +194,17 @@ def read_column(table: Table, index: int, numeric: bool | None = None) -> Column
     if numeric is None and len(missing) == len(numbers):  # nothing tells what it is
         return _of_words(table, index)
     return Column(name, numbers, (), missing)
+
+
+def _check_dates(name: str, cells: Sequence[Any]) -> None:
+    """Refuse dates (NNM713): as words each would be a category that no new row has."""
+    if cells and all(DATE.match(str(cell)) for cell in cells):
+        raise DataError(
+            "NNM713",
+            f'column "{name}" holds dates, such as {cells[0]}',
+            hint="put numbers in their place, as days since the first one, the month or the hour; "
+            "categorical=[column] takes each date as a word",
+        )
 
 
 def as_number(cell: Any) -> float | None:
@@ -253,6 +268,8 @@ def _word(cell: Any) -> str | None:
 
 
 def _cells(name: str, column: Any) -> list[Any]:
+    if str(getattr(column, "dtype", "")).startswith(("datetime64", "timedelta64")):
+        column = column.astype(str)  # tolist() would give nanoseconds
     for method in ("tolist", "to_list", "to_pylist", "to_py"):
         if hasattr(column, method):
             return list(getattr(column, method)())

@@ -77,6 +77,7 @@ def label_facts(values: HostArray, field: Field, mask: HostArray | None = None) 
         and max(sums) <= 1 + SUM_TOLERANCE
         and min(sums) >= 1 - SUM_TOLERANCE,
         outliers=outliers,
+        constant=tuple(n for n, (_, std) in enumerate(pairs) if not std and width > 1),
     )
 
 

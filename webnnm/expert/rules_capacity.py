@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from webnnm.core.shapes import count
 from webnnm.expert.facts import Facts
 from webnnm.expert.rule import Hit, grouped, rule
-from webnnm.graph.vertices import LayerVertex
+from webnnm.graph.vertices import InputVertex, LayerVertex
 
 LEAST_DENSITY = 0.2
 MANY_FEATURES = 5000
 LARGEST_DROPOUT = 0.7
+FEWEST = 3
+"""Fewer units, on the mean, tell too little of a row."""
 CROWDED = 100
 """So many parameters for each training row are too many. 165,000 for 100 rows of two overlapping
 clusters reach 0.80 (median of three seeds), 200 parameters 0.84, no hidden layer 0.83."""
@@ -140,10 +143,11 @@ def memorising(facts: Facts) -> Hit | None:
 
 @rule("E404", "warning", "Drop at most 70 %.", lowers=["regularisation"])
 def strong_dropout(facts: Facts) -> Hit | None:
-    """A dropout layer drops more than 70 %.
+    """A dropout layer drops more than 70 %, or leaves fewer than three units of a hidden layer.
 
     Half of a hidden layer is the usual maximum (Srivastava et al. 2014). What is left of 30 % of
-    the units differs so much from row to row that the layers behind learn noise.
+    the units differs so much from row to row that the layers behind learn noise. Of four units two
+    are left to carry all that is known of a row.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[9]), relu(), "
@@ -154,9 +158,21 @@ def strong_dropout(facts: Facts) -> Hit | None:
 
     Ignore it in layers of thousands of units.
     """
-    shares = {v.label: v.options["p"] for v in _dropouts(facts)}
-    found = {label: p for label, p in shares.items() if p > LARGEST_DROPOUT}
-    return grouped({a: f"{a} drops {p:.0%}" for a, p in found.items()}, evidence=found)
+    found: dict[str, str] = {}
+    shares: dict[str, float] = {}
+    few = False
+    for layer in _dropouts(facts):
+        p, units = layer.options["p"], count(layer.features[0].sizes())
+        if p > LARGEST_DROPOUT:
+            found[layer.label] = f"{layer.label} drops {p:.0%}"
+        elif units * (1 - p) < FEWEST and not isinstance(layer.operands[0].vertex, InputVertex):
+            found[layer.label] = f"{layer.label} leaves {units * (1 - p):.2g} of {units} units"
+            few = True
+        else:
+            continue
+        shares[layer.label] = p
+    remedy = "Leave it out, or give the layer more units." if few else ""
+    return grouped(found, evidence=shares, remedy=remedy)
 
 
 @rule(

@@ -17,6 +17,8 @@ CONVERTED = {
     "signs": "0 and 1 become −1 and 1",
 }
 MANY_CLASSES = 1000
+MOST_COLUMNS = 8
+"""Among more columns of targets, as of pixels, some may be constant."""
 MOST_CLASSES = 100
 """Of so many scores, as of the words of a language, many are for classes that no row has."""
 
@@ -221,9 +223,17 @@ def from_logits(facts: Facts) -> Hit | None:
 
 @rule("E114", "warning", "Look for the column that is meant: there is nothing to learn.")
 def constant(facts: Facts) -> Hit | None:
-    """All targets of the training rows are the same number, or the same class.
+    """All targets of the training rows are the same number, or the same class, or one of up to
+    eight columns of targets is.
 
     The best answer is that constant, which needs no model; most likely another column was meant.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 10] for i in range(20)], [[0.1 * i, 3.5] for i in range(20)])
+    >>> print(review(text, data).finding("E114"))
+    warning E114 line 1, column 22: targets 1 of m never change
+      → Look for the column that is meant: there is nothing to learn.
 
     Ignore it never in a training.
     """
@@ -233,6 +243,9 @@ def constant(facts: Facts) -> Hit | None:
         if labels.exclusive:
             same = len(alone) == 1 < sum(labels.class_counts)
             return f"all labels of {output.name} are class {alone[0]}" if same else None
+        some = labels.constant if labels.kind == "continuous" else ()
+        if some and labels.shape[-1] <= MOST_COLUMNS and labels.minimum < labels.maximum:
+            return f"targets {', '.join(map(str, some))} of {output.name} never change"
         same = labels.minimum == labels.maximum and labels.kind == "continuous"
         value = "the same" if output.standardized else f"{labels.minimum:g}"
         return f"all targets of {output.name} are {value}" if same else None

@@ -547,7 +547,7 @@ def seldom_validated(facts: Facts) -> Hit | None:
 
 
 def _validated(facts: Facts) -> bool:
-    return bool(facts.data.sizes.get("validation"))
+    return bool(facts.data.sizes.get("validation") or facts.settings.get("validation_split"))
 
 
 @rule("E713", "advice", "Set restore_best=True.", confidence=0.6)
@@ -573,7 +573,7 @@ def last_kept(facts: Facts) -> Hit | None:
     return Hit(message=f"the last parameters are kept, and {why}", fix={"restore_best": True})
 
 
-@rule("E714", "advice", "Divide off validation rows: split=(0.6, 0.2, 0.2).", confidence=0.6)
+@rule("E714", "advice", "Hold back validation rows: validation_split=0.2.", confidence=0.6)
 def blind_patience(facts: Facts) -> Hit | None:
     """Patience is given, below the epochs, and there are no validation rows.
 
@@ -585,7 +585,7 @@ def blind_patience(facts: Facts) -> Hit | None:
     >>> data = Dataset([[i / 10] for i in range(40)], [[0.1 * i] for i in range(40)])
     >>> print(review(text, data, epochs=80, patience=5).finding("E714"))
     advice E714: patience 5 follows the training loss: there are no validation rows
-      → Divide off validation rows: split=(0.6, 0.2, 0.2).
+      → Hold back validation rows: validation_split=0.2.
 
     Ignore it where patience shall only save time.
     """
@@ -595,4 +595,4 @@ def blind_patience(facts: Facts) -> Hit | None:
     if not facts.data.training or _validated(facts):
         return None
     message = f"patience {patience:g} follows the training loss: there are no validation rows"
-    return Hit(message=message)
+    return Hit(message=message, fix={"validation_split": 0.2})

@@ -24,6 +24,8 @@ UNFITTING = {
 SCALE = {"least": 0.1, "most": 10.0, "mean": 3.0}
 """Targets are well scaled with a deviation between the first two and a mean within the third."""
 
+TAIL = 5
+"""So many deviations above their mean lie the largest of targets over orders of magnitude."""
 
 RANGES = {
     "relu": (0.0, math.inf),
@@ -167,6 +169,45 @@ def unscaled(facts: Facts) -> Hit | None:
         return f"MSE, and targets of {output.name} have mean {mean:.3g}, std {std:.3g}"
 
     return grouped(of_outputs(facts, text, "MSE"))
+
+
+@rule(
+    "E122",
+    "advice",
+    "Learn their logarithm, if all are above 0: math.log of each target.",
+    confidence=0.7,
+)
+def skewed(facts: Facts) -> Hit | None:
+    """Targets of MSE on a single output all lie within one standard deviation above their least,
+    but for some that lie five and more above their mean.
+
+    Incomes, prices and counts of words go over orders of magnitude. Squared errors are those of the
+    few largest targets then, and the model learns nothing of the others; their logarithms differ by
+    as much at either end.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE; m:layers matmul(w), add(b);"
+    >>> rows = [[i / 10] for i in range(60)]
+    >>> data = Dataset(rows, [[1.5**i] for i in range(60)], standardize_targets=True)
+    >>> print(review(text, data).finding("E122"))
+    advice E122 line 1, column 22: targets of m go up to 6 deviations above their mean, ...
+      → Learn their logarithm, if all are above 0: math.log of each target.
+
+    Ignore it where only the largest targets count.
+    """
+
+    def text(output: OutputFacts, labels: LabelFacts) -> str | None:
+        alone = labels.kind == "continuous" and count(labels.shape) == 1
+        above = output.standardized or labels.minimum > 0
+        near = 0 < labels.mean - labels.minimum < labels.std
+        if not (alone and above and near) or labels.maximum - labels.mean < TAIL * labels.std:
+            return None
+        far = (labels.maximum - labels.mean) / labels.std
+        return (
+            f"targets of {output.name} go up to {far:.0f} deviations above their mean, none below 1"
+        )
+
+    return grouped(of_outputs(facts, text))
 
 
 @rule(

@@ -6,7 +6,7 @@ on the other side of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from itertools import pairwise
 from typing import Any
@@ -52,6 +52,8 @@ LITTLE = 0.3
 """Skill on training rows that may be learning by heart."""
 GAP, GAP_RIGHT = 0.2, 0.15
 """Skill on training rows above that on other rows, after what may be chance; and rows found."""
+USEFUL = 0.5
+"""Skill on other rows of a model that was kept from learning by heart as far as that goes."""
 CLEARLY = 0.1
 """Of the loss of knowing nothing, so that losses next to 0 may rise."""
 UNLIKE = 5
@@ -84,6 +86,8 @@ CLIPPED = 0.9
 """Clipping is for peaks; a share of steps that high has no peaks."""
 BEHIND, NEIGHBOURS = 0.15, 200
 """Rows by which a model is behind their nearest neighbours, looked at for so many of them."""
+HARDLY = 0.2
+"""Predicted for a smaller share of its rows, a class is as good as never found."""
 RARE = 3
 """Of so many rows of a class at least one would be predicted by chance."""
 
@@ -185,7 +189,8 @@ def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
 )
 def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The skill of an output on training rows is more than 0.2 above that on other rows, even if
-    chance (95 %) made the latter low.
+    chance (95 %) made the latter low; only a note where dropout or a penalty is there already, and
+    the skill on other rows is 0.5 and more.
 
     What is right on trained rows and wrong on others was remembered. Some gap is normal; 0.2 beyond
     what chance explains costs more than simpler models do.
@@ -193,6 +198,7 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
     Ignore it where the score on other rows is as high as any model gets there.
     """
     found: dict[str, str] = {}
+    least = 1.0
     for name, trained in history.predictions.items():
         if name in history.held_out:
             held = history.held_out[name]
@@ -201,7 +207,10 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
                 continue
             if known - other - doubt(held) > GAP and right(trained) - right(held) > GAP_RIGHT:
                 found[name] = f"{name}: {_scores(history, name)}"
-    return grouped(found, tail=": training rows are learnt by heart")
+                least = min(least, other)
+    careful = facts.profile.dropout_count or "regularization" in facts.given
+    noted: Any = {"severity": "info"} if careful and least >= USEFUL else {}
+    return grouped(found, tail=": training rows are learnt by heart", **noted)
 
 
 def _skills(history: HistoryFacts) -> list[float]:
@@ -300,30 +309,32 @@ def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
 @after(
     "E906",
     "warning",
-    "Gather or repeat rows of it, or take FOL with a weight for every class.",
+    "Gather or repeat rows of it, or set class_weight='balanced'.",
 )
 def never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A class is rare and never predicted, although others are.
+    """A class or label is rare, and predicted for less than a fifth as many rows as have it.
 
-    A class that is never the answer has a recall of 0. With few rows its loss is too small a share
-    to be learnt.
+    A class that is hardly ever the answer has a recall of nearly 0. With few rows its loss is too
+    small a share to be learnt.
 
     Ignore it where the class shall only lower the confidence in others.
     """
     found: dict[str, str] = {}
     for name, known in history.predictions.items():
         if missed := _missed(known):
-            found[name] = f"{name} never predicts {listed(missed)}"
-    return grouped(found)
+            found[name] = f"{name} hardly ever predicts {listed(missed)}"
+    weighed = history.settings.get("class_weight")
+    more = {"remedy": "Gather or repeat rows of it."} if weighed else {}
+    return grouped(found, fix={} if weighed else {"class_weight": "balanced"}, **more)
 
 
 def _missed(known: PredictionFacts) -> list[str]:
-    """Return the rare classes that are never predicted, with their rows."""
+    """Return the rare classes that are hardly ever predicted, with how often they are."""
     usual = max(known.support, default=0)
     return [
-        f'"{label}" ({rows} of {known.rows} rows)'
+        f'"{label}" ({times} times, {rows} rows have it)'
         for label, rows, times in zip(known.labels, known.support, known.predicted, strict=True)
-        if not times and RARE <= rows < usual / 2
+        if times < HARDLY * rows and RARE <= rows < usual / 2
     ]
 
 
@@ -374,14 +385,32 @@ def died(facts: Facts, history: HistoryFacts) -> Hit | None:
         for layer, share in history.dead.items()
         if share > DEAD and before.get(layer, 0.0) <= DEAD
     }
+    return _by_rate(
+        history,
+        {layer: f"{share:.0%} of the units of {layer}" for layer, share in found.items()},
+        " are 0 for every row after the training",
+        evidence={"dead": found},
+        otherwise="Use leakyRelu, and let the layer start with the default init.",
+    )
+
+
+def _by_rate(
+    history: HistoryFacts,
+    found: Mapping[str, str],
+    tail: str,
+    *,
+    evidence: Mapping[str, Any],
+    otherwise: str,
+) -> Hit | None:
+    """Return what was found, node → text: a rate above the usual one explains it, else another."""
     rate, usual = highest_rate(history)[0], usual_rate(history)
     high = rate > usual
     return grouped(
-        {layer: f"{share:.0%} of the units of {layer}" for layer, share in found.items()},
-        tail=f" are 0 for every row after the training, at lr {rate:g}",
-        evidence={"dead": found},
+        found,
+        tail=f"{tail}, at lr {rate:g}",
+        evidence=evidence,
         fix={"lr": usual} if high else {},
-        remedy="" if high else "Use leakyRelu, and let the layer start with the default init.",
+        remedy="" if high else otherwise,
     )
 
 
@@ -461,14 +490,12 @@ def leapt(facts: Facts, history: HistoryFacts) -> Hit | None:
     Ignore it where it started at nearly 0 by intent.
     """
     found = {name: way for name, way in history.moved.items() if way > LEAPT}
-    rate, usual = highest_rate(history)[0], usual_rate(history)
-    high = rate > usual
-    return grouped(
+    return _by_rate(
+        history,
         {name: f"{name} moved by {way:.0f} times its length" for name, way in found.items()},
-        tail=f", at lr {rate:g}",
+        "",
         evidence={"moved": found},
-        fix={"lr": usual} if high else {},
-        remedy="" if high else "Leave lrm of this layer out, or lower it.",
+        otherwise="Leave lrm of this layer out, or lower it.",
     )
 
 

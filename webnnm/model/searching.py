@@ -225,7 +225,7 @@ async def search(
     draws = _draws(space, trials, seed)
     found = Search(source, rounds_of(len(draws), eta, epochs), draws)
     if path is not None and Path(path).exists():
-        known = json.loads(Path(path).read_text())
+        known = _read(Path(path))
     if known is not None:
         _take(found, known)
     if not dataset.size("validation"):
@@ -332,16 +332,32 @@ def _usual_epochs(dataset: AnyDataset, fixed: Mapping[str, Any]) -> int:
     return found["epochs"]
 
 
+def _read(path: Path) -> Any:
+    """Return what a file keeps of a search. Raises `DataError` NNM704 for one that is damaged."""
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        message = f"search: {path} cannot be read: {error}"
+        raise DataError("NNM704", message, hint="delete it, or take another path") from error
+
+
 def _take(found: Search, known: Mapping[str, Any]) -> None:
     """Take over the losses of a search that was begun with the same text, space and rounds."""
-    trials = cast("list[dict[str, Any]]", known.get("trials") or [])
-    same = known.get("source") == found.source
-    same &= [trial.get("settings") for trial in trials] == [t.settings for t in found.trials]
-    if not same or [tuple(each) for each in known.get("rounds", ())] != found.rounds:
+    try:
+        trials = cast("list[dict[str, Any]]", known.get("trials") or [])
+        same = known.get("source") == found.source
+        same &= [trial.get("settings") for trial in trials] == [t.settings for t in found.trials]
+        same &= [tuple(each) for each in known.get("rounds", ())] == found.rounds
+        losses = [[math.inf if x is None else float(x) for x in each["losses"]] for each in trials]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        message = "what is known of the search is not what Search.to_dict returned"
+        hint = "leave it out, or take another path"
+        raise DataError("NNM704", message, hint=hint) from error
+    if not same:
         raise DataError(
             "NNM704",
             "the search that was begun has another text, space, seed or number of epochs",
             hint="take another path, or the settings that it was begun with",
         )
-    for trial, earlier in zip(found.trials, trials, strict=True):
-        trial.losses = [math.inf if loss is None else float(loss) for loss in earlier["losses"]]
+    for trial, earlier in zip(found.trials, losses, strict=True):
+        trial.losses = earlier[: len(found.rounds)]

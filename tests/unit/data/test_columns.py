@@ -136,7 +136,6 @@ def test_missing_words(empty: Any) -> None:
         ["1,5", "2,5"],
         ["1.2.3", "1.2.4"],
         ["0x10", "ten"],
-        ["2024-01-02", "2024-01-03"],
         ["", ""],
     ],
 )
@@ -144,6 +143,24 @@ def test_words(cells: list[str]) -> None:
     column = read(cells)
     assert column.numbers is None
     assert len(column.words) == len(cells)
+
+
+@pytest.mark.parametrize(
+    "cells", [["2024-01-02", "2024-01-03"], ["2024-01-02 10:30:00", ""], ["2024-01-02T10:30", "1"]]
+)
+def test_dates_are_refused(cells: list[str]) -> None:
+    with pytest.raises(DataError, match=r"NNM713: .* holds dates, such as 2024-01-02") as caught:
+        read(cells)
+    assert "days since the first one" in str(caught.value)
+    assert read(cells, numeric=False).words[0] == cells[0]
+
+
+def test_dates_of_arrays_are_no_nanoseconds() -> None:
+    np = pytest.importorskip("numpy")
+    for unit in ("D", "ns"):
+        days = np.array(["2024-01-02", "2024-01-03"], f"datetime64[{unit}]")
+        with pytest.raises(DataError, match='NNM713: column "day" holds dates'):
+            read_column(table_of({"day": days}), 0)
 
 
 def test_numbers_are_taken_as_words_where_asked_for() -> None:

@@ -174,6 +174,7 @@ QUIET = [
     ("E209", facts(IRIS, {"scale": 1e30})),
     ("E324", facts(IRIS, {"optimizer": "adam", "lr": 1e-5}, trained_before=True)),
     ("E325", trained(agc_lambda=1e-6)),
+    ("E714", trained({"training": 105}, epochs=80, patience=5, validation_split=0.2)),
     # The first step of lion has its own β₂.
     ("E328", trained(optimizer="lion", beta2=0.3)),
     ("E414", trained(optimizer="lion", weight_decay=1.0, lr=1e-5)),

@@ -187,6 +187,12 @@ CASES = [
     ),
     Case("E404", facts("dropout(0.8), matmul(w)"), "drops 80%", facts("dropout(0.7), matmul(w)")),
     Case(
+        "E404",
+        facts("matmul(w, shape=[4]), relu(), dropout(0.5), matmul(v)"),
+        "dropout1 leaves 2 of 4 units",
+        facts("matmul(w, shape=[8]), relu(), dropout(0.5), matmul(v)"),
+    ),
+    Case(
         "E405",
         facts(WIDE, data=DataFacts(sizes={"training": 20})),
         "4,200 parameters for 20 training rows",

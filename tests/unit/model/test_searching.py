@@ -42,6 +42,18 @@ async def test_the_best_trials_are_trained_longer() -> None:
     assert found._repr_html_().count("<tr>") == 10
 
 
+@pytest.mark.parametrize(
+    "text", ["", '{"trials": [', "[]", '{"trials": [1]}', '{"source": 1, "trials": 5}']
+)
+async def test_a_damaged_file_is_told(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "search.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match="NNM704") as caught:
+        await searched(path=path)
+    assert "path" in caught.value.hint
+    assert path.read_text() == text, "it is left as it is"
+
+
 async def test_an_interrupted_search_goes_on(tmp_path: Path) -> None:
     whole = await searched()
     path, seen = tmp_path / "search.json", list[int]()
