@@ -6,15 +6,18 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 
-def html_table(rows: Iterable[Sequence[str]], caption: str = "") -> str:
-    """Return a table whose rows begin with their headings.
+def html_table(rows: Iterable[Sequence[str]], caption: str = "", *, head: bool = False) -> str:
+    """Return a table whose rows begin with their headings; `head`: the first one is headings alone.
 
     >>> html_table([("loss", "<0.1")], "R&D")
     '<table><caption>R&amp;D</caption><tr><th>loss</th><td>&lt;0.1</td></tr></table>'
     """
+    rows = iter(rows)
+    columns = "".join(f"<th>{escape(cell)}</th>" for cell in next(rows)) if head else ""
+    columns = f"<thead><tr>{columns}</tr></thead>" * head
     lines = (
         f"<tr><th>{escape(first)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in rest)}</tr>"
         for first, *rest in rows
     )
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return f"<table>{title}{''.join(lines)}</table>"
+    return f"<table>{title}{columns}{''.join(lines)}</table>"

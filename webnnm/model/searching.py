@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, cast
 
 from webnnm.core.errors import DataError, WebNNMError, suggestion
@@ -19,8 +18,8 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.protocol import AnyDataset
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.evaluation.history import History
-from webnnm.formats.atomic import write_atomically
 from webnnm.model.nnmodel import NNModel
+from webnnm.snapshots import storage
 from webnnm.trainer.progress import Reporter, display
 from webnnm.training.automatic import by_rows
 from webnnm.training.hyperparameters import HYPERPARAMETERS, given, resolve
@@ -110,8 +109,11 @@ class Search:
         )
         return "\n".join(line.rstrip() for line in aligned)
 
-    def _repr_html_(self) -> str:
-        return html_table(self.rows(), "search")
+    def to_html(self) -> str:
+        """Return the table as HTML, as `table` of `search` and notebooks show it."""
+        return html_table(self.rows(), "search", head=True)
+
+    _repr_html_ = to_html
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as JSON takes it, losses that are infinite as null."""
@@ -185,6 +187,7 @@ async def search(
     seed: int = 0,
     progress: Any = "auto",
     on_trial: Callable[[Search], object] | None = None,
+    table: Any = None,
     log: Callable[[str], object] = print,
     backend: Any = None,
     **settings: Any,
@@ -210,7 +213,8 @@ async def search(
       logarithm from a factor of ten on. Names are placeholders or hyperparameters.
     - `epochs`: of the last round, by default those of a training.
     - `path`: a JSON file that is written after each training, and from which an interrupted search
-      goes on; `known`: the same as a dict, what `Search.to_dict` returned.
+      goes on, in pages "browser:name"; `known`: the same as a dict, what `Search.to_dict` returned.
+    - `table`: an element of the page, which shows the trials so far as a table, the best one first.
     - `seed`: of the draws and of all trainings; `progress`: as in `train`, counting trainings;
       `on_trial` is called with the search so far after each; `log` takes lines.
     - `settings`: further hyperparameters of all trials.
@@ -224,10 +228,13 @@ async def search(
         epochs = _usual_epochs(dataset, fixed)
     draws = _draws(space, trials, seed)
     found = Search(source, rounds_of(len(draws), eta, epochs), draws)
-    if path is not None and Path(path).exists():
-        known = _read(Path(path))
+    if path is not None:
+        kept = await _read(path)
+        known = known if kept is None else kept
     if known is not None:
         _take(found, known)
+    if table is not None:
+        table.innerHTML = found.to_html()
     if not dataset.size("validation"):
         fixed = {"validation_split": HELD_BACK, **fixed}
     reporter = Reporter(display(progress), log)
@@ -245,7 +252,9 @@ async def search(
                 loss = await _loss(filled(source, trial.settings), dataset, more, backend)
                 trial.losses.append(loss)
                 if path is not None:
-                    write_atomically(path, [json.dumps(found.to_dict()).encode()])
+                    await storage.store(path, [json.dumps(found.to_dict()).encode()])
+                if table is not None:
+                    table.innerHTML = found.to_html()
                 words = ", ".join(f"{name} {value}" for name, value in trial.settings.items())
                 reporter.note(f"trial {trial.number}, {spent} epochs: {loss:.4g} ({words})")
                 rate = trial.settings.get("lr", 0.0)
@@ -332,11 +341,15 @@ def _usual_epochs(dataset: AnyDataset, fixed: Mapping[str, Any]) -> int:
     return found["epochs"]
 
 
-def _read(path: Path) -> Any:
-    """Return what a file keeps of a search. Raises `DataError` NNM704 for one that is damaged."""
+async def _read(path: str | os.PathLike[str]) -> Any:
+    """Return what a file keeps of a search, None if there is none. Raises `DataError` NNM704."""
     try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+        return json.loads(bytes(await storage.fetch(path)))
+    except (DataError, ValueError) as error:
+        cause = error.__cause__
+        gone = cause is None or isinstance(cause, FileNotFoundError)
+        if isinstance(error, DataError) and gone:
+            return None
         message = f"search: {path} cannot be read: {error}"
         raise DataError("NNM704", message, hint="delete it, or take another path") from error
 
