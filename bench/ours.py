@@ -131,8 +131,8 @@ class Ours:
         self.model.close()
 
 
-async def open_workload(described: str, content: Any) -> Ours:
-    """Return a model for a workload, whose numbers lie in one buffer."""
+async def open_workload(described: str, content: Any, backend: str) -> Ours:
+    """Return a model for a workload on a backend; the numbers lie in one buffer."""
     workload = json.loads(described)
     memory = content.to_py()
     numbers: dict[str, HostArray] = {}
@@ -141,7 +141,7 @@ async def open_workload(described: str, content: Any) -> Ours:
         for size in shape:
             count *= size
         numbers[name] = HostArray("float32", shape, memory[offset : offset + count])
-    ours = Ours(workload, numbers)
+    ours = Ours(workload, numbers, backend)
     await ours.open()
     return ours
 

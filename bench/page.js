@@ -87,8 +87,9 @@ function model() {
 
 /** @type {{ [contestant: string]: (given: any) => Promise<any> }} */
 const makers = {
-  async ours() {
-    return python.open_workload(JSON.stringify(workload), new Uint8Array(content));
+  async ours(backend) {
+    const given = [JSON.stringify(workload), new Uint8Array(content), backend ?? "webnn"];
+    return python.open_workload(...given);
   },
   webnn: () => new Step(/** @type {Device} */ (device), workload, numbers).train(model()),
   forward: (rows) => (

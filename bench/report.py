@@ -38,6 +38,10 @@ STEP_LIMITS: Mapping[str, Mapping[str, Limit]] = {
     "lstm": {"webnn": Limit(1)},
     "transformer": {"webnn": Limit(1.05)},
 }
+FALLBACK_LIMITS: Mapping[str, Mapping[str, Limit]] = {
+    "mlp_large": {"numpy": at_least(10), "tfjs": at_least(4)},
+    "cnn": {"tfjs": at_least(20)},
+}
 ONE_ROW = Limit(1.3)
 BUILDING = Limit(3)
 """Of graphs from 2,000 operators."""
@@ -167,6 +171,26 @@ def _scaled(kind: str, point: Results) -> str:
     return number(ratio) + (f" ({DEEP.told(ratio)})" if deep else "")
 
 
+def _fallback(name: str, result: Results) -> list[str]:
+    """Return the cells of a row: three times, two ratios with what they must be."""
+    ours = result["onnxruntime"]
+    cells = [result["title"], number(ours), number(result["numpy"])]
+    cells.append(f"{number(result['tfjs'])} ({result['tfjs_backend']})")
+    for other in ("numpy", "tfjs"):
+        time, limit = result[other], FALLBACK_LIMITS[name].get(other)
+        told = f" ({limit.told(time / ours)})" if limit and time else ""
+        cells.append(number(time and time / ours) + told)
+    return cells
+
+
+FALLBACK_HEAD = (
+    "ms",
+    "webnnm on ONNX Runtime (wasm)",
+    "webnnm on NumPy",
+    "TensorFlow.js (backend)",
+    "NumPy / ONNX Runtime",
+    "TensorFlow.js / ONNX Runtime",
+)
 HEAD = (
     "ms",
     "webnnm",
@@ -205,6 +229,9 @@ def sections(results: Results) -> Iterator[str]:
         )  # fmt: skip
         remarks = dict.fromkeys(remark for r in steps.values() for remark in r["remarks"])
         yield "\n".join(f"- {remark}" for remark in remarks)
+    if without := results.get("fallback"):
+        yield "### Training without WebNN, one step"
+        yield table([FALLBACK_HEAD, *(_fallback(name, r) for name, r in without.items())])
     if inference := results.get("inference"):
         yield "### Inference: write, compute, read"
         yield table(

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from bench import costs, inference, plot, python_share, report, training_steps
+from bench import costs, fallback, inference, plot, python_share, report, training_steps
 from bench.comparison import compared
 from bench.contest import FOLDER, Contest, contest
 from bench.workloads import BLOCK, CNN, LARGE, TINY, WORKLOADS
@@ -20,7 +20,8 @@ ENOUGH_ROUNDS = 5
 SECONDS = 1.5
 """What a contestant gets in a round, about."""
 INFERENCE = ((TINY, 1), (LARGE, 1), (CNN, 1), (BLOCK, BLOCK.batch))
-PARTS = (*WORKLOADS, "inference", "build", "scale", "python", "iris")
+WITHOUT_WEBNN = ((LARGE, fallback.OURS), (CNN, fallback.OURS[:1]))
+PARTS = (*WORKLOADS, "fallback", "inference", "build", "scale", "python", "iris")
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "performance.svg"
 RESULTS = ROOT / "bench" / "results"
@@ -81,6 +82,10 @@ async def _part(
     if part in WORKLOADS:
         steps = await training_steps.measure(found, WORKLOADS[part], rounds, seconds)
         results.setdefault("training", {})[part] = steps
+    elif part == "fallback":
+        for workload, backends in WITHOUT_WEBNN:
+            times = await fallback.measure(found, workload, backends, rounds, seconds)
+            results.setdefault("fallback", {})[workload.name] = times
     elif part == "inference":
         for workload, rows in INFERENCE:
             times = await inference.measure(found, workload, rows, rounds, seconds / 2)
