@@ -44,7 +44,7 @@ async def test_a_small_model_runs_on_numpy_and_a_large_one_on_onnx_runtime(
         return any(entry.startswith("GET") and entry.endswith(".wasm") for entry in asked)
 
     on, report, lines, small = await first_visit.run_python(CREATE + "found", units=2)
-    why = "this browser has no WebNN: NumPy runs the model, because the model is too small for "
+    why = "this browser has no WebNN: the model runs on NumPy, because it is too small for "
     assert on.startswith("NumPy")
     assert why in report
     assert lines[0] == report
@@ -58,7 +58,7 @@ async def test_a_small_model_runs_on_numpy_and_a_large_one_on_onnx_runtime(
 
     on, report, _, again = await first_visit.run_python(CREATE + "found", units=2)
     assert on == "ONNX Runtime Web (WebAssembly)"
-    assert report.endswith("ONNX Runtime (WebAssembly) runs the model, which the browser has kept")
+    assert report.endswith("model runs on ONNX Runtime (WebAssembly), which the browser has kept")
     assert again == pytest.approx(small, rel=1e-4)
 
 

@@ -64,7 +64,7 @@ async def choice(device: str | None = None, work: Callable[[], float] | None = N
         return Choice("wasm", f"for which {fetched}: the page has no NumPy")
     seconds = 0.0 if work is None else work()
     if seconds < WORTH:
-        reason = f"because the model is too small for fetching ONNX Runtime ({size / 1e6:.0f} MB)"
+        reason = f"because it is too small for fetching ONNX Runtime ({size / 1e6:.0f} MB)"
         larger = f"small models run on NumPy, larger ones on ONNX Runtime, for which {fetched}"
         return Choice(None, reason, larger)
     return Choice("wasm", f"for which {fetched}: NumPy would take {seconds:.0f} s or more")
@@ -87,7 +87,7 @@ async def opened(
                 raise
             found = Choice(None, f"because ONNX Runtime failed: {error.message}")
     backend = backend or await ReferenceBackend.load()
-    backend.reason = f"{why}: {found.runs_on} runs the model, {found.reason}"
+    backend.reason = f"{why}: the model runs on {found.runs_on}, {found.reason}"
     if log is not None:
         log(backend.reason)
     return backend
