@@ -37,7 +37,16 @@ GROUPS = {
         "IrisDataset",
     ],
     "Parts of models": ["split", "concatenate", "replace_head"],
-    "Graphs and devices": ["GraphBuilder", "gradients", "composite", "Backend", "backend", "probe"],
+    "Graphs and devices": [
+        "GraphBuilder",
+        "gradients",
+        "composite",
+        "export_onnx",
+        "export_stablehlo",
+        "Backend",
+        "backend",
+        "probe",
+    ],
     "Errors": [
         "WebNNMError",
         "ModelError",

@@ -57,6 +57,13 @@ A block of a model text can be the graph of an ONNX file, up to any of its value
 network that was trained elsewhere, under layers of one's own. See
 [A.12](notation.md#a12-graphs-in-files) and [Transfer learning](transfer-learning.md).
 
+## Other formats
+
+`net.save(path)` writes a loaded model as a snapshot, which `load_onnx` opens; `net.export_onnx` and
+`net.export_stablehlo` write its graph for sizes. `webnnm.export_onnx(graph, path)` and
+`webnnm.export_stablehlo(graph)` do the same for any graph of a `GraphBuilder`, and
+[`webnnm convert`](command-line.md#convert) on the command line.
+
 ## Adding an operator
 
 The table is made of functions, one for each operator or group of similar ones, in the modules of

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from webnnm.expert.reviewer import review as review
     from webnnm.graph.autodiff import gradients as gradients
     from webnnm.graph.builder import GraphBuilder as GraphBuilder
+    from webnnm.model.graph_export import export_onnx as export_onnx
+    from webnnm.model.graph_export import export_stablehlo as export_stablehlo
     from webnnm.model.nnmodel import NNModel as NNModel
     from webnnm.model.onnx_model import OnnxModel as OnnxModel
     from webnnm.model.onnx_model import load_onnx as load_onnx
@@ -75,6 +77,8 @@ _HOME = {
     "check": "model.texts",
     "composite": "ops.declare.composite",
     "concatenate": "model.parts",
+    "export_onnx": "model.graph_export",
+    "export_stablehlo": "model.graph_export",
     "format_model": "model.texts",
     "gradients": "graph.autodiff",
     "load_onnx": "model.onnx_model",

@@ -1,9 +1,11 @@
-"""The command `convert`: weights of other programs as a snapshot, snapshots in half the size."""
+"""The command `convert`: weights of other programs as a snapshot, snapshots in half the size, and
+models of ONNX as snapshots and StableHLO."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from webnnm.cli.common import (
@@ -19,17 +21,24 @@ from webnnm.cli.common import (
 )
 from webnnm.core.errors import DataError
 from webnnm.data.source import read_text
-from webnnm.formats.kinds import SNAPSHOT, recognised
+from webnnm.formats.kinds import ONNX, SNAPSHOT, recognised
 from webnnm.formats.name_map import read_names
 from webnnm.formats.safetensors import read
+from webnnm.model.onnx_files import convert_onnx, onnx_weights
+from webnnm.snapshots.onnx_snapshot import is_onnx_snapshot
 from webnnm.snapshots.snapshot import is_snapshot
 
 
 def add(commands: Parsers) -> None:
     """Add the command."""
-    one = command(commands, "convert", "make a snapshot of weights, or of a snapshot", _convert)
-    one.add_argument("weights", metavar="WEIGHTS", help="a snapshot or another safetensors file")
-    one.add_argument("--out", required=True, metavar="FILE", help="where the snapshot goes")
+    help = "make a snapshot of weights or of a snapshot; convert a model of ONNX"
+    one = command(commands, "convert", help, _convert)
+    help = "a snapshot, another safetensors file, or a model of ONNX"
+    one.add_argument("weights", metavar="WEIGHTS", help=help)
+    help = "where the result goes; of a model of ONNX .safetensors, .onnx or .mlir (StableHLO)"
+    one.add_argument("--out", required=True, metavar="FILE", help=help)
+    help = "size of a free dimension of ONNX, or all of an input: batch=1, image=1x3x224x224"
+    one.add_argument("--shape", action="append", default=[], metavar="NAME=N", help=help)
     one.add_argument("--model", metavar="MODEL", help="text of the model, for weights alone")
     one.add_argument("--names", metavar="JSON", help="name map: parameter → tensor of the file")
     one.add_argument("--partial", action="store_true", help="take what fits of the weights")
@@ -51,6 +60,10 @@ async def _converted(given: argparse.Namespace) -> dict[str, Any]:
         raise DataError("NNM704", "--names without --model", hint="--model names the text")
     data = read_bytes(given.weights)
     kind = recognised(data, given.weights)
+    if kind == ONNX or (kind == SNAPSHOT and is_onnx_snapshot(data)):
+        if given.model is None:
+            return await _onnx(given)
+        data, kind = await onnx_weights(given.weights), SNAPSHOT
     if kind is not None and kind != SNAPSHOT:
         raise mistaken(given.weights, kind, "a safetensors file")
     alone = not is_snapshot(read(data))
@@ -68,3 +81,23 @@ async def _converted(given: argparse.Namespace) -> dict[str, Any]:
             taken = await model.load_params(data, strict=not given.partial, names=names)
         await model.save(given.out, optimizer=False, dtype=given.dtype)
     return {"parameters": taken}
+
+
+async def _onnx(given: argparse.Namespace) -> dict[str, Any]:
+    """Write a model of ONNX, or the snapshot of one, in the format that the name of a file says."""
+    for option in ("dtype", "partial"):
+        if getattr(given, option):
+            raise DataError("NNM704", f"--{option} of a model of ONNX", hint="leave it out")
+    return {"parameters": await convert_onnx(given.weights, given.out, _sizes(given.shape))}
+
+
+def _sizes(words: Sequence[str]) -> dict[str, int | list[int]]:
+    """Read sizes: "batch=1" or "image=1x3x224x224"."""
+    found: dict[str, int | list[int]] = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        sizes = text.split("x")
+        if not name or not all(size.isdecimal() for size in sizes):
+            raise DataError("NNM704", f"--shape {word}", hint="give --shape NAME=N or NAME=1x3x8x8")
+        found[name] = int(text) if len(sizes) == 1 else [int(size) for size in sizes]
+    return found

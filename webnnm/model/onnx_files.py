@@ -6,22 +6,43 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from webnnm.core.errors import DataError
+from webnnm.formats.atomic import write_atomically
+from webnnm.formats.kinds import BEGINNING, is_safetensors
 from webnnm.formats.onnx import tensors
+from webnnm.formats.onnx.exporting.file import write_model
+from webnnm.formats.onnx.importing.importer import import_model
+from webnnm.formats.onnx.importing.sizes import Shapes
 from webnnm.formats.onnx.messages import GraphProto, ModelProto
+from webnnm.formats.onnx.part import apart, weights_of
 from webnnm.formats.onnx.reader import invalid, read_model
+from webnnm.formats.safetensors import chunks
+from webnnm.formats.stablehlo.lowering import graph_text
 
 
 async def read_onnx(source: Any) -> tuple[ModelProto, tensors.External]:
     """Return the messages of a file, and what fetches the weights that lie beside it."""
     if not isinstance(source, str | Path):
-        return read_model(source), tensors.no_external
+        return _snapshot(source) or (read_model(source), tensors.no_external)
     from webnnm.data.source_bytes import read_bytes
 
-    model = read_model(await read_bytes(source))
+    data = await read_bytes(source)
+    if kept := _snapshot(data):
+        return kept
+    model = read_model(data)
     files: dict[str, Any] = {}
     for location in sorted(_locations(model)):
         files[location] = memoryview(await read_bytes(beside(source, _inside(location))))
     return model, _external(files)
+
+
+def _snapshot(data: Any) -> tuple[ModelProto, tensors.External] | None:
+    """Return what a snapshot holds, None for other bytes."""
+    if not is_safetensors(bytes(memoryview(data)[:BEGINNING])):
+        return None
+    from webnnm.snapshots.onnx_snapshot import read_onnx_snapshot
+
+    return read_onnx_snapshot(data)
 
 
 def read_onnx_file(source: str | Path) -> tuple[ModelProto, tensors.External]:
@@ -32,6 +53,39 @@ def read_onnx_file(source: str | Path) -> tuple[ModelProto, tensors.External]:
         name: memoryview(Path(beside(source, _inside(name))).read_bytes()) for name in locations
     }
     return model, _external(files)
+
+
+async def convert_onnx(source: str, target: str, shapes: Shapes) -> list[str]:
+    """Write a model of ONNX, or the snapshot of one, in another format; return its weights.
+
+    The ending of the target says which: `.safetensors` is a snapshot that `load_onnx` opens,
+    `.onnx` a file of ONNX, `.mlir` StableHLO for the `shapes`. Raises `DataError` NNM704 for
+    another ending.
+    """
+    model, external = await read_onnx(source)
+    weights = weights_of(model, external)
+    match Path(target).suffix:
+        case ".safetensors":
+            from webnnm.snapshots.onnx_snapshot import onnx_snapshot
+
+            write_atomically(target, onnx_snapshot(model, external))
+        case ".onnx":
+            write_model(target, apart(model, external, {}))
+        case ".mlir":
+            found = import_model(model, shapes, external=external)
+            write_atomically(target, [graph_text([found.graph], "graph").encode()])
+        case ending:
+            raise DataError(
+                "NNM704",
+                f'a model of ONNX is not written as "{ending}"',
+                hint="--out with .safetensors, .onnx or .mlir",
+            )
+    return list(weights)
+
+
+async def onnx_weights(source: str) -> bytes:
+    """Return the weights of a model of ONNX as a safetensors file."""
+    return b"".join(chunks(weights_of(*await read_onnx(source)), {}))
 
 
 def beside(source: str | Path, name: str) -> str | Path:

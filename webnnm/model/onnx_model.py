@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -183,6 +184,51 @@ class OnnxModel:
         sizes = {name: type.shape for name, type in found.inputs.items()}
         async with self._turn:
             await self._entry(self._key(sizes, given), found)
+
+    async def save(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """Save the model with its weights as one safetensors file, which `load_onnx` opens.
+
+        The weights are there as `param/NAME`. Returns the path, or the bytes without one. Raises
+        `DataError` NNM807 if the file cannot be written.
+        """
+        from webnnm.snapshots.onnx_snapshot import onnx_snapshot
+        from webnnm.snapshots.storage import store
+
+        return await store(path, onnx_snapshot(self._model, self._external))
+
+    def export_onnx(
+        self, path: str | os.PathLike[str], shapes: Shapes | None = None, *, constants: bool = True
+    ) -> Path:
+        """Write the graph for sizes as an ONNX file (opset 21), and return its path.
+
+        What the model computes about its shapes, its functions and loops are written out in it. The
+        weights are initializers, or inputs with `constants=False`. Raises what `graph` raises,
+        `ModelError` NNM901 for operators that ONNX has none for, `DataError` NNM807.
+        """
+        from webnnm.model.graph_export import export_onnx
+
+        graph = self.graph(shapes)
+        return export_onnx(graph, path, name=self._name, constants=self._inside(graph, constants))
+
+    def export_stablehlo(self, shapes: Shapes | None = None, *, constants: bool = False) -> str:
+        """Return the graph for sizes as a StableHLO module.
+
+        The weights are arguments, or part of the module with `constants=True`. Raises what `graph`
+        raises, and `ModelError` NNM901 for operators without a mapping.
+        """
+        from webnnm.model.graph_export import export_stablehlo
+
+        graph = self.graph(shapes)
+        return export_stablehlo(graph, name=self._name, constants=self._inside(graph, constants))
+
+    @property
+    def _name(self) -> str:
+        return (self._model.graph or GraphProto()).name or "graph"
+
+    def _inside(self, graph: Graph, wanted: bool) -> dict[str, HostArray] | None:
+        """Return the weights that a graph takes, if they shall be part of it."""
+        own = self.parameters.items()
+        return {name: array for name, array in own if name in graph.inputs} if wanted else None
 
     def report(self) -> str:
         """Return what the model is, and how it runs: backend, compiled sizes, rewrites."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.formats.onnx.part import ModelFile, opened
+from webnnm.formats.onnx.tensors import External
 from webnnm.formats.safetensors import File, StoredTensor, invalid
 from webnnm.graph.vertices import Network
 
@@ -38,20 +39,24 @@ def restored(file: File) -> dict[str, ModelFile]:
 
     Raises `DataError` NNM801, NNM802 or NNM811 for one that is damaged.
     """
-    tensors = file.tensors
+    return {
+        name.removeprefix(FILE): opened(tensor.data, beside(file))
+        for name, tensor in file.tensors.items()
+        if name.startswith(FILE)
+    }
 
-    def beside(location: str, offset: int, length: int | None) -> Any:
-        tensor = tensors.get(location)
+
+def beside(file: File) -> External:
+    """Return what fetches the weights of a graph from the tensors beside it."""
+
+    def external(location: str, offset: int, length: int | None) -> Any:
+        tensor = file.tensors.get(location)
         data = None if tensor is None else _bytes(tensor)
         if data is None or offset or len(data) != length:
             raise invalid(f'its files have no weights in "{location}"')
         return data
 
-    return {
-        name.removeprefix(FILE): opened(tensor.data, beside)
-        for name, tensor in tensors.items()
-        if name.startswith(FILE)
-    }
+    return external
 
 
 def _bytes(tensor: StoredTensor) -> Any:

@@ -91,15 +91,7 @@ class ModelFile:
         """
         model = self._cut(list(self._parts))
         assert model.graph is not None
-        weights = [self._stored(tensor, places) for tensor in model.graph.initializer]
-        return written(replace(model, graph=replace(model.graph, initializer=weights)))
-
-    def _stored(self, tensor: TensorProto, places: Mapping[str, str]) -> TensorProto:
-        array = tensors.host_array(tensor, self._external)
-        made = tensors.tensor_proto(tensor.name, array, boolean=tensor.data_type == tensors.BOOL)
-        if tensor.name in places and count(array.shape) >= LEAST_APART:
-            place_apart(made, places[tensor.name])
-        return made
+        return written(apart(model, self._external, places))
 
     def _only_output(self) -> str:
         names = [info.name for info in self._graph.output]
@@ -155,11 +147,7 @@ class ModelPart:
         self.input = info.name
         self.dtype = _dtype(info)
         self.sizes = _row(info)
-        self.parameters: dict[str, HostArray] = {}
-        for tensor in graph.initializer:
-            array = tensors.host_array(tensor, external)
-            if is_float(array.dtype) and count(array.shape) > 1:
-                self.parameters[tensor.name] = array
+        self.parameters = weights_of(model, external)
         self.fixed = frozenset(_fixed(graph.node))
         free = ValueInfoProto(info.name, TypeProto(TensorTypeProto(_code(info))))
         own = [free if each is info else each for each in graph.input]
@@ -181,6 +169,31 @@ class ModelPart:
         while len(self._graphs) > MOST_GRAPHS:
             self._graphs.popitem(last=False)
         return found
+
+
+def apart(model: ModelProto, external: tensors.External, places: Mapping[str, str]) -> ModelProto:
+    """Return a model without its large weights, which lie in `places`, by their names."""
+
+    def stored(tensor: TensorProto) -> TensorProto:
+        array = tensors.host_array(tensor, external)
+        made = tensors.tensor_proto(tensor.name, array, boolean=tensor.data_type == tensors.BOOL)
+        if tensor.name in places and count(array.shape) >= LEAST_APART:
+            place_apart(made, places[tensor.name])
+        return made
+
+    assert model.graph is not None
+    weights = [stored(tensor) for tensor in model.graph.initializer]
+    return replace(model, graph=replace(model.graph, initializer=weights))
+
+
+def weights_of(model: ModelProto, external: tensors.External) -> dict[str, HostArray]:
+    """Return the float tensors of a model with more than one element, by name."""
+    found: dict[str, HostArray] = {}
+    for tensor in (model.graph or GraphProto()).initializer:
+        array = tensors.host_array(tensor, external)
+        if is_float(array.dtype) and count(array.shape) > 1:
+            found[tensor.name] = array
+    return found
 
 
 def opened(data: object, external: tensors.External = tensors.no_external) -> ModelFile:

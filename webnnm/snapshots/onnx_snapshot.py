@@ -1,0 +1,52 @@
+"""Imported models as snapshots: the graph, and its weights as tensors that other programs read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.formats.onnx import tensors
+from webnnm.formats.onnx.messages import ModelProto
+from webnnm.formats.onnx.part import apart, weights_of
+from webnnm.formats.onnx.reader import read_model
+from webnnm.formats.onnx.writer import written
+from webnnm.formats.safetensors import chunks, header, read
+from webnnm.snapshots.model_files import FILE, beside
+from webnnm.snapshots.snapshot import CHECKSUM, FORMAT, KEY, PARAMETER, checksum_of, intact
+
+ONNX = KEY + "onnx"
+"""Metadata that such a snapshot has in place of a text: the name of the file in it."""
+NAME = "model.onnx"
+
+
+def is_onnx_snapshot(data: Any) -> bool:
+    """Tell whether a safetensors file is such a snapshot."""
+    return ONNX in read(data).metadata
+
+
+def onnx_snapshot(model: ModelProto, external: tensors.External) -> list[Any]:
+    """Return the parts of a snapshot: safetensors of which `read_onnx_snapshot` makes the model."""
+    weights = {PARAMETER + name: array for name, array in weights_of(model, external).items()}
+    data = written(apart(model, external, {name.removeprefix(PARAMETER): name for name in weights}))
+    stored = {**weights, FILE + NAME: HostArray("uint8", [len(data)], data)}
+    metadata = {KEY + "format": str(FORMAT), ONNX: NAME}
+    body = (tensor.data for tensor in stored.values())
+    metadata[CHECKSUM] = checksum_of(body, header(stored, metadata))
+    return list(chunks(stored, metadata))
+
+
+def read_onnx_snapshot(data: Any) -> tuple[ModelProto, tensors.External]:
+    """Return the messages in a snapshot, and what fetches its weights.
+
+    Raises `DataError` NNM801 … NNM804 for one that is damaged, or is that of a model text.
+    """
+    file = read(data)
+    if ONNX not in file.metadata or FILE + NAME not in file.tensors:
+        raise DataError(
+            "NNM804",
+            "the file is not a snapshot of an ONNX model",
+            hint="NNModel.load opens those of model texts",
+        )
+    intact(file)
+    return read_model(file.tensors[FILE + NAME].data), beside(file)
