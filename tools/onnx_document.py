@@ -48,6 +48,13 @@ refuses those of four bits, which it computes wrongly.
   branches are computed and one result is chosen. `Loop` and `Scan` are written out.
 - **Functions** of a model are expanded.
 - **Truth values** are uint8, 0 and 1.
+- **Integers.** Quantised models compute as the file says. QuantizeLinear divides in float32 and
+  rounds halves to even, which is bit for bit what ONNX Runtime does: of the 9,203,044 elements
+  that the 65 of them in an int8 MobileNet quantise, none differs, given the same operands. Sums of
+  convolutions are added up in another order, so that values differ in the last bits before them;
+  where a value lies between two integers, it may be rounded the other way, and layers behind it
+  carry a whole step of the scale on. Outputs of deep int8 models are therefore close in the mean
+  only.
 - **Limits.** A model has at most 50,000 nodes, with loops and functions written out, and nesting
   is bounded; values computed on the host have at most 65,536 elements.
 

@@ -79,3 +79,29 @@ async def test_trained_model(name: str) -> None:
         assert max(mean for _, mean in distances) <= 5e-3
     else:
         assert max(most for most, _ in distances) <= CLOSE
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+async def test_quantising_is_that_of_onnx_runtime_bit_for_bit(dtype: str) -> None:
+    """Values on, and next to, the middle between two integers are rounded as there."""
+    rng, helper = np.random.default_rng(0), onnx.helper
+    scale = np.float32(0.0173)
+    values = (rng.integers(-300, 300, 200_000) + 0.5).astype("float32") * scale
+    values = np.concatenate([values, np.nextafter(values, np.inf), np.nextafter(values, -np.inf)])
+    graph = helper.make_graph(
+        [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])],
+        "quantise",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [len(values)])],
+        [helper.make_empty_tensor_value_info("y")],
+        [
+            onnx.numpy_helper.from_array(scale, "s"),
+            onnx.numpy_helper.from_array(np.array(7, dtype), "z"),
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    file = model.SerializeToString()
+    session = ort.InferenceSession(file, providers=["CPUExecutionProvider"])
+    (expected,) = session.run(None, {"x": values})
+    async with await webnnm.load_onnx(file, backend="numpy") as net:
+        found = await net.run({"x": values})
+    assert np.array_equal(found["y"], expected)
