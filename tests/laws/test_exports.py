@@ -42,6 +42,8 @@ PUBLIC = [
     "check",
     "composite",
     "concatenate",
+    "export_onnx",
+    "export_stablehlo",
     "format_model",
     "gradients",
     "load_onnx",
