@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import ANY, FLOAT, DataType, is_float
-from webnnm.core.errors import DataError, ModelError
+from webnnm.core.errors import DataError, ModelError, Span, suggestion
 from webnnm.core.shapes import Shape, show
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph
@@ -77,7 +77,7 @@ class SourcedBlock:
         self.statement: ModelFile = block.source
         self._changes = changes
         self._parameters: dict[str, ParameterVertex] = {}
-        self._rates: tuple[Any, float | None] | None = None
+        self._rates: tuple[bool | tuple[str, ...], float | None] | None = None
         self._types: dict[str | None, DataType] = {}
         other = block.layers or block.input or block.output
         if other is not None:
@@ -85,7 +85,10 @@ class SourcedBlock:
             hint = "call it among the layers of another block"
             raise outline.error("NNM214", message, other.property_span, hint)
         self.file = self._opened()
-        floats = is_float(self.file.dtype)
+        try:
+            floats = is_float(self.file.dtype)
+        except DataError as error:
+            raise self._located(error) from error
         self.operator = Composite(
             name=block.name,
             summary=f"the graph in {self.statement.file}",
@@ -142,11 +145,22 @@ class SourcedBlock:
             message = f'the calls of "{self.block}" share their parameters'
             hint = "write the same trainable= and lrm= in each"
             raise self.outline.error("NNM303", message, vertex.span, hint)
+        for pattern in self._patterns():
+            if not any(_matches(name, (pattern,)) for name in part.parameters):
+                message = f'no weight of the graph is called "{pattern}"'
+                hint = suggestion(pattern, part.parameters) or "names may have * in them"
+                span = given.options["trainable"].span
+                raise self.outline.error("NNM205", message, span, hint)
         for name, array in part.parameters.items():
             if name not in self._parameters:
                 made = self._parameters[name] = self._parameter(name, array, part, vertex)
                 parameters.append(made)
             vertex.tensors[self._own(name)] = Source(self._parameters[name])
+
+    def _patterns(self) -> tuple[str, ...]:
+        """Return the names of weights that are trained, where not all or none are."""
+        names = self._rates[0] if self._rates else ()
+        return () if isinstance(names, bool) else names
 
     def _own(self, name: str) -> str:
         """Return what a weight is called in the model; the dot keeps it out of the layer's type."""
@@ -157,9 +171,13 @@ class SourcedBlock:
         try:
             return self.file.part(value)
         except DataError as error:
-            own = next((o.value.span for o in self.statement.options), self.statement.file_span)
-            span = vertex.places.get("at", own)
-            raise self.outline.error(error.code, error.message, span, error.hint) from error
+            own = next((o.value.span for o in self.statement.options), None)
+            raise self._located(error, vertex.places.get("at", own)) from error
+
+    def _located(self, error: DataError, span: Span | None = None) -> ModelError:
+        """Return an error of the file at its place in the text."""
+        place = span or self.statement.file_span
+        return self.outline.error(error.code, error.message, place, error.hint)
 
     def _parameter(
         self, name: str, array: HostArray, part: Part, user: LayerVertex

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from webnnm.core.errors import DataError, ModelError, suggestion
 from webnnm.formats.onnx.part import ModelFile as OpenedFile
+from webnnm.formats.onnx.reader import read_model
 from webnnm.model.onnx_files import beside, read_onnx, read_onnx_file
 from webnnm.notation.syntax import Document, ModelFile
 
@@ -51,17 +52,10 @@ def with_local_files(document: Document, files: Mapping[str, Any] | None = None)
             elif isinstance(place, str | Path):
                 opened[statement.file] = OpenedFile(*_read_local(place))
             else:
-                opened[statement.file] = open_bytes(place)
+                opened[statement.file] = OpenedFile(read_model(place))
         except DataError as error:
             raise _located(document, statement, error) from error
     return replace(document, files=opened)
-
-
-def open_bytes(data: Any) -> OpenedFile:
-    """Return the file in some bytes."""
-    from webnnm.formats.onnx.part import opened
-
-    return opened(data)
 
 
 def _read_local(place: str | Path) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.formats.onnx_models import constant, graph, info, model, node
+from tests.unit.formats.onnx_models import DOUBLE, constant, graph, info, model, node
 from webnnm import Dataset, NNModel, check, concatenate, format_model, parse, split
 from webnnm.core.errors import DataError, ModelError
 from webnnm.formats.onnx.messages import ModelProto, TensorProto
@@ -259,6 +259,7 @@ def place_of(text: str, word: str) -> tuple[int, int]:
         (('at="pooled"', "trainable=true"), "NNM301", "trainable", "no option"),
         (('at="pooled"', "at=[1]"), "NNM303", "[1]", "name of a value"),
         (("backbone()", "backbone(lrm=-1)"), "NNM303", "lrm=-1", "a number from 0"),
+        (("backbone()", 'backbone(trainable="cone.*")'), "NNM205", "trainable", "no weight"),
         (("backbone()", "backbone(trainable=7%)"), "NNM303", "trainable=7%", "names of weights"),
         (
             ("shape={channels:1, height:8, width:8}", "shape=[8] sequence=true"),
@@ -289,6 +290,7 @@ def test_wrong_files_are_told_with_their_place() -> None:
     odd = graph([node("y = NonMaxSuppression(a, a)")], [info("a", 1, 1, 8, 8)], ["y"])
     many = graph([node("y = Relu(a)"), node("z = Neg(a)")], [info("a", 1, 1, 8, 8)], ["y", "z"])
     flat = graph([node("y = Reshape(a, s)")], [info("a", 1, 1, 8, 8)], ["y"], constant("s", [-1]))
+    double = graph([node("y = Relu(a)")], [info("a", 1, 1, 8, 8, code=DOUBLE)], ["y"])
     text = TEXT.replace(' at="pooled"', "")
     cases = [
         (b"nonsense", "NNM811"),
@@ -297,6 +299,7 @@ def test_wrong_files_are_told_with_their_place() -> None:
         (written(model(odd)), "NNM812"),
         (written(model(many)), "NNM304"),
         (written(model(flat)), "NNM404"),
+        (written(model(double)), "NNM814"),
     ]
     for file, code in cases:
         (error,) = check(text, {"net.onnx": file})
