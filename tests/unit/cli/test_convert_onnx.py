@@ -55,3 +55,12 @@ def test_mistakes_are_told(
     source.write_bytes(written(network("rows")))
     assert main(["convert", str(source), *words]) != 0
     assert "NNM704" in capsys.readouterr().err
+
+
+def test_values_of_onnx_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "a.onnx"
+    source.write_bytes(written(network("rows")))
+    assert main(["show", str(source), "--values"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["pooled", "Flatten"] in rows
+    assert rows[-1] == ["scores", "MatMul"]

@@ -74,7 +74,8 @@ def nodes(graph: GraphProto) -> Iterator[NodeProto]:
 
 def value_rows(graph: GraphProto) -> Iterator[dict[str, str]]:
     """Yield name, operator and, as far as the file says, type of each value that nodes compute."""
-    types = values([*graph.value_info, *graph.output])
+    infos = [*graph.value_info, *graph.output]
+    types = values(info for info in infos if info.type is not None)
     for node in graph.node:
         for name in node.output if node.op_type != "Constant" else ():
             if name:
