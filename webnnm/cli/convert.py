@@ -1,5 +1,4 @@
-"""The command `convert`: weights of other programs as a snapshot, snapshots in half the size, and
-models of ONNX as snapshots and StableHLO."""
+"""The command `convert`: weights as snapshots, snapshots in half the size, models of ONNX."""
 
 from __future__ import annotations
 
