@@ -91,7 +91,7 @@ def intervals(graph: Graph, feeds: Arrays, runs: int = RUNS) -> dict[str, Interv
     with np.errstate(all="ignore"):
         found = [computed(graph, feeds, Namespace(wide=wide)) for wide in (False, True)]
         found += [_Lossy().outputs(graph, feeds), _Overflowing().outputs(far, feeds)]
-        found.append(_Widened().outputs(graph, feeds))
+        found += [_Widened().outputs(graph, feeds), _Unadded().outputs(graph, feeds)]
         found += [_Disturbed(seed).outputs(graph, feeds) for seed in range(runs)]
     return {
         name: _interval(o.dtype, [one[name] for one in found]) for name, o in graph.outputs.items()
@@ -344,6 +344,19 @@ class _Lossy(_Execution):
 
     def _flushed_squares(self, value: Any, dtype: DataType) -> Any:
         return np.where(value * value < LEAST[dtype], 0.0, value)
+
+
+class _Unadded(_Execution):
+    """An execution that leaves out additions of 0, as XLA does: −0 stays what it is."""
+
+    def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
+        found = super()._results(node, operands)
+        if node.operator.name == "linear" and not node.options["beta"]:
+            return [operands[0] * np.asarray(node.options["alpha"], operands[0].dtype)]
+        if node.operator.name == "add" and is_float(node.types[0].dtype):
+            x, y = np.broadcast_arrays(*operands)
+            return [np.where(y == 0, x, np.where(x == 0, y, found[0]))]
+        return found
 
 
 class _Overflowing(_Execution):

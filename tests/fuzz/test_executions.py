@@ -95,6 +95,14 @@ def filtered(b: GraphBuilder, x: Operand) -> Operand:
     return b.conv2d(x, b.constant([[[[1.0, 1.0]]]]))
 
 
+def test_a_sum_with_0_may_be_left_out_and_nothing_else_is() -> None:
+    def inverse(b: GraphBuilder, x: Operand) -> Operand:
+        return b.reciprocal(b.linear(x))
+
+    assert wrong(inverse, [-0.0, 0.0, -0.0], [-INF, INF, INF]) == [False] * 3
+    assert wrong(inverse, [0.0, 0.5, -0.5], [-INF, -2, 2]) == [True] * 3
+
+
 def test_windows_may_lose_what_is_not_finite_and_nothing_else_may() -> None:
     not_finite, finite = [[[[NAN, 1, 2]]]], [[[[3, 1, 2]]]]
     assert wrong(averages, not_finite, [[[[-INF, 1.5]]]]) == [False, False]

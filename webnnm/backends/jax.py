@@ -17,7 +17,7 @@ from webnnm.backends.reference import Namespace
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.errors import BackendError, ContextLost
-from webnnm.graph.node import Graph, Node, OperatorNode
+from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
@@ -189,7 +189,7 @@ class JaxBackend(KernelBackend):
         outputs = {name: o.type for name, o in graph.outputs.items()}
         state = frozenset(name for name in outputs if inputs.get(name) == outputs[name])
         shared = batched(graph)
-        apart = _divided_again(graph) | _powers_under_logs(graph)
+        apart = _quotients(graph) | _powers_under_logs(graph)
 
         def placed(node: Node, value: Any) -> Any:
             if node.number in apart:
@@ -337,21 +337,28 @@ def _is_type(value: Any) -> bool:
     return isinstance(value, TensorType)
 
 
-def _divided_again(graph: Graph) -> set[int]:
-    """Return the quotients that are divided, or divided by, once more.
+def _quotients(graph: Graph) -> set[int]:
+    """Return the quotients that are divided, or divided by, once more, and those of constants that
+    are multiplied by one another.
 
-    XLA makes (a / b) / c a / (b · c), and a / (b / c) (a · c) / b, whose products may overflow.
+    XLA makes (a / b) / c a / (b · c), a / (b / c) (a · c) / b, and (a / b) · (a / b) of a constant
+    a² / b², whose products may overflow.
     """
-    return {
-        operand.number
-        for node in graph.nodes()
-        if isinstance(node, OperatorNode) and node.operator.name == "div"
-        for operand in node.operands
-        if operand is not None
-        and isinstance(operand.node, OperatorNode)
-        and operand.node.operator.name == "div"
-        and is_float(operand.dtype)
-    }
+    found: set[int] = set()
+    for node in graph.nodes():
+        if isinstance(node, OperatorNode):
+            quotients = {o.number for o in node.operands if o is not None and _is_quotient(o)}
+            if node.operator.name == "div" or (
+                node.operator.name == "mul" and all(map(_is_quotient, node.operands))
+            ):
+                found |= quotients
+    return found
+
+
+def _is_quotient(operand: Operand | None) -> bool:
+    if operand is None or not isinstance(operand.node, OperatorNode):
+        return False
+    return operand.node.operator.name == "div" and is_float(operand.dtype)
 
 
 def _powers_under_logs(graph: Graph) -> set[int]:
