@@ -53,7 +53,7 @@ async def test_the_output_of_the_demo_is_that_of_a_training(
         "hyperparameters": {"epochs": epochs, "optimizer": fields["optimizer"]},
     }
     answer = json.loads(await trainer.train(json.dumps(wanted)))
-    on_webnn = [line.replace(answer["device"], "WebNN (cpu)") for line in logged]
+    on_webnn = [line.replace(answer["backend"], "WebNN (cpu)") for line in logged]
     on_webnn = [f"  {line.replace('on numpy', 'on webnn').strip()}" for line in on_webnn]
     losses = {epoch: loss for epoch, loss, _ in answer["epochs"]}
     accuracy = answer["accuracy"]
