@@ -33,7 +33,7 @@ async def load(files, start):
         tell("Compiling …")
         await asyncio.sleep(0)  # the page draws it
         first, *others = contents
-        models = [await load_onnx(first)]
+        models = [await load_onnx(first, log=hear)]
         models += [await load_onnx(each, backend=models[0].backend) for each in others]
         await start(*models)
     except MissingModel as missing:
@@ -46,7 +46,9 @@ async def load(files, start):
     else:
         element("download").hidden = element("progress").hidden = True
         element("work").disabled = False
-        tell(f"Ready, on {models[0].backend.description}.")
+        backend = models[0].backend
+        why = f" {sentence(backend.reason)}" if backend.reason else ""
+        tell(f"Ready, on {backend.description}.{why}")
 
 
 async def downloaded(files):
@@ -70,6 +72,13 @@ async def downloaded(files):
         contents.append(bytes(content))
     log(f"{done} bytes of models downloaded")
     return contents
+
+
+def hear(text):
+    """Take in what loading logs: a page without WebNN fetches ONNX Runtime first."""
+    log(text)
+    if text.startswith("fetching"):
+        tell(text)
 
 
 def tell(text):

@@ -71,13 +71,13 @@ def needs_speech() -> None:
         pytest.skip(f"there is no {SPEECH}, a recording of speech; WEBNNM_SHARED names its folder")
 
 
-async def ready(page: Any, site_url: str, name: str) -> None:
+async def ready(page: Any, site_url: str, name: str, backend: str = "WebNN") -> None:
     """Open a page, download its models and wait for them."""
     await open_site_page(page, site_url, name)
     assert await page.locator("#work:disabled").count() == 1
     await page.locator("#download").click()
     await page.locator("#work:enabled").wait_for()
-    assert "Ready, on WebNN" in await page.locator("#progress-text").text_content()
+    assert f"Ready, on {backend}" in await page.locator("#progress-text").text_content()
 
 
 async def usable(page: Any) -> None:
@@ -222,6 +222,28 @@ async def test_text_in_a_picture_is_read(
     await page.locator("#file").set_input_files([picture])
     await page.locator("#rate", has_text="1 line in").wait_for()
     assert await lines.get_attribute("data-text") == "Ticket No. 4711"
+
+
+@pytest.mark.projects("no-webnn")
+async def test_without_webnn_a_picture_is_painted_on_onnx_runtime(
+    launch: Any, new_page: Any, site_url: str, project: Any
+) -> None:
+    needs("multistyle26.onnx")
+    page = await new_page(await launch(project.name))
+    await ready(page, site_url, "camera.html", "ONNX Runtime (WebAssembly)")
+    await page.locator("#side").select_option("128")
+    picture = await page.evaluate("""
+    async () => {
+      const canvas = new OffscreenCanvas(64, 64);
+      canvas.getContext("2d").fillRect(16, 16, 32, 32);
+      const blob = await canvas.convertToBlob();
+      return Array.from(new Uint8Array(await blob.arrayBuffer()));
+    }""")
+    file = {"name": "square.png", "mimeType": "image/png", "buffer": bytes(map(int, picture))}
+    await page.locator("#file").set_input_files([file])
+    rate = page.locator("#rate[data-count='1']")
+    await rate.wait_for()
+    assert "A picture of 128 × 128 pixels" in await rate.text_content()
 
 
 @in_one_browser

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import warnings
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ def cases() -> dict[str, OnnxCase]:
     if not path.exists():
         found = _collected()
         path.parent.mkdir(exist_ok=True)
-        part = path.with_suffix(".part")
+        part = path.with_suffix(f".{os.getpid()}")  # several processes may begin at once
         part.write_bytes(pickle.dumps([vars(case) for case in found]))
         part.replace(path)
     content = pickle.loads(path.read_bytes())
