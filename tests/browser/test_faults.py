@@ -181,7 +181,7 @@ await model.predict([[1, 2, 3, 4]], raw=True)
 report = model.report()
 model.close()
 found = await probe()
-[report.splitlines(), [list(each.faults) for each in found.devices.values()]]
+[report.splitlines(), [list(found.devices[name].faults) for name in ("npu", "gpu", "cpu")]]
 """
     lines, devices = await pyodide_page.run_python(program)
     assert lines[1] == "faults of this implementation that graphs are rewritten to avoid:"
