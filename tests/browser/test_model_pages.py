@@ -230,7 +230,7 @@ async def test_without_webnn_a_picture_is_painted_on_onnx_runtime(
 ) -> None:
     needs("multistyle26.onnx")
     page = await new_page(await launch(project.name))
-    await ready(page, site_url, "camera.html", "ONNX Runtime (WebAssembly)")
+    await ready(page, site_url, "camera.html", "ONNX Runtime Web (WebAssembly)")
     await page.locator("#side").select_option("128")
     picture = await page.evaluate("""
     async () => {

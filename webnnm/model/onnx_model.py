@@ -33,8 +33,8 @@ MOST_KNOWN = 1024
 
 PER_OPERATOR, PER_MULTIPLICATION = 20e-6, 1e-9
 """Seconds of NumPy in a page, as measured: of calling an operator, of multiplying and adding."""
-REUSED, RUNS = 20, 100
-"""So often is a weight used in a run, as those of convolutions are; so many runs are expected."""
+RUNS, STEPS, PIXELS = 100, 20, 64 * 64
+"""Runs that are expected; how often a weight is used in each, of sequences and of pictures."""
 
 
 async def load_onnx(
@@ -79,8 +79,11 @@ async def load_onnx(
 def _work(model: ModelProto) -> float:
     """Return about how many seconds NumPy in a page takes for a hundred runs."""
     graph = model.graph or GraphProto()
-    weights = sum(math.prod(tensor.dims) for tensor in graph.initializer)
-    return RUNS * (PER_OPERATOR * len(graph.node) + PER_MULTIPLICATION * REUSED * weights)
+    products = sum(
+        math.prod(tensor.dims) * (PIXELS if len(tensor.dims) == 4 else STEPS)
+        for tensor in graph.initializer
+    )
+    return RUNS * (PER_OPERATOR * len(graph.node) + PER_MULTIPLICATION * products)
 
 
 @dataclass
