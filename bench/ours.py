@@ -21,6 +21,7 @@ EQUAL: dict[str, Any] = {
     "regularization": "off",
     "loss_weights": "off",
     "shuffle": False,
+    "validation_split": 0,
     "patience": 10**9,
     "restore_best": False,
     "progress": "off",
