@@ -9,11 +9,10 @@ import pytest
 
 from tests.browser.harness import PageLog
 from tests.browser.site_pages import (
-    ACCESSIBILITY,
-    CONTRAST,
     LIVE,
     SHARES_DIFFER,
     backend_of,
+    check_usable,
     open_site_page,
     result_of,
     skip_where_nothing_runs,
@@ -79,13 +78,7 @@ async def test_digits_are_learnt_and_drawings_are_read(
     assert await page.locator("#shares dd").count() == 10
     await page.locator("#clear").click()
     await page.wait_for_function("!document.querySelector('#answer').textContent")
-    assert await page.evaluate(ACCESSIBILITY) == []
-    await page.set_viewport_size({"width": 360, "height": 740})
-    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
-    await page.emulate_media(reduced_motion="reduce")
-    for scheme in ("light", "dark"):
-        await page.emulate_media(color_scheme=scheme)
-        assert await page.evaluate(CONTRAST) == []
+    await check_usable(page)
 
 
 @in_one_browser

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.browser.harness import PageLog, block_other_hosts
-from tests.browser.site_pages import ACCESSIBILITY, CONTRAST, open_site_page
+from tests.browser.site_pages import check_usable, open_site_page
 from tests.places import SHARED
 from tools.common import SITE
 
@@ -80,17 +80,6 @@ async def ready(page: Any, site_url: str, name: str, backend: str = "WebNN") -> 
     assert f"Ready, on {backend}" in await page.locator("#progress-text").text_content()
 
 
-async def usable(page: Any) -> None:
-    """Check that a page with results is usable by all, wide and narrow, light and dark."""
-    assert await page.evaluate(ACCESSIBILITY) == []
-    await page.set_viewport_size({"width": 360, "height": 740})
-    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
-    await page.emulate_media(reduced_motion="reduce")
-    for scheme in ("light", "dark"):
-        await page.emulate_media(color_scheme=scheme)
-        assert await page.evaluate(CONTRAST) == []
-
-
 def film(path: Path, *, width: int = 320, height: int = 240, pictures: int = 4) -> None:
     """Write a film whose left half is white and whose right half is black, as YUV4MPEG2."""
     light = (bytes([235]) * (width // 2) + bytes([16]) * (width // 2)) * height
@@ -128,7 +117,7 @@ async def test_camera_is_painted(
     )
     other = await page.locator("#painted").evaluate(MEAN)
     assert max(abs(a - b) for a, b in zip(painted, other, strict=True)) > 5
-    await usable(page)
+    await check_usable(page)
 
 
 @in_one_browser
@@ -155,7 +144,7 @@ async def test_microphone_is_heard(
     await page.locator("#stop").click()
     await page.locator("#start:enabled").wait_for()
     assert "dropped" not in await page.locator("#rate").text_content()
-    await usable(page)
+    await check_usable(page)
 
 
 @in_one_browser
@@ -202,7 +191,7 @@ async def test_text_in_a_picture_is_read(
     expected = "Networks read text\nin 2026: WebNN, ONNX\nOn your device"
     assert await lines.get_attribute("data-text") == expected
     assert "3 lines in" in await page.locator("#rate").text_content()
-    await usable(page)
+    await check_usable(page)
     # A picture of its own, turned upside down.
     turned = await page.evaluate("""
     async () => {

@@ -14,6 +14,7 @@ from tests.browser.site_pages import (
     PAGES,
     SHARES_DIFFER,
     backend_of,
+    check_usable,
     open_site_page,
     result_of,
     skip_where_nothing_runs,
@@ -116,14 +117,7 @@ async def test_iris_trains_and_shows_the_test(
     assert len(states) >= 2, "progress is shown while the training runs"
     assert [state["epochs"] for state in states] == [100] * len(states)
     assert states[0]["loss"] > states[-1]["loss"]
-    assert await page.evaluate(ACCESSIBILITY) == []
-    await page.set_viewport_size({"width": 360, "height": 740})
-    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
-    # Without motion colours do not fade from one scheme to the other.
-    await page.emulate_media(reduced_motion="reduce")
-    for scheme in ("light", "dark"):
-        await page.emulate_media(color_scheme=scheme)
-        assert await page.evaluate(CONTRAST) == []
+    await check_usable(page)
 
 
 @in_one_browser
@@ -179,13 +173,7 @@ async def test_findings_settings_and_validation_are_shown(
     assert settings["beta1"] == ("0.9", "default of adamw")
     assert settings["shuffle"] == ("true", "default")
     assert settings["model:loss"] == ("CCE", "given")
-    assert await page.evaluate(ACCESSIBILITY) == []
-    await page.set_viewport_size({"width": 360, "height": 740})
-    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
-    await page.emulate_media(reduced_motion="reduce")
-    for scheme in ("light", "dark"):
-        await page.emulate_media(color_scheme=scheme)
-        assert await page.evaluate(CONTRAST) == []
+    await check_usable(page)
     await page.locator("#standardize").check()
     await page.locator("#validate").check()
     await train_on(page, epochs=100)

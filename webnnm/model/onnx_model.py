@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,6 @@ MOST_COMPILED = 8
 """Graphs of different sizes that are kept; of more, the one that was used longest ago goes."""
 MOST_KNOWN = 1024
 """Elements of an input whose values decide shapes at most: for each value there is a graph."""
-
-PER_OPERATOR, PER_MULTIPLICATION = 20e-6, 1e-9
-"""Seconds of NumPy in a page, as measured: of calling an operator, of multiplying and adding."""
-RUNS, STEPS, PIXELS = 100, 20, 64 * 64
-"""Runs that are expected; how often a weight is used in each, of sequences and of pictures."""
 
 
 async def load_onnx(
@@ -62,11 +57,13 @@ async def load_onnx(
     model, external = await read_onnx(source)
     from webnnm.backends.selection import backend as opened
     from webnnm.backends.shared import shared
+    from webnnm.model.work import onnx_seconds_on_numpy
 
     if isinstance(backend, Backend):
         device_used: Backend = shared(backend, {"device_type": device})
     else:
-        device_used = await opened(backend, device=device, log=log, work=lambda: _work(model))
+        work = partial(onnx_seconds_on_numpy, model)
+        device_used = await opened(backend, device=device, log=log, work=work)
     found = OnnxModel(model, shapes or {}, device_used, external)
     try:
         await found.prepare()
@@ -74,16 +71,6 @@ async def load_onnx(
         found.close()
         raise
     return found
-
-
-def _work(model: ModelProto) -> float:
-    """Return about how many seconds NumPy in a page takes for a hundred runs."""
-    graph = model.graph or GraphProto()
-    products = sum(
-        math.prod(tensor.dims) * (PIXELS if len(tensor.dims) == 4 else STEPS)
-        for tensor in graph.initializer
-    )
-    return RUNS * (PER_OPERATOR * len(graph.node) + PER_MULTIPLICATION * products)
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from webnnm.core.errors import DataError, ModelError
 from webnnm.core.shapes import count
@@ -12,6 +13,9 @@ from webnnm.graph.node import Graph, OperatorNode
 from webnnm.graph.vertices import Network
 from webnnm.training.automatic import LEAST_EPOCHS, UPDATES
 
+if TYPE_CHECKING:
+    from webnnm.formats.onnx.messages import ModelProto
+
 PER_OPERATOR = 20e-6
 """Seconds of calling an operator of NumPy in a page,"""
 PER_MULTIPLICATION = 1e-9
@@ -20,6 +24,8 @@ UPDATE = 6
 """A training step has so many times the operators of an inference, and three times the products."""
 BATCH, LENGTH, INFERENCES = 32, 32, 100
 """Rows of a step, steps of a sequence whose length is open, runs of a model without data."""
+USES, USES_IN_PICTURES = 20, 64 * 64
+"""How often a run uses a weight where sizes are open, and one of a filter for pictures."""
 
 
 def seconds_on_numpy(network: Network, dataset: AnyDataset | None) -> float:
@@ -40,11 +46,26 @@ def seconds_on_numpy(network: Network, dataset: AnyDataset | None) -> float:
         operators, products = len(network.order), float(LENGTH * _weights(network))
     rows = 0 if dataset is None else dataset.size("training")
     if not rows:
-        row = PER_OPERATOR * operators + PER_MULTIPLICATION * products
-        return INFERENCES * row
+        return _inferences(operators, products)
     updates = max(UPDATES, LEAST_EPOCHS * rows / BATCH)
     step = PER_OPERATOR * UPDATE * operators + PER_MULTIPLICATION * 3 * BATCH * products
     return updates * step
+
+
+def onnx_seconds_on_numpy(model: ModelProto) -> float:
+    """Return about how long NumPy would take for 100 runs of a model of ONNX, by its weights."""
+    graph = model.graph
+    if graph is None:
+        return 0.0
+    products = sum(
+        count(tensor.dims) * (USES_IN_PICTURES if len(tensor.dims) == 4 else USES)
+        for tensor in graph.initializer
+    )
+    return _inferences(len(graph.node), products)
+
+
+def _inferences(operators: int, products: float) -> float:
+    return INFERENCES * (PER_OPERATOR * operators + PER_MULTIPLICATION * products)
 
 
 def _weights(network: Network) -> int:

@@ -39,8 +39,13 @@ class ValueInfo:
 
 def inputs(graph: GraphProto) -> dict[str, ValueInfo]:
     """Return the inputs that data are given for."""
+    return values(data_inputs(graph))
+
+
+def data_inputs(graph: GraphProto) -> list[ValueInfoProto]:
+    """Return the messages of the inputs that are not weights."""
     own = {tensor.name for tensor in graph.initializer}
-    return values(info for info in graph.input if info.name not in own)
+    return [info for info in graph.input if info.name not in own]
 
 
 def values(infos: Iterable[ValueInfoProto]) -> dict[str, ValueInfo]:

@@ -15,6 +15,7 @@ from webnnm.core.dtypes import DataType, is_float
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape, count
 from webnnm.formats.onnx import tensors
+from webnnm.formats.onnx.described import data_inputs
 from webnnm.formats.onnx.exporting.file import place_apart
 from webnnm.formats.onnx.importing.importer import import_model
 from webnnm.formats.onnx.messages import (
@@ -68,7 +69,7 @@ class ModelFile:
     @property
     def dtype(self) -> DataType:
         """The type of the first input; raises `DataError` NNM302 if there is none."""
-        for info in _data(self._graph):
+        for info in data_inputs(self._graph):
             return _dtype(info)
         raise DataError("NNM302", "the graph in the file has no input")
 
@@ -138,7 +139,7 @@ class ModelPart:
     def __init__(self, model: ModelProto, external: tensors.External) -> None:
         assert model.graph is not None
         graph = model.graph
-        data = _data(graph)
+        data = data_inputs(graph)
         if len(data) != 1:
             inputs = f"the inputs {_listed(data)}" if data else "no input"
             message = f'the value "{graph.output[0].name}" depends on {inputs}'
@@ -199,12 +200,6 @@ def weights_of(model: ModelProto, external: tensors.External) -> dict[str, HostA
 def opened(data: object, external: tensors.External = tensors.no_external) -> ModelFile:
     """Return the file in some bytes. Raises `DataError` NNM801 or NNM811 for a damaged one."""
     return ModelFile(read_model(data), external)
-
-
-def _data(graph: GraphProto) -> list[ValueInfoProto]:
-    """Return the inputs that are no weights."""
-    own = {tensor.name for tensor in graph.initializer}
-    return [info for info in graph.input if info.name not in own]
 
 
 def _code(info: ValueInfoProto) -> int:
