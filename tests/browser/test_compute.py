@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 
 from tests.browser.harness import PyodidePage, PythonError
@@ -35,12 +37,14 @@ async def test_compute_with_and_without_await(pyodide_page: PyodidePage) -> None
     assert found == {"awaited": [2, 4], "filled": [2, 4], "waited": [6, 8], "tensors": 0}
 
 
-NO_WAITING = """
-from webnnm.backends import pyodide_host
-pyodide_host.can_wait = lambda: False
+# Other tests share the page.
+CANNOT_WAIT = f"""
+from unittest.mock import patch
+with patch("webnnm.backends.pyodide_host.can_wait", return_value=False):
+{indent(PROGRAM, "    ")}
 """
 
 
 async def test_compute_says_what_to_do_where_it_cannot_wait(pyodide_page: PyodidePage) -> None:
     with pytest.raises(PythonError, match="use `await compute_async"):
-        await pyodide_page.run_python(NO_WAITING + PROGRAM, waits=True)
+        await pyodide_page.run_python(CANNOT_WAIT, waits=True)
