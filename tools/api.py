@@ -24,7 +24,17 @@ WIDTH = 88
 """Longer signatures have one parameter a line."""
 
 GROUPS = {
-    "Models": ["NNModel", "OnnxModel", "check", "format_model", "load_onnx", "parse", "review"],
+    "Models": [
+        "NNModel",
+        "OnnxModel",
+        "PretrainedModel",
+        "check",
+        "format_model",
+        "from_pretrained",
+        "load_onnx",
+        "parse",
+        "review",
+    ],
     "Training": ["Training", "History", "EpochRecord", "Review", "Finding", "search"],
     "Answers": ["Prediction", "TestResult"],
     "Data": [

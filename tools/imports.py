@@ -13,7 +13,8 @@ from tools.common import ROOT
 PACKAGE = ROOT / "webnnm"
 PACKAGES = (
     *("core", "notation", "ops", "graph", "compiler", "formats", "backends", "training", "data"),
-    *("evaluation", "runtime", "expert", "snapshots", "trainer", "model", "sync", "cli"),
+    *("evaluation", "runtime", "expert", "snapshots", "trainer"),
+    *("transformers", "model", "sync", "cli"),
 )
 """Each imports only those before it."""
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -80,7 +80,7 @@ LATE = (
             "rules_words",
         )
     ),
-    *(f"{PACKAGE}runtime/{name}.py" for name in ("context", "entries", "prediction")),
+    *(f"{PACKAGE}runtime/{name}.py" for name in ("answers", "context", "entries", "prediction")),
     *(f"{PACKAGE}expert/{name}.py" for name in ("course", "hindsight", "rules_training")),
     *(f"{PACKAGE}trainer/{name}.py" for name in ("outcome", "scout")),
     *(f"{PACKAGE}training/{name}.py" for name in ("layer_figures", "outcome_step", "probe_step")),

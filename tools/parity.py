@@ -1,4 +1,4 @@
-"""Runs a module of tests/parity with PyTorch and JAX, in a virtual environment of its own."""
+"""Runs a module of tests/parity with what it compares with, in a virtual environment of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import sys
 
 from tools.common import CACHE, ROOT, fingerprint, run, step
 
-REQUIREMENTS = ("torch==2.13.0", "jax==0.10.2", "jaxlib==0.10.2", "numpy>=2.1,<3", "pytest>=8")
+REQUIREMENTS = (
+    *("torch==2.13.0", "transformers==5.23.0"),
+    *("jax==0.10.2", "jaxlib==0.10.2", "numpy>=2.1,<3", "pytest>=8"),
+)
 """On Linux, PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu offers smaller builds."""
 
 VENV = CACHE / "parity" / "venv"
@@ -16,13 +19,16 @@ USAGE = "usage: python3 -m tools.parity [live | xla.live | write_fixtures] [argu
 
 
 def install() -> None:
-    """Install PyTorch and JAX unless they are there; nothing else of the checkout needs them."""
+    """Install what is compared with unless it is there; nothing else of the checkout needs it."""
     key = fingerprint([], *REQUIREMENTS, sys.version, str(ROOT))
     with step("parity", key, PYTHON) as needed:
         if needed:
             run([sys.executable, "-m", "venv", "--clear", VENV], "creating .cache/parity/venv")
             pip = [PYTHON, "-m", "pip"]
-            run([*pip, "install", "--quiet", *REQUIREMENTS], "installing PyTorch and JAX")
+            run(
+                [*pip, "install", "--quiet", *REQUIREMENTS],
+                "installing PyTorch and others",
+            )
 
 
 def main() -> None:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from webnnm.model.parts import concatenate as concatenate
     from webnnm.model.parts import replace_head as replace_head
     from webnnm.model.parts import split as split
+    from webnnm.model.pretrained_model import PretrainedModel as PretrainedModel
+    from webnnm.model.pretrained_model import from_pretrained as from_pretrained
     from webnnm.model.searching import search as search
     from webnnm.model.texts import check as check
     from webnnm.model.texts import format_model as format_model
@@ -66,6 +68,7 @@ _HOME = {
     "NotationError": "core.errors",
     "OnnxModel": "model.onnx_model",
     "Prediction": "runtime.answers",
+    "PretrainedModel": "model.pretrained_model",
     "Review": "expert.review",
     "StreamDataset": "data.stream",
     "TableDataset": "data.table_dataset",
@@ -80,6 +83,7 @@ _HOME = {
     "export_onnx": "model.graph_export",
     "export_stablehlo": "model.graph_export",
     "format_model": "model.texts",
+    "from_pretrained": "model.pretrained_model",
     "gradients": "graph.autodiff",
     "load_onnx": "model.onnx_model",
     "parse": "notation",

@@ -13,6 +13,7 @@ import torch
 from tests.parity import fixtures
 from tests.parity.cases import CASES, Case
 from tests.parity.outcome import LIMIT, Outcome, compute, difference
+from tests.parity.pretrained.live import report as report_pretrained
 from tests.parity.torch_reference import expected
 from tests.parity.training.live import report
 
@@ -67,7 +68,8 @@ def main() -> None:
     print(f"\n{len(CASES) - len(wrong)} of {len(CASES)} cases agree with PyTorch.")
     if stale:
         print(f"Fixtures of no case: {', '.join(stale)}; `make parity-fixtures` writes them anew.")
-    if not report(seed) or wrong or stale:
+    agreed = [report(seed), report_pretrained(seed)]
+    if not all(agreed) or wrong or stale:
         raise SystemExit(1)
 
 

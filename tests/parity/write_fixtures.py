@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.parity import fixtures
 from tests.parity.cases import CASES
+from tests.parity.pretrained.live import record as record_pretrained
 from tests.parity.torch_reference import expected
 from tests.parity.training.live import record
 
@@ -14,6 +15,7 @@ def main() -> None:
     size = fixtures.FILE.stat().st_size / 1000
     print(f"{fixtures.FILE.name}: {len(CASES)} cases, {size:.0f} kB")
     record()
+    record_pretrained()
 
 
 if __name__ == "__main__":

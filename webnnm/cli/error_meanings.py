@@ -343,6 +343,15 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Values that decide a shape of an ONNX model depend on its inputs.",
         "Give the values of these inputs when the model is loaded.",
     ),
+    "NNM817": (
+        "A model of Hugging Face is of an architecture, or a class of it, that is not known.",
+        "Load another model, or another part of it with `architecture=`; write its text by hand "
+        "and load the weights with a name map.",
+    ),
+    "NNM818": (
+        "A `config.json` is damaged, lacks a key, or asks for what no text here computes.",
+        "Correct the file; if results do not depend on the key, name it in `ignore=`.",
+    ),
     "NNM901": (
         "StableHLO cannot express an operator or type.",
         "Replace the layer, or give its composite a decomposition.",

@@ -10,7 +10,7 @@ from typing import Any
 from webnnm.core.shapes import show
 from webnnm.notation.syntax import Number, Value
 from webnnm.ops.declare import checks, values
-from webnnm.ops.declare.attention import MASKED, attention
+from webnnm.ops.declare.attention import MASKED, attention, require_causal
 from webnnm.ops.declare.composite import composed
 from webnnm.ops.declare.features import Conflict, Features
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
@@ -33,7 +33,7 @@ def _check_rope(value: Any, *_: TensorType) -> float | None:
     return checks.positive(value)
 
 
-def _check_shared(value: Any, *_: TensorType) -> int | None:
+def _check_optional(value: Any, *_: TensorType) -> int | None:
     return None if value is None else checks.integer(1)(value)
 
 
@@ -81,6 +81,7 @@ def _sources(layer: Any) -> list[Any]:
 
 def _shape(layer: ShapeView) -> None:
     sources: list[Features] = _sources(layer)
+    require_causal(layer.options["window"], layer.options["causal"])
     if any(source.dims is None for source in sources):
         return
     for source in sources:
@@ -192,9 +193,10 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     if keys.mask is not None or (causal and queries.mask is not None):
         # In rows of other lengths, the last query and the last key stand elsewhere.
         shifted = causal and keys.mask != queries.mask
-        if shifted and rope is not None:
-            message = "rope turns causal queries of padded keys that are not their own"
-            layer.fail("NNM411", message, at="rope", hint="give all rows equal lengths")
+        for option, verb in (("rope", "turns"), ("window", "limits")):
+            if shifted and (rope if option == "rope" else layer.options[option]) is not None:
+                message = f"{option} {verb} causal queries of padded keys that are not their own"
+                layer.fail("NNM411", message, at=option, hint="give all rows equal lengths")
         limit = partial(_limited, b, keys, queries, shifted)
         causal = causal and not shifted
     result = attention(
@@ -207,6 +209,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         kv_heads=layer.options["kv_heads"],
         causal=causal,
         rope=rope,
+        window=layer.options["window"],
         drop=partial(_dropped, b, layer),
         limit=limit,
     )
@@ -285,7 +288,11 @@ def _mask(b: Builder, layer: BuildView, queries: LayoutTensor) -> Any:
     types={"mask": "any"},
     ranks={"q": (2, None), "k": (2, None), "v": (2, None), "mask": (1, None)},
     checks={"heads": checks.integer(1)},
-    options={"kv_heads": Option(None, _check_shared), "rope": Option(False, _check_rope)},
+    options={
+        "kv_heads": Option(None, _check_optional),
+        "rope": Option(False, _check_rope),
+        "window": Option(None, _check_optional),
+    },
     layer=LayerRules(
         slots=(
             *(TensorSlot(name=slot, parameter="projection") for slot in PROJECTED),
@@ -297,6 +304,7 @@ def _mask(b: Builder, layer: BuildView, queries: LayoutTensor) -> Any:
             "kv_heads": ValueOption(read=values.integer(1)),
             "head_size": ValueOption(read=values.integer(1)),
             "rope": ValueOption(read=_read_rope),
+            "window": ValueOption(read=values.integer(1)),
             "dropout": ValueOption(read=_read_share, default=0.0),
             "bias": ValueOption(read=values.boolean, default=False),
         },
@@ -310,6 +318,7 @@ def _mask(b: Builder, layer: BuildView, queries: LayoutTensor) -> Any:
         sample((2, 3, 8), (2, 5, 4), (2, 5, 4), heads=4, kv_heads=2, causal=True),
         sample((2, 4, 4), (2, 4, 4), (2, 4, 4), heads=2, causal=True, rope=True),
         sample((3, 4), (2, 4), (2, 6), (3, 2), rope=100.0),
+        sample((3, 2), (5, 2), (5, 2), causal=True, window=2),
         sample(
             (2, 3, 4),
             (2, 2, 4),
@@ -332,6 +341,21 @@ def attend(
     kv_heads: int | None = None,
     causal: bool = False,
     rope: float | None = None,
+    window: int | None = None,
 ) -> Tensor:
-    """Attend with operands `[…, tokens, heads · size]` and a mask for `[…, heads, q, k]`."""
-    return attention(b, q, k, v, mask, heads=heads, kv_heads=kv_heads, causal=causal, rope=rope)
+    """Attend with operands `[…, tokens, heads · size]` and a mask for `[…, heads, q, k]`.
+
+    With a window, causal queries see so many keys: the one of their own token is the last.
+    """
+    return attention(
+        b,
+        q,
+        k,
+        v,
+        mask,
+        heads=heads,
+        kv_heads=kv_heads,
+        causal=causal,
+        rope=rope,
+        window=window,
+    )

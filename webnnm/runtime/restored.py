@@ -10,10 +10,10 @@ from webnnm.data.binding import DataBinding
 from webnnm.data.field import Field
 from webnnm.data.form import Form
 from webnnm.data.standardize import Standardization
-from webnnm.runtime.answers import Answers
 
 if TYPE_CHECKING:
     from webnnm.data.encoding import Encoder
+    from webnnm.runtime.answers import Answers
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class Restored:
     inputs: Mapping[str, Standardization] = field(default_factory=dict[str, Standardization])
     targets: Mapping[str, Standardization] = field(default_factory=dict[str, Standardization])
     columns: Mapping[str, Sequence[Encoder]] = field(default_factory=dict[str, "Sequence[Encoder]"])
-    answers: Mapping[str, Answers] = field(default_factory=dict[str, Answers])
+    answers: Mapping[str, Answers] = field(default_factory=dict[str, Any])
     label: str = ""
     forms: Mapping[str, Form] = field(default_factory=dict[str, Form])
 
@@ -74,6 +74,8 @@ def _chosen(mapping: Mapping[str, T], names: Collection[str]) -> dict[str, T]:
 
 def known(binding: DataBinding) -> Restored:
     """Return what is known of a model's data by its dataset."""
+    from webnnm.runtime.answers import Answers
+
     dataset = binding.dataset
     by_block = {block: bound.field for block, bound in binding.inputs.items()}
     outputs = {block: bound.field for block, bound in binding.outputs.items()}

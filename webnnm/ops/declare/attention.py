@@ -27,6 +27,7 @@ def attention(
     kv_heads: int | None,
     causal: bool,
     rope: float | None,
+    window: int | None = None,
     drop: Callable[[Tensor], Tensor] | None = None,
     limit: Callable[[Tensor], Tensor] | None = None,
 ) -> Any:
@@ -37,6 +38,7 @@ def attention(
     """
     shared = kv_heads or heads
     _check(q, k, v, heads, shared)
+    require_causal(window, causal)
     queries, keys, values = (_split(b, x, n) for x, n in ((q, heads), (k, shared), (v, shared)))
     length, size = queries.shape[-2:]
     tokens = keys.shape[-2]
@@ -47,7 +49,7 @@ def attention(
         queries, keys = rotated(b, queries, rope, start), rotated(b, keys, rope)
     queries = _grouped(b, queries * (1 / math.sqrt(size)), shared)
     scores = _ungrouped(b, b.matmul(queries, _transposed(b, keys)), heads, length)
-    weights = _weights(b, scores, mask, causal, limit)
+    weights = _weights(b, scores, mask, causal, window, limit)
     if drop is not None:
         weights = drop(weights)
     mixed = b.matmul(_grouped(b, weights, shared), values)
@@ -68,6 +70,13 @@ def _check(q: Tensor, k: Tensor, v: Tensor, heads: int, shared: int) -> None:
     if k.shape[-2] != v.shape[-2]:
         message = f"k {show(k.shape)} and v {show(v.shape)} differ in the number of tokens"
         raise OperatorError("NNM401", message)
+
+
+def require_causal(window: int | None, causal: bool) -> None:
+    """Raise NNM303 for a window of attention that looks to both sides."""
+    if window is not None and not causal:
+        message = f"window={window} limits causal attention, this one is not"
+        raise OperatorError("NNM303", message, "add causal=true")
 
 
 def _split(b: Builder, x: Tensor, heads: int) -> Any:
@@ -113,15 +122,19 @@ def _weights(
     scores: Tensor,
     mask: Tensor | None,
     causal: bool,
+    window: int | None,
     limit: Callable[[Tensor], Tensor] | None,
 ) -> Any:
     """Return the softmax of masked scores, computed in float32, in the type of the scores."""
     masked = MASKED[scores.dtype]
     wide = b.cast(scores, type="float32") if scores.dtype != "float32" else scores
     length, tokens = scores.shape[-2:]
-    if causal and length > 1:
+    if causal:
         every = b.expand(scalar_like(b, masked, wide), new_shape=(length, tokens))
-        wide = wide + b.triangular(every, upper=True, diagonal=tokens - length + 1)
+        if length > 1:
+            wide = wide + b.triangular(every, upper=True, diagonal=tokens - length + 1)
+        if window is not None and window < tokens:
+            wide = wide + b.triangular(every, upper=False, diagonal=tokens - length - window)
     if mask is not None:
         if broadcast(mask.shape, scores.shape) != scores.shape:
             message = f"mask {show(mask.shape)}, scores […, heads, queries, keys] are "

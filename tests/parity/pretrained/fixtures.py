@@ -1,0 +1,96 @@
+"""The committed file: configs, shapes of weights, inputs, and what `transformers` made of them.
+
+The weights themselves are drawn from a seed by their names and shapes.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.parity.pretrained.cases import Case
+
+FILE = Path(__file__).with_name("fixtures.npz")
+SEED = 0
+
+Arrays = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """What is known of a case."""
+
+    config: Mapping[str, Any]
+    shapes: Mapping[str, tuple[int, ...]]
+    inputs: Arrays
+    outputs: Arrays
+
+
+def draw_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> Arrays:
+    """Draw weights of a size that makes every layer count; scales of norms lie around 1."""
+    return {name: _drawn(name, shape, seed) for name, shape in shapes.items()}
+
+
+def _drawn(name: str, shape: tuple[int, ...], seed: int) -> Any:
+    random = np.random.default_rng([seed, zlib.crc32(name.encode())]).random(shape)
+    values = 2 * random - 1
+    if len(shape) > 1:
+        return (values * 0.6).astype(np.float32)
+    scale = "weight" in name and any(word in name.lower() for word in ("norm", "ln_"))
+    return (scale + values * 0.3).astype(np.float32)
+
+
+def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
+    """Draw the inputs of a case."""
+    random = np.random.default_rng([seed, zlib.crc32(case.name.encode())])
+    size = case.batch, case.length
+    found: Arrays = {"input_ids": random.integers(0, config["vocab_size"], size)}
+    mask = np.ones(size, np.int64)
+    for row in range(1, case.batch):
+        places = slice(None, row) if case.rows == "left" else slice(case.length - row, None)
+        mask[row, places] = not case.rows
+    more = {
+        "attention_mask": mask,
+        "position_ids": np.maximum(np.cumsum(mask, axis=1) - 1, 0),
+        "token_type_ids": random.integers(0, config.get("type_vocab_size", 1), size),
+    }
+    return found | {name: more[name] for name in case.inputs}
+
+
+def write(fixtures: Mapping[str, Fixture]) -> None:
+    """Write the file anew."""
+    named: Arrays = {}
+    for name, fixture in fixtures.items():
+        text = json.dumps({"config": fixture.config, "shapes": fixture.shapes})
+        named[f"{name}/text"] = np.frombuffer(text.encode(), np.uint8)
+        named |= {f"{name}/in/{each}": array for each, array in fixture.inputs.items()}
+        named |= {f"{name}/out/{each}": array for each, array in fixture.outputs.items()}
+    np.savez_compressed(FILE, **named)
+
+
+def read() -> dict[str, Fixture]:
+    """Return the fixtures by the names of their cases."""
+    texts: dict[str, Any] = {}
+    arrays: dict[str, dict[str, Arrays]] = {}
+    with np.load(FILE) as file:
+        for name in file.files:
+            case, kind, *each = name.split("/")
+            if kind == "text":
+                texts[case] = json.loads(file[name].tobytes())
+            else:
+                arrays.setdefault(case, {"in": {}, "out": {}})[kind][each[0]] = file[name]
+    return {
+        case: Fixture(
+            text["config"],
+            {name: tuple(shape) for name, shape in text["shapes"].items()},
+            arrays[case]["in"],
+            arrays[case]["out"],
+        )
+        for case, text in texts.items()
+    }

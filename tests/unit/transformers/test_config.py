@@ -1,0 +1,102 @@
+"""What a config.json may say, and how its errors name the key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from webnnm import DataError, parse
+from webnnm.transformers.architectures import written
+
+LLAMA: Mapping[str, Any] = {
+    "model_type": "llama",
+    "architectures": ["LlamaForCausalLM"],
+    "vocab_size": 31,
+    "hidden_size": 12,
+    "intermediate_size": 20,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+}
+GPT2: Mapping[str, Any] = {"model_type": "gpt2", "n_embd": 8, "n_head": 2, "n_layer": 1}
+
+
+def refused(config: Mapping[str, Any]) -> str:
+    with pytest.raises(DataError) as caught:
+        written(config)
+    return str(caught.value)
+
+
+def test_text_is_in_canonical_form() -> None:
+    found = written(LLAMA)
+    assert parse(found.source).source == found.source
+    assert "heads=4" in found.source and "kvHeads=2" in found.source
+
+
+def test_unknown_types_list_those_that_are_known() -> None:
+    message = refused({"model_type": "lama"})
+    assert message.startswith('NNM817: config.json: model_type "lama" is unknown; known are ')
+    assert 'did you mean "llama"?' in message
+    assert 'NNM817: config.json: there is no "model_type"' in refused({})
+
+
+def test_unknown_classes_list_those_that_are_known() -> None:
+    message = refused({**LLAMA, "architectures": ["LlamaForQuestionAnswering"]})
+    assert "NNM817" in message and "…ForCausalLM, …Model" in message
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("rope_scaling", {"rope_type": "llama3", "factor": 8.0}),
+        ("rope_parameters", {"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0}),
+        ("rope_parameters", {"rope_type": "default", "partial_rotary_factor": 0.5}),
+        ("hidden_act", "xielu"),
+        ("sliding_window_pattern", 3),
+        ("num_local_experts", 8),
+        ("quantization_config", {"bits": 4}),
+    ],
+)
+def test_what_no_text_has_is_refused_by_its_key(key: str, value: Any) -> None:
+    message = refused({**LLAMA, key: value})
+    words = [key, *(value if isinstance(value, dict) else ())]
+    assert message.startswith("NNM818: config.json: ")
+    assert any(f'"{word}" is ' in message for word in words), message
+
+
+def test_layers_of_several_kinds_are_refused() -> None:
+    kinds = ["full_attention", "sliding_attention"]
+    given = {"layer_types": kinds, "sliding_window": 4, "use_sliding_window": True}
+    assert '"layer_types" is ' in refused({**LLAMA, **given})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("hidden_size", None), ("hidden_size", 0), ("hidden_size", "12"), ("rms_norm_eps", -1)],
+)
+def test_values_that_make_no_sense_are_refused(key: str, value: Any) -> None:
+    message = refused({**LLAMA, key: value})
+    assert message.startswith("NNM818") and f'"{key}"' in message
+
+
+@pytest.mark.parametrize("key", ["scale_attn_by_inverse_layer_idx", "add_cross_attention"])
+def test_variants_of_gpt2_are_refused(key: str) -> None:
+    assert f'"{key}" is true, which is not supported' in refused({**GPT2, key: True})
+
+
+def test_keys_can_be_ignored() -> None:
+    assert written({**LLAMA, "my_notes": "kept"}, ignore=["my_notes"]).source
+    assert 'ignore=["my_notes"]' in refused({**LLAMA, "my_notes": "kept"})
+
+
+def test_empty_keys_and_those_of_training_are_passed_over() -> None:
+    more = {"quantization_config": None, "hidden_dropout": 0.1, "bos_token_id": 1}
+    assert written({**LLAMA, **more}) == written(LLAMA)
+
+
+def test_windows_become_an_option_of_attention() -> None:
+    mistral = {**LLAMA, "model_type": "mistral", "sliding_window": 5}
+    assert "window=5" in written(mistral).source
+    assert "window" not in written({**mistral, "sliding_window": None}).source

@@ -1,0 +1,234 @@
+"""Models of Hugging Face that run: their text, config and weights from a folder or an address."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import count, show
+from webnnm.formats.name_map import assigned
+from webnnm.model.nnmodel import NNModel
+from webnnm.transformers.architectures import written
+from webnnm.transformers.pretrained import config_of, weights_of
+
+if TYPE_CHECKING:
+    from webnnm.backends.base import Backend
+    from webnnm.graph.vertices import InputVertex
+    from webnnm.runtime.context import InferenceContext
+
+LENGTH = 16
+"""Tokens of a sequence where nothing says how many: reviews and profiles are of so many."""
+MOST_COMPILED = 4
+"""Graphs of different sizes that are kept; of more, the one that was used longest ago goes."""
+
+
+async def from_pretrained(
+    source: str | Path,
+    *,
+    backend: str | Backend = "auto",
+    device_type: str | None = None,
+    architecture: str | None = None,
+    ignore: Collection[str] = (),
+    log: Callable[[str], object] = print,
+) -> PretrainedModel:
+    """Load a model of Hugging Face from a folder or the address of one, as notation.
+
+    >>> import webnnm
+    >>> async def scores(folder, ids):
+    ...     model = await webnnm.from_pretrained(folder)
+    ...     print(model.source)
+    ...     return (await model.forward(input_ids=ids))["logits"]
+
+    The folder has a `config.json`, of which the text of the model is written, and
+    `model.safetensors`, or shards and their index. Weights are float32 on the device, whatever
+    they are in the files. See `docs/transformers.md` for the architectures.
+
+    - `backend`, `device_type`, `log`: see `NNModel.create`.
+    - `architecture`: the class of the model, such as "BertModel", in place of the config's.
+    - `ignore`: keys of the config that may say what they like.
+
+    Raises `DataError` NNM817 for an unknown architecture, NNM818 for keys of the config that are
+    missing, wrong or not supported, NNM715 for files that are missing, NNM801 or NNM802 for damaged
+    ones, NNM805 and NNM806 for weights that are not those of the config. Nothing is loaded then.
+    """
+    config = await config_of(source)
+    told = config if architecture is None else {**config, "architectures": [architecture]}
+    text, names, prefix = written(told, ignore=ignore)
+    tensors = await weights_of(source, prefix)
+    settings = {
+        "source": text,
+        "backend": backend,
+        "device_type": device_type,
+        "log": log,
+        "sequence_length": LENGTH,
+    }
+    return await PretrainedModel.begun(settings, config, tensors, names)
+
+
+class PretrainedModel(NNModel):
+    """A model with the weights of a file; made by `from_pretrained`.
+
+    It is an `NNModel`, which can be trained, saved, exported and reviewed. Attributes: `source`,
+    its text; `config`, what `config.json` says; `parameters`.
+    """
+
+    config: Mapping[str, Any]
+
+    @classmethod
+    async def begun(
+        cls,
+        settings: Mapping[str, Any],
+        config: Mapping[str, Any],
+        tensors: Mapping[str, Any],
+        names: Mapping[str, Any],
+    ) -> Self:
+        """Return a model of a text whose parameters start with tensors of a file.
+
+        All of it is checked before memory is taken; nothing is initialised at random.
+        """
+        model = await cls._opened(settings)
+        try:
+            found = assigned(tensors, model.parameters.types, names)
+            await model.parameters.begin((name, each.array()) for name, each in found.items())
+            model.state.trained = True
+            model.config = config
+            model._introduce()
+        except BaseException:
+            model.close()
+            raise
+        return model
+
+    @cached_property
+    def _contexts(self) -> OrderedDict[Any, InferenceContext]:
+        return OrderedDict()
+
+    @cached_property
+    def _turn(self) -> asyncio.Lock:
+        return asyncio.Lock()
+
+    async def forward(self, **inputs: Any) -> dict[str, Any]:
+        """Return the outputs by name, for inputs with the names of Hugging Face.
+
+        >>> async def scores(model):
+        ...     ids, mask = [[5, 8, 2], [7, 1, 0]], [[1, 1, 1], [1, 1, 0]]
+        ...     return (await model.forward(input_ids=ids, attention_mask=mask))["logits"]
+
+        `input_ids` are `[batch, tokens]`, and so are `attention_mask` (1 where a token counts, 0
+        for padding, on either side; by default all count), `position_ids` (0, 1, 2, …) and
+        `token_type_ids` (0). `model.inputs()` lists those of a model, `model.outputs()` its
+        results. For sizes that are new a graph is compiled first.
+
+        Raises `DataError` NNM710 for wrong names, NNM702 for shapes that do not fit, NNM711 for
+        tokens outside of the vocabulary.
+        """
+        arrays = self._arrays(inputs)
+        async with self._turn:
+            context = await self._context(arrays)
+            found = await context.computed(arrays)
+        return {name: array.public() for name, array in found.items()}
+
+    def close(self) -> None:
+        """Free all device memory of the model."""
+        self._contexts.clear()
+        super().close()
+
+    def _arrays(self, given: Mapping[str, Any]) -> dict[str, HostArray]:
+        """Return the data of all inputs, those that were left out as Hugging Face fills them."""
+        vertices = {vertex.block: vertex for vertex in self.network.inputs}
+        for name in given:
+            if name not in vertices:
+                hint = suggestion(name, vertices) or f"there are {', '.join(vertices)}"
+                raise DataError("NNM710", f'the model has no input "{name}"', hint=hint)
+        found = {
+            name: _array(vertices[name], value)
+            for name, value in given.items()
+            if value is not None
+        }
+        for name, vertex in vertices.items():
+            if name not in found:
+                found[name] = _default(vertex, found)
+        self._check_sizes(vertices, found)
+        return {name: found[name] for name in vertices}
+
+    def _check_sizes(
+        self, vertices: Mapping[str, InputVertex], arrays: Mapping[str, HostArray]
+    ) -> None:
+        """Check that rows and sequences agree, and that tokens are in the vocabulary."""
+        first: dict[str | None, tuple[str, int]] = {}
+        for name, array in arrays.items():
+            sizes: list[tuple[str | None, int]] = [(None, array.shape[0])]
+            if sequence := vertices[name].features[0].sequence:
+                sizes.append((sequence, array.shape[1]))
+            for what, size in sizes:
+                other, expected = first.setdefault(what, (name, size))
+                if size != expected:
+                    message = f"{name} is {show(array.shape)}, {other} {show(arrays[other].shape)}"
+                    raise DataError("NNM702", message, hint="they have equal rows and lengths")
+            if name.endswith("input_ids") and (vocabulary := self.config.get("vocab_size")):
+                _check_tokens(name, array, vocabulary)
+
+    async def _context(self, arrays: Mapping[str, HostArray]) -> InferenceContext:
+        """Return the context of a batch and its lengths, compiled at its first use."""
+        batch, lengths = 0, dict[str, int]()
+        for vertex in self.network.inputs:
+            shape = arrays[vertex.block].shape
+            batch = shape[0]
+            if (sequence := vertex.features[0].sequence) is not None:
+                lengths[sequence] = shape[1]
+        key = batch, *lengths.items()
+        if key not in self._contexts:
+            self._contexts[key] = await self.create_context(batch, lengths)
+        self._contexts.move_to_end(key)
+        while len(self._contexts) > MOST_COMPILED:
+            self._contexts.popitem(last=False)[1].close()
+        return self._contexts[key]
+
+
+def _array(vertex: InputVertex, value: Any) -> HostArray:
+    """Return data in the type and with the dimensions of an input."""
+    array = HostArray.of(value, vertex.dtype)
+    features = vertex.features[0]
+    sizes = features.sizes()
+    lead = 2 if features.sequence is not None else 1
+    if (
+        len(array.shape) != lead + len(sizes)
+        or array.shape[lead:] != sizes
+        or not count(array.shape)
+    ):
+        dimensions = ["batch", features.sequence][:lead] + list(map(str, sizes))
+        wanted = f"[{', '.join(str(each) for each in dimensions)}]"
+        raise DataError("NNM702", f"{vertex.block} is {wanted}, {show(array.shape)} was given")
+    return array
+
+
+def _default(vertex: InputVertex, given: Mapping[str, HostArray]) -> HostArray:
+    """Return what Hugging Face takes for an input that is left out."""
+    name = vertex.block
+    like = given.get(name.rpartition("attention_mask")[0] + "input_ids")
+    fill = DEFAULTS.get(name.removeprefix("decoder_"))
+    if like is None or fill is None:
+        raise DataError("NNM710", f"{name} is needed", hint=f"forward({name}=…)")
+    batch, length = like.shape
+    return HostArray.of([fill(place) for place in range(length)] * batch, vertex.dtype, like.shape)
+
+
+DEFAULTS: Mapping[str, Callable[[int], int]] = {
+    "attention_mask": lambda place: 1,
+    "position_ids": lambda place: place,
+    "token_type_ids": lambda place: 0,
+}
+"""Inputs that may be left out → the value at each place."""
+
+
+def _check_tokens(name: str, array: HostArray, vocabulary: int) -> None:
+    values = array.values()
+    least, most = min(values), max(values)
+    if least < 0 or most >= vocabulary:
+        wrong = least if least < 0 else most
+        raise DataError("NNM711", f"{name}: token {wrong} is not from 0 to {vocabulary - 1}")

@@ -1,0 +1,214 @@
+"""The Llama family: rotary positions, root-mean-square norms, gated MLP, shared keys and values.
+
+Sources: H. Touvron et al., "Llama", arXiv:2302.13971; A. Jiang et al., "Mistral 7B",
+arXiv:2310.06825; Qwen2, arXiv:2407.10671; Qwen3, arXiv:2505.09388; Gemma, arXiv:2403.08295.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from webnnm.formats.foreign import Form
+from webnnm.transformers.architectures.written import (
+    Written,
+    head,
+    last_product,
+    layers,
+    linear,
+    statements,
+)
+from webnnm.transformers.config import Config
+
+
+class Variant(NamedTuple):
+    """What tells the members of the family apart.
+
+    Attributes: `bias`, which of the projections q, k, v, o have one, or "" for what
+    `attention_bias` says; `norms`, whether queries and keys are normalised in each head;
+    `mlp_bias`, whether the config may ask for it; `gemma`, whether embeddings are scaled and norms
+    have weights around 0; `epsilon`, of the norms; `tied`, whether the last product uses the
+    embeddings.
+    """
+
+    bias: str = ""
+    norms: bool = False
+    mlp_bias: bool = False
+    gemma: bool = False
+    epsilon: float = 1e-6
+    tied: bool = False
+
+
+VARIANTS: Mapping[str, Variant] = {
+    "llama": Variant(mlp_bias=True),
+    "smollm2": Variant(mlp_bias=True),
+    "mistral": Variant(),
+    "qwen2": Variant(bias="qkv"),
+    "qwen3": Variant(norms=True),
+    "gemma": Variant(gemma=True, tied=True),
+}
+
+
+class Sizes(NamedTuple):
+    """The sizes of a model."""
+
+    width: int
+    vocabulary: int
+    inner: int
+    layers: int
+    heads: int
+    shared: int
+    head: int
+
+
+def written(config: Config) -> Written:
+    """Return the text of a model of the family and its name map."""
+    name = config.get("model_type")
+    variant = VARIANTS[name]
+    kind = head(config, "ForCausalLM", "Model", default="LlamaForCausalLM")
+    tied = config.flag("tie_word_embeddings", variant.tied)
+    sizes, in_logits = _sizes(config), kind == "ForCausalLM"
+    biases = variant.bias or ("qkvo" if config.flag("attention_bias") else "")
+    mlp_bias = variant.mlp_bias and config.flag("mlp_bias")
+    output = "logits" if in_logits else "last_hidden_state"
+    size = sizes.vocabulary if in_logits else sizes.width
+    product = "embed_tokens, bTranspose=true" if tied else f"lm_head, shape=[{sizes.vocabulary}]"
+    body = layers(
+        "embedding(embed_tokens, node=input_ids)",
+        f"mul({sizes.width**0.5})" if variant.gemma else "",
+        f"layer(repeat={sizes.layers})",
+        "norm(weight=final_norm)",
+        f"matmul({product})" if in_logits else "",
+    )
+    layer = layers(
+        "norm(weight=attention_norm)",
+        "attention()",
+        "residual(to=input, name=attended)",
+        "norm(weight=mlp_norm)",
+        "mlp()",
+        "residual(to=attended)",
+    )
+    source = statements(
+        [
+            f"model:name {name}",
+            "input_ids:input int32 shape=[] sequence=tokens",
+            "attention_mask:input int32 shape=[] sequence=tokens",
+            f"{output}:output shape=[{size}] sequence=tokens",
+            f"{output}:param embed_tokens shape=[{sizes.vocabulary}, {sizes.width}]",
+            f"{output}:layers\n{body}",
+            f"layer:layers\n{layer}",
+            f"attention:layers\n{_attention(sizes, variant, biases, _options(config, sizes))}",
+            f"mlp:layers\n{_mlp(config, sizes, mlp_bias)}",
+            f"norm:layers {_norm(variant, config.number('rms_norm_eps', variant.epsilon))}",
+        ]
+    )
+    names = _names(variant, biases, mlp_bias) | last_product(in_logits and not tied)
+    return Written(source, names, "model.")
+
+
+def _sizes(config: Config) -> Sizes:
+    heads, width = config.size("num_attention_heads"), config.size("hidden_size")
+    return Sizes(
+        width=width,
+        vocabulary=config.size("vocab_size"),
+        inner=config.size("intermediate_size"),
+        layers=config.size("num_hidden_layers"),
+        heads=heads,
+        shared=config.size("num_key_value_heads", heads),
+        head=config.size("head_dim", max(1, width // heads)),
+    )
+
+
+def _options(config: Config, sizes: Sizes) -> str:
+    """Return the options of attention that positions decide."""
+    config.size("max_position_embeddings", 2048)
+    found = f"causal=true, rope={_rope_base(config)}, mask=attention_mask"
+    kinds = _kinds(config, sizes.layers)
+    if len({*kinds}) > 1 or not {*kinds} <= {FULL, SLIDING}:
+        raise config.refused("layer_types", kinds, "all layers see all tokens, or all a window")
+    return found + (f", window={config.size('sliding_window')}" if SLIDING in kinds else "")
+
+
+FULL, SLIDING = "full_attention", "sliding_attention"
+
+
+def _kinds(config: Config, layers: int) -> list[str]:
+    """Return by layer what its attention looks at, which older configs say by numbers."""
+    listed: list[str] | None = config.get("layer_types")
+    limited = config.flag("use_sliding_window", "sliding_window" in config)
+    first = config.get("max_window_layers", 0)
+    if listed or not (limited and "sliding_window" in config):
+        return listed or [FULL]
+    return [SLIDING if layer >= first else FULL for layer in range(layers)]
+
+
+def _rope_base(config: Config) -> float:
+    """Return the base of the angles; configs have had it in two places."""
+    given = Config(config.get("rope_parameters", {}))
+    config.only("rope_scaling", None, {"rope_type": "default"}, {"type": "default"})
+    given.only("rope_type", "default")
+    given.only("partial_rotary_factor", 1.0, 1)
+    base = given.number("rope_theta", config.number("rope_theta", 10000.0))
+    given.finish()
+    return base
+
+
+def _attention(sizes: Sizes, variant: Variant, biases: str, options: str) -> str:
+    """Return the layers of attention: as one where all projections are alike, else one by one."""
+    heads = f"heads={sizes.heads}, kvHeads={sizes.shared}"
+    if not variant.norms and biases in ("", "qkvo"):
+        bias = ", bias=true" if biases else ""
+        size = f", headSize={sizes.head}"
+        return layers(f"attend(wq, wk, wv, o=wo{bias}, {heads}{size}, {options})")
+    rows: list[str] = []
+    for word, count in (("q", sizes.heads), ("k", sizes.shared), ("v", sizes.shared)):
+        normed = variant.norms and word != "v"
+        each = [f"matmul(w{word}, node=input, shape=[{count * sizes.head}])"]
+        each += [f"add(w{word}_b)"] if word in biases else []
+        if normed:
+            each += [f"reshape([{count}, {sizes.head}])", f"norm(weight={word}_norm)"]
+            each += [f"reshape([{count * sizes.head}])"]
+        each[-1] = f"{each[-1][:-1]}, name={word})"
+        rows += each
+    out = [f"matmul(wo, shape=[{sizes.width}])", "add(wo_b)" if "o" in biases else ""]
+    return layers(*rows, f"attend(q, k, v, node=q, {heads}, {options})", *out)
+
+
+def _mlp(config: Config, sizes: Sizes, bias: bool) -> str:
+    activation = (config.get("hidden_activation") and "hidden_activation") or "hidden_act"
+    config.get("hidden_act")
+    return layers(
+        f"matmul(up, node=input, shape=[{sizes.inner}]{'' if bias else ', name=value'})",
+        "add(up_b, name=value)" if bias else "",
+        f"matmul(gate, node=input, shape=[{sizes.inner}])",
+        "add(gate_b)" if bias else "",
+        config.activation(activation, "silu"),
+        "mul(value)",
+        f"matmul(down, shape=[{sizes.width}])",
+        "add(down_b)" if bias else "",
+    )
+
+
+def _norm(variant: Variant, epsilon: float) -> str:
+    if variant.gemma:
+        return f"rmsNorm(epsilon={epsilon}, name=normed), mul(weight), add(normed)"
+    return f"rmsNorm(scale=weight, epsilon={epsilon})"
+
+
+def _names(variant: Variant, biases: str, mlp_bias: bool) -> dict[str, str | Form | None]:
+    layer = "layers.{n-1}"
+    found: dict[str, str | Form | None] = {
+        "embed_tokens": "embed_tokens.weight",
+        "attention_norm{n}": f"{layer}.input_layernorm.weight",
+        "mlp_norm{n}": f"{layer}.post_attention_layernorm.weight",
+        "final_norm1": "norm.weight",
+        "*.rotary_emb.inv_freq": None,
+    }
+    for word in "qkvo":
+        found |= linear(f"w{word}{{n}}", f"{layer}.self_attn.{word}_proj", bias=word in biases)
+    for word in ("gate", "up", "down"):
+        found |= linear(f"{word}{{n}}", f"{layer}.mlp.{word}_proj", bias=mlp_bias)
+    if variant.norms:
+        for word in "qk":
+            found[f"{word}_norm{{n}}"] = f"{layer}.self_attn.{word}_norm.weight"
+    return found

@@ -1,0 +1,86 @@
+"""What an architecture gives: the text of a model, and which tensor is which parameter."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from webnnm.core.errors import DataError, suggestion
+from webnnm.formats.foreign import Form, Transposed
+from webnnm.notation import parse
+from webnnm.notation.formatter import format_document
+from webnnm.transformers.config import Config
+
+
+class Written(NamedTuple):
+    """A model in the notation, and the names of its parameters in the files of Hugging Face.
+
+    Attributes: `source`, the text; `names`, the name map of `webnnm.formats.name_map`; `prefix`,
+    what stands before the names of the files of models with a head, and is left out in the map.
+    """
+
+    source: str
+    names: Mapping[str, str | Form | None]
+    prefix: str
+
+
+def head(config: Config, *known: str, default: str) -> str:
+    """Return which class of the family a model is, by the end of its name: "ForCausalLM".
+
+    Raises `DataError` NNM817 for a class that is not known.
+    """
+    listed = config.get("architectures")
+    name = str(listed[0]) if listed else default
+    for word in sorted(known, key=len, reverse=True):
+        if name.endswith(word):
+            return word
+    ends = ", ".join(f"…{word}" for word in known)
+    kind = config.get("model_type")
+    raise DataError(
+        "NNM817",
+        f'config.json: models of type "{kind}" are known as {ends}; this one is {json.dumps(name)}',
+        hint=suggestion(name, known) or f'architecture="{default}" loads another part of it',
+    )
+
+
+def linear(parameter: str, layer: str, *, bias: bool = True) -> dict[str, str | Form]:
+    """Return the names of the weight and the bias of a linear layer of PyTorch.
+
+    >>> linear("wq{n}", "layers.{n-1}.q_proj", bias=False)
+    {'wq{n}': Transposed(source='layers.{n-1}.q_proj.weight')}
+
+    The bias of `wq{n}` is `wq_b{n}`.
+    """
+    found: dict[str, str | Form] = {parameter: Transposed(f"{layer}.weight")}
+    return found | ({biased(parameter): f"{layer}.bias"} if bias else {})
+
+
+def norm(parameter: str, layer: str) -> dict[str, str]:
+    """Return the names of the scale and the bias of a layer normalisation."""
+    return {parameter: f"{layer}.weight", biased(parameter): f"{layer}.bias"}
+
+
+def last_product(separate: bool) -> dict[str, str | Form | None]:
+    """Return the name of the weight behind which logits come, unless it is the embeddings'."""
+    return {"lm_head1": Transposed("lm_head.weight")} if separate else {"lm_head.weight": None}
+
+
+def biased(parameter: str) -> str:
+    """Return what the bias of a weight is called.
+
+    >>> biased("wq{n}"), biased("final_norm1")
+    ('wq_b{n}', 'final_norm_b1')
+    """
+    return re.sub(r"(\{n\}|\d+)$", r"_b\1", parameter)
+
+
+def layers(*each: str) -> str:
+    """Return layers one below the other, without those that are empty."""
+    return ",\n".join(f"  {layer}" for layer in each if layer)
+
+
+def statements(lines: Sequence[str]) -> str:
+    """Return a text of these statements in canonical form."""
+    return format_document(parse("".join(f"{line};\n" for line in ("webnnm 1.0", *lines) if line)))

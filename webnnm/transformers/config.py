@@ -1,0 +1,135 @@
+"""A `config.json`: what it says of a model, each key checked, none of them passed over."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, cast
+
+from webnnm.core.errors import DataError, suggestion
+from webnnm.formats.safetensors import parsed
+
+HARMLESS = re.compile(
+    r"""_.* | transformers_version | architectures | auto_map | model_type | task_specific_params
+    | (torch_)?dtype | use_cache | return_dict(_in_generate)? | output_(attentions|hidden_states)
+    | .*_token_id | .*_token_ids | .*dropout.* | .*_pdrop | layerdrop | .*_layerdrop | initializer.*
+    | init_std | gradient_checkpointing | pretraining_tp | chunk_size_feed_forward | id2label
+    | label2id | num_labels | problem_type | finetuning_task | forced_.* | summary_.* | n_ctx
+    | reorder_and_upcast_attn | attn_implementation | attention_dropout | tokenizer_class | prefix
+    | max_length | min_length | num_beams | do_sample | early_stopping | length_penalty
+    | no_repeat_ngram_size | repetition_penalty | temperature | top_[kp]
+    | static_position_embeddings
+    """,
+    re.VERBOSE,
+)
+"""Keys that training, generation, tokenizers and other programs read: no result depends on them."""
+
+ACTIVATIONS: Mapping[str, str] = {
+    **dict.fromkeys(("gelu", "gelu_python"), "gelu()"),
+    **dict.fromkeys(
+        ("gelu_new", "gelu_fast", "gelu_pytorch_tanh", "gelu_python_tanh"), "geluTanh()"
+    ),
+    **dict.fromkeys(("silu", "swish"), "silu()"),
+    **{word: f"{word}()" for word in ("relu", "sigmoid", "tanh")},
+    "quick_gelu": "silu(alpha=1.702)",
+    "relu6": "clamp(minValue=0, maxValue=6)",
+    "linear": "identity()",
+}
+"""What Hugging Face calls an activation → its layer."""
+
+
+class Config:
+    """The keys of a `config.json`; whoever has read what it needs calls `finish`.
+
+    >>> config = Config({"model_type": "gpt2", "n_head": 4, "rope_scaling": {"factor": 2}})
+    >>> config.size("n_head")
+    4
+    >>> config.finish()
+    Traceback (most recent call last):
+    webnnm.core.errors.DataError: NNM818: config.json: "rope_scaling" is {"factor": 2}, which …
+    """
+
+    def __init__(self, given: Mapping[str, Any], ignore: Collection[str] = ()) -> None:
+        self.given = dict(given)
+        self._read: set[str] = {*ignore}
+
+    def __contains__(self, key: str) -> bool:
+        return self.get(key) is not None
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of a key; null stands for the default."""
+        self._read.add(key)
+        found = self.given.get(key)
+        return default if found is None else found
+
+    def size(self, key: str, default: int | None = None) -> int:
+        """Return an integer from 1."""
+        found = self.get(key, default)
+        if isinstance(found, bool) or not isinstance(found, int) or found < 1:
+            raise self._wrong(key, "an integer from 1")
+        return found
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """Return a number above 0."""
+        found = self.get(key, default)
+        if isinstance(found, bool) or not isinstance(found, int | float) or found <= 0:
+            raise self._wrong(key, "a number above 0")
+        return found
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """Return true or false."""
+        found = self.get(key, default)
+        if not isinstance(found, bool):
+            raise self._wrong(key, "true or false")
+        return found
+
+    def activation(self, key: str, default: str | None = None) -> str:
+        """Return the layer of an activation."""
+        found = self.get(key, default)
+        if not isinstance(found, str) or found not in ACTIVATIONS:
+            hint = suggestion(str(found), ACTIVATIONS) or f"known are {', '.join(ACTIVATIONS)}"
+            raise self.refused(key, found, hint)
+        return ACTIVATIONS[found]
+
+    def only(self, key: str, *values: Any) -> None:
+        """Refuse other values than these; absent and null are the first of them."""
+        found = self.get(key, values[0])
+        if not any(found == value and type(found) is type(value) for value in values):
+            listed = " or ".join(json.dumps(value) for value in values)
+            raise self.refused(key, found, f"models with {listed} can be loaded")
+
+    def finish(self) -> None:
+        """Refuse what was asked for and not read: only empty keys are passed over."""
+        for key, value in self.given.items():
+            if key not in self._read and value and not HARMLESS.fullmatch(key):
+                hint = f'ignore=["{key}"], if results do not depend on it'
+                raise self.refused(key, value, hint)
+
+    @staticmethod
+    def refused(key: str, value: Any, hint: str) -> DataError:
+        """Return NNM818, the error of a key that asks for what no text has."""
+        message = f'config.json: "{key}" is {_shown(value)}, which is not supported'
+        return DataError("NNM818", message, hint=hint)
+
+    def _wrong(self, key: str, wanted: str) -> DataError:
+        if self.given.get(key) is None:
+            return DataError("NNM818", f'config.json has no "{key}"', hint=wanted)
+        told = _shown(self.given[key])
+        return DataError("NNM818", f'config.json: "{key}" is {told}', hint=f"it is {wanted}")
+
+
+def read_config(text: str) -> dict[str, Any]:
+    """Return what a `config.json` says. Raises `DataError` NNM818 for what is no JSON object."""
+    try:
+        found = parsed(text)
+        if not isinstance(found, dict):
+            raise ValueError("it is not a JSON object")
+    except ValueError as error:
+        raise DataError("NNM818", f"config.json cannot be read: {error}") from error
+    return cast("dict[str, Any]", found)
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"

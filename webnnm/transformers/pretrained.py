@@ -1,0 +1,110 @@
+"""Reading a model of Hugging Face from a folder or an address: its config, then its weights."""
+
+from __future__ import annotations
+
+import mmap
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from webnnm.core.errors import DataError
+from webnnm.data.source import read_text
+from webnnm.data.source_bytes import read_bytes
+from webnnm.formats.safetensors import File, StoredTensor, parsed, read
+from webnnm.transformers.config import read_config
+
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+INDEX = f"{WEIGHTS}.index.json"
+
+
+async def config_of(folder: str | Path) -> dict[str, Any]:
+    """Return the config of a model that lies in a folder, or at the address of one.
+
+    Raises `DataError` NNM715 where there is none, NNM818 for what is no config.
+    """
+    return read_config(await read_text(joined(folder, CONFIG)))
+
+
+async def weights_of(folder: str | Path, prefix: str = "") -> dict[str, StoredTensor]:
+    """Return the tensors of all files of a folder, as they lie there, none of them copied.
+
+    The prefix is left out of names: models with a head and those without differ by it. Raises
+    `DataError` NNM715 for a file that is missing, NNM801, NNM802 for one that is damaged, NNM805
+    for a shard that lacks a tensor that the index says is there.
+    """
+    try:
+        files = {WEIGHTS: await _opened(joined(folder, WEIGHTS))}
+        places = None
+    except DataError as error:
+        if error.code != "NNM715":
+            raise
+        places = await _index(folder, error)
+        files = await _shards(folder, places)
+    tensors: dict[str, StoredTensor] = {}
+    for file in files.values():
+        tensors |= file.tensors
+    for name, shard in (places or {}).items():
+        if name not in files[shard].tensors:
+            message = f'{INDEX} says that tensor "{name}" is in {shard}, which lacks it'
+            raise DataError("NNM805", message, hint="get both files again, of one version")
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
+
+
+def joined(folder: str | Path, name: str) -> str | Path:
+    """Return where a file of a folder lies.
+
+    >>> joined("https://example.org/smol/", "config.json")
+    'https://example.org/smol/config.json'
+    """
+    if isinstance(folder, str) and ("://" in folder or sys.platform == "emscripten"):
+        return f"{folder.rstrip('/')}/{name}"
+    return Path(folder) / name
+
+
+async def _index(folder: str | Path, missing: DataError) -> Mapping[str, str]:
+    """Return tensor → file, for weights in several files."""
+    try:
+        text = await read_text(joined(folder, INDEX))
+    except DataError as error:
+        if error.code != "NNM715":
+            raise
+        words = f"{missing.message}; {INDEX} is not there either"
+        hint = f"weights are read from {WEIGHTS}, or from the shards that {INDEX} lists"
+        raise DataError("NNM715", words, hint=hint) from error
+    try:
+        found = parsed(text)
+        places = cast("dict[str, Any]", found)["weight_map"].items()
+        return {str(name): _inside(shard) for name, shard in places}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError("NNM802", f'{INDEX} has no "weight_map" of files: {error}') from error
+
+
+def _inside(shard: Any) -> str:
+    if not isinstance(shard, str) or "/" in shard or "\\" in shard or not shard:
+        raise ValueError(f"{shard!r} is no name of a file beside it")
+    return shard
+
+
+async def _shards(folder: str | Path, places: Mapping[str, str]) -> dict[str, File]:
+    names = sorted({*places.values()})
+    found: dict[str, File] = {}
+    for number, name in enumerate(names, 1):
+        try:
+            found[name] = await _opened(joined(folder, name))
+        except DataError as error:
+            words = f"shard {number} of {len(names)}, {name}: {error.message}"
+            raise DataError(error.code, words, hint=error.hint) from error
+    return found
+
+
+async def _opened(place: str | Path) -> File:
+    """Return a file of tensors; on a desktop its pages are read when they are needed."""
+    if sys.platform == "emscripten" or "://" in str(place):
+        return read(await read_bytes(place))
+    try:
+        with Path(place).open("rb") as file:
+            return read(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as error:  # an empty file cannot be mapped
+        raise DataError("NNM715", f'"{place}" cannot be read: {error}') from error
