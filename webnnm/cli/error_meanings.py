@@ -290,9 +290,14 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "The device and its memory were lost. `ContextLost.step` is the last completed step.",
         "Call `await model.reopen()`, or load the last snapshot.",
     ),
+    "NNM717": (
+        "The model is no language model: it cannot go on with a text token by token.",
+        "Give it one input of tokens and an output of one score per token of the vocabulary; only "
+        "causal attention may look at other tokens.",
+    ),
     "NNM801": ("A file is truncated.", "Download or copy it again."),
     "NNM802": (
-        "A file is not a safetensors file, or its header is inconsistent.",
+        "A file is not a safetensors or GGUF file, or its header is inconsistent.",
         "Check that the path is the right one.",
     ),
     "NNM803": (

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from webnnm import ops
 from webnnm.core.arrays import HostArray
@@ -18,6 +18,9 @@ from webnnm.ops.declare.activation import Activation, is_activation
 from webnnm.ops.declare.checks import check_room, few_enough
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite, Slot
 from webnnm.ops.declare.tensors import OperatorError, TensorType
+
+if TYPE_CHECKING:
+    from webnnm.ops.declare.token_cache import TokenCache
 
 
 class Context(Protocol):
@@ -54,6 +57,9 @@ class GraphBuilder:
 
     Raises `OperatorError` if operands or options are invalid for an operator.
     """
+
+    cache: TokenCache | None = None
+    """What layers go on from that look at earlier tokens."""
 
     def __init__(self, context: Context | None = None) -> None:
         self.context = context

@@ -18,6 +18,7 @@ from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Option, sample
 from webnnm.ops.declare.padding import every, extremes, lengths, valid
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
+from webnnm.ops.declare.token_cache import token_cache
 from webnnm.ops.declare.tokens import by_token, require_tokens
 from webnnm.ops.dropout import dropped
 from webnnm.ops.positions import BASE
@@ -199,12 +200,19 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
                 layer.fail("NNM411", message, at=option, hint="give all rows equal lengths")
         limit = partial(_limited, b, keys, queries, shifted)
         causal = causal and not shifted
+    cache = None if cross else token_cache(b, keys)
+    mask = layer.tensors.get("mask")
+    if cache is not None and mask is not None and mask.sequence == keys.sequence and not mask.rank:
+        mask = None  # of keys: all that a cache has count
+    if cache is not None and (not causal or mask is not None or limit is not None):
+        message = "only causal attention without a mask goes on with a text token by token"
+        layer.fail("NNM411", message, at="mask", hint="write causal=true")
     result = attention(
         b,
         queries.tensor,
         keys.tensor,
         others.tensor,
-        _mask(b, layer, queries),
+        None if mask is None else _mask(b, mask, queries),
         heads=layer.options["heads"],
         kv_heads=layer.options["kv_heads"],
         causal=causal,
@@ -212,6 +220,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         window=layer.options["window"],
         drop=partial(_dropped, b, layer),
         limit=limit,
+        cache=cache,
     )
     if "o" in layer.tensors:
         result = _affine(b, layer, "o", result, layer.tensors["o"])
@@ -269,11 +278,8 @@ def _affine(b: Builder, layer: BuildView, slot: str, x: Tensor, weight: LayoutTe
     return product if bias is None else product + bias.tensor
 
 
-def _mask(b: Builder, layer: BuildView, queries: LayoutTensor) -> Any:
-    """Return the mask in a shape that broadcasts to `[batch, …, heads, queries, keys]`."""
-    value = layer.tensors.get("mask")
-    if value is None:
-        return None
+def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
+    """Return a mask in a shape that broadcasts to `[batch, …, heads, queries, keys]`."""
     value = value.canonical()
     if "batch" not in value.layout:
         return value.tensor

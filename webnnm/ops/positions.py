@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +16,7 @@ from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import sample
 from webnnm.ops.declare.rules import same_shape, tensor_options
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
+from webnnm.ops.declare.token_cache import token_cache
 from webnnm.ops.declare.tokens import by_token, require_tokens
 from webnnm.ops.embedding import SIZE, learn_table
 
@@ -56,8 +57,23 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow, *tables = layer.operands
     x = by_token(flow)
     operands: list[Any] = [x.tensor, *(table.tensor for table in tables)]
-    result = b.apply(layer.operator, operands, tensor_options(layer))
+    options: dict[str, Any] = tensor_options(layer)
+    cache = token_cache(b, flow)
+    if cache is None:
+        result = b.apply(layer.operator, operands, options)
+    else:
+        rows = _rows(b, operands, cache.length, **options)
+        batch, *middle, length, size = x.tensor.shape
+        shape = (batch, *(1 for _ in middle), length, size)
+        result = x.tensor + b.reshape(b.gather(rows, cache.positions, axis=0), new_shape=shape)
     return x.with_tensor(result).arranged(flow.layout)
+
+
+def _rows(b: Builder, operands: Sequence[Any], length: int, base: float = BASE) -> Any:
+    """Return what is added at every position: of a table, else waves."""
+    x, *tables = operands
+    size = x.shape[-1]
+    return tables[0] if tables else b.constant(_waves(length, size, base), x.dtype, (length, size))
 
 
 @composed(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from webnnm.ops.declare import checks
@@ -15,6 +15,7 @@ from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import sample
 from webnnm.ops.declare.rules import same_shape, tensor_options
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
+from webnnm.ops.declare.token_cache import TokenCache, token_cache
 from webnnm.ops.declare.tokens import by_token, require_tokens
 from webnnm.ops.positions import BASE, rates
 
@@ -31,12 +32,32 @@ def _turned(
 
 def rotated(b: Builder, x: Tensor, base: float, start: int = 0) -> Any:
     """Turn the pairs (i, i + size/2) of `x [..., tokens, size]` by position · base^(−2i/size)."""
+    return _turn(b, x, *_waves(b, x, base, start, x.shape[-2]))
+
+
+def rotated_at(b: Builder, x: Tensor, base: float, cache: TokenCache) -> Any:
+    """Turn the pairs of `x [batch, …, tokens, size]` as the positions of a cache say."""
+    batch, *middle, length, size = x.shape
+    shape = (batch, *(1 for _ in middle), length, size // 2)
+    cos, sin = (
+        b.reshape(b.gather(wave, cache.positions, axis=0), new_shape=shape)
+        for wave in _waves(b, x, base, 0, cache.length)
+    )
+    return _turn(b, x, cos, sin)
+
+
+def _waves(b: Builder, x: Tensor, base: float, start: int, length: int) -> list[Any]:
+    """Return cosines and sines `[length, size/2]` of the angles at positions from `start` on."""
+    size = x.shape[-1]
+    return [
+        b.constant(_turned(wave, start, length, size, base), x.dtype, (length, size // 2))
+        for wave in (math.cos, math.sin)
+    ]
+
+
+def _turn(b: Builder, x: Tensor, cos: Any, sin: Any) -> Any:
     *lead, length, size = x.shape
     half = size // 2
-    cos, sin = (
-        b.constant(_turned(wave, start, length, size, base), x.dtype, (length, half))
-        for wave in (math.cos, math.sin)
-    )
     sizes = (*lead, length, half)
     first, second = (
         b.slice(x, starts=(*(0 for _ in lead), 0, begin), sizes=sizes) for begin in (0, half)
@@ -65,7 +86,12 @@ def _shape(layer: ShapeView) -> None:
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     x = by_token(flow)
-    result = b.apply(layer.operator, [x.tensor], tensor_options(layer))
+    cache = token_cache(b, flow)
+    if cache is None:
+        result = b.apply(layer.operator, [x.tensor], tensor_options(layer))
+    else:
+        turn = partial(rotated_at, b, base=layer.options["base"], cache=cache)
+        result = _by_head(b, x.tensor, layer.options["heads"], turn)
     return x.with_tensor(result).arranged(flow.layout)
 
 
@@ -85,14 +111,19 @@ def rotary_embedding(
     b: Builder, x: Tensor, *, base: float = BASE, heads: int = 1, start: int = 0
 ) -> Tensor:
     """Rotate each head by itself; the first token stands at position `start`."""
-    *lead, length, width = x.shape
+    width = x.shape[-1]
     if width % heads:
         raise OperatorError("NNM406", f"{width} features, {heads} heads")
     require_pairs(width // heads)
+    return _by_head(b, x, heads, partial(rotated, b, base=base, start=start))
+
+
+def _by_head(b: Builder, x: Tensor, heads: int, turn: Callable[[Any], Any]) -> Any:
     if heads == 1:
-        return rotated(b, x, base, start)
+        return turn(x)
+    *lead, length, width = x.shape
     # Heads go before the tokens and back: rotated as one, they share the angles.
     order = (*range(len(lead)), len(lead) + 1, len(lead), len(lead) + 2)
     parts = b.reshape(x, new_shape=(*lead, length, heads, width // heads))
-    parts = rotated(b, b.transpose(parts, permutation=order), base, start)
+    parts = turn(b.transpose(parts, permutation=order))
     return b.reshape(b.transpose(parts, permutation=order), new_shape=x.shape)

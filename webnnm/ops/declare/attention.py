@@ -10,7 +10,8 @@ from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import broadcast, show
 from webnnm.ops.declare.algebra import scalar_like
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
-from webnnm.ops.rotary import require_pairs, rotated
+from webnnm.ops.declare.token_cache import TokenCache
+from webnnm.ops.rotary import require_pairs, rotated, rotated_at
 
 MASKED = {"float32": -1e9, "float16": -65504.0}
 """What is added to the score of a pair that shall not meet."""
@@ -30,11 +31,12 @@ def attention(
     window: int | None = None,
     drop: Callable[[Tensor], Tensor] | None = None,
     limit: Callable[[Tensor], Tensor] | None = None,
+    cache: TokenCache | None = None,
 ) -> Any:
     """Return softmax(Q·Kᵀ/√size + M)·V per head, for operands `[…, tokens, heads · size]`.
 
     `drop` is applied to the weights, which are what the softmax gives, `limit` to the masked
-    scores `[…, heads, queries, keys]`, float32.
+    scores `[…, heads, queries, keys]`, float32. With a `cache`, causal queries meet its keys too.
     """
     shared = kv_heads or heads
     _check(q, k, v, heads, shared)
@@ -44,6 +46,12 @@ def attention(
     tokens = keys.shape[-2]
     if rope is not None:
         require_pairs(size)
+    if cache is not None:
+        if rope is not None:
+            queries, keys = (rotated_at(b, x, rope, cache) for x in (queries, keys))
+        keys, values = cache.extended(keys, values)
+        causal, limit = False, cache.limited
+    elif rope is not None:
         # Where later queries meet all keys, the last of both stand at the same position.
         start = tokens - length if causal else 0
         queries, keys = rotated(b, queries, rope, start), rotated(b, keys, rope)

@@ -1,0 +1,255 @@
+"""Generation with a cache: the tokens that the network gives without one, in memory taken once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from webnnm import DataError, NNModel
+from webnnm.transformers.choice import Sampling
+from webnnm.transformers.generator import Generator
+
+np = pytest.importorskip("numpy")
+
+LLAMA = """
+ids:input int32 shape=[] sequence=words;
+ids:output shape=[96];
+ids:param table shape=[96, 32] init=normal(0.5);
+ids:layers
+  embedding(table), decoder(repeat=2), rmsNorm(g, epsilon=1e-5), matmul(table, bTranspose=true);
+decoder:layers
+  rmsNorm(g, epsilon=1e-5),
+  attend(q, k, v, o, heads=4, kvHeads=2, causal=true, rope=100000),
+  residual(to=input, name=middle),
+  rmsNorm(g, epsilon=1e-5, name=normed),
+  matmul(gate, shape=[64]), silu(name=gated),
+  matmul(up, node=normed, shape=[64]), mul(gated), matmul(down, shape=[32]),
+  residual(to=middle);
+silu:layers sigmoid(), mul(input);
+"""
+GPT = """
+ids:input int32 shape=[] sequence=words;
+ids:output shape=[50];
+ids:layers
+  embedding(table, size=50, shape=[16]), positionalEmbedding(places, size=100),
+  decoder(repeat=2), layerNorm(scale=g, bias=b), matmul(out), add(last), softmax();
+decoder:layers
+  layerNorm(scale=g, bias=b),
+  attend(q, k, v, o, heads=2, causal=true, bias=true), residual(to=input, name=middle),
+  layerNorm(scale=g, bias=b),
+  matmul(up), add(c), gelu(shape=[32]), matmul(down), add(c, shape=[16]), residual(to=middle);
+"""
+ROTATED = """
+ids:input int32 shape=[] sequence=words;
+mask:input int32 shape=[] sequence=words;
+position_ids:input int32 shape=[] sequence=words;
+ids:output shape=[40];
+position_ids:layers embedding(places, size=100, shape=[8]);
+ids:layers
+  embedding(table, size=40, shape=[8]), add(position_ids), positionalEncoding(),
+  matmul(q, shape=[8]), rotaryEmbedding(heads=2, name=turned),
+  attend(turned, k, v, heads=2, causal=true, mask=mask), matmul(out);
+""".replace("mask:", "attention_mask:").replace("mask=mask", "mask=attention_mask")
+TEXTS = {"llama": LLAMA, "gpt": GPT, "rotated": ROTATED}
+PROMPTS = [[1, 2, 3, 4, 5], [7] * 20, [9, 8]]
+
+
+async def create(source: str = LLAMA) -> tuple[NNModel, Generator]:
+    model = await NNModel.create(source=source, backend="numpy", seed=3, log=lambda _: None)
+    for name, type in model.parameters.types.items():  # the first ones give one token for ever
+        draw = np.random.default_rng(len(name)).normal(size=type.shape)
+        model.parameters.set(name, (draw * 0.4).astype("float32"))
+    return model, Generator(model.network, model.backend, model.parameters)
+
+
+async def whole(generator: Generator, rows: list[list[int]], count: int, **given: Any) -> Any:
+    found: list[list[int]] = [[] for _ in rows]
+    async for fresh in generator.generate(rows, count, **given):
+        for row, more in zip(found, fresh, strict=True):
+            row += more
+    return found
+
+
+async def without_cache(model: NNModel, row: list[int], count: int) -> list[int]:
+    """Return the most likely tokens, each from all that come before it."""
+    text = list(row)
+    context = await model.create_context(1, sequence_length=len(row) + count)
+    inputs = [vertex.block for vertex in model.network.inputs]
+    while len(text) < len(row) + count:
+        padded = text + [0] * (len(row) + count - len(text))
+        given = {"attention_mask": [1] * len(padded), "position_ids": [*range(len(padded))]}
+        for name in inputs:
+            context.set_data(name, given.get(name, padded))
+        await model.run(context)
+        scores = np.asarray(await context.output())[0, len(text) - 1]
+        text.append(int(scores.argmax()))
+    return text[len(row) :]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+async def test_tokens_are_those_without_a_cache(name: str) -> None:
+    model, generator = await create(TEXTS[name])
+    count = 64 if name == "llama" else 24
+    alone = [await without_cache(model, prompt, count) for prompt in PROMPTS]
+    assert len({*alone[0]}) > 1
+    for prompt, wanted in zip(PROMPTS, alone, strict=True):
+        assert await whole(generator, [prompt], count) == [wanted]
+    assert await whole(generator, PROMPTS, count) == alone
+
+
+async def test_a_conversation_adds_only_what_is_new() -> None:
+    _, generator = await create()
+    first = [1, 2, 3, 4, 5]
+    (answer,) = await whole(generator, [first], 20)
+    turn = [*first, *answer, 6, 7]
+    (second,) = await whole(generator, [turn], 20)
+    assert generator.speed.prompt_tokens == 3  # the last of the answer, and the new ones
+    _, other = await create()
+    assert await whole(other, [turn], 20) == [second]
+    assert other.speed.prompt_tokens == len(turn)
+    # Of a text that differs from some place on, what comes before it counts.
+    (third,) = await whole(generator, [turn[:10]], 5)
+    assert third == (await whole(other, [[*turn[:10]]], 5))[0]
+    assert generator.speed.prompt_tokens == 1
+
+
+async def test_other_parameters_leave_nothing_of_a_conversation() -> None:
+    model, generator = await create()
+    await whole(generator, [[1, 2, 3]], 5)
+    model.parameters.set("table", model.parameters.value("table").tolist()[::-1])
+    found = await whole(generator, [[1, 2, 3]], 20)
+    assert generator.speed.prompt_tokens == 3
+    assert found == [await without_cache(model, [1, 2, 3], 20)]
+
+
+async def test_memory_stays_as_it_is() -> None:
+    model, generator = await create()
+    sampling = Sampling(temperature=1.0, top_p=0.9, repetition_penalty=1.1)
+    await whole(generator, [[1, 2]], 3, sampling=sampling)
+    before = model.backend.ledger()
+    for turn in range(2):
+        rows = await whole(generator, [[1, turn]], 40, sampling=sampling, seed=turn)
+        assert len(rows[0]) == 40
+    assert model.backend.ledger() == before
+    await generator.close()
+    after = model.backend.ledger()
+    assert "generation" not in after.kinds
+    assert after.tensors < before.tensors
+    assert after.graphs < before.graphs
+
+
+async def test_texts_outgrow_the_room() -> None:
+    model, generator = await create()
+    found = await whole(generator, [[1, 2] * 40], 20)
+    longer = await whole(generator, [[1, 2] * 40 + found[0]], 40)
+    assert longer == [await without_cache(model, [1, 2] * 40 + found[0], 40)]
+
+
+async def test_positions_are_limited() -> None:
+    _, generator = await create(GPT)
+    assert generator.most == 100
+    assert len((await whole(generator, [[1] * 97], 64))[0]) == 3
+    with pytest.raises(DataError, match="100 tokens, the model has positions for 100"):
+        await whole(generator, [[1] * 100], 1)
+
+
+async def test_seeds_decide() -> None:
+    _, generator = await create()
+    hot = Sampling(temperature=2.0)
+    one, again, other = [
+        await whole(generator, [[1, 2, 3]], 12, sampling=hot, seed=seed) for seed in (1, 1, 2)
+    ]
+    assert one == again != other
+    pair = await whole(generator, [[1, 2, 3], [1, 2, 3]], 12, sampling=hot, seed=1)
+    assert pair[0] == one[0] != pair[1]
+    likely = await whole(generator, [[1, 2, 3]], 12)
+    cold = Sampling(temperature=0.0, top_p=0.5)
+    assert await whole(generator, [[1, 2, 3]], 12, sampling=cold, seed=2) == likely
+    single = Sampling(temperature=2.0, top_k=1)
+    assert await whole(generator, [[1, 2, 3]], 12, sampling=single, seed=2) == likely
+
+
+async def test_the_host_can_choose() -> None:
+    _, generator = await create()
+    lengths: list[list[int]] = []
+
+    def likely(scores: Any, texts: list[list[int]]) -> list[int]:
+        lengths.append([len(text) for text in texts])
+        return [int(row.argmax()) for row in np.asarray(scores)]
+
+    wanted = await whole(generator, PROMPTS, 12)
+    assert await whole(generator, PROMPTS, 12, choose=likely) == wanted
+    assert lengths == [[5 + n, 20 + n, 2 + n] for n in range(12)]
+
+
+async def test_repetition_is_penalised() -> None:
+    _, generator = await create()
+    strong = Sampling(repetition_penalty=1e6)
+    (found,) = await whole(generator, [[1, 2, 3]], 30, sampling=strong)
+    assert len({*found, 1, 2, 3}) == 33
+
+
+async def test_stop_and_a_newer_generation_end_it() -> None:
+    _, generator = await create()
+    ended = 0
+    for end in (generator.stop, None):
+        async for _ in generator.generate([[1, 2, 3]], 90):
+            ended += 1
+            if end is not None:
+                end()
+            else:
+                await whole(generator, [[4, 5]], 2)
+    assert ended == 2
+
+
+REFUSED: list[tuple[str, str, Callable[[str], str]]] = [
+    ("only causal attention", "NNM411", lambda text: text.replace("causal=true", "causal=false")),
+    (
+        "looks at other tokens",
+        "NNM717",
+        lambda text: text.replace("decoder(repeat=2)", "reverse(axes=[words])"),
+    ),
+    (
+        "does not take tokens",
+        "NNM717",
+        lambda text: text.replace("ids:input int32 shape=[]", "ids:input shape=[3]").replace(
+            "embedding(table, size=50, shape=[16])", "matmul(table, shape=[16])"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "change"), REFUSED, ids=[each[0] for each in REFUSED])
+async def test_what_does_not_generate_is_refused(
+    words: str, code: str, change: Callable[[str], str]
+) -> None:
+    model = await NNModel.create(source=change(GPT), backend="numpy", log=lambda _: None)
+    with pytest.raises(Exception, match=words) as caught:
+        await whole(Generator(model.network, model.backend, model.parameters), [[1]], 2)
+    assert caught.value.code == code  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "code", "words"),
+    [
+        ([], {}, "NNM711", "without tokens"),
+        ([[]], {}, "NNM711", "without tokens"),
+        ([[96]], {}, "NNM711", "token 96 is not from 0 to 95"),
+        ([[1]], {"count": 0}, "NNM704", "max_new_tokens is 0"),
+        ([[1]], {"temperature": -1}, "NNM704", "temperature is -1"),
+        ([[1]], {"top_k": 1.5}, "NNM704", "top_k is 1.5"),
+        ([[1]], {"top_p": 0}, "NNM704", "top_p is 0"),
+        ([[1]], {"min_p": 2}, "NNM704", "min_p is 2"),
+        ([[1]], {"repetition_penalty": 0}, "NNM704", "repetition_penalty is 0"),
+    ],
+)
+async def test_wrong_values_are_named(
+    rows: list[list[int]], given: dict[str, Any], code: str, words: str
+) -> None:
+    _, generator = await create()
+    count = given.pop("count", 2)
+    with pytest.raises(DataError, match=words) as caught:
+        await whole(generator, rows, count, sampling=Sampling(**given))
+    assert caught.value.code == code

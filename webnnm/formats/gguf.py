@@ -1,0 +1,454 @@
+"""The GGUF format: typed metadata and tensors, most of them quantised in blocks.
+
+Source: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md; the layouts of blocks are those
+of ggml-quants.c in the same repository. Nothing in a file is executed, and no length in it is
+believed before the bytes are there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import struct
+import sys
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import Shape, count
+
+VERSIONS = (2, 3)
+MOST_DIMENSIONS = 4
+MOST_NESTED = 4
+"""Arrays within arrays at most; files have one level."""
+MOST_TEXTS = 4_000_000
+"""Texts that the metadata may hold: each takes some fifty bytes, of a file eight."""
+ALIGNMENT = 32
+"""Bytes that the offsets of tensors are multiples of, unless the metadata say otherwise."""
+
+_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 10: "Q", 11: "q", 12: "d"}
+"""Formats of numbers by their types in metadata."""
+_BOOLEAN, _TEXT, _ARRAY = 7, 8, 9
+_LEAST = {**{code: struct.calcsize(f) for code, f in _SCALARS.items()}, 7: 1, 8: 8, 9: 12}
+"""Bytes of a value at least."""
+_AGAIN = "it was cut off: get it again"
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor as it lies in a file: the name of its type, its shape, its bytes."""
+
+    code: str
+    shape: Shape
+    data: memoryview[int] = field(repr=False)
+
+    def array(self) -> HostArray:
+        """Return the numbers as float32, float16 as it is.
+
+        Raises `DataError` NNM806 for a type that this package does not read.
+        """
+        if self.code == "F16":
+            return HostArray("float16", self.shape, self.data)
+        if self.code == "F32":
+            return HostArray("float32", self.shape, self.data)
+        if self.code == "BF16":  # the upper halves of float32
+            whole = bytearray(2 * len(self.data))
+            whole[2::4], whole[3::4] = self.data[0::2], self.data[1::2]
+            return HostArray("float32", self.shape, whole)
+        if self.code not in BLOCKS:
+            hint = f"quantise the model to one of {', '.join(READABLE)}"
+            raise DataError("NNM806", f"tensors of type {self.code} cannot be read", hint=hint)
+        kind = BLOCKS[self.code]
+        unpacked = with_numpy if _has_numpy() else in_python
+        return HostArray("float32", self.shape, unpacked(self.data, kind))
+
+
+@dataclass(frozen=True)
+class File:
+    """What a GGUF file holds: metadata by key, tensors by name, dimensions as in PyTorch."""
+
+    metadata: Mapping[str, Any]
+    tensors: Mapping[str, StoredTensor]
+
+    def rope_order(self, name: str) -> HostArray:
+        """Return a tensor, projections to queries and keys in the order of Hugging Face.
+
+        Files of the Llama family store these rows so that the pairs that turn together are
+        (2i, 2i + 1) of a head; Hugging Face and the notation turn (i, i + size / 2).
+        """
+        found = self.tensors[name].array()
+        family = self.metadata.get("general.architecture")
+        heads = self._heads(name)
+        if family != "llama" or not heads or not found.shape or found.shape[0] % (2 * heads):
+            return found
+        size = found.shape[0] // heads
+        half = [*range(0, size, 2), *range(1, size, 2)]
+        return found.rows([head * size + place for head in range(heads) for place in half])
+
+    def _heads(self, name: str) -> int:
+        for part, key in (("attn_q.", "head_count"), ("attn_k.", "head_count_kv")):
+            if part in name:
+                heads = self.metadata.get(f"llama.attention.{key}")
+                heads = heads or self.metadata.get("llama.attention.head_count")
+                return heads if isinstance(heads, int) and heads > 0 else 0
+        return 0
+
+
+def read(data: Any) -> File:
+    """Return what a file holds, from anything with the buffer protocol; no tensor is copied.
+
+    Raises `DataError` NNM801 for a file that ends early, NNM802 for what is no GGUF file of a
+    version that this package reads, or contradicts itself.
+    """
+    cursor = _Cursor(memoryview(data).cast("B"))
+    if bytes(cursor.take(4, "its first word")) != b"GGUF":
+        raise invalid("it does not begin with GGUF")
+    version = cursor.number("I", "its version")
+    if version not in VERSIONS:
+        raise invalid(f"its version is {version}; {', '.join(map(str, VERSIONS))} are read")
+    tensors, pairs = (cursor.number("Q", "its counts") for _ in range(2))
+    cursor.check(pairs, 13, "its metadata")
+    metadata: dict[str, Any] = {}
+    for _ in range(pairs):
+        key = cursor.text("a key")
+        if key in metadata:
+            raise invalid(f'it has the key "{key[:60]}" twice')
+        metadata[key] = cursor.value(cursor.number("I", "a type"), f'"{key[:60]}"')
+    cursor.check(tensors, 24, "its list of tensors")
+    records = [_record(cursor) for _ in range(tensors)]
+    alignment = metadata.get("general.alignment", ALIGNMENT)
+    if not isinstance(alignment, int) or not 0 < alignment <= 1 << 16 or alignment % 8:
+        raise invalid(f"its alignment is {str(alignment)[:40]}")
+    body = cursor.rest(alignment) if records else memoryview(b"")
+    found: dict[str, StoredTensor] = {}
+    for name, shape, code, offset in records:
+        if name in found:
+            raise invalid(f'it has the tensor "{name[:60]}" twice')
+        found[name] = _stored(name, shape, code, offset, alignment, body)
+    return File(metadata, found)
+
+
+def _record(cursor: _Cursor) -> tuple[str, Shape, int, int]:
+    name = cursor.text("the name of a tensor")
+    where = f'tensor "{name[:60]}"'
+    rank = cursor.number("I", where)
+    if rank > MOST_DIMENSIONS:
+        raise invalid(f"{where} has {rank} dimensions")
+    shape = tuple(reversed([cursor.number("Q", where) for _ in range(rank)]))
+    return name, shape, cursor.number("I", where), cursor.number("Q", where)
+
+
+def _stored(
+    name: str, shape: Shape, code: int, offset: int, alignment: int, body: memoryview[int]
+) -> StoredTensor:
+    where = f'tensor "{name[:60]}"'
+    word = TYPES.get(code, str(code))
+    if offset % alignment:
+        raise invalid(f"{where} lies at {offset}, which is no multiple of {alignment}")
+    if word not in SIZES:
+        return StoredTensor(word, shape, body[:0])
+    values, size = SIZES[word]
+    if (shape[-1] if shape else 1) % values:
+        raise invalid(f"{where} has rows of {shape[-1]} values, blocks of {word} have {values}")
+    end = offset + count(shape) // values * size
+    if end > len(body):
+        raise DataError(
+            "NNM801",
+            f"the file ends within {where}: {end} bytes of data are announced, {len(body)} are "
+            "there",
+            hint=_AGAIN,
+        )
+    return StoredTensor(word, shape, body[offset:end])
+
+
+class _Cursor:
+    """A place in a file."""
+
+    def __init__(self, view: memoryview[int]) -> None:
+        self.view = view
+        self.place = 0
+        self.texts = 0
+
+    def take(self, size: int, what: str) -> memoryview[int]:
+        self.check(size, 1, what)
+        self.place += size
+        return self.view[self.place - size : self.place]
+
+    def check(self, number: int, size: int, what: str) -> None:
+        """Raise NNM801 where so many things of at least this size cannot follow."""
+        if number * size > len(self.view) - self.place:
+            message = f"the file ends within {what}: it has {len(self.view)} bytes"
+            raise DataError("NNM801", message, hint=_AGAIN)
+
+    def number(self, code: str, what: str) -> Any:
+        return struct.unpack(f"<{code}", self.take(struct.calcsize(code), what))[0]
+
+    def text(self, what: str) -> str:
+        self.texts += 1
+        if self.texts > MOST_TEXTS:
+            raise invalid(f"it holds more than {MOST_TEXTS:,} texts")
+        data = bytes(self.take(self.number("Q", what), what))
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise invalid(f"{what} is not UTF-8: {data[:20]!r}") from error
+
+    def value(self, code: int, what: str, depth: int = 0) -> Any:
+        if code in _SCALARS:
+            return self.number(_SCALARS[code], what)
+        if code == _BOOLEAN:
+            return self.number("B", what) != 0
+        if code == _TEXT:
+            return self.text(what)
+        if code != _ARRAY:
+            raise invalid(f"{what} is of the unknown type {code}")
+        if depth == MOST_NESTED:
+            raise invalid(f"{what} is nested too deeply")
+        item, number = self.number("I", what), self.number("Q", what)
+        self.check(number, _LEAST.get(item, 1), what)
+        if item in _SCALARS:
+            numbers: array[Any] = array(_SCALARS[item])
+            numbers.frombytes(self.take(number * numbers.itemsize, what))
+            return numbers
+        return [self.value(item, what, depth + 1) for _ in range(number)]
+
+    def rest(self, alignment: int) -> memoryview[int]:
+        """Return the data of tensors."""
+        return self.view[self.place + -self.place % alignment :]
+
+
+def invalid(reason: str) -> DataError:
+    """Return NNM802, the error of a file that is not a valid GGUF file."""
+    return DataError(
+        "NNM802", f"this is not a GGUF file: {reason}", hint="check what the path leads to"
+    )
+
+
+# Blocks of quantised values. A rule takes the bytes of a block one after the other, in `bytes` of
+# one block or in rows of a NumPy array with a column for each, and yields groups of values:
+# scale, least value, whole numbers.
+
+Groups = Iterator[tuple[Any, Any, Any]]
+
+
+class _Python:
+    """Operations on the bytes of one block."""
+
+    LOW = bytes(byte & 15 for byte in range(256))
+    HIGH = bytes(byte >> 4 for byte in range(256))
+
+    @staticmethod
+    def half(data: Any) -> Any:
+        return struct.unpack("<e", data)[0]
+
+    @staticmethod
+    def signed(data: Any) -> Any:
+        return array("b", data)
+
+    @staticmethod
+    def low(data: Any) -> Any:
+        return data.translate(_Python.LOW)
+
+    @staticmethod
+    def high(data: Any) -> Any:
+        return data.translate(_Python.HIGH)
+
+    @staticmethod
+    def six(fours: Any, pairs: Any, shift: int) -> Any:
+        """Return numbers of six bits: four of some bytes, two of others."""
+        both = zip(fours, pairs, strict=True)
+        return [(four | (pair >> shift & 3) << 4) - 32 for four, pair in both]
+
+
+class _NumPy:
+    """The same operations on many blocks."""
+
+    @staticmethod
+    def half(data: Any) -> Any:
+        numpy: Any = sys.modules["numpy"]
+        return numpy.ascontiguousarray(data.T).view("<f2").T.astype("float32")[0]
+
+    @staticmethod
+    def signed(data: Any) -> Any:
+        return data.view("int8")
+
+    @staticmethod
+    def low(data: Any) -> Any:
+        return data & 15
+
+    @staticmethod
+    def high(data: Any) -> Any:
+        return data >> 4
+
+    @staticmethod
+    def six(fours: Any, pairs: Any, shift: int) -> Any:
+        return (fours | (pairs >> shift & 3) << 4).view("int8") - 32
+
+
+def _q8_0(block: Any, do: Any) -> Groups:
+    yield do.half(block[:2]), 0.0, do.signed(block[2:])
+
+
+def _q4_0(block: Any, do: Any) -> Groups:
+    scale = do.half(block[:2])
+    for four in (do.low, do.high):
+        yield scale, -8 * scale, four(block[2:])
+
+
+def _q4_1(block: Any, do: Any) -> Groups:
+    scale, least = do.half(block[:2]), do.half(block[2:4])
+    for four in (do.low, do.high):
+        yield scale, least, four(block[4:])
+
+
+def _q4_k(block: Any, do: Any) -> Groups:
+    scale, least, six, fours = do.half(block[:2]), do.half(block[2:4]), block[4:16], block[16:]
+    for group in range(8):
+        if group < 4:
+            a, b = six[group] & 63, six[group + 4] & 63
+        else:  # the upper bits of these lie with the first four
+            a = six[group + 4] & 15 | (six[group - 4] >> 6) << 4
+            b = six[group + 4] >> 4 | (six[group] >> 6) << 4
+        quarter = fours[group // 2 * 32 : group // 2 * 32 + 32]
+        yield scale * a, -least * b, (do.high if group % 2 else do.low)(quarter)
+
+
+def _q6_k(block: Any, do: Any) -> Groups:
+    scale, scales = do.half(block[208:]), do.signed(block[192:208])
+    for part in range(16):
+        # 16 values each: eight parts share 64 bytes of lower and 32 of upper bits.
+        half, place = divmod(part, 8)
+        start = half * 64 + place % 4 * 16
+        pairs = block[128 + half * 32 + place % 2 * 16 :][:16]
+        fours = (do.high if place > 3 else do.low)(block[start : start + 16])
+        yield scale * scales[part], 0.0, do.six(fours, pairs, place // 2 * 2)
+
+
+Rule = Callable[[Any, Any], Groups]
+
+
+@dataclass(frozen=True)
+class Block:
+    """So many values in so many bytes."""
+
+    values: int
+    size: int
+    rule: Rule = field(repr=False)
+
+
+BLOCKS = {
+    "Q8_0": Block(32, 34, _q8_0),
+    "Q4_0": Block(32, 18, _q4_0),
+    "Q4_1": Block(32, 20, _q4_1),
+    "Q4_K": Block(256, 144, _q4_k),
+    "Q6_K": Block(256, 210, _q6_k),
+}
+PLAIN = {"F32": (1, 4), "F16": (1, 2), "BF16": (1, 2)}
+SIZES = PLAIN | {name: (block.values, block.size) for name, block in BLOCKS.items()}
+READABLE = (*PLAIN, *BLOCKS)
+TYPES = {
+    0: "F32",
+    1: "F16",
+    2: "Q4_0",
+    3: "Q4_1",
+    6: "Q5_0",
+    7: "Q5_1",
+    8: "Q8_0",
+    10: "Q2_K",
+    11: "Q3_K",
+    12: "Q4_K",
+    13: "Q5_K",
+    14: "Q6_K",
+    20: "IQ4_NL",
+    23: "IQ4_XS",
+    30: "BF16",
+}
+"""What the types of tensors are called, by number; others are called by it."""
+_MANY = 1 << 15
+"""Blocks that are unpacked together: their values stay in the cache of a processor."""
+
+
+@cache
+def _has_numpy() -> bool:
+    if importlib.util.find_spec("numpy") is None:
+        return False
+    importlib.import_module("numpy")
+    return True
+
+
+def with_numpy(data: memoryview[int], kind: Block) -> Any:
+    """Return the values of blocks; NumPy is loaded."""
+    numpy: Any = sys.modules["numpy"]
+    rows = numpy.frombuffer(data, "uint8").reshape(-1, kind.size)
+    found = numpy.empty((len(rows), kind.values), "float32")
+    for start in range(0, len(rows), _MANY):
+        place, part = 0, found[start : start + _MANY]
+        blocks = numpy.ascontiguousarray(rows[start : start + _MANY].T)
+        for scale, least, whole in kind.rule(blocks, _NumPy):
+            values = whole.astype("float32")
+            values *= scale
+            values += least
+            part[:, place : place + len(values)] = values.T
+            place += len(values)
+    return found
+
+
+def in_python(data: memoryview[int], kind: Block) -> array[float]:
+    """Return the values of blocks without NumPy."""
+    found = array("f")
+    for start in range(0, len(data), kind.size):
+        block = bytes(data[start : start + kind.size])
+        for scale, least, whole in kind.rule(block, _Python):
+            found.extend([scale * number + least for number in whole])
+    return found
+
+
+def chunks(
+    metadata: Mapping[str, Any], tensors: Mapping[str, tuple[str, Sequence[int], bytes]]
+) -> Iterator[bytes]:
+    """Yield a file part by part: of texts, numbers, lists of these, and tensors as they are stored.
+
+    >>> import struct
+    >>> data = struct.pack("<2f", 1, 2)
+    >>> found = read(b"".join(chunks({"general.name": "tiny"}, {"w": ("F32", [2], data)})))
+    >>> found.metadata["general.name"], found.tensors["w"].array().tolist()
+    ('tiny', [1.0, 2.0])
+    """
+    head = [b"GGUF", struct.pack("<IQQ", VERSIONS[-1], len(tensors), len(metadata))]
+    for key, value in metadata.items():
+        code, data = _packed(value)
+        head += [_text(key), struct.pack("<I", code), data]
+    codes = {name: number for number, name in TYPES.items()}
+    place = 0
+    for name, (word, shape, data) in tensors.items():
+        sizes = struct.pack(f"<I{len(shape)}Q", len(shape), *reversed(shape))
+        head += [_text(name), sizes, struct.pack("<IQ", codes[word], place)]
+        place += len(data) + -len(data) % ALIGNMENT
+    text = b"".join(head)
+    yield text + bytes(-len(text) % ALIGNMENT)
+    for _, _, data in tensors.values():
+        yield data + bytes(-len(data) % ALIGNMENT)
+
+
+def _text(text: str) -> bytes:
+    return struct.pack("<Q", len(text.encode())) + text.encode()
+
+
+def _packed(value: Any) -> tuple[int, bytes]:
+    """Return the type of a value in metadata, and its bytes."""
+    if isinstance(value, bool):
+        return _BOOLEAN, bytes([value])
+    if isinstance(value, str):
+        return _TEXT, _text(value)
+    if isinstance(value, float):
+        return 6, struct.pack("<f", value)
+    if isinstance(value, int):
+        return 4, struct.pack("<I", value)
+    items = [_packed(item) for item in value]
+    code = items[0][0] if items else 4
+    data = b"".join([data for _, data in items])
+    return _ARRAY, struct.pack("<IQ", code, len(items)) + data

@@ -1,0 +1,168 @@
+"""Which token comes next: the choice among scores, as a part of the graph that computes them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from webnnm.core.arrays import HostArray, joined
+from webnnm.core.errors import DataError
+from webnnm.core.random import Purpose, Stream
+from webnnm.core.shapes import is_integer
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Operand
+from webnnm.ops.declare.generator import MODULI, advance
+
+SEEN = "seen"
+"""Which tokens a text has so far, 0/1 `[batch, vocabulary]`: a state of graphs."""
+GENERATOR = tuple(f"random/{place}" for place in range(len(MODULI)))
+"""The states of the random generator."""
+LEAST = -30.0
+"""Logarithms of shares of the most likely token: less likely ones than this are never chosen by a
+threshold, 10⁻¹³ of it."""
+HALVINGS = 31
+"""Steps of a bisection: 30 / 2³¹ is less than the distance of two numbers of float32."""
+NEVER = -1e30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How tokens are chosen; what is None is not done.
+
+    >>> Sampling(temperature=0.8, top_p=0.95).kinds()
+    ('temperature', 'top_p')
+
+    - `temperature`: scores are divided by it; None or 0 takes the most likely token.
+    - `top_k`: only so many of the most likely tokens count.
+    - `top_p`: only the fewest tokens whose probabilities add up to this share count.
+    - `min_p`: only tokens that are at least this share as likely as the most likely one count.
+    - `repetition_penalty`: positive scores of tokens that the text has are divided by it, negative
+      ones multiplied (N. Keskar et al., "CTRL", arXiv:1909.05858).
+
+    Filters apply in this order, each to the probabilities that are left. Raises `DataError` NNM704
+    for values out of their range.
+    """
+
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, (wanted, fits) in _RANGES.items():
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (number and fits(value)):
+                raise DataError("NNM704", f"{name} is {value!r}", hint=f"it is {wanted}")
+
+    def kinds(self) -> tuple[str, ...]:
+        """Return what is done; a graph does these, with any values."""
+        greedy = not self.temperature
+        unneeded = {"temperature", "top_k", "top_p", "min_p"} if greedy else set[str]()
+        if self.repetition_penalty == 1:
+            unneeded.add("repetition_penalty")
+        given = [field.name for field in fields(self) if getattr(self, field.name) is not None]
+        return tuple(name for name in given if name not in unneeded)
+
+    def values(self) -> dict[str, HostArray]:
+        """Return the values of what is done."""
+        return {name: HostArray.of([float(getattr(self, name))]) for name in self.kinds()}
+
+
+_RANGES: Mapping[str, tuple[str, Callable[[float], bool]]] = {
+    "temperature": ("a number from 0", lambda value: 0 <= value < float("inf")),
+    "top_k": ("an integer from 1", lambda value: is_integer(value) and value >= 1),
+    "top_p": ("above 0, at most 1", lambda value: 0 < value <= 1),
+    "min_p": ("from 0 to 1", lambda value: 0 <= value <= 1),
+    "repetition_penalty": ("a number above 0", lambda value: 0 < value < float("inf")),
+}
+
+
+def chosen(
+    b: GraphBuilder, scores: Operand, kinds: tuple[str, ...]
+) -> tuple[Operand, dict[str, Operand]]:
+    """Return the chosen tokens, int32 `[batch]`, of scores `[batch, vocabulary]`, float32.
+
+    `kinds` are inputs of the graph. With the tokens come the states after the choice.
+    """
+    given: dict[str, Any] = {name: b.input(name, "float32", [1]) for name in kinds}
+    following: dict[str, Operand] = {}
+    seen = None
+    if "repetition_penalty" in given:
+        seen, by = b.input(SEEN, "float32", scores.shape), given["repetition_penalty"]
+        fewer = b.where(b.lesser(scores, 0.0), scores * by, scores / by)
+        scores = scores + seen * (fewer - scores)
+    if "temperature" in given:
+        scores, following = _noisy(b, scores, given)
+    tokens: Operand = b.arg_max(scores, axis=1, output_data_type="int32")
+    if seen is not None:
+        numbers = b.constant([*range(scores.shape[1])], "int32", [1, scores.shape[1]])
+        now = b.equal(numbers, b.reshape(tokens, new_shape=(scores.shape[0], 1)))
+        following[SEEN] = b.max(seen, b.cast(now, type="float32"))
+    return tokens, following
+
+
+def _noisy(b: GraphBuilder, scores: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return scores of which the largest is a fair draw, and the next states of the generator.
+
+    The largest of log p + Gumbel noise is token i with probability pᵢ (E. Gumbel, 1954).
+    """
+    scores = scores / given["temperature"]
+    scores = scores - b.reduce_max(scores, axes=[1], keep_dimensions=True)
+    kept = _kept(b, scores, given)
+    states = [b.input(name, "float32", scores.shape) for name in GENERATOR]
+    following, uniform = advance(b, states)
+    noise = -b.log(-b.log(b.clamp(uniform, min_value=1e-9, max_value=1 - 2**-24)))
+    noisy = scores + noise
+    if kept is not None:
+        noisy = b.where(b.greater_or_equal(scores, kept), noisy, NEVER)
+    return noisy, dict(zip(GENERATOR, following, strict=True))
+
+
+def _kept(b: GraphBuilder, scores: Any, given: Mapping[str, Any]) -> Any:
+    """Return the least score that a token needs, `[batch, 1]`, None if all may be chosen."""
+    bound = None
+    if "top_k" in given:
+        bound = _threshold(b, scores, scores * 0.0 + 1.0, given["top_k"])
+    if "top_p" in given:
+        shares = b.exp(scores)
+        if bound is not None:
+            shares = shares * b.cast(b.greater_or_equal(scores, bound), type="float32")
+        whole = b.reduce_sum(shares, axes=[1], keep_dimensions=True)
+        # Rounding of the sums must not ask for more than there is.
+        bound = _threshold(b, scores, shares, whole * b.min(given["top_p"], 1 - 1e-6))
+    if "min_p" in given:
+        least = b.log(b.max(given["min_p"], 1e-13))
+        bound = least if bound is None else b.max(bound, least)
+    return bound
+
+
+def _threshold(b: GraphBuilder, scores: Any, weights: Any, wanted: Any) -> Any:
+    """Return the largest bound above which weights add up to what is wanted, by bisection."""
+    batch = scores.shape[0]
+    low = b.expand(b.constant(LEAST, "float32"), new_shape=(batch, 1))
+    width: float = -LEAST
+    for _ in range(HALVINGS):
+        width /= 2
+        middle = low + width
+        above = b.cast(b.greater_or_equal(scores, middle), type="float32")
+        found = b.reduce_sum(weights * above, axes=[1], keep_dimensions=True)
+        low = low + b.cast(b.greater_or_equal(found, wanted), type="float32") * width
+    return low
+
+
+def generator_states(seed: int, batch: int, vocabulary: int) -> dict[str, HostArray]:
+    """Return the first states of the random generator, 1 … m − 1; each row has its own."""
+    states: dict[str, HostArray] = {}
+    for name, modulus in zip(GENERATOR, MODULI, strict=True):
+        rows: list[HostArray] = []
+        for row in range(batch):
+            stream = Stream(seed, Purpose.RANDOMIZE, "generate", row, name)
+            drawn = array("I", stream.bytes(4 * vocabulary))
+            first = array("f", [1 + word % (modulus - 1) for word in drawn])
+            rows.append(HostArray("float32", [1, vocabulary], first))
+        states[name] = joined(rows)
+    return states

@@ -1,0 +1,209 @@
+"""The graphs that generate: a network that goes on with texts, and the choice of their next token.
+
+Both graphs read a state and write the next one. *Prefill* takes the tokens of a prompt, *decode*
+the token that was chosen last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from webnnm.core.errors import DataError
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.lowering import lower_network
+from webnnm.graph.node import Graph, Operand, OperatorNode
+from webnnm.graph.vertices import InputVertex, LayerVertex, Network
+from webnnm.ops.declare.tensors import TensorType
+from webnnm.transformers.choice import chosen
+from webnnm.transformers.key_values import KeyValues
+
+TOKEN = "token"
+"""The tokens that were chosen last, int32 `[batch]`."""
+PLACE = "place"
+"""Their places in the texts, int32 `[batch]`."""
+EMITTED = "emitted"
+"""The tokens that were chosen, the last one at the end, int32 `[batch, ROUND]`."""
+ROUND = 16
+"""Tokens that may be chosen before the host looks at them."""
+IDS, START, COUNT = "ids", "start", "count"
+"""Inputs of prefill: tokens int32 `[batch, tokens]`, how many come before them `[1]`, how many of
+them each row has `[batch]`."""
+SCORES = "scores"
+"""What the host chooses from, where it does: float32 `[batch, vocabulary]`."""
+MIXING = frozenset({"conv1d", "gru", "lstm", "reverse", "cumulativeSum", "fillSequence"})
+"""Layers that look at other tokens, and keep nothing of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What tells graphs of a network apart.
+
+    `tokens` of the prompt that prefill takes, 0 for decode; `length`, tokens there is room for;
+    `sampling`, what is done to choose; `on_host`, whether scores are given out instead.
+    """
+
+    batch: int
+    tokens: int
+    length: int
+    sampling: tuple[str, ...] = ()
+    on_host: bool = False
+
+
+class Language:
+    """What generation needs to know of a network; refuses those that do not generate.
+
+    Attributes: `sequence`, the name of its tokens; `vocabulary`, how many there are; `most`, the
+    most tokens that a text may have, None if positions are not limited.
+
+    Raises `DataError` NNM717 for networks that are no language models.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.ids = _ids(network)
+        self.sequence = self.ids.features[0].sequence or ""
+        source = network.outputs[0].source.features
+        if len(network.outputs) != 1 or source.sequence != self.sequence or source.rank != 1:
+            raise _refused("its output is not one score per token of the vocabulary")
+        self.vocabulary = source.sizes()[0]
+        self.most: int | None = None
+        for layer in network.order:
+            self._check(layer)
+
+    def _check(self, layer: LayerVertex) -> None:
+        if layer.operands and layer.operands[0].features.sequence != self.sequence:
+            return
+        words: list[Any] = [layer.options.get("axis"), *_listed(layer.options.get("axes"))]
+        word = layer.operator.name
+        if word in MIXING or "sequence" in words or self.sequence in words:
+            raise _refused(f'layer "{layer.label}" looks at other tokens')
+        if word == "positionalEmbedding":
+            self._limit(layer.operands[1].features.sizes()[0])
+        if word == "embedding":
+            source, table = (operand.vertex for operand in layer.operands[:2])
+            if isinstance(source, InputVertex) and source.block == "position_ids":
+                self._limit(table.features[0].sizes()[0])
+
+    def _limit(self, rows: int) -> None:
+        self.most = min(rows, self.most or rows)
+
+    def graph(self, kind: Kind) -> tuple[Graph, dict[str, TensorType]]:
+        """Return a graph, and the types of its state by name."""
+        builder = GraphBuilder()
+        tokens = kind.tokens or 1
+        if kind.tokens:
+            ids = builder.input(IDS, "int32", [kind.batch, tokens])
+            start = builder.input(START, "int32", [1])
+            count = builder.input(COUNT, "int32", [kind.batch])
+            place = start + count
+        else:
+            ids = builder.input(TOKEN, "int32", [kind.batch])
+            ids = builder.reshape(ids, new_shape=(kind.batch, 1))
+            start = builder.input(PLACE, "int32", [kind.batch])
+            count, place = None, start + builder.constant(1, "int32")
+        cache = KeyValues(builder, self.sequence, kind.length, kind.batch, tokens, start)
+        builder.cache = cache
+        scores = _latest(builder, self._scores(builder, ids, cache), count)
+        outputs: dict[str, Operand] = {**cache.following, PLACE: place}
+        emitted = builder.input(EMITTED, "int32", [kind.batch, ROUND])
+        if kind.on_host:
+            given = {SCORES: builder.identity(scores)}
+            # The token is written by the host.
+            return builder.build(outputs | given), _types(outputs)
+        token, states = chosen(builder, scores, kind.sampling)
+        later = builder.slice(emitted, starts=(0, 1), sizes=(kind.batch, ROUND - 1))
+        last = builder.reshape(token, new_shape=(kind.batch, 1))
+        outputs |= {TOKEN: token, EMITTED: builder.concat([later, last], axis=1), **states}
+        return builder.build(outputs), _types(outputs)
+
+    def _scores(self, b: GraphBuilder, ids: Any, cache: KeyValues) -> Any:
+        """Return the scores of all tokens, `[batch, tokens, vocabulary]`."""
+        values: dict[str, Operand] = {}
+        for vertex in self.network.inputs:
+            value: Any = ids
+            if vertex is not self.ids:
+                numbers = {"position_ids": cache.positions, "attention_mask": ids * 0 + 1}
+                value = numbers.get(vertex.block, ids * 0)
+            values[vertex.block] = _cast(b, value, vertex.dtype)
+        lowered = lower_network(
+            self.network,
+            batch=ids.shape[0],
+            sequence={self.sequence: ids.shape[1]},
+            builder=b,
+            inputs=values,
+        )
+        (output,) = lowered.outputs.values()
+        return _cast(b, _before_softmax(b, output), "float32")
+
+
+KNOWN = frozenset({"position_ids", "attention_mask", "token_type_ids"})
+"""Inputs that follow from the tokens."""
+
+
+def _ids(network: Network) -> InputVertex:
+    """Return the input that takes tokens."""
+    found = [vertex for vertex in network.inputs if vertex.block not in KNOWN]
+    for vertex in network.inputs:
+        features = vertex.features[0]
+        if features.sequence is None or features.rank or not vertex.dtype.startswith(("i", "u")):
+            raise _refused(f'its input "{vertex.block}" does not take tokens')
+        if vertex.length is not None:
+            raise _refused(f'its input "{vertex.block}" has a fixed length')
+    if len(found) != 1:
+        raise _refused(f"it has {len(found)} inputs of tokens")
+    return found[0]
+
+
+def _refused(why: str) -> DataError:
+    return DataError(
+        "NNM717",
+        f"the model does not generate texts: {why}",
+        hint="tokens go in, scores of the vocabulary come out, and causal attention mixes them",
+    )
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    found: Any = getattr(value, "names", value)
+    return cast("Sequence[Any]", found) if isinstance(found, list | tuple) else ()
+
+
+def _types(outputs: dict[str, Operand]) -> dict[str, TensorType]:
+    return {name: operand.type for name, operand in outputs.items()}
+
+
+def _cast(b: GraphBuilder, value: Any, dtype: Any) -> Any:
+    return value if value.dtype == dtype else b.cast(value, type=dtype)
+
+
+def _operands(b: GraphBuilder, value: Operand, word: str) -> tuple[Any, ...]:
+    """Return what an operator of this name computed the value from, nothing if none did."""
+    node = b.nodes[value.number]
+    if isinstance(node, OperatorNode) and node.operator.name == word:
+        return node.operands
+    return ()
+
+
+def _before_softmax(b: GraphBuilder, output: Operand) -> Any:
+    """Return scores: what a softmax at the end is taken of."""
+    return next(iter(_operands(b, output, "softmax")), output)
+
+
+def _latest(b: GraphBuilder, scores: Any, count: Any) -> Any:
+    """Return the scores of the last token of each row, `[batch, vocabulary]`.
+
+    If they are a matrix product, it is taken of the last tokens alone: vocabularies are large.
+    """
+    batch, tokens, vocabulary = scores.shape
+    if count is None:
+        return b.reshape(scores, new_shape=(batch, vocabulary))
+    places = b.constant([*range(1, tokens + 1)], "int32", [1, tokens])
+    last = b.equal(places, b.reshape(count, new_shape=(batch, 1)))
+    row = b.reshape(b.cast(last, type="float32"), new_shape=(batch, 1, tokens))
+    factors = _operands(b, scores, "matmul")
+    if factors and factors[0].dtype == "float32" and factors[1].rank == 2:
+        product = b.matmul(b.matmul(row, factors[0]), factors[1])
+    else:
+        product = b.matmul(row, scores)
+    return b.reshape(product, new_shape=(batch, vocabulary))

@@ -1,0 +1,71 @@
+"""Keys and values of earlier tokens, as tensors of fixed length that graphs read and write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.core.shapes import show
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Operand
+from webnnm.ops.declare.attention import MASKED
+from webnnm.ops.declare.tensors import OperatorError
+
+PREFIX = "cache/"
+"""Keys and values are inputs and outputs of graphs under this prefix."""
+
+
+class KeyValues:
+    """The cache of a graph whose tokens follow those that have keys and values already.
+
+    `start` are the places of the first tokens: int32 `[batch]` for one token, else `[1]`, the same
+    in all rows. `following` are the states after the graph, by the names of its inputs.
+    """
+
+    def __init__(
+        self, builder: GraphBuilder, sequence: str, length: int, batch: int, tokens: int, start: Any
+    ) -> None:
+        self.sequence, self.length = sequence, length
+        self.following: dict[str, Operand] = {}
+        self._builder, self._start = builder, start
+        b = builder
+        offsets = b.constant([*range(tokens)], "int32", [1, tokens])
+        first = b.reshape(start, new_shape=(start.shape[0], 1))
+        # Tokens behind the end of the room are padding, whatever place they think they have.
+        places = b.min(first + offsets, b.constant(length - 1, "int32"))
+        self.positions: Any = b.expand(places, new_shape=(batch, tokens))
+
+    def extended(self, keys: Any, values: Any) -> tuple[Any, Any]:
+        """Return keys and values of all places, with the new ones in theirs."""
+        layer = len(self.following) // 2
+        return self._put(f"{layer}/keys", keys), self._put(f"{layer}/values", values)
+
+    def _put(self, name: str, fresh: Any) -> Any:
+        if len(fresh.shape) != 4:
+            message = f"keys {show(fresh.shape)} of tokens are not [batch, heads, tokens, size]"
+            raise OperatorError("NNM411", message, "attend along the sequence alone")
+        batch, heads, tokens, size = fresh.shape
+        b, name = self._builder, PREFIX + name
+        before = b.input(name, fresh.dtype, [batch, heads, self.length, size])
+        places = b.constant([*range(self.length)], "int32")
+        if tokens == 1:
+            rows = b.reshape(self._start, new_shape=(self._start.shape[0], 1, 1, 1))
+            here = b.equal(b.reshape(places, new_shape=(1, 1, self.length, 1)), rows)
+            after = b.where(here, fresh, before)
+        else:
+            behind = places - self._start
+            fits = b.logical_and(
+                b.greater_or_equal(behind, b.constant(0, "int32")),
+                b.lesser(behind, b.constant(tokens, "int32")),
+            )
+            rows = b.where(fits, behind + b.constant(self.length, "int32"), places)
+            after = b.gather(b.concat([before, fresh], axis=2), rows, axis=2)
+        self.following[name] = after
+        return after
+
+    def limited(self, scores: Any) -> Any:
+        """Keep tokens from later ones."""
+        b = self._builder
+        batch, tokens = self.positions.shape
+        own = b.reshape(self.positions, new_shape=(batch, 1, tokens, 1))
+        places = b.constant([*range(self.length)], "int32", [1, 1, 1, self.length])
+        return scores + b.cast(b.greater(places, own), type="float32") * MASKED["float32"]
