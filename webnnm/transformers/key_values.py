@@ -62,10 +62,14 @@ class KeyValues:
         self.following[name] = after
         return after
 
-    def limited(self, scores: Any) -> Any:
-        """Keep tokens from later ones."""
+    def limited(self, scores: Any, window: int | None = None) -> Any:
+        """Keep tokens from later ones, and from those before a window."""
         b = self._builder
         batch, tokens = self.positions.shape
         own = b.reshape(self.positions, new_shape=(batch, 1, tokens, 1))
         places = b.constant([*range(self.length)], "int32", [1, 1, 1, self.length])
-        return scores + b.cast(b.greater(places, own), type="float32") * MASKED["float32"]
+        hidden = b.greater(places, own)
+        if window is not None and window < self.length:
+            first = own - b.constant(window - 1, "int32")
+            hidden = b.logical_or(hidden, b.lesser(places, first))
+        return scores + b.cast(hidden, type="float32") * MASKED["float32"]

@@ -27,7 +27,6 @@ decoder:layers
   matmul(gate, shape=[64]), silu(name=gated),
   matmul(up, node=normed, shape=[64]), mul(gated), matmul(down, shape=[32]),
   residual(to=middle);
-silu:layers sigmoid(), mul(input);
 """
 GPT = """
 ids:input int32 shape=[] sequence=words;
@@ -52,7 +51,12 @@ ids:layers
   matmul(q, shape=[8]), rotaryEmbedding(heads=2, name=turned),
   attend(turned, k, v, heads=2, causal=true, mask=mask), matmul(out);
 """.replace("mask:", "attention_mask:").replace("mask=mask", "mask=attention_mask")
-TEXTS = {"llama": LLAMA, "gpt": GPT, "rotated": ROTATED}
+TEXTS = {
+    "llama": LLAMA,
+    "gpt": GPT,
+    "rotated": ROTATED,
+    "window": LLAMA.replace("causal=true", "causal=true, window=6"),
+}
 PROMPTS = [[1, 2, 3, 4, 5], [7] * 20, [9, 8]]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from webnnm.core.dtypes import is_float
@@ -50,7 +51,7 @@ def attention(
         if rope is not None:
             queries, keys = (rotated_at(b, x, rope, cache) for x in (queries, keys))
         keys, values = cache.extended(keys, values)
-        causal, limit = False, cache.limited
+        causal, window, limit = False, None, partial(cache.limited, window=window)
     elif rope is not None:
         # Where later queries meet all keys, the last of both stand at the same position.
         start = tokens - length if causal else 0

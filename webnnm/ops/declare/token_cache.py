@@ -25,8 +25,11 @@ class TokenCache(Protocol):
         """
         ...
 
-    def limited(self, scores: Any) -> Any:
-        """Keep tokens from later ones, in scores `[batch, heads, tokens, length]`, float32."""
+    def limited(self, scores: Any, window: int | None = None) -> Any:
+        """Keep tokens from later ones, and from those before a window that ends with their own.
+
+        Scores are `[batch, heads, tokens, length]`, float32.
+        """
         ...
 
 
