@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.work import everything
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -55,10 +59,41 @@ LONGEST = (
 """Files of tests that take longest: they begin first, so that no process is left with one."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from what lasts as long as the process, again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the files that take longest; those of a file stay together."""
+    if not everything() and not any("::" in word for word in config.args):
+        leave_out_unusual(config, items)
     first = {ROOT / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: first.get(item.path, len(first)))
+
+
+def leave_out_unusual(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the sets of parameters of tests marked `usual` that it does not name."""
+    found: dict[str, set[str]] = {}
+    unusual: list[pytest.Item] = []
+    for item in items:
+        if marker := item.get_closest_marker("usual"):
+            function, _, parameters = item.nodeid.removesuffix("]").partition("[")
+            found.setdefault(function, set(marker.args)).discard(parameters)
+            if parameters not in marker.args:
+                unusual.append(item)
+    if missing := {function: names for function, names in found.items() if names}:
+        raise pytest.UsageError(f"marked usual, but no parameters of the test: {missing}")
+    config.hook.pytest_deselected(items=unusual)
+    left = set(unusual)
+    items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture(scope="session")

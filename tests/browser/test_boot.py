@@ -14,6 +14,12 @@ pytestmark = pytest.mark.projects("webnn")
 
 Break = Callable[[Any], Awaitable[None]]
 
+SOON = """
+const later = globalThis.setTimeout;
+globalThis.setTimeout = (work, wait, ...given) => later(work, wait / 20, ...given);
+"""
+"""Makes a page lose its patience soon."""
+
 
 def without(pattern: str, **answer: Any) -> Break:
     """Answer requests for a file in another way; without an answer, break the connection."""
@@ -110,6 +116,7 @@ async def test_a_page_that_cannot_start_says_why(
 ) -> None:
     hinder, text = CASES[name]
     await hinder(page)
+    await page.add_init_script(SOON)
     await page.goto(f"{site_url}/iris.html", wait_until="commit")
     told = text.replace("PORT", site_url.rpartition(":")[2])
     await page.locator("#boot.failed [role=status]", has_text=told).wait_for()
@@ -134,6 +141,7 @@ async def test_a_page_whose_start_takes_long_says_what_it_waits_for(
     page: Any, site_url: str, project: Any
 ) -> None:
     await silent("**/pyodide.asm.wasm")(page)
+    await page.add_init_script(SOON)
     await page.goto(f"{site_url}/iris.html", wait_until="commit")
     told = page.locator("#boot [role=status]", has_text="longer than it should")
     await told.wait_for()

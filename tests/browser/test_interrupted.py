@@ -69,6 +69,7 @@ async def counted(self, *given):
     return await run_steps(self, *given)
 
 Bridge.steps = counted
+settings["epochs"] = epochs
 DispatchTuner.steps_per_call = lambda _tuner, left: min(left, 5)
 DispatchTuner.epochs_per_call = lambda _tuner, _steps, most: min(3, most)
 model = await create()
@@ -192,14 +193,16 @@ def moments(seed: int, count: int, calls: int) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize(
-    ("split", "calls"), [([0.7, 0.15, 0.15], 60), ([0.7, 0, 0.3], 10)], ids=["each", "several"]
+    ("split", "epochs", "calls"),
+    [([0.7, 0.15, 0.15], 15, 30), ([0.7, 0, 0.3], 30, 10)],
+    ids=["each", "several"],
 )
 async def test_cancelled_at_any_moment_it_stands_at_a_known_step_and_goes_on(
-    pyodide_page: PyodidePage, split: list[float], calls: int
+    pyodide_page: PyodidePage, split: list[float], epochs: int, calls: int
 ) -> None:
     count = int(os.environ.get("WEBNNM_MOMENTS", MOMENTS)) // 2
     steps, found = await pyodide_page.run_python(
-        SET_UP + CANCEL, moments=moments(7, count, calls), split=split
+        SET_UP + CANCEL, moments=moments(7, count, calls), split=split, epochs=epochs
     )
     assert not [each for each in found if each[2]]
     stood = {step for _, step, _ in found}

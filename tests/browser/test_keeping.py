@@ -27,6 +27,12 @@ async def begin(page: Any) -> None:
     await page.get_by_text("s left").wait_for()
 
 
+async def hold(page: Any) -> None:
+    """Hold a training that is under way: it is kept all the same, and other pages have the time."""
+    await page.locator("#pause").click()
+    await page.locator("#pause", has_text="Resume").wait_for()
+
+
 async def until_kept(page: Any) -> None:
     await page.locator("#kept", has_text="Kept by the browser at ").wait_for()
 
@@ -51,11 +57,13 @@ async def test_a_training_is_kept_soon_and_offered_after_a_reload(
     assert OFFER.fullmatch(await page.locator("#offer-text").text_content())
 
 
+@pytest.mark.usual("worker")
 async def test_a_second_tab_is_told_and_neither_destroys_the_training_of_the_other(
     page: Any, page_log: Any, site_url: str, project: Any
 ) -> None:
     await open_site_page(page, site_url, address(project))
     await begin(page)
+    await hold(page)
     await until_kept(page)
     note = await page.evaluate(NOTE)
     tab = await second_tab(page, page_log, site_url, project)
@@ -72,6 +80,7 @@ async def test_a_second_tab_is_told_and_neither_destroys_the_training_of_the_oth
     assert (await tab.evaluate(NOTE))[:60] == note[:60]
     # A training there that is under way when the other one ends takes no place.
     await begin(tab)
+    await hold(tab)
     await page.locator("#stop").click()
     await result_of(page)
     reached = await page.locator("#progress-text").text_content()
@@ -84,6 +93,7 @@ async def test_a_second_tab_is_told_and_neither_destroys_the_training_of_the_oth
     assert f"Epoch {offered[1]} of {offered[2]} " in reached
 
 
+@pytest.mark.usual("webnn")
 async def test_a_tab_that_did_not_know_offers_what_another_one_kept_meanwhile(
     page: Any, page_log: Any, site_url: str, project: Any
 ) -> None:
@@ -101,6 +111,7 @@ async def test_a_tab_that_did_not_know_offers_what_another_one_kept_meanwhile(
     # The other one is let go on with it, and this one is told.
     await page.locator("#continue").click()
     await page.get_by_text("s left").wait_for()
+    await hold(page)
     await tab.locator("#continue").click()
     await tab.locator("#kept.warning").wait_for()
     await page.locator("#stop").click()
@@ -108,12 +119,14 @@ async def test_a_tab_that_did_not_know_offers_what_another_one_kept_meanwhile(
     await tab.close()
 
 
+@pytest.mark.usual("worker")
 async def test_a_full_storage_is_told_and_the_training_ends_with_its_result(
     page: Any, site_url: str, project: Any
 ) -> None:
     await open_site_page(page, site_url, address(project))
     await quota(page, site_url, 1000)
     await begin(page)
+    await hold(page)
     told = page.locator("#kept.warning")
     await told.wait_for()
     assert "the training goes on. " in await told.text_content()
@@ -122,17 +135,18 @@ async def test_a_full_storage_is_told_and_the_training_ends_with_its_result(
     await result_of(page)
     await quota(page, site_url, None)
     await begin(page)
+    await hold(page)
     await until_kept(page)
     assert await told.count() == 0
     await page.locator("#stop").click()
     await result_of(page)
 
 
+# Scripts of a test do not reach workers.
+@pytest.mark.projects("webnn")
 async def test_a_browser_that_keeps_nothing_is_told_and_the_training_ends_with_its_result(
     page: Any, site_url: str, project: Any
 ) -> None:
-    if project.worker:
-        pytest.skip("scripts of a test do not reach workers")
     await page.add_init_script(REFUSING)
     await open_site_page(page, site_url, "iris.html")
     result = await train_on(page, epochs=60)
@@ -143,13 +157,13 @@ async def test_a_browser_that_keeps_nothing_is_told_and_the_training_ends_with_i
     assert await page.locator("#alert").text_content() == ""
 
 
+@pytest.mark.projects("webnn")
 async def test_what_cannot_be_read_now_stays_and_is_told(
     page: Any, site_url: str, project: Any
 ) -> None:
-    if project.worker:
-        pytest.skip("scripts of a test do not reach workers")
     await open_site_page(page, site_url, "iris.html")
     await begin(page)
+    await hold(page)
     await until_kept(page)
     refusing = await page.context.new_page()
     await page.close()

@@ -50,6 +50,8 @@ answer
 WITHOUT_FILES = "import js; js.eval('delete FileSystemFileHandle.prototype.createWritable')"
 
 
+# The file is the same, whatever it lies in.
+@pytest.mark.usual("webnn-private files", "numpy-database")
 @pytest.mark.parametrize("storage", ["private files", "database"])
 @pytest.mark.parametrize("backend", ["webnn", "numpy"])
 async def test_a_training_goes_on_after_a_reload(

@@ -10,6 +10,12 @@ import pytest
 NO_NUMPY = "No module named 'numpy'"
 
 
+def folder_of(item: pytest.Item) -> str:
+    """Return the folder of tests/unit that a test lies in, "" for none."""
+    _, _, *folders, _ = item.nodeid.partition("::")[0].split("/")
+    return folders[0] if folders else ""
+
+
 class Report:
     """A pytest plugin that counts outcomes and runs `async def` tests by blocking on them."""
 
@@ -18,6 +24,21 @@ class Report:
         self.numpy = numpy
         self.counts: dict[str, int] = {"passed": 0, "failed": 0, "skipped": 0}
         self.failures: list[str] = []
+
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Leave out what `tests/work.py` says that one set of parameters shows here."""
+        from tests.work import WHOLE, is_shortened
+
+        if not is_shortened():
+            return
+        kept: dict[str, pytest.Item] = {}
+        for item in items:
+            function, _, _ = item.nodeid.partition("[")
+            kept.setdefault(function if folder_of(item) in WHOLE else item.nodeid, item)
+        config.hook.pytest_deselected(items=sorted(set(items) - set(kept.values()), key=str))
+        items[:] = kept.values()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" or report.outcome != "passed":

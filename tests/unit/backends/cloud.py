@@ -1,7 +1,7 @@
 """Models trained alike on every backend; as a program, on forced devices or in several processes.
 
-`python -m tests.unit.backends.cloud [optimizer [address processes number]]` prints the results as
-JSON, in one line.
+`python -m tests.unit.backends.cloud [optimizers [address processes number]]` prints the results as
+JSON, in one line; several optimizers have commas between them.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ async def train(model: NNModel, optimizer: str = "sgdm", **settings: Any) -> lis
 
 
 async def results(backend: str, only: str = "") -> dict[str, Any]:
-    """Return the losses of all runs, or of those with one optimizer, and what they ran on."""
+    """Return the losses of all runs, or of those with some optimizers, and what they ran on."""
     found: dict[str, Any] = {}
     for name, optimizer in RUNS:
-        if only not in ("", optimizer):
+        if only and optimizer not in only.split(","):
             continue
         model = await create(name, backend)
         found[f"{name} {optimizer}"] = await train(model, optimizer)

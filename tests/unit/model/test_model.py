@@ -455,6 +455,7 @@ async def test_history_of_no_epoch_is_json_too() -> None:
     json.dumps(history.to_dict(), allow_nan=False)
 
 
+@pytest.mark.alike
 async def test_log_of_a_long_training_is_short() -> None:
     said: list[str] = []
     model = await iris(log=said.append)

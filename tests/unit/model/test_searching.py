@@ -28,6 +28,7 @@ async def searched(**more: Any) -> Search:
     return await search(TEXT, classes(60), SPACE, **options)
 
 
+@pytest.mark.alike
 async def test_the_best_trials_are_trained_longer() -> None:
     found = await searched()
     assert found.rounds == [(9, 2), (3, 6), (1, 18)]
@@ -54,6 +55,7 @@ async def test_a_damaged_file_is_told(tmp_path: Path, text: str) -> None:
     assert path.read_text() == text, "it is left as it is"
 
 
+@pytest.mark.alike  # tests/browser/test_searching.py interrupts one in a page
 async def test_an_interrupted_search_goes_on(tmp_path: Path) -> None:
     whole = await searched()
     path, seen = tmp_path / "search.json", list[int]()

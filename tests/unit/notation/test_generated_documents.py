@@ -158,6 +158,7 @@ DOCUMENTS = st.builds(
 )
 
 
+@pytest.mark.alike
 @settings(max_examples=examples(150))
 @given(DOCUMENTS)
 def test_generated_documents_keep_their_tree(document: Document) -> None:

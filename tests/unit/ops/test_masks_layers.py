@@ -123,6 +123,12 @@ def test_rotated_causal_queries_of_other_keys_are_refused() -> None:
 
 
 @pytest.mark.alike
+@pytest.mark.usual(
+    *("biased-forward-True", "biased-backward-False", "biased-both-True"),
+    *("begun-forward-False", "begun-backward-True", "begun-both-False"),
+    *("gru-forward-True", "gru-backward-False", "gru-both-True"),
+    *("begun gru-forward-False", "begun gru-backward-True", "begun gru-both-False"),
+)
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("direction", ["forward", "backward", "both"])
 @pytest.mark.parametrize(
@@ -133,6 +139,7 @@ def test_rotated_causal_queries_of_other_keys_are_refused() -> None:
         "gru(w, r, bias=b, recurrentBias=c",
         "gru(w, r, initialHiddenState=h, resetAfter=false",
     ],
+    ids=["biased", "begun", "gru", "begun gru"],
 )
 def test_recurrence_ends_with_the_last_valid_step(
     layer: str, direction: str, training: bool

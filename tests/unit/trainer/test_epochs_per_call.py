@@ -72,6 +72,10 @@ def recorded(history: History) -> list[Any]:
     return [[getattr(record, name) for name in names] for record in history.epochs]
 
 
+@pytest.mark.usual(
+    *("True-0-plain", "False-2-plain", "True-3-dropout", "False-7-dropout", "True-7-plain"),
+    *("True-64-dropout", "False-64-plain"),
+)
 @pytest.mark.parametrize("source", [SOURCE, DROPPING], ids=["plain", "dropout"])
 @pytest.mark.parametrize("epochs_per_call", [0, 2, 3, 7, 64])
 @pytest.mark.parametrize("restore", [True, False])
@@ -184,6 +188,11 @@ async def test_who_wants_to_look_at_every_epoch_can(settings: dict[str, Any]) ->
     assert seen == [steps] * 5, "one table of one epoch each"
 
 
+# Groups of accumulated batches begin and end within a dispatch; scales do not.
+@pytest.mark.usual(
+    *("accumulated-2-plain", "accumulated-3-dropout", "accumulated-6-plain", "accumulated-7-plain"),
+    *("accumulated-50-dropout", "scaled-2-plain", "scaled-7-dropout", "scaled-50-plain"),
+)
 @pytest.mark.parametrize("source", [SOURCE, DROPPING], ids=["plain", "dropout"])
 @pytest.mark.parametrize("times", [2, 3, 6, 7, 50])
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ async def trained(source: str, dataset: Dataset, **settings: Any) -> tuple[NNMod
     return model, history, max(held)
 
 
+@pytest.mark.usual("1-plain", "7-plain", "7-augmented", "1-ragged", "32-ragged")
 @pytest.mark.parametrize(
     ("source", "make"),
     [(SOURCE, rows), (SOURCE, changing), (WORDS, ragged)],

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.unit.training.trained import PLAIN, create, values
+from tests.work import seeds
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
 from webnnm.training.optimizers import OPTIMIZERS
@@ -160,7 +161,7 @@ async def relative_errors(
 
 
 @pytest.mark.skipif(sys.platform == "emscripten", reason="minutes inside a page")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(range(3)))
 @pytest.mark.parametrize(
     ("optimizer", "lr", "share"),
     [*((name, None, 1.0) for name in OPTIMIZERS if name != "nag"), ("adam", 0.05, 0.5)],

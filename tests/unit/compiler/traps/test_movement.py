@@ -35,6 +35,7 @@ def test_samples_compute_the_same(case: Any) -> None:
     check(built.builder.build({"y": built.results[0]}), dict(built.feeds))
 
 
+@pytest.mark.alike
 def test_random_cases_compute_the_same() -> None:
     for drawn in some(cases, 200):
         if drawn.name in NAMES:
