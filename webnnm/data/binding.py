@@ -106,8 +106,12 @@ class DataBinding:
         source = cast(StreamedDataset, self.dataset)
         blocks = source.blocks(subset, epoch, rows)
         try:
-            async for inputs, outputs in blocks:
+            async for inputs, outputs, *more in blocks:
                 masks = self._by_sequence(masks_of((inputs, outputs)))
+                if more:
+                    from webnnm.data.row_weights import of_stream
+
+                    masks |= of_stream(more[0], self.outputs)
                 yield *self.bound(inputs, outputs, labels), masks
         finally:
             if isinstance(blocks, AsyncGenerator):

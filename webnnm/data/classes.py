@@ -49,7 +49,7 @@ def detect_kind(values: HostArray, *, named: bool = False) -> Kind:
     'classes'
 
     One integer per row is a class if the integers are 0 … C-1 and all of them occur, or if they
-    have names. Other columns of 0 and 1 are yes/no. Rows of two and more elements are one-hot,
+    have names. A column of 0.0 and 1.0 is yes/no. Rows of two and more elements are one-hot,
     yes/no or probabilities by what is in them. All else is continuous.
     """
     flat = values.values()
@@ -58,7 +58,7 @@ def detect_kind(values: HostArray, *, named: bool = False) -> Kind:
         return _kind_of_rows(flat, row[-1], is_float(values.dtype))
     integers = not is_float(values.dtype)
     if _binary(flat):
-        return "classes" if integers and row == () else "multilabel"
+        return "classes" if integers else "multilabel"
     if integers or named:
         found = {int(value) for value in flat if value == int(value)}
         whole = integers or all(value == int(value) for value in flat)

@@ -60,6 +60,10 @@ def _labels(name: str, field: Field, slot: Slot, values: HostArray) -> tuple[str
         own = list(field.shape or (1,))
         return "", "" if field.sequence else f"write shape={own} at the output"
     low, high = int(min(flat)), int(max(flat))
+    if field.kind == "multilabel" and scores == 2:
+        message = f"labels are 0 and 1 as {field.dtype}, which read as yes and no, not as 2 classes"
+        fit = "write shape=[1] at the output and end in sigmoid()"
+        return message, f'say kinds={{"{name}": "classes"}}, or {fit}'
     if low == 1 and high == scores:
         message = f"labels count from 1 to {high}, classes from 0 to {scores - 1}"
         return message, "subtract 1 from the labels"

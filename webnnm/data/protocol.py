@@ -99,8 +99,11 @@ class StreamedDataset(AnyDataset, Protocol):
 
     def blocks(
         self, subset: str, epoch: int = 0, rows: int | None = None
-    ) -> AsyncIterator[tuple[Arrays, Arrays]]:
-        """Return inputs and outputs of so many rows at a time, fewer in the last block."""
+    ) -> AsyncIterator[tuple[Arrays, ...]]:
+        """Return inputs and outputs of so many rows at a time, fewer in the last block.
+
+        Rows that have weights bring {"sample_weight": float32 `[rows]`} as the third.
+        """
         ...
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from webnnm.core.arrays import HostArray
@@ -74,6 +74,16 @@ def of_table(
     if len(numbers) != table.row_count or len(rows) == table.row_count:
         return numbers
     return numbers.rows(rows)
+
+
+def of_stream(given: Mapping[str, HostArray], outputs: Iterable[str]) -> dict[str, HostArray]:
+    """Return for each output by what the losses of rows of a stream are multiplied: as given.
+
+    >>> found = of_stream({"sample_weight": HostArray.of([2.0, 0.5])}, ["m"])
+    >>> found["weight/m"].tolist()
+    [2.0, 0.5]
+    """
+    return {WEIGHT + block: given["sample_weight"] for block in outputs}
 
 
 def weights_of(

@@ -13,12 +13,21 @@ from webnnm.core.shapes import is_integer
 from webnnm.data.decode import decode
 from webnnm.data.field import SUBSETS, Field, Kind
 from webnnm.data.intake import listed, per_block, take_all
-from webnnm.data.stream_items import gathered, iterate, pair_of, part_of, rows_of, together
+from webnnm.data.stream_items import (
+    SAMPLE_WEIGHT,
+    gathered,
+    iterate,
+    part_of,
+    parts_of,
+    require_weights,
+    rows_of,
+    together,
+)
 
 Arrays = dict[str, HostArray]
 Items = Literal["rows", "blocks"]
 Source = Callable[[str, int], Any]
-"""`source(subset, epoch)` → iterable or async iterable of pairs (inputs, outputs)."""
+"""`source(subset, epoch)` → iterable or async iterable of inputs, outputs and maybe weights."""
 
 MEASURED = 1024
 """Rows at the start of the training rows that fields are measured by."""
@@ -40,8 +49,9 @@ class StreamDataset:
     [2, 2, 1]
 
     `source(subset, epoch)` returns an iterator or async iterator over pairs of inputs and outputs,
-    each a dict from block to array, or the array of the only block. The source determines the order
-    of the rows, so it has to shuffle them if needed.
+    each a dict from block to array, or the array of the only block. A third item is the weight of
+    the row, by which its losses are multiplied. The source determines the order of the rows, so it
+    has to shuffle them if needed.
 
     Use `create` to detect the fields from the first rows, or the constructor to declare them in
     `inputs` and `outputs`, which are dicts from block to `Field`.
@@ -49,6 +59,7 @@ class StreamDataset:
     - `rows`: the number of rows in each subset; subsets that are left out are empty.
     - `items`: "rows" if the source yields single rows, "blocks" if it yields several at a time as
       the first dimension.
+    - `weighted`: whether the source yields weights; `create` sees it.
     - `name`, `batch_size`, `labels`: see `Dataset`.
 
     Raises `DataError` NNM704 for invalid options, NNM705 for unknown subsets.
@@ -62,17 +73,20 @@ class StreamDataset:
         inputs: Mapping[str, Field],
         outputs: Mapping[str, Field],
         items: Items = "rows",
+        weighted: bool = False,
         name: str = "stream",
         batch_size: int = 20,
         labels: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._source = source
         self._items = _checked_items(items)
+        self.weighted = weighted
         self._rows = _checked_rows(rows)
         self.name = name
         self.inputs = dict(inputs)
         self.outputs = dict(outputs)
         self._blocks = ({block: block for block in inputs}, {block: block for block in outputs})
+        self._weights = {SAMPLE_WEIGHT: Field((), "float32")} if weighted else {}
         self._labels: dict[str, Sequence[str]] = per_block(labels, outputs, "labels")
         self.set_batch_size(batch_size)
 
@@ -97,11 +111,15 @@ class StreamDataset:
         there are no training rows.
         """
         _checked_items(items)
-        seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        seen: list[tuple[dict[str, Any], ...]] = []
+        weighted = False
         iterator = iterate(source("training", 0))
         try:
             async for item in iterator:
-                seen.append(pair_of(item, len(seen)))
+                weighted = weighted or (
+                    not seen and isinstance(item, list | tuple) and len(item) == 3
+                )
+                seen.append(parts_of(item, len(seen), weighted=weighted))
                 if len(seen) == (MEASURED if items == "rows" else 1):
                     break
         finally:
@@ -112,16 +130,15 @@ class StreamDataset:
             )
         first = seen[0]
         if items == "rows":
-            first = gathered([x for x, _ in seen]), gathered([y for _, y in seen])
+            first = gathered([x for x, *_ in seen]), gathered([y for _, y, _ in seen])
         known = per_block(labels, first[1], "labels")
         for size in length.values() if isinstance(length, Mapping) else [length]:
             if size is not None and not is_integer(size):
                 raise DataError("NNM704", f"length is {size!r}", hint="streams need an integer")
         options_of = {"kinds": kinds, "names": names, "length": length}
         (inputs, _), (outputs, _) = take_all(first[0], first[1], known, options_of)
-        return cls(
-            source, rows=rows, inputs=inputs, outputs=outputs, items=items, labels=labels, **options
-        )
+        options = {"labels": labels, "weighted": weighted, **options}
+        return cls(source, rows=rows, inputs=inputs, outputs=outputs, items=items, **options)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{subset} {size}" for subset, size in self._rows.items())
@@ -182,13 +199,14 @@ class StreamDataset:
 
     async def blocks(
         self, subset: str, epoch: int = 0, rows: int | None = None
-    ) -> AsyncIterator[tuple[Arrays, Arrays]]:
+    ) -> AsyncIterator[tuple[Arrays, ...]]:
         """Yield the inputs and outputs of `rows` rows at a time, by default of one batch.
 
         The last block can be smaller. Sequences of different lengths are `Sequences`, which provide
-        their masks. Raises `DataError` NNM702 for rows of the wrong shape and for more or fewer
-        rows than declared, NNM706 for invalid classes, NNM707 for non-finite numbers, NNM711 for
-        sequences that are too long.
+        their masks. Where rows have weights, the third is {"sample_weight": float32 `[rows]`}.
+        Raises `DataError` NNM702 for rows of the wrong shape and for more or fewer rows than
+        declared, NNM704 for weights below 0, NNM706 for invalid classes, NNM707 for non-finite
+        numbers, NNM711 for sequences that are too long.
         """
         rows = rows or self.batch_size
         expected = self.size(subset)
@@ -198,7 +216,7 @@ class StreamDataset:
                 f'subset "{subset}" of {self.name} has no rows of its own',
                 hint=f"rows= declares {', '.join(self._rows)}",
             )
-        waiting: tuple[dict[str, list[HostArray]], ...] = ({}, {})
+        waiting: tuple[dict[str, list[HostArray]], ...] = ({}, {}, {})[: 2 + self.weighted]
         held = seen = 0
         iterator = iterate(self._source(subset, epoch))
         try:
@@ -220,7 +238,7 @@ class StreamDataset:
                 whole = [{b: together(parts) for b, parts in kept.items()} for kept in waiting]
                 for start in range(0, held - held % rows, rows):
                     part = range(start, start + rows)
-                    yield part_of(whole[0], part), part_of(whole[1], part)
+                    yield tuple(part_of(side, part) for side in whole)
                     await asyncio.sleep(0)  # a source that never waits lets others run, too
                 rest = range(held - held % rows, held)
                 held %= rows
@@ -236,11 +254,10 @@ class StreamDataset:
                 hint="rows= says how many the source yields",
             )
         if held:
-            last = [{b: together(parts) for b, parts in kept.items()} for kept in waiting]
-            yield last[0], last[1]
+            yield tuple({b: together(parts) for b, parts in kept.items()} for kept in waiting)
 
-    async def collect(self, subset: str, epoch: int = 0) -> tuple[Arrays, Arrays]:
-        """Return all inputs and outputs of a subset that fits into memory, as `Dataset.arrays`."""
+    async def collect(self, subset: str, epoch: int = 0) -> tuple[Arrays, ...]:
+        """Return what `blocks` yields of a whole subset that fits into memory."""
         (whole,) = [both async for both in self.blocks(subset, epoch, self.size(subset))]
         return whole
 
@@ -250,15 +267,15 @@ class StreamDataset:
     numBatches = num_batches
     mapOutputToLabels = decode
 
-    def _taken(self, item: Any, first: int) -> tuple[Arrays, Arrays]:
+    def _taken(self, item: Any, first: int) -> tuple[Arrays, ...]:
         """Return what the source yielded as arrays of rows, checked against the fields."""
-        result: tuple[Arrays, Arrays] = ({}, {})
+        result: tuple[Arrays, ...] = ({}, {}, {})
         counts: dict[str, int] = {}
         sides = zip(
-            ("input", "output"),
-            pair_of(item, first),
-            (self.inputs, self.outputs),
-            self._blocks,
+            ("input", "output", "weights"),
+            parts_of(item, first, weighted=self.weighted),
+            (self.inputs, self.outputs, self._weights),
+            (*self._blocks, {SAMPLE_WEIGHT: SAMPLE_WEIGHT}),
             result,
             strict=True,
         )
@@ -275,7 +292,8 @@ class StreamDataset:
         if len(set(counts.values())) != 1:
             sizes = ", ".join(f"{where} {size}" for where, size in counts.items())
             raise DataError("NNM702", f"the block from row {first} on has unequal rows: {sizes}")
-        return result
+        require_weights(result[2], first)
+        return result[: 2 + self.weighted]
 
     def _output_block(self, block: str | None) -> str:
         if block is None and len(self.outputs) == 1:

@@ -18,6 +18,8 @@ from webnnm.data.sequences import Sequences, padded, padded_size, positions_of, 
 
 Arrays = dict[str, HostArray]
 
+SAMPLE_WEIGHT = "sample_weight"
+
 _PLAIN = (list, tuple, int, float, str)
 
 
@@ -45,19 +47,42 @@ async def iterate(given: Any) -> AsyncGenerator[Any]:
             given.close()
 
 
-def pair_of(item: Any, row: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return inputs and outputs, block → array, of what the source yielded at a row.
+def parts_of(item: Any, row: int, *, weighted: bool) -> tuple[dict[str, Any], ...]:
+    """Return inputs, outputs and weights, name → array, of what the source yielded at a row.
 
-    >>> pair_of(([1, 2], {"y": 0.5}), 0)
-    ({'model': [1, 2]}, {'y': 0.5})
+    >>> parts_of(([1, 2], {"y": 0.5}), 0, weighted=False)
+    ({'model': [1, 2]}, {'y': 0.5}, {})
+    >>> parts_of(([1, 2], [0.5], 3), 0, weighted=True)
+    ({'model': [1, 2]}, {'model': [0.5]}, {'sample_weight': 3})
+
+    Raises `DataError` NNM702 for anything else.
     """
-    if not isinstance(item, list | tuple) or len(item) != 2:  # type: ignore[reportUnknownArgumentType]
+    parts = len(item) if isinstance(item, list | tuple) else 0  # type: ignore[reportUnknownArgumentType]
+    if parts != 2 + weighted:
+        of = f" of {parts}" if parts else ""
+        found = f"a {type(item).__name__}{of}"  # type: ignore[reportUnknownArgumentType]
         raise DataError(
             "NNM702",
-            f"row {row}: the source yielded a {type(item).__name__}",  # type: ignore[reportUnknownArgumentType]
-            hint="yield inputs, outputs",
+            f"row {row}: the source yielded {found}",
+            hint="yield inputs, outputs, weights"
+            if weighted
+            else "yield inputs, outputs; with weighted=True weights of the rows as the third",
         )
-    return by_block(item[0]), by_block(item[1])  # type: ignore[reportUnknownArgumentType]
+    weights = {SAMPLE_WEIGHT: item[2]} if weighted else {}
+    return by_block(item[0]), by_block(item[1]), weights  # type: ignore[reportUnknownArgumentType]
+
+
+def require_weights(arrays: Arrays, first: int) -> None:
+    """Raise `DataError` NNM704 for a weight below 0, if there are weights.
+
+    >>> require_weights({"sample_weight": HostArray.of([1.0, 0.0])}, 0)
+    """
+    for values in arrays.values():
+        for row, weight in enumerate(values.values(), first):
+            if weight < 0:
+                message = f"sample_weight: row {row} has {weight:g}"
+                hint = "a row of weight 0 is left out of the loss, none can count less"
+                raise DataError("NNM704", message, hint=hint)
 
 
 def gathered(rows: list[dict[str, Any]]) -> dict[str, Any]:

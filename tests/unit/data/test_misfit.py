@@ -43,6 +43,23 @@ def test_labels_are_told_apart(labels: Any, message: str, hint: str) -> None:
     assert hint in error.hint
 
 
+@pytest.mark.parametrize("column", [[0.0, 1.0], [[0.0], [1.0]]])
+def test_yes_and_no_are_not_two_classes_by_themselves(column: Any) -> None:
+    two = TEXT.replace("[3]", "[2]")
+    error = refused(column * 6, two)
+    assert "0 and 1 as float32, which read as yes and no, not as 2 classes" in error.message
+    assert "shape=[1]" in error.hint
+    assert review(two, Dataset(ROWS, column * 6, kinds={"model": "classes"}))
+
+
+def test_a_column_of_whole_numbers_has_classes_however_many_there_are() -> None:
+    for classes in (2, 3):
+        column = [[n % classes] for n in range(12)]
+        assert review(TEXT.replace("[3]", f"[{classes}]"), Dataset(ROWS, column))
+    yes = TEXT.replace("[3]", "[1]").replace("softmax", "sigmoid")
+    assert review(yes, Dataset(ROWS, [[n % 2] for n in range(12)]))
+
+
 def test_more_classes_than_scores_are_a_finding_with_a_hint() -> None:
     labels = [n + 1 for n in NUMBERS]
     found = review(TEXT, Dataset(ROWS, labels, kinds={"model": "classes"})).findings

@@ -153,7 +153,8 @@ GOOD = ({"x": [1, 2]}, {"y": 0.5})
         (({"x": [1, float("nan")]}, {"y": 0.5}), "NNM707", "row 1, element 1 is nan"),
         (({"x": [1, 2]}, {"z": 0.5}), "NNM701", 'row 1 has no output "y"'),
         (({"x": [1, 2]}, {"y": "cat"}), "NNM702", 'output "y", from row 1 on'),
-        (([1, 2],), "NNM702", "row 1: the source yielded a tuple"),
+        (([1, 2],), "NNM702", "row 1: the source yielded a tuple of 1"),
+        ((*GOOD, 1), "NNM702", "row 1: the source yielded a tuple of 3"),
         (7, "NNM702", "row 1: the source yielded a int"),
     ],
 )
@@ -161,6 +162,36 @@ async def test_bad_rows_have_their_number(bad: Any, code: str, text: str) -> Non
     with pytest.raises(DataError, match=text) as caught:
         await drained(declared(rows_of(GOOD, bad), rows={"training": 2}))
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("bad", "code", "text"),
+    [
+        (GOOD, "NNM702", "row 1: the source yielded a tuple of 2"),
+        ((*GOOD, -1), "NNM704", "sample_weight: row 1 has -1"),
+        ((*GOOD, float("inf")), "NNM707", 'weights "sample_weight": row 1, element 0 is inf'),
+        ((*GOOD, [1, 2]), "NNM702", 'weights "sample_weight"'),
+        ((*GOOD, "much"), "NNM702", 'weights "sample_weight"'),
+    ],
+)
+async def test_bad_weights_have_their_row(bad: Any, code: str, text: str) -> None:
+    source = rows_of((*GOOD, 2), bad)
+    with pytest.raises(DataError, match=text) as caught:
+        await drained(declared(source, rows={"training": 2}, weighted=True))
+    assert caught.value.code == code
+
+
+async def test_weights_follow_their_rows() -> None:
+    def source(subset: str, epoch: int) -> Iterator[Any]:
+        return ((*row, n) for n, row in enumerate(numbers(subset, epoch)))
+
+    stream = await StreamDataset.create(source, rows={"training": 7})
+    found = [block async for block in stream.map(to_model={"y": "z"}).blocks("training", rows=3)]
+    assert [weights["sample_weight"].tolist() for _, _, weights in found] == [
+        [0, 1, 2],
+        [3, 4, 5],
+        [6],
+    ]
 
 
 @pytest.mark.parametrize(

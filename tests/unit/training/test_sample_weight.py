@@ -9,6 +9,7 @@ import pytest
 from tests.unit.training.trained import PLAIN, create
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
+from webnnm.data.stream import StreamDataset
 from webnnm.data.table_dataset import TableDataset
 
 np = pytest.importorskip("numpy")
@@ -177,6 +178,29 @@ async def test_losses_of_pytorch() -> None:
     change = [-value for value in model.parameters.value("b1").values()]
     assert change == pytest.approx([0.112882651, -0.187701523, 0.074818866], abs=1e-6)
     model.close()
+
+
+@pytest.mark.parametrize("items", ["rows", "blocks"])
+async def test_rows_of_streams_bring_their_weights(items: Any) -> None:
+    """With weights whose mean is 1, a stream is what the dataset of the same rows is."""
+    x, y, weights = rows("classes")
+    weights = weights / weights.mean()
+    text = TEXT.format(3, "SCE", ", softmax()")
+
+    def source(subset: str, epoch: int) -> Any:
+        if items == "rows":
+            yield from zip(x, y.tolist(), weights.tolist(), strict=True)
+        else:
+            yield from ((x[k : k + 5], y[k : k + 5], weights[k : k + 5]) for k in range(0, ROWS, 5))
+
+    options: dict[str, Any] = {"rows": {"training": ROWS}, "labels": ["a", "b", "c"]}
+    stream: Any = await StreamDataset.create(source, items=items, **options)
+    assert stream.weighted
+    data = Dataset(x, y, split=(1, 0, 0), method="sequential", sample_weight=weights)
+    await same(text, stream, data, batch_size=7)
+    constant = np.ones(ROWS, "float32")
+    plain = Dataset(x, y, split=(1, 0, 0), method="sequential", sample_weight=constant)
+    assert (await trained(text, plain))[0] != (await trained(text, stream))[0]
 
 
 async def test_tables_have_a_column_of_weights() -> None:
