@@ -23,10 +23,41 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1")
 
 # Pyodide is started once per page; each program runs in a namespace of its own.
 START = """
-async ({ index, packages }) => {
+async ({ index, packages, watch }) => {
   const { loadPyodide } = await import(`${index}/pyodide.mjs`);
   globalThis.pyodide = await loadPyodide({ indexURL: index, packages });
+  globalThis.replaced = pyodide.runPython(watch);
 }
+"""
+# The package itself is shared: what one program replaces in it, all later ones would meet.
+WATCH = """
+def watch():
+    import sys
+
+    def functions():
+        modules = [(n, vars(m)) for n, m in list(sys.modules.items()) if n.startswith("webnnm")]
+        owners = [
+            *modules,
+            *[(f"{module}.{name}", vars(value)) for module, members in modules
+              for name, value in members.items()
+              if isinstance(value, type) and value.__module__ == module],
+        ]
+        return {
+            f"{owner}.{name}": value
+            for owner, members in owners for name, value in members.items() if callable(value)
+        }
+
+    known = {}
+
+    def replaced():
+        now = functions()
+        found = [name for name, value in now.items() if known.get(name, value) is not value]
+        known.update(now)
+        return ", ".join(found)
+
+    return replaced
+
+watch()
 """
 RUN = """
 async ({ code, values }) => {
@@ -38,9 +69,10 @@ async ({ code, values }) => {
     namespace.set("result_of_program", result);
     result?.destroy?.();
     return { text: pyodide.runPython(
-      "import json; json.dumps(result_of_program)", { globals: namespace }) };
+      "import json; json.dumps(result_of_program)", { globals: namespace }),
+      replaced: globalThis.replaced() };
   } catch (error) {
-    return { error: String(error.message ?? error) };
+    return { error: String(error.message ?? error), replaced: globalThis.replaced() };
   } finally {
     namespace.destroy();
   }
@@ -108,6 +140,12 @@ class PageLog:
         assert not self.blocked, "asked for other hosts: " + ", ".join(self.blocked)
 
 
+async def start_pyodide(page: Page, index: str, packages: Sequence[str]) -> None:
+    """Start Pyodide in a page from the distribution at `index`, with packages of it."""
+    given = {"index": index, "packages": list(packages), "watch": WATCH}
+    await page.evaluate(START, given)
+
+
 @dataclass
 class PyodidePage:
     """A page with Pyodide from the site's own distribution."""
@@ -135,6 +173,7 @@ class PyodidePage:
             cause = "Pyodide died" if self.log.died.is_set() else "the program did not end in time"
             raise PythonError("\n".join([cause, *self.log.console[-30:]]))
         answer = program.result()
+        assert not answer["replaced"], f"other tests would meet what is left: {answer['replaced']}"
         if "error" in answer:
             raise PythonError(answer["error"])
         return json.loads(answer["text"])
@@ -148,7 +187,7 @@ class PyodidePage:
     ) -> None:
         """Load the page, and start Pyodide in it."""
         await self.page.goto(f"{site_url}/tests/empty.html")
-        await self.page.evaluate(START, {"index": site_url + index, "packages": list(packages)})
+        await start_pyodide(self.page, site_url + index, packages)
 
     async def call(self, function: Coroutine, *arguments: Any, modules: Sequence[str] = ()) -> Any:
         """Call a coroutine function of a test module in the page, and return what it returns.

@@ -12,7 +12,13 @@ import pytest
 from playwright.async_api import BrowserContext, Page
 
 from tests.browser.conftest import Launch, Visit
-from tests.browser.harness import START, PageLog, PyodidePage, block_other_hosts, new_context
+from tests.browser.harness import (
+    PageLog,
+    PyodidePage,
+    block_other_hosts,
+    new_context,
+    start_pyodide,
+)
 from tests.work import everything
 
 NAME = "browser:kept.webnnm.safetensors"
@@ -105,7 +111,7 @@ async def opened(kept: Kept, log: PageLog, site_url: str) -> PyodidePage:
     log.watch(page)
     await page.goto(f"{site_url}/tests/empty.html")
     index = f"{site_url}/vendor/pyodide"
-    await page.evaluate(START, {"index": index, "packages": ["webnnm"]})
+    await start_pyodide(page, index, ["webnnm"])
     return PyodidePage(page, log)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from playwright.async_api import Browser, BrowserContext, CDPSession, Error, Page
 
-from tests.browser.harness import START, PageLog, new_context
+from tests.browser.harness import PageLog, new_context, start_pyodide
 
 ALIVE_SECONDS = 240
 """When a page that is asked for nothing counts as hung: by a test that failed."""
@@ -39,7 +39,7 @@ class Visits:
         log.watch(keeper)
         await keeper.goto(f"{site_url}/tests/empty.html")
         index = f"{site_url}/vendor/pyodide"
-        await keeper.evaluate(START, {"index": index, "packages": packages})
+        await start_pyodide(keeper, index, packages)
         log.check()
         return cls(context, keeper, await context.new_cdp_session(keeper))
 
