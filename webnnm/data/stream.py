@@ -16,6 +16,7 @@ from webnnm.data.intake import listed, per_block, take_all
 from webnnm.data.stream_items import (
     SAMPLE_WEIGHT,
     gathered,
+    has_weights,
     iterate,
     part_of,
     parts_of,
@@ -116,9 +117,7 @@ class StreamDataset:
         iterator = iterate(source("training", 0))
         try:
             async for item in iterator:
-                weighted = weighted or (
-                    not seen and isinstance(item, list | tuple) and len(item) == 3
-                )
+                weighted = weighted or (not seen and has_weights(item))
                 seen.append(parts_of(item, len(seen), weighted=weighted))
                 if len(seen) == (MEASURED if items == "rows" else 1):
                     break
@@ -216,7 +215,7 @@ class StreamDataset:
                 f'subset "{subset}" of {self.name} has no rows of its own',
                 hint=f"rows= declares {', '.join(self._rows)}",
             )
-        waiting: tuple[dict[str, list[HostArray]], ...] = ({}, {}, {})[: 2 + self.weighted]
+        waiting: list[dict[str, list[HostArray]]] = [{} for _ in range(2 + self.weighted)]
         held = seen = 0
         iterator = iterate(self._source(subset, epoch))
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from webnnm.core.arrays import HostArray, joined
 from webnnm.core.dtypes import FORMATS
@@ -57,19 +57,27 @@ def parts_of(item: Any, row: int, *, weighted: bool) -> tuple[dict[str, Any], ..
 
     Raises `DataError` NNM702 for anything else.
     """
-    parts = len(item) if isinstance(item, list | tuple) else 0  # type: ignore[reportUnknownArgumentType]
-    if parts != 2 + weighted:
-        of = f" of {parts}" if parts else ""
-        found = f"a {type(item).__name__}{of}"  # type: ignore[reportUnknownArgumentType]
+    if not isinstance(item, list | tuple) or len(item) != 2 + weighted:  # type: ignore[reportUnknownArgumentType]
+        of = f" of {len(item)}" if isinstance(item, list | tuple) else ""  # type: ignore[reportUnknownArgumentType]
         raise DataError(
             "NNM702",
-            f"row {row}: the source yielded {found}",
+            f"row {row}: the source yielded a {type(item).__name__}{of}",  # type: ignore[reportUnknownArgumentType]
             hint="yield inputs, outputs, weights"
             if weighted
             else "yield inputs, outputs; with weighted=True weights of the rows as the third",
         )
-    weights = {SAMPLE_WEIGHT: item[2]} if weighted else {}
-    return by_block(item[0]), by_block(item[1]), weights  # type: ignore[reportUnknownArgumentType]
+    inputs, outputs, *weights = cast("Sequence[Any]", item)
+    named = {SAMPLE_WEIGHT: weights[0]} if weighted else {}
+    return by_block(inputs), by_block(outputs), named
+
+
+def has_weights(item: Any) -> bool:
+    """Tell whether a source yielded weights beside inputs and outputs.
+
+    >>> has_weights(([1, 2], [0.5], 3)), has_weights(([1, 2], [0.5]))
+    (True, False)
+    """
+    return isinstance(item, list | tuple) and len(cast("Sequence[Any]", item)) == 3
 
 
 def require_weights(arrays: Arrays, first: int) -> None:
