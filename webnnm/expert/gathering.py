@@ -78,15 +78,19 @@ def gather_facts(
     )
 
 
-def data_facts(binding: DataBinding | None) -> DataFacts:
-    """Measure a dataset for the rules about data; of a stream only its sizes are known."""
+def data_facts(binding: DataBinding | None, non_finite: str = "") -> DataFacts:
+    """Measure a dataset for the rules about data; of a stream only its sizes are known.
+
+    Rows are not examined where it is known that one is not finite, and where.
+    """
     if binding is None:
-        return DataFacts()
+        return DataFacts(non_finite=non_finite)
     dataset = binding.dataset
     sizes = {part: dataset.size(part) for part in ("training", "validation", "testing")}
     length = max(binding.sequence.values(), default=0)
     if not isinstance(dataset, Dataset) or not sizes["training"]:
-        return DataFacts(sizes=sizes, batch_size=dataset.batch_size, length=length)
+        known = {"batch_size": dataset.batch_size, "length": length}
+        return DataFacts(sizes=sizes, non_finite=non_finite, **known)
     quality = measure_quality(dataset)
     block_of = {bound.field: block for block, bound in binding.inputs.items()}
     output_of = {bound.field: block for block, bound in binding.outputs.items()}
@@ -108,10 +112,11 @@ def data_facts(binding: DataBinding | None) -> DataFacts:
         shared_rows=quality.repeated_share(),
         coarse=quality.coarse,
         method=quality.method,
-        suspicions=_suspicions(dataset),
+        non_finite=non_finite,
+        suspicions={} if non_finite else _suspicions(dataset),
         unknown=_unknown(dataset),
         sorted=any(c.in_order for c in quality.classes),
-        fitted_on=("full" if quality.foreign else "training") if binding.standardization else "",
+        fitted_on="full" if quality.foreign else "training" if binding.standardization else "",
     )
 
 

@@ -158,7 +158,7 @@ class Reviewer:
         if self._data is None:
             refused = self._refused.get("")
             wrong = refused.message if refused else _non_finite(binding)
-            self._data = replace(data_facts(binding), non_finite=wrong)
+            self._data = data_facts(binding, wrong)
         possible, problems = _aims(model.network, model.sequence, binding, model.objectives)
         problems |= {name: error for name, error in self._refused.items() if name}
         known = gather_facts(
@@ -429,8 +429,10 @@ def _with_refused(
 
 
 def _non_finite(binding: DataBinding | None) -> str:
-    """Return what is not finite in a dataset of the user's own; `Dataset` refuses such rows."""
-    if binding is None or binding.streams or isinstance(binding.dataset, Dataset):
+    """Return what is not finite in rows of the user's own code; `Dataset` refuses others."""
+    if binding is None or binding.streams:
+        return ""
+    if getattr(type(binding.dataset), "arrays", None) is Dataset.arrays:
         return ""
     for subset in ("training", "validation", "testing"):
         if binding.dataset.size(subset):

@@ -83,6 +83,14 @@ def unseen(facts: Facts) -> Hit | None:
     What was never shown cannot be answered: every row of the class counts as an error in the test.
     A stratified split gives each subset its share.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
+    >>> rows, labels = [[i / 60] for i in range(60)], [i // 20 for i in range(60)]
+    >>> data = Dataset(rows, labels, split=(0.6, 0, 0.4), method="sequential")
+    >>> print(review(text, data).finding("E601"))
+    warning E601 line 1, column 22: class 2 (none in training, 20 to be tested) of m
+      → Split the rows stratified.
+
     Ignore it where the class is meant to be unknown, as in tests of novelty.
     """
 
@@ -102,6 +110,14 @@ def misplaced(facts: Facts) -> Hit | None:
     or where the classes are those of the positions of a sequence.
 
     The test says nothing of a class that it has no row of, however the model does on it.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
+    >>> rows, labels = [[i / 60] for i in range(60)], [i // 20 for i in range(60)]
+    >>> data = Dataset(rows, labels, split=(0.8, 0, 0.2), method="sequential")
+    >>> print(review(text, data).finding("E602"))
+    warning E602 line 1, column 22: classes 0 (none in testing), 1 (none in testing) of m
+      → Split the rows stratified.
 
     Ignore it where the class does not matter.
     """
@@ -149,6 +165,14 @@ def unscaled(facts: Facts) -> Hit | None:
     with the square. The bounds are those from which on the scores of the programs of tests/teach
     fell.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> rows = [[i / 50, 1000.0 * i] for i in range(50)]
+    >>> data = Dataset(rows, [i / 50 for i in range(50)], split=(1, 0, 0))
+    >>> print(review(text, data).finding("E603"))
+    warning E603 line 1, column 3: 1 of 2 features of m are far from 0 ± 1: 1 (mean 2.45e+04, ...
+      → Standardise the inputs: standardize=True.
+
     Ignore it where the units carry meaning that the model shall keep, such as angles.
     """
 
@@ -187,6 +211,13 @@ def constant(facts: Facts) -> Hit | None:
 
     A constant says the same of all rows, and its weight does what the bias does already.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 50, 0.5] for i in range(50)], [i / 50 for i in range(50)])
+    >>> print(review(text, data).finding("E604"))
+    advice E604 line 1, column 3: 1 of 2 features of m are constant: 1 (0.5)
+      → Drop the feature.
+
     Ignore it where it will vary in later rows.
     """
     return _features(
@@ -202,6 +233,21 @@ def non_finite(facts: Facts) -> Hit | None:
 
     NaN spreads: one cell makes the loss, every gradient and every weight NaN within a step.
 
+    >>> import math
+    >>> from webnnm import Dataset, review
+    >>> from webnnm.core.arrays import HostArray
+    >>> class Sensor(Dataset):
+    ...     def arrays(self, subset):
+    ...         inputs, outputs = super().arrays(subset)
+    ...         read = [[math.inf] for _ in inputs["model"].tolist()]
+    ...         return {"model": HostArray.of(read)}, outputs
+    ...
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Sensor([[i / 40] for i in range(40)], [i / 40 for i in range(40)])
+    >>> print(review(text, data).finding("E605"))
+    error E605: training input "model": row 0, element 0 is inf
+      → Correct or drop the row.
+
     Ignore it never: the training cannot run.
     """
     place = facts.data.non_finite
@@ -216,6 +262,14 @@ def leaked(facts: Facts) -> Hit | None:
 
     A row that was trained is answered from memory, so that the test says too much. 1 % of the rows
     moves a score by less than its own uncertainty.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(50)] * 2
+    >>> data = Dataset(rows, [a + b for a, b in rows])
+    >>> print(review(text, data).finding("E606"))
+    warning E606: 80.0% of the testing rows are training rows too
+      → Remove the duplicates.
 
     Ignore it where repeated rows are independent measurements that happen to be equal.
     """
@@ -236,6 +290,14 @@ def unvalidated(facts: Facts) -> Hit | None:
 
     The best epoch is told by rows that were not trained. A tenth of 2,000 rows is enough for that
     and is not missed; of fewer rows each is.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(3000)]
+    >>> data = Dataset(rows, [a + b for a, b in rows])
+    >>> print(review(text, data, epochs=200, validation_split=0).finding("E607"))
+    advice E607: 200 epochs without validation: the best one is judged by training
+      → Hold back a tenth for validation: validation_split=0.1.
 
     Ignore it where the training is short, or weight decay keeps it from learning by heart.
     """
@@ -260,6 +322,13 @@ def uneven(facts: Facts) -> Hit | None:
 
     The loss is a mean over rows, so that a class of few rows hardly counts. Balanced weights,
     N/(C·N_c), give each class the same share.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> data = Dataset([[i / 100] for i in range(100)], [int(i % 8 == 0) for i in range(100)])
+    >>> print(review(text, data).finding("E608"))
+    advice E608 line 1, column 22: classes of m have 9 … 61 rows
+      → Gather rows of the rare classes, or set class_weight='balanced'.
 
     Ignore it where errors on rare classes cost no more than others.
     """
@@ -287,6 +356,14 @@ def large_batch(facts: Facts) -> Hit | None:
     Rows that are not there are filled up and masked: they take time and say nothing. With all rows
     in one batch an epoch is one update.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 30] for i in range(30)], [i / 30 for i in range(30)], batch_size=64)
+    >>> print(review(text, data).finding("E609"))
+    warning E609: batches of 64 rows, 21 training rows
+      done: batch_size=21
+      → Set batch_size to at most the training rows.
+
     Ignore it never: the batch is made as large as the rows by itself.
     """
     size, rows = facts.batch_size, facts.data.training
@@ -307,6 +384,14 @@ def in_order(facts: Facts) -> Hit | None:
     A batch of one class teaches to answer that class, and the next one to forget it. Shuffled
     batches are small samples of all rows.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> rows, labels = [[i / 80] for i in range(80)], [i // 40 for i in range(80)]
+    >>> data = Dataset(rows, labels, split=(1, 0, 0))
+    >>> print(review(text, data, shuffle=False).finding("E610"))
+    warning E610: rows come sorted by class and are not shuffled
+      → Set shuffle=True.
+
     Ignore it where the order of the rows is itself learnt, as in streams.
     """
     if not facts.data.sorted or facts.settings.get("shuffle") is not False:
@@ -319,6 +404,13 @@ def rare(facts: Facts) -> Hit | None:
     """A class has fewer than 10 training rows, and there are rows to test.
 
     Of ten rows chance alone moves a recall by thirty points; fewer tell next to nothing.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> data = Dataset([[i / 40] for i in range(40)], [int(i % 5 == 0) for i in range(40)])
+    >>> print(review(text, data).finding("E611"))
+    advice E611 line 1, column 22: class 1 (6 in training) of m
+      → Gather more rows of it.
 
     Ignore it where no more rows can be had: then mind the uncertainty of its scores.
     """
@@ -339,6 +431,15 @@ def peeked(facts: Facts) -> Hit | None:
     Mean and deviation of the test rows tell the model about them, so that the test is a little too
     good; in use they are not known.
 
+    >>> from statistics import fmean, pstdev
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> years = [i * i * 0.618 % 7 for i in range(40)]
+    >>> data = Dataset([[(year - fmean(years)) / pstdev(years)] for year in years], years)
+    >>> print(review(text, data).finding("E612"))
+    warning E612: standardised with statistics of the full rows
+      → Fit the statistics on the training rows alone.
+
     Ignore it where the rows are so many that both statistics agree to three digits.
     """
     fitted = facts.data.fitted_on
@@ -353,6 +454,14 @@ def strange(facts: Facts) -> Hit | None:
 
     Words that training never saw become zeros. A column in which most are new, such as names or
     free text, is a number of each row and cannot carry over.
+
+    >>> from webnnm import TableDataset, review
+    >>> table = {"name": [f"n{i}" for i in range(40)], "price": [i * 1.5 for i in range(40)]}
+    >>> data = TableDataset(table, label="price")
+    >>> text = "m:input shape=[28]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> print(review(text, data).finding("E613"))
+    warning E613: outside of training most words are unknown, and become zeros: name (100% of ...
+      → Leave the column out with features=[…], or split texts into tokens.
 
     Ignore it where the column is kept for other purposes and has no weight.
     """
@@ -383,6 +492,14 @@ def untold(facts: Facts) -> Hit | None:
     The share of right answers of n rows has an error of about √(p(1 − p)/n): with 20 rows and 90 %
     that is from 70 to 97 % (Wilson 1927).
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> rows, targets = [[i / 150] for i in range(150)], [i / 150 for i in range(150)]
+    >>> data = Dataset(rows, targets, split=(0.9, 0, 0.1))
+    >>> print(review(text, data).finding("E618"))
+    warning E618: testing has 15 rows: an accuracy of 0.9 on them may be 0.66 or 0.98 (95 % ...
+      → Take more rows for it, or test on all of them by dataset.folds(5).
+
     Ignore it where the test is only to show that everything runs.
     """
     texts: list[str] = []
@@ -409,6 +526,13 @@ def channel_order(facts: Facts) -> Hit | None:
 
     A convolution slides over the last two dimensions: over 32 rows × 3 channels of a picture whose
     channels stand last, of which it takes each pixel row for a channel.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[32, 32, 3]; m:output shape=[2]; "
+    >>> text += "m:layers conv2d(f, shape=[8, 3, 3]), relu(), flatten(), matmul(w), softmax();"
+    >>> print(review(text).finding("E624"))
+    warning E624 line 1, column 3: m is [32, 32, 3]: conv2d1 takes it for 32 channels of 32 × 3
+      → Name the dimensions of the data, names=["height", "width", "channels"], and of the ...
 
     Ignore it where the first dimension really has the channels.
     """

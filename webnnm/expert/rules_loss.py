@@ -42,6 +42,12 @@ def chosen(facts: Facts) -> Hit | None:
     A softmax goes with cross-entropy, a sigmoid with binary cross-entropy, numbers with squared
     errors, and labels decide between their forms.
 
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    >>> print(review(text).finding("E101"))
+    info E101 line 1, column 22: CCE for m (softmax output, no labels to look at)
+      done: m:loss='CCE'
+
     Ignore it: it only says what was chosen.
     """
     free = [o for o in facts.outputs if not (o.written or o.problem)]
@@ -57,6 +63,13 @@ def impossible(facts: Facts) -> Hit | None:
 
     A softmax over one score is always 1, classes beyond the scores have no probability, and numbers
     that are no classes have no cross-entropy: no training can lower such a loss.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), softmax();"
+    >>> data = Dataset([[i, -i] for i in range(9)], [i % 3 for i in range(9)])
+    >>> print(review(text, data).finding("E103"))
+    error E103 line 1, column 22: output "m": 3 classes, the model has 2 scores; write ...
+      → Change the loss, the output activation or the form of the labels.
 
     Ignore it never: the model cannot be trained.
     """
@@ -76,6 +89,13 @@ def converted(facts: Facts) -> Hit | None:
     Class numbers and one-hot rows say the same, as do 0/1 and −1/1; what the loss takes is made of
     what is there.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[2]; m:loss CCE; m:layers matmul(w), softmax();"
+    >>> data = Dataset([[i / 8] for i in range(8)], [i % 2 for i in range(8)])
+    >>> print(review(text, data).finding("E104"))
+    info E104 line 1, column 22: CCE of m: class numbers become one-hot rows
+      done: labels converted
+
     Ignore it: it only says what is done.
     """
     found = {
@@ -92,6 +112,13 @@ def inclusive(facts: Facts) -> Hit | None:
 
     Softmax shares one probability among the classes: of a row with two labels neither can have more
     than half. Sigmoids judge each label by itself.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[3]; m:loss CCE; m:layers matmul(w), softmax();"
+    >>> data = Dataset([[0.1], [0.4], [0.9]], [[1, 1, 0], [0, 1, 1], [1, 0, 0]])
+    >>> print(review(text, data).finding("E107"))
+    warning E107 line 1, column 22: CCE, and m has several 1s in a row
+      → End the model in sigmoid() and take BCE.
 
     Ignore it where rows are meant as shares that sum to 1.
     """
@@ -112,6 +139,14 @@ def outliers(facts: Facts) -> Hit | None:
     A target ten deviations off has a hundred times the squared error of one that is one off, so
     that a few cells decide the fit. The Huber loss counts errors beyond δ in proportion. With one
     target in thirty too large by 100, R² is −210 with squared errors and 0.95 with it.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE; m:layers matmul(w), add(b);"
+    >>> targets = [900.5 if i % 20 == 0 else i / 60 for i in range(60)]
+    >>> data = Dataset([[i / 60] for i in range(60)], targets)
+    >>> print(review(text, data).finding("E109"))
+    advice E109 line 1, column 22: MSE on m, whose targets have outliers
+      → Take HUL, which outliers move less.
 
     Ignore it where the far values are the ones that matter, as peak loads do.
     """
@@ -144,6 +179,13 @@ def unbalanced(facts: Facts) -> Hit | None:
     With nine of ten rows in one class, always answering that one is right in nine of ten. Balanced
     weights count each class alike; where only the number of right answers matters they cost some.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> data = Dataset([[i / 100] for i in range(100)], [int(i % 20 == 0) for i in range(100)])
+    >>> print(review(text, data).finding("E110"))
+    advice E110 line 1, column 22: 94.4% of the labels of m are one class
+      → Set class_weight='balanced' if rare classes matter as much as others.
+
     Ignore it where accuracy is what counts.
     """
     found = [
@@ -167,6 +209,12 @@ def fused(facts: Facts) -> Hit | None:
     The logarithm of a softmax is computed from the scores at once, which neither overflows nor
     loses small probabilities.
 
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:loss CCE; m:layers matmul(w), softmax();"
+    >>> print(review(text).finding("E111"))
+    info E111 line 1, column 22: softmax and CCE of m
+      done: output activation and loss computed together, from the logits
+
     Ignore it: it only says what is done.
     """
     return grouped(
@@ -187,6 +235,15 @@ def many_classes(facts: Facts) -> Hit | None:
     One-hot rows of a thousand classes take a thousand numbers for each row, of which one says
     something.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1000]; m:loss CCE; "
+    >>> text += "m:layers matmul(w), softmax();"
+    >>> labels = [[float(i == k) for i in range(1000)] for k in range(3)]
+    >>> data = Dataset([[0.1], [0.5], [0.9]], labels)
+    >>> print(review(text, data).finding("E112"))
+    advice E112 line 1, column 22: m has one-hot rows of 1,000 classes
+      → Give class numbers and take SCE.
+
     Ignore it where memory does not matter.
     """
     return grouped(
@@ -206,6 +263,13 @@ def from_logits(facts: Facts) -> Hit | None:
 
     Probabilities below 6·10⁻⁸ are 0 in float16, and their logarithm is infinite; that of the scores
     is not.
+
+    >>> from webnnm import review
+    >>> text = "m:input float16 shape=[4]; m:output shape=[3]; m:loss CCE; "
+    >>> text += "m:layers matmul(w), softmax();"
+    >>> print(review(text).finding("E113"))
+    info E113 line 1, column 30: CCE of m would take logarithms of float16 probabilities
+      done: computed from the logits, as CCEL
 
     Ignore it: it only says what is done.
     """
@@ -259,6 +323,13 @@ def spare_scores(facts: Facts) -> Hit | None:
 
     Scores of classes that never occur are learnt to be low, which costs some rows and little else;
     often the number of classes was miscounted.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[5]; m:layers matmul(w), add(b), softmax();"
+    >>> data = Dataset([[i / 90] for i in range(90)], [i % 3 for i in range(90)])
+    >>> print(review(text, data).finding("E118"))
+    advice E118 line 1, column 22: m has 5 scores, the labels are 0 … 2
+      → Give the model a score for each class that there is.
 
     Ignore it where further classes will come.
     """

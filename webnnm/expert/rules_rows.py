@@ -32,6 +32,14 @@ def far_cells(facts: Facts) -> Hit | None:
     Codes such as −999 or 0 for a missing value are taken for measurements. They stretch the
     deviation by which the column is scaled, and press all true values together.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> heights = [[-999.0 if i % 10 == 0 else 1.5 + i / 200] for i in range(60)]
+    >>> data = Dataset(heights, [i / 60 for i in range(60)])
+    >>> print(review(text, data).finding("E614"))
+    warning E614: 6 cells of column 0 are -999, the others lie from 1.505 to 1.795
+      → If they stand for missing values, leave these cells empty and say missing='mean'; if ...
+
     Ignore it where these values were measured.
     """
     return _suspected(facts, "E614")
@@ -49,6 +57,15 @@ def telling(facts: Facts) -> Hit | None:
     What tells the answer of 99 % of the rows by itself is often a form of the answer, written down
     after it was known: the test is then too good, and in use the column is empty.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> targets = [i * 0.618 % 1 for i in range(80)]
+    >>> rows = [[i * 0.414 % 1, 3 * target + 1] for i, target in enumerate(targets)]
+    >>> data = Dataset(rows, targets)
+    >>> print(review(text, data).finding("E615"))
+    warning E615: column 1 alone gives the target (rank correlation 1.0000)
+      → Leave the column out, unless it is known by the time of a prediction.
+
     Ignore it where it is known by the time of a prediction, and the task is that easy.
     """
     return _suspected(facts, "E615")
@@ -62,6 +79,14 @@ def counting(facts: Facts) -> Hit | None:
     A number of the row carries whatever the order of the rows carries, such as that they were
     sorted by class or by day. New rows have numbers beyond all that were seen.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> rows = [[i, i * 0.618 % 1] for i in range(80)]
+    >>> data = Dataset(rows, [b * b for _, b in rows])
+    >>> print(review(text, data).finding("E616"))
+    warning E616: column 0 counts the rows, from 0 to 79
+      → Leave the column out: new rows have other numbers.
+
     Ignore it where the order means something, as time does, and testing rows come later.
     """
     return _suspected(facts, "E616")
@@ -73,6 +98,15 @@ def dependent(facts: Facts) -> Hit | None:
 
     Two columns that say the same share one effect between them, in a proportion that chance
     decides; weights cannot be read, and nothing is added.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> metres = [i * 0.618 % 1 for i in range(80)]
+    >>> rows = [[length, 3.28084 * length] for length in metres]
+    >>> data = Dataset(rows, [length**2 for length in metres])
+    >>> print(review(text, data).finding("E617"))
+    advice E617: column 1 is the same as column 0
+      → Leave one of these columns out.
 
     Ignore it where columns may come apart in later rows.
     """
@@ -92,6 +126,15 @@ def copied(facts: Facts) -> Hit | None:
     Copies, crops of one picture and several rows of one patient are nearly equal. Divided at
     random, the test asks for what was trained, and says how well the model remembers.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[3]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> people = [[i * 0.618 % 1, i * 0.414 % 1, i * 0.732 % 1] for i in range(40)]
+    >>> rows = [[x + k / 1000 for x in person] for person in people for k in range(5)]
+    >>> data = Dataset(rows, [a + b for a, b, _ in rows])
+    >>> print(review(text, data).finding("E619"))
+    warning E619: 93% of the testing rows have 3 training rows that are much nearer than all ...
+      → Divide the rows by what they come from, split=(rows of some, [], rows of others), and ...
+
     Ignore it where rows to come will be of the same people and things.
     """
     return _suspected(facts, "E619")
@@ -104,6 +147,15 @@ def windows(facts: Facts) -> Hit | None:
     Windows that overlap share most of their values. Divided at random, nearly every test window was
     trained but for one value.
 
+    >>> import math
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[8]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> series = [math.sin(i / 9) + math.sin(i / 4) for i in range(120)]
+    >>> data = Dataset([series[i : i + 8] for i in range(112)], series[8:])
+    >>> print(review(text, data).finding("E620"))
+    warning E620: every row continues the one before, 1 further: windows over one series, which ...
+      → Take later rows for testing: method='sequential'.
+
     Ignore it where nothing but the gap between known values shall be filled.
     """
     return _suspected(facts, "E620")
@@ -115,6 +167,15 @@ def contradictory(facts: Facts) -> Hit | None:
 
     Of equal rows with different labels one at least is wrong whatever the model says: there is an
     upper bound below 1, and gradients pull both ways.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(50)]
+    >>> labels = [i % 2 for i in range(50)] + [(i + 1) % 2 for i in range(9)]
+    >>> data = Dataset(rows + rows[:9], labels)
+    >>> print(review(text, data).finding("E621"))
+    warning E621: 30.5% of the rows have an equal one of another class, as rows 0, 50
+      → Find out which class is right, and drop the other rows.
 
     Ignore it where labels are chance by nature, such as outcomes, and probabilities are wanted.
     """
@@ -132,6 +193,14 @@ def moved(facts: Facts) -> Hit | None:
 
     A model is asked in a place where it saw no rows. Between rows divided at random, means differ
     by a fraction of a deviation.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> rows = [[i * 0.618 % 1 + (i >= 70), i * 0.414 % 1] for i in range(100)]
+    >>> data = Dataset(rows, [b for _, b in rows], split=(0.7, 0, 0.3), method="sequential")
+    >>> print(review(text, data).finding("E622"))
+    warning E622: column 0 has mean 0.4924 in training, 1.488 in testing (3.4 deviations)
+      → Divide the rows at random, or gather training rows like those to be tested.
 
     Ignore it where that is what the test is for, as with later years or other hospitals.
     """
@@ -174,6 +243,14 @@ def unresolved(facts: Facts) -> Hit | None:
     float32 has 24 bits: seconds since 1970 come in steps of 128, and what varies within a day is
     gone.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> seconds = [[1.7e9 + 60 * i] for i in range(60)]
+    >>> data = Dataset(seconds, [i / 60 for i in range(60)], standardize=True)
+    >>> print(review(text, data).finding("E625"))
+    warning E625: column 0: numbers around 1.7e+09 have steps of 128
+      → Subtract the first value, or the smallest, before they become float32.
+
     Ignore it where only the large differences matter.
     """
     return _suspected(facts, "E625")
@@ -191,6 +268,15 @@ def categories(facts: Facts) -> Hit | None:
     As a number, category 5 lies between 4 and 6 and is a hundred times nearer to them than to 500.
     One column for each lets every category have its own effect.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> colours = [i % 6 for i in range(120)]
+    >>> prices = [(3.0, 9.0, 1.0, 8.0, 2.0, 7.0)[c] + i / 500 for i, c in enumerate(colours)]
+    >>> data = Dataset([[float(c)] for c in colours], prices)
+    >>> print(review(text, data).finding("E626"))
+    advice E626: column 0: 6 whole numbers, whose targets go up and down 5 times
+      → Give each of its values a column: TableDataset(…, categorical=[…]).
+
     Ignore it where the numbers are an order after all, with a bumpy effect.
     """
     return _suspected(facts, "E626")
@@ -203,6 +289,14 @@ def unrelated(facts: Facts) -> Hit | None:
     Rows that are alike mostly have like answers. If the nearest rows tell no more than the most
     frequent class, features and labels probably do not belong together, as after sorting one of
     them alone.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(400)]
+    >>> data = Dataset(rows, [i * i * 7919 % 1009 % 2 for i in range(400)])
+    >>> print(review(text, data).finding("E627"))
+    advice E627: the nearest training rows tell the class in 50% of the rows, the most frequent ...
+      → See whether labels still belong to their rows.
 
     Ignore it where the answer is a parity or a chessboard, or there is little but noise.
     """

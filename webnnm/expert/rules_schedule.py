@@ -41,6 +41,13 @@ def few_steps(facts: Facts) -> Hit | None:
     Their steps are as long as lr in each weight, whatever the gradient: 200 of them go 200·lr at
     most, which at 0.01 is a few times the length of a weight.
 
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [i / 40 for i in range(40)])
+    >>> print(review(text, data, optimizer="lion", epochs=20).finding("E702"))
+    advice E702: 40 steps of nearly fixed length with lion
+      → Train more epochs, or set a larger lr.
+
     Ignore it where a few steps are all that is wanted, as in fine-tuning.
     """
     epochs, size, name = (

@@ -264,6 +264,17 @@ def dead(facts: Facts) -> Hit | None:
     A relu unit that is 0 on all rows has no gradient and cannot come back: half of the layer is not
     there. Weights of the default init with biases near 0 leave one of 2ⁿ units dead on n rows.
 
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w, shape=[8]), "
+    >>> text += "add(b, init=constant(-9)), relu(), matmul(v);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=1)
+    >>> print(*[found for found in history.findings if found.id == "E310"])
+    warning E310 line 1, column 98: 100% of the units of relu1 are 0 for every row before the ...
+      → Let the layer start with biases of 0 and the default init, or use leakyRelu.
+
     Ignore it where the layer is wide enough without them.
     """
     found = {layer: share for layer, share in facts.scouting.dead.items() if share > DEAD}
@@ -286,6 +297,19 @@ def diverged(facts: Facts) -> Hit | None:
 
     NaN and infinity come from too high a rate, from unscaled data, or from log, exp and division
     outside of what they take; the message names the first layer that has one.
+
+    >>> from webnnm import DataError, Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w, init=constant(1)), log();"
+    >>> data = Dataset([[1.0], [2.0]], [-3.0, -9.0], split=(1, 0, 0))
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> try:
+    ...     model.train(epochs=9, lr=1.0, weight_decay=0)
+    ... except DataError as error:
+    ...     print(error)
+    ...
+    NNM708: loss or gradient are not finite in epoch 2, batch 1, at learning rate 0.962: the ...
+    hint: lower lr, standardise the data, or clamp what goes into log, exp and pow
 
     Ignore it never: no step can be taken from there.
     """

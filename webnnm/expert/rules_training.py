@@ -126,6 +126,16 @@ def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
     Parameters that went less than 5 % of their length are where they started, and the loss says so
     as well. Most often the rate is too low by orders of magnitude.
 
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [1 - i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, lr=1e-7)
+    >>> print(*[found for found in history.findings if found.id == "E901"])
+    warning E901: the training loss fell by 0.00056 % in 20 epochs at lr 1e-07, and no weight ...
+      → Raise lr, to the default of the optimizer at least.
+
     Ignore it where the parameters were trained before and need no more.
     """
     losses = course(history)
@@ -163,6 +173,17 @@ def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
     better in a test may be by chance on the wrong side of it; therefore the 95 % bound, and its
     training rows are looked at too.
 
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(300)]
+    >>> data = Dataset(rows, [i * i * 7919 % 1009 % 2 for i in range(300)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E902"])
+    warning E902: m: 108 of 210 right on training rows, 46 of 90 right on testing rows: no ...
+      → Add a hidden layer with an activation, or features.
+
     Ignore it where that nothing can be learnt is the result that was looked for.
     """
     if (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES:
@@ -194,6 +215,18 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     What is right on trained rows and wrong on others was remembered. Some gap is normal; 0.2 beyond
     what chance explains costs more than simpler models do.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[20]; m:output shape=[2]; "
+    >>> text += "m:layers matmul(w, shape=[64]), add(b), relu(), matmul(v), softmax();"
+    >>> rows = [[(i * 7 + 1) * (k + 3) * 0.618 % 1 for k in range(20)] for i in range(120)]
+    >>> data = Dataset(rows, [i * i * 7919 % 1009 % 2 for i in range(120)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=100)
+    >>> print(*[found for found in history.findings if found.id == "E903"])
+    warning E903: m: 81 of 84 right on training rows, 14 of 36 right on testing rows: training ...
+      → Gather more rows, use a smaller model, regularise, or look for features that tell more.
 
     Ignore it where the score on other rows is as high as any model gets there.
     """
@@ -241,6 +274,16 @@ def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
     Where the best epoch is the last one and the loss was still falling, further epochs lower it. A
     rate that falls to 0 hides some of it, therefore the higher bound there.
 
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [3 - i / 10 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=60, lr=0.002, schedule="constant")
+    >>> print(*[found for found in history.findings if found.id == "E904"])
+    advice E904: the last of 60 epochs is the best, and the loss fell by 7.9 % in the last 15, ...
+      → Raise lr, to the default of the optimizer.
+
     Ignore it where the score is good enough for its purpose.
     """
     losses, last = monitored(history), history.epochs[-1].epoch
@@ -286,6 +329,21 @@ def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
     From the epoch on where the validation loss rises while the training loss falls, the model
     learns its rows by heart. The best epoch is kept, but the steps behind it were in vain.
 
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> from random import Random
+    >>> text = "m:input shape=[8]; m:output shape=[2]; "
+    >>> text += "m:layers matmul(w, shape=[64]), add(b), relu(), matmul(v), softmax();"
+    >>> draw = Random(1)
+    >>> rows = [[draw.gauss(0, 1) for _ in range(8)] for _ in range(120)]
+    >>> labels = [int(row[0] + draw.gauss(0, 1) > 0) for row in rows]
+    >>> data = Dataset(rows, labels, split=(0.4, 0.4, 0.2))
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=100, weight_decay=0)
+    >>> print(*[found for found in history.findings if found.id == "E905"])
+    warning E905: the validation loss rose from 0.629 in epoch 2 to 2.05, the training loss ...
+      → Use a smaller model, regularise, gather more rows, or train fewer epochs with a patience.
+
     Ignore it where restore_best is on and time does not matter.
     """
     found = [record for record in history.epochs if record.val_loss is not None]
@@ -316,6 +374,17 @@ def never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     A class that is hardly ever the answer has a recall of nearly 0. With few rows its loss is too
     small a share to be learnt.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> rows = [[i * 0.618 % 1] for i in range(200)]
+    >>> data = Dataset(rows, [int(i % 12 == 0) for i in range(200)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E906"])
+    warning E906: m hardly ever predicts "1" (0 times, 12 rows have it)
+      → Gather or repeat rows of it, or set class_weight='balanced'.
 
     Ignore it where the class shall only lower the confidence in others.
     """
@@ -350,6 +419,18 @@ def unlike_rows(facts: Facts, history: HistoryFacts) -> Hit | None:
     Rows of one source have like losses before anything is learnt by heart. Five times as much from
     the start means other units, another order of columns or another source.
 
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> xs = [i / 40 for i in range(40)] + [100 + i / 40 for i in range(40)]
+    >>> split = {"split": (0.5, 0.25, 0.25), "method": "sequential"}
+    >>> data = Dataset([[x] for x in xs], [x * x for x in xs], **split)
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E907"])
+    warning E907: the validation loss is 1.04e+08 in the first epoch, the training loss 1.43: ...
+      → Give all rows the same units, and split rows at random.
+
     Ignore it where validation is meant to be of another kind.
     """
     if not (early := _unlike(history)):
@@ -376,6 +457,17 @@ def died(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     A relu that is 0 for every row has no gradient, and stays so for ever. It happens where a step
     at too high a rate made its bias very negative.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; "
+    >>> text += "m:layers matmul(w, shape=[16]), add(b), relu(), matmul(v);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=10, optimizer="sgdm", lr=30, schedule="constant")
+    >>> print(*[found for found in history.findings if found.id == "E908"])
+    warning E908 line 1, column 80: 100% of the units of relu1 are 0 for every row after the ...
+      → Lower lr, or use leakyRelu.
 
     Ignore it where half of the units are enough.
     """
@@ -425,6 +517,17 @@ def saturated(facts: Facts, history: HistoryFacts) -> Hit | None:
     At the ends of tanh and sigmoid the slope is below a hundredth: neither the layer nor those
     before it learn.
 
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; "
+    >>> text += "m:layers matmul(w, shape=[8]), add(b), tanh(), matmul(v);"
+    >>> data = Dataset([[1000.0 * i] for i in range(1, 41)], [i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E909"])
+    warning E909 line 1, column 79: 100% of the values of tanh1 are at the ends of its range, ...
+      → Standardise the inputs, and leave init out; relu does not saturate.
+
     Ignore it where the layer is meant to switch, as gates are.
     """
     found = {layer: share for layer, share in history.saturated.items() if share > SATURATED}
@@ -445,6 +548,17 @@ def vanished(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     One rate serves all layers. If the gradient of one is a ten-thousandth of another's, either that
     one stands still or the other one leaps; adaptive optimizers even it out in part.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> deep = ", ".join(["matmul(w, shape=[4]), sigmoid()"] * 12)
+    >>> text = f"m:input shape=[1]; m:output shape=[1]; m:layers {deep}, matmul(v), add(c);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E910"])
+    warning E910 line 1, column 89: the gradient of w2 is 1.3e-10, that of v1 1.8e-01
+      → Use the relu family, fewer layers, residual connections or normalisation between.
 
     Ignore it where the layer is meant to keep what it has.
     """
@@ -467,6 +581,17 @@ def hardly_learns(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     A weight that went a thousandth of its length is as it was drawn, while its neighbours learnt.
 
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> deep = ", ".join(["matmul(w, shape=[4]), sigmoid()"] * 12)
+    >>> text = f"m:input shape=[1]; m:output shape=[1]; m:layers {deep}, matmul(v), add(c);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, optimizer="sgdm", lr=0.1, weight_decay=0)
+    >>> print(*[found for found in history.findings if found.id == "E911"])
+    warning E911 line 1, column 56: w1 moved by 0.063 %; w2 moved by 0.063 %; w3 moved by 0.063 ...
+      → Leave lrm out, or raise it.
+
     Ignore it where it was taken from a trained model and shall stay.
     """
     moved = history.moved
@@ -486,6 +611,16 @@ def leapt(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     A weight ten times beyond its length has nothing left of its start: one step too long, and the
     layers behind get values that they never saw.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 4000] for i in range(40)], [10.0 * i for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=100, lr=3)
+    >>> print(*[found for found in history.findings if found.id == "E912"])
+    warning E912 line 1, column 56: w1 moved by 20 times its length, at lr 3
+      → Lower lr, and lrm of this layer.
 
     Ignore it where it started at nearly 0 by intent.
     """
@@ -512,6 +647,18 @@ def unsteady(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     A step past the minimum raises the loss, and the next one turns back: above a certain rate that
     goes on for ever. One leap is chance, one in seven epochs is not.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[2]; m:output shape=[2]; "
+    >>> text += "m:layers matmul(w, shape=[8]), add(b), tanh(), matmul(v), add(c), softmax();"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(100)]
+    >>> data = Dataset(rows, [int(a > b) for a, b in rows])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=30, lr=3, schedule="constant")
+    >>> print(*[found for found in history.findings if found.id == "E913"])
+    warning E913: the training loss leapt up in 8 of 30 epochs, as from 1.92 to 2.66 in epoch ...
+      → Lower lr, or let it fall with schedule='cosine'.
 
     Ignore it where the best epoch is kept and good enough.
     """
@@ -554,6 +701,16 @@ def rate_fell(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Below 2 % of the highest rate nothing moves that had not come to rest, and the epochs are spent.
 
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [1 - i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=40, schedule="step", step_epochs=4, step_factor=0.01)
+    >>> print(*[found for found in history.findings if found.id == "E914"])
+    warning E914: from epoch 5 on lr was below 2 % of its highest, 0.05: 36 of 40 epochs ...
+      → Let the rate fall over all epochs: schedule='cosine' alone.
+
     Ignore it where the end shall be fine-tuned at the price of time.
     """
     highest, _ = highest_rate(history)
@@ -574,6 +731,16 @@ def rate_rose(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     A warm-up spares the first steps, when gradients are still wild. Throughout the training it
     means that the rate was too low nearly all the time, and highest when it should have fallen.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [1 - i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, warmup_epochs=18)
+    >>> print(*[found for found in history.findings if found.id == "E915"])
+    warning E915: lr rose until epoch 18 of 20, from 0.00278 to 0.05
+      → Warm up for one or two epochs, with min_lr below lr.
 
     Ignore it where the rate is being searched, as in a range test.
     """
@@ -600,6 +767,19 @@ def hurried(facts: Facts, history: HistoryFacts) -> Hit | None:
     The validation loss goes up and down by chance. A patience of a few epochs takes the first such
     step for the end.
 
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> import math
+    >>> text = "m:input shape=[1]; m:output shape=[1]; "
+    >>> text += "m:layers matmul(w, shape=[16]), add(b), tanh(), matmul(v);"
+    >>> rows, targets = [[i / 10] for i in range(60)], [math.sin(i / 3) for i in range(60)]
+    >>> data = Dataset(rows, targets, split=(0.4, 0.4, 0.2))
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=500, patience=1)
+    >>> print(*[found for found in history.findings if found.id == "E916"])
+    warning E916: patience 1 ended the training after 7 of 500 epochs
+      → Set a larger patience.
+
     Ignore it where the training shall only be tried out.
     """
     patience, total = history.settings.get("patience", 0), history.settings.get("epochs", 0)
@@ -622,6 +802,16 @@ def overflowed(facts: Facts, history: HistoryFacts) -> Hit | None:
     A gradient beyond 65,504 is infinite in float16, and its step is skipped. Now and then that
     finds the right scale; one in ten costs as much of the training.
 
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [9000.0 * i for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, compute_type="float16", scale=65536)
+    >>> print(*[found for found in history.findings if found.id == "E917"])
+    warning E917: 40 of 40 steps were skipped: their gradients were not finite
+      → Lower scale, or set compute_type='float32'.
+
     Ignore it where the loss came down as far as in float32.
     """
     skipped = sum(record.overflows for record in history.epochs)
@@ -642,6 +832,18 @@ def best_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     At a constant rate the parameters swing around the minimum, and the last ones are those of a
     moment.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[2]; m:output shape=[2]; "
+    >>> text += "m:layers matmul(w, shape=[8]), add(b), tanh(), matmul(v), add(c), softmax();"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(100)]
+    >>> data = Dataset(rows, [int(a > b) for a, b in rows])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=30, lr=1, schedule="constant", restore_best=False)
+    >>> print(*[found for found in history.findings if found.id == "E918"])
+    warning E918: the model keeps the parameters of the last epoch, with a loss of 0.574 of ...
+      → Set restore_best=True.
 
     Ignore it where every run shall have the same number of steps.
     """
@@ -670,6 +872,18 @@ def clipped(facts: Facts, history: HistoryFacts) -> Hit | None:
     Clipping cuts peaks. Where nearly all gradients are cut, each step has the length of the bound,
     and the bound is the learning rate.
 
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[2]; m:output shape=[1]; "
+    >>> text += "m:layers matmul(w, shape=[8]), tanh(), matmul(v);"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(40)]
+    >>> data = Dataset(rows, [a + b for a, b in rows])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, optimizer="sgdm", gradient_clipping="agc", agc_lambda=1e-5)
+    >>> print(*[found for found in history.findings if found.id == "E919"])
+    warning E919 line 1, column 56: gradients were clipped in 100 % of the steps, and w1 moved ...
+      → Set gradient_clipping='off', or a larger agc_lambda.
+
     Ignore it where lr was chosen with that in mind.
     """
     rates = [record.clip_rate for record in history.epochs if record.clip_rate is not None]
@@ -695,6 +909,16 @@ def penalised(facts: Facts, history: HistoryFacts) -> Hit | None:
     The penalty pulls every weight to 0 with a force of its own. If it is larger than the loss,
     weights of 0 are cheaper than right answers.
 
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [1 - i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, regularization="L1", lambda1=100)
+    >>> print(*[found for found in history.findings if found.id == "E920"])
+    warning E920: the penalty of the weights was 136 in the first epoch, the loss 1.45: weights ...
+      → Lower lambda1 and lambda2.
+
     Ignore it where the sparsest model is wanted.
     """
     first, losses = history.epochs[0], course(history)
@@ -715,6 +939,17 @@ def never_validated(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     The best epoch and patience go by the validation loss. Without one they go by the training loss,
     which learning by heart lowers as well.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> rows, targets = [[i / 40] for i in range(40)], [i / 40 for i in range(40)]
+    >>> data = Dataset(rows, targets, split=(0.6, 0.2, 0.2))
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, validate_every=50)
+    >>> print(*[found for found in history.findings if found.id == "E921"])
+    warning E921: none of 20 epochs was validated: validate_every is 50
+      → Set validate_every=1.
 
     Ignore it where the rows are kept for later.
     """
@@ -743,6 +978,18 @@ def behind_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     Hart 1967: at worst twice the error of the best classifier). A model that stays 15 % of the rows
     behind that on the very rows that it was trained on has too few units, no activation between its
     layers, or too short a training; where it memorises, it would be ahead.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> import math
+    >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> rows = [[math.cos(i) * (1 + i % 2), math.sin(i) * (1 + i % 2)] for i in range(300)]
+    >>> data = Dataset(rows, [i % 2 for i in range(300)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E922"])
+    warning E922: m finds the class of 52% of the training rows, their nearest neighbours tell ...
+      → Add hidden layers or units with an activation, and train more epochs.
 
     Ignore it where a small model is wanted for its speed or its simplicity.
     """

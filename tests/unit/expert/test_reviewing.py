@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import fmean, pstdev
 from typing import Any
 
 import pytest
@@ -134,6 +135,32 @@ def test_numbers_that_are_not_finite_are_a_finding(wrong: float) -> None:
     (finding,) = [finding for finding in found.findings if finding.id == "E605"]
     assert finding.message == f'training input "model": row 2, element 1 is {wrong}'
     assert (finding.severity, finding.evidence) == ("error", {"row": 2})
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_rows_that_a_subclass_computes_are_looked_at(wrong: float) -> None:
+    class Computed(Dataset):
+        def arrays(self, subset: str) -> Any:
+            inputs, outputs = super().arrays(subset)
+            rows = [[wrong, 0.5] for _ in inputs["model"].tolist()]
+            return {"model": HostArray.of(rows, "float32")}, outputs
+
+    data = Computed([[0.5, k / 9] for k in range(30)], [k % 3 for k in range(30)])
+    text = "m:input shape=[2]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    (finding,) = [one for one in review(text, data).findings if one.id == "E605"]
+    assert finding.message == f'training input "model": row 0, element 0 is {wrong}'
+
+
+def test_rows_standardised_by_all_of_them_are_told() -> None:
+    years = [k * k * 0.618 % 7 for k in range(60)]
+
+    def found(known: list[float]) -> list[str]:
+        rows = [[(year - fmean(known)) / pstdev(known)] for year in years]
+        data = Dataset(rows, years, split=(40 / 60, 0, 20 / 60), method="sequential")
+        return ids(review("m:input shape=[1]; m:output shape=[1]; m:layers matmul(w);", data))
+
+    assert "E612" in found(years)
+    assert "E612" not in found(years[:40])
 
 
 async def test_creation_reviews_the_structure_and_training_does_not_repeat_it() -> None:
