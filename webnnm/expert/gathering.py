@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from webnnm.backends.base import Backend
@@ -89,8 +90,8 @@ def data_facts(binding: DataBinding | None, non_finite: str = "") -> DataFacts:
     sizes = {part: dataset.size(part) for part in ("training", "validation", "testing")}
     length = max(binding.sequence.values(), default=0)
     if not isinstance(dataset, Dataset) or not sizes["training"]:
-        known = {"batch_size": dataset.batch_size, "length": length}
-        return DataFacts(sizes=sizes, non_finite=non_finite, **known)
+        bare = DataFacts(sizes=sizes, batch_size=dataset.batch_size, length=length)
+        return replace(bare, non_finite=non_finite)
     quality = measure_quality(dataset)
     block_of = {bound.field: block for block, bound in binding.inputs.items()}
     output_of = {bound.field: block for block, bound in binding.outputs.items()}
