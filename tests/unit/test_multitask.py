@@ -95,6 +95,7 @@ async def test_uncertainty_learns_the_weights() -> None:
     assert not [p.name for p in model.params() if "task" in p.name]
 
 
+@pytest.mark.alike
 async def test_loss_weights_by_output() -> None:
     settings: dict[str, Any] = {"epochs": 2, "seeds": 0, "optimizer": "sgdm", "lr": 0.01}
 
@@ -113,6 +114,7 @@ async def test_loss_weights_by_output() -> None:
     assert caught.value.code == "NNM710"
 
 
+@pytest.mark.alike
 async def test_weighted_losses_decide_on_the_best_epoch() -> None:
     model = await create()
     weights = {"kind": 2.0, "size": 0.5}

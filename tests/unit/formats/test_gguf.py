@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import random
 import struct
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.places import DATA
 from webnnm import DataError
 from webnnm.formats.gguf import BLOCKS, SIZES, StoredTensor, chunks, in_python, read
 
-GOLDEN: dict[str, Any] = json.loads((DATA / "gguf_blocks.json").read_text())
+GOLDEN: dict[str, Any] = json.loads(Path(__file__).with_name("gguf_blocks.json").read_text())
 """Bytes of blocks, and some of the values that the package `gguf` (llama.cpp) makes of them."""
 ROWS = struct.pack("<16f", *range(16))
 METADATA = {

@@ -51,6 +51,7 @@ async def test_layers_that_died_are_named() -> None:
     model.close()
 
 
+@pytest.mark.alike
 async def test_saturated_layers_are_named() -> None:
     model, history = await trained([], init="normal(40)", activation="tanh", lr=1e-3)
     (flat,) = [finding for finding in history.findings if finding.id == "E909"]
@@ -58,6 +59,7 @@ async def test_saturated_layers_are_named() -> None:
     model.close()
 
 
+@pytest.mark.alike
 async def test_a_loss_that_does_not_move_is_noted_on_the_way_and_once() -> None:
     log: list[str] = []
     model, history = await trained(log, optimizer="adam", lr=1e-8)
@@ -67,6 +69,7 @@ async def test_a_loss_that_does_not_move_is_noted_on_the_way_and_once() -> None:
     model.close()
 
 
+@pytest.mark.alike
 async def test_what_is_measured_tells_of_layers_weights_and_predictions() -> None:
     model, history = await trained([], optimizer="adam", epochs=40)
     found = history.outcome
@@ -82,6 +85,7 @@ async def test_what_is_measured_tells_of_layers_weights_and_predictions() -> Non
     model.close()
 
 
+@pytest.mark.alike
 async def test_a_review_of_a_history_tells_all_that_was_found() -> None:
     model, history = await trained([], optimizer="sgdm", lr=5.0, gradient_clipping="off")
     found = model.review(history)
@@ -94,6 +98,7 @@ async def test_a_review_of_a_history_tells_all_that_was_found() -> None:
     model.close()
 
 
+@pytest.mark.alike
 async def test_findings_on_trainings_can_be_silenced() -> None:
     settings = {"optimizer": "sgdm", "lr": 5.0, "gradient_clipping": "off"}
     model, history = await trained([], silence=("E908", "E912"), **settings)
