@@ -295,6 +295,10 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Give it one input of tokens and an output of one score per token of the vocabulary; only "
         "causal attention may look at other tokens.",
     ),
+    "NNM718": (
+        "A tokenizer or a chat template cannot be used.",
+        "Write the conversation as one text, or use `generate_ids` with tokens.",
+    ),
     "NNM801": ("A file is truncated.", "Download or copy it again."),
     "NNM802": (
         "A file is not a safetensors or GGUF file, or its header is inconsistent.",

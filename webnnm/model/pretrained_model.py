@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,7 +15,13 @@ from webnnm.core.shapes import count, show
 from webnnm.formats.name_map import assigned
 from webnnm.model.nnmodel import NNModel
 from webnnm.transformers.architectures import written
-from webnnm.transformers.pretrained import config_of, weights_of
+from webnnm.transformers.choice import Sampling
+from webnnm.transformers.generator import Choose, Generator, Speed
+from webnnm.transformers.gguf_model import config_of_gguf, tensors_of_gguf
+from webnnm.transformers.gguf_tokenizer import tokenizer_of
+from webnnm.transformers.pretrained import config_of, gguf_of, tokenizer_texts, weights_of
+from webnnm.transformers.texts import Prompt, Writing, continued, end_tokens, token_rows
+from webnnm.transformers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
@@ -37,7 +43,7 @@ async def from_pretrained(
     ignore: Collection[str] = (),
     log: Callable[[str], object] = print,
 ) -> PretrainedModel:
-    """Load a model of Hugging Face from a folder or the address of one, as notation.
+    """Load a model of Hugging Face from a folder, a GGUF file, or an address, as notation.
 
     >>> import webnnm
     >>> async def scores(folder, ids):
@@ -46,8 +52,9 @@ async def from_pretrained(
     ...     return (await model.forward(input_ids=ids))["logits"]
 
     The folder has a `config.json`, of which the text of the model is written, and
-    `model.safetensors`, or shards and their index. Weights are float32 on the device, whatever
-    they are in the files. See `docs/transformers.md` for the architectures.
+    `model.safetensors`, or shards and their index; a GGUF file has all of it inside. Weights are
+    float32 on the device, whatever they are in the files. See `docs/transformers.md` for the
+    architectures.
 
     - `backend`, `device_type`, `log`: see `NNModel.create`.
     - `architecture`: the class of the model, such as "BertModel", in place of the config's.
@@ -57,10 +64,16 @@ async def from_pretrained(
     missing, wrong or not supported, NNM715 for files that are missing, NNM801 or NNM802 for damaged
     ones, NNM805 and NNM806 for weights that are not those of the config. Nothing is loaded then.
     """
-    config = await config_of(source)
+    file = await gguf_of(source) if str(source).endswith(".gguf") else None
+    config = await config_of(source) if file is None else config_of_gguf(file)
     told = config if architecture is None else {**config, "architectures": [architecture]}
     text, names, prefix = written(told, ignore=ignore)
-    tensors = await weights_of(source, prefix)
+    tensors: Mapping[str, Any]
+    if file is None:
+        tensors, words = await weights_of(source, prefix), await tokenizer_texts(source)
+        read = partial(_tokenizer, config, *words)
+    else:
+        tensors, read = tensors_of_gguf(file, prefix), partial(tokenizer_of, file.metadata)
     settings = {
         "source": text,
         "backend": backend,
@@ -68,7 +81,9 @@ async def from_pretrained(
         "log": log,
         "sequence_length": LENGTH,
     }
-    return await PretrainedModel.begun(settings, config, tensors, names)
+    model = await PretrainedModel.begun(settings, config, tensors, names)
+    model.read_tokenizer = read
+    return model
 
 
 class PretrainedModel(NNModel):
@@ -104,6 +119,113 @@ class PretrainedModel(NNModel):
             raise
         return model
 
+    read_tokenizer: Callable[[], Tokenizer]
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """What turns texts into tokens, `encode`, and back, `decode`.
+
+        Raises `DataError` NNM718 where the files have none that this package reads, `BackendError`
+        NNM709 where a package for it is missing.
+        """
+        return self.read_tokenizer()
+
+    @cached_property
+    def _generator(self) -> Generator:
+        most = self.config.get("max_position_embeddings", self.config.get("n_positions"))
+        return Generator(self.network, self.backend, self.parameters, most=most)
+
+    def generate(
+        self,
+        prompt: Prompt,
+        *,
+        max_new_tokens: int = 256,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        min_p: float | None = None,
+        repetition_penalty: float | None = None,
+        stop: str | Sequence[str] = (),
+        seed: int = 0,
+        choose: Choose | None = None,
+    ) -> Writing:
+        """Let the model go on with a text: iterate over the pieces, or await the whole.
+
+        >>> async def tell(model):
+        ...     async for piece in model.generate("Once upon", max_new_tokens=50, temperature=0.8):
+        ...         print(piece, end="")
+        ...     messages = [{"role": "user", "content": "What is the capital of France?"}]
+        ...     return await model.generate(messages)
+
+        A prompt is a text, messages of a conversation, or several texts, whose pieces come as
+        lists. A prompt that begins like the last one and its answer, such as the next turn of a
+        conversation, only computes what is new.
+
+        - `max_new_tokens`: the text ends there, or where the model ends it.
+        - `temperature`, `top_k`, `top_p`, `min_p`, `repetition_penalty`: how tokens are chosen, see
+          docs/generation.md; without a temperature it is the most likely one.
+        - `stop`: words before which the text ends.
+        - `seed`: of the choice; the same seed gives the same text.
+        - `choose`: a function that chooses tokens instead, of scores `[batch, vocabulary]` and the
+          tokens so far.
+
+        Raises `DataError` NNM717 where the model does not generate texts, NNM718 where its chat
+        template or tokenizer is unknown, NNM711 for a prompt that is too long, NNM704 for values
+        out of range.
+        """
+        sampling = Sampling(
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            min_p=min_p,
+            repetition_penalty=repetition_penalty,
+        )
+        return Writing(
+            self._generator,
+            self.tokenizer,
+            prompt,
+            max_new_tokens,
+            sampling=sampling,
+            stop=stop,
+            seed=seed,
+            choose=choose,
+        )
+
+    async def generate_ids(
+        self,
+        input_ids: Any,
+        *,
+        attention_mask: Any = None,
+        max_new_tokens: int = 20,
+        seed: int = 0,
+        choose: Choose | None = None,
+        **sampling: Any,
+    ) -> list[Any]:
+        """Return tokens with those that follow, the most likely ones unless told otherwise.
+
+        >>> async def tokens(model):
+        ...     return await model.generate_ids([[5, 8, 2], [7]], max_new_tokens=20)
+
+        `input_ids` are a list, or lists of any lengths, or an array `[batch, tokens]` with an
+        `attention_mask` that is 0 where it is padded. A row ends with a token that ends texts, of
+        the config. The other arguments are those of `generate`.
+        """
+        rows, single = token_rows(input_ids, attention_mask)
+        settings = {"sampling": Sampling(**sampling), "seed": seed, "choose": choose}
+        found = await continued(
+            self._generator, rows, max_new_tokens, end_tokens(self.config), settings
+        )
+        return found[0] if single else found
+
+    def stop(self) -> None:
+        """End the text that is being generated; a training is stopped by its own `stop`."""
+        self._generator.stop()
+
+    @property
+    def speed(self) -> Speed:
+        """Tokens and seconds of the last generation."""
+        return self._generator.speed
+
     @cached_property
     def _contexts(self) -> OrderedDict[Any, InferenceContext]:
         return OrderedDict()
@@ -136,6 +258,8 @@ class PretrainedModel(NNModel):
     def close(self) -> None:
         """Free all device memory of the model."""
         self._contexts.clear()
+        if "_generator" in vars(self):
+            self._generator.close()
         super().close()
 
     def _arrays(self, given: Mapping[str, Any]) -> dict[str, HostArray]:
@@ -188,6 +312,19 @@ class PretrainedModel(NNModel):
         while len(self._contexts) > MOST_COMPILED:
             self._contexts.popitem(last=False)[1].close()
         return self._contexts[key]
+
+
+def _tokenizer(config: Mapping[str, Any], text: str, template: str) -> Tokenizer:
+    """Return the tokenizer of a folder."""
+    if not text:
+        raise DataError(
+            "NNM718",
+            "the folder has no tokenizer.json",
+            hint="put it beside config.json, or use generate_ids with tokens",
+        )
+    from webnnm.transformers.json_tokenizer import JsonTokenizer
+
+    return JsonTokenizer(text, end_tokens(config), template)
 
 
 def _array(vertex: InputVertex, value: Any) -> HostArray:

@@ -41,7 +41,8 @@ class Kind:
     """What tells graphs of a network apart.
 
     `tokens` of the prompt that prefill takes, 0 for decode; `length`, tokens there is room for;
-    `sampling`, what is done to choose; `on_host`, whether scores are given out instead.
+    `sampling`, what is done to choose; `on_host`, whether scores are given out instead;
+    `version`, of the parameters where they are constants of the graph.
     """
 
     batch: int
@@ -49,6 +50,7 @@ class Kind:
     length: int
     sampling: tuple[str, ...] = ()
     on_host: bool = False
+    version: int = 0
 
 
 class Language:

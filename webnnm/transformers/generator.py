@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -99,14 +99,13 @@ class Generator:
         """End the generation that is running after the tokens that are on their way."""
         self._run = None
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Free what is on the device; the generation that is running ends."""
         self.stop()
-        async with self._turn:
-            self._free()
-            for executable, _ in self._graphs.values():
-                self._backend.release(executable)
-            self._graphs.clear()
+        self._free()
+        for executable, _ in self._graphs.values():
+            self._backend.release(executable)
+        self._graphs.clear()
 
     async def generate(
         self,
@@ -116,7 +115,7 @@ class Generator:
         sampling: Sampling | None = None,
         seed: int = 0,
         choose: Choose | None = None,
-    ) -> AsyncIterator[list[list[int]]]:
+    ) -> AsyncGenerator[list[list[int]], None]:
         """Yield the next tokens of all texts, some at a time, equally many for each.
 
         With `choose` the host chooses every token. Raises `DataError` NNM711 for texts without
@@ -132,6 +131,7 @@ class Generator:
             length=self._length(len(rows), max(map(len, rows)) + most),
             sampling=() if choose else sampling.kinds(),
             on_host=choose is not None,
+            version=self._parameters.version if self._constants else 0,
         )
         async with self._turn:
             fresh = await self._begin(base, rows, sampling, seed, choose)
@@ -218,7 +218,7 @@ class Generator:
         even, odd = self._state
         result = self._given[SCORES] if choose else None
         extra = {SCORES: result} if result else {}
-        bound = self._bound(executable)
+        bound, texts = self._bound(executable), self._texts
         turns = ((even | bound, odd | extra), (odd | bound, even | extra))
         pair = (result, result) if result else (odd[EMITTED], even[EMITTED])
         version, self._version = self._version, -1  # until it is done, the cache is nobody's
@@ -226,17 +226,16 @@ class Generator:
         self._version, self._step = version, self._step + count
         if choose is None:
             flat = list(found.values())
-            fresh = [flat[(row + 1) * ROUND - count : (row + 1) * ROUND] for row in self._rows()]
+            fresh = [
+                flat[(row + 1) * ROUND - count : (row + 1) * ROUND] for row in range(len(texts))
+            ]
         else:
-            fresh = [[int(token)] for token in choose(found.public(), self._texts)]
+            fresh = [[int(token)] for token in choose(found.public(), texts)]
             tokens = HostArray.of([row[0] for row in fresh], "int32")
             self._backend.write(self._state[self._step % 2][TOKEN], tokens)
-        for text, more in zip(self._texts, fresh, strict=True):
+        for text, more in zip(texts, fresh, strict=True):
             text += more
         return fresh
-
-    def _rows(self) -> range:
-        return range(len(self._texts))
 
     def _bound(self, executable: Executable) -> dict[str, DeviceTensor]:
         """Return what a graph takes besides its state: parameters, a prompt, numbers."""

@@ -11,12 +11,15 @@ from typing import Any, cast
 from webnnm.core.errors import DataError
 from webnnm.data.source import read_text
 from webnnm.data.source_bytes import read_bytes
+from webnnm.formats import gguf
 from webnnm.formats.safetensors import File, StoredTensor, parsed, read
 from webnnm.transformers.config import read_config
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"
+TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
+TEMPLATE = "chat_template.jinja"
 
 
 async def config_of(folder: str | Path) -> dict[str, Any]:
@@ -50,6 +53,31 @@ async def weights_of(folder: str | Path, prefix: str = "") -> dict[str, StoredTe
             message = f'{INDEX} says that tensor "{name}" is in {shard}, which lacks it'
             raise DataError("NNM805", message, hint="get both files again, of one version")
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
+
+
+async def gguf_of(place: str | Path) -> gguf.File:
+    """Return what a GGUF file holds, none of its tensors copied.
+
+    Raises `DataError` NNM715 where it cannot be read, NNM801 and NNM802 where it is damaged.
+    """
+    return gguf.read(await _bytes_of(place))
+
+
+async def tokenizer_texts(folder: str | Path) -> tuple[str, str]:
+    """Return the texts of a folder's `tokenizer.json` and chat template, "" for what is missing."""
+    found: list[str] = []
+    for name in (TOKENIZER, TEMPLATE, TOKENIZER_CONFIG):
+        try:
+            found.append(await read_text(joined(folder, name)))
+        except DataError as error:
+            if error.code != "NNM715":
+                raise
+            found.append("")
+    tokenizer, template, config = found
+    if not template and config:
+        told: Any = read_config(config).get("chat_template", "")
+        template = told if isinstance(told, str) else ""
+    return tokenizer, template
 
 
 def joined(folder: str | Path, name: str) -> str | Path:
@@ -101,10 +129,14 @@ async def _shards(folder: str | Path, places: Mapping[str, str]) -> dict[str, Fi
 
 async def _opened(place: str | Path) -> File:
     """Return a file of tensors; on a desktop its pages are read when they are needed."""
+    return read(await _bytes_of(place))
+
+
+async def _bytes_of(place: str | Path) -> Any:
     if sys.platform == "emscripten" or "://" in str(place):
-        return read(await read_bytes(place))
+        return await read_bytes(place)
     try:
         with Path(place).open("rb") as file:
-            return read(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:  # an empty file cannot be mapped
         raise DataError("NNM715", f'"{place}" cannot be read: {error}') from error

@@ -137,7 +137,7 @@ async def test_memory_stays_as_it_is() -> None:
         rows = await whole(generator, [[1, turn]], 40, sampling=sampling, seed=turn)
         assert len(rows[0]) == 40
     assert model.backend.ledger() == before
-    await generator.close()
+    generator.close()
     after = model.backend.ledger()
     assert "generation" not in after.kinds
     assert after.tensors < before.tensors

@@ -1,0 +1,290 @@
+"""The tokenizers inside GGUF files: byte-pair encoding, with merges or scores, and unigrams."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from webnnm.core.errors import DataError
+
+CONTROL, DEFINED, BYTE = 3, 4, 6
+"""Types of tokens: those of conversations, those that are one whatever is around, single bytes."""
+SPACE = "\u2581"
+"""What SentencePiece writes for a blank."""
+_CONTRACTIONS = r"'s|'t|'re|'ve|'m|'ll|'d"
+_GPT2 = rf"{_CONTRACTIONS}| ?L+| ?N+| ?O+|S+(?!T)|S+"
+_LLAMA3 = rf"(?i:{_CONTRACTIONS})|[^\r\nLN]?L+|N{{1,3}}| ?O+[\r\n]*|S*[\r\n]+|S+(?!T)|S+"
+PATTERNS: Mapping[str, Sequence[str]] = {
+    "default": [_GPT2],
+    "gpt-2": [_GPT2],
+    "smollm": ["N", _GPT2],
+    "llama-bpe": [_LLAMA3],
+    "qwen2": [_LLAMA3.replace("N{1,3}", "N")],
+}
+"""How texts are split into words, one pattern after the other, by `tokenizer.ggml.pre`. L is a
+letter, N a number, S a blank, O anything else, T anything but a blank."""
+_CLASSES = {
+    "L": r"[A-Za-zé]",
+    "N": r"[0-9½]",
+    "S": r"[\t-\r \u2003]",
+    "O": r"[^\t-\r \u2003A-Za-zé0-9½]",
+    "T": r"[^\t-\r \u2003]",
+}
+_STANDS = {"L": "é", "N": "½", "Z": "\u2003"}
+"""One character of a category stands for all beyond ASCII, so that `re` needs no categories."""
+
+
+def tokenizer_of(metadata: Mapping[str, Any]) -> GGUFTokenizer:
+    """Return the tokenizer in the metadata of a file.
+
+    >>> metadata = {
+    ...     "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.tokens": ["a", "b", "ab", "Ġ"],
+    ...     "tokenizer.ggml.merges": ["a b"],
+    ... }
+    >>> found = tokenizer_of(metadata)
+    >>> found.encode("ab ba"), found.decode([2, 3, 0])
+    ([2, 3, 1, 0], 'ab a')
+
+    Raises `DataError` NNM718 for a kind that this package does not have, or one that is damaged.
+    """
+    read = _Metadata(metadata)
+    kind = read.get("model", "")
+    if kind not in ("gpt2", "llama", "t5"):
+        raise _wrong(f'it is of the kind "{str(kind)[:40]}"; gpt2, llama and t5 are read')
+    tokens: list[str] = read.listed("tokens", str)
+    if not tokens:
+        raise _wrong("it has no tokens")
+    types = read.listed("token_type", int) or [1] * len(tokens)
+    scores = read.listed("scores", float) or [0.0] * len(tokens)
+    if {len(types), len(scores)} != {len(tokens)}:
+        raise _wrong(f"{len(tokens)} tokens have {len(types)} types, {len(scores)} scores")
+    return GGUFTokenizer(kind, tokens, types, scores, read)
+
+
+class GGUFTokenizer:
+    """A tokenizer in plain Python; see `Tokenizer`."""
+
+    def __init__(
+        self,
+        kind: str,
+        tokens: Sequence[str],
+        types: Sequence[int],
+        scores: Sequence[float],
+        read: _Metadata,
+    ) -> None:
+        self.tokens = tokens
+        self._numbers = {token: number for number, token in enumerate(tokens)}
+        self._control = {n for n, type in enumerate(types) if type == CONTROL}
+        whole = [t for t, type in zip(tokens, types, strict=True) if type in (CONTROL, DEFINED)]
+        words = sorted(filter(None, whole), key=len, reverse=True)
+        self._whole = re.compile("(" + "|".join(map(re.escape, words)) + ")") if words else None
+        self._first = (
+            read.number("bos_token_id") if read.get("add_bos_token", kind == "llama") else None
+        )
+        last = read.number("eos_token_id")
+        names = ("<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|endoftext|>", "</s>")
+        ends = {self._numbers[name] for name in names if name in self._numbers}
+        self.ends: frozenset[int] = frozenset(ends if last is None else {*ends, last})
+        template = read.metadata.get("tokenizer.chat_template", "")
+        self.template: str = template if isinstance(template, str) else ""
+        self._unknown = read.number("unknown_token_id")
+        self._pieces: Callable[[str], list[int]]
+        self._bytes: Callable[[str], bytes]
+        if kind == "gpt2":
+            self._byte_level(read)
+        else:
+            self._sentence_piece(kind, types, scores, bool(read.get("add_space_prefix", True)))
+
+    def encode(self, text: str) -> list[int]:
+        """Return the tokens of a text; words for control tokens in it stand for these."""
+        found = [] if self._first is None else [self._first]
+        for part in self._whole.split(text) if self._whole else [text]:
+            number = self._numbers.get(part)
+            if number is not None and self._whole and self._whole.fullmatch(part):
+                found += [number] if number != self._first or found != [number] else []
+            elif part:
+                found += self._pieces(part)
+        return found
+
+    def decode(self, tokens: Iterable[int]) -> str:
+        """Return the text of tokens, control tokens left out."""
+        kept = [self.tokens[token] for token in tokens if token not in self._control]
+        text = b"".join(map(self._bytes, kept)).decode(errors="replace")
+        return text[1:] if self._blank and text.startswith(" ") else text
+
+    _blank = False
+
+    def _byte_level(self, read: _Metadata) -> None:
+        """Read what GPT-2 uses: a letter for every byte, and pairs in the order they are merged."""
+        merges: list[str] = read.listed("merges", str)
+        ranks = {tuple(merge.split(" ", 1)): place for place, merge in enumerate(merges)}
+        pre = read.get("pre", "default")
+        if pre not in PATTERNS:
+            known = ", ".join(PATTERNS)
+            raise _wrong(f'it splits texts as "{str(pre)[:40]}"; known are {known}')
+        patterns = [_pattern(text) for text in PATTERNS[pre]]
+        letters = _letters()
+        back = {letter: byte for byte, letter in letters.items()}
+
+        @lru_cache(maxsize=1 << 14)
+        def word(text: str) -> tuple[int, ...]:
+            parts = [letters[byte] for byte in text.encode(errors="replace")]
+            merged = _merged(parts, lambda a, b: ranks.get((a, b)))
+            return tuple([number for part in merged for number in self._of_part(part)])
+
+        self._pieces = lambda text: [n for each in _split(text, patterns) for n in word(each)]
+        self._bytes = lambda token: (
+            bytes(back[c] for c in token) if {*token} <= {*back} else token.encode()
+        )
+
+    def _of_part(self, part: str) -> list[int]:
+        """Return the token of a part, those of its letters where there is none."""
+        if part in self._numbers:
+            return [self._numbers[part]]
+        found = [self._numbers.get(letter, self._unknown) for letter in part]
+        return [number for number in found if number is not None]
+
+    def _sentence_piece(
+        self, kind: str, types: Sequence[int], scores: Sequence[float], prefix: bool
+    ) -> None:
+        """Read what SentencePiece uses: words with scores, and tokens for bytes."""
+        self._blank = prefix
+        single = {n: int(self.tokens[n][1:-1], 16) for n, t in enumerate(types) if t == BYTE}
+        of_byte = {byte: number for number, byte in single.items()}
+        named = {self.tokens[number]: bytes([byte]) for number, byte in single.items()}
+        usable = {t: n for t, n in self._numbers.items() if types[n] in (1, DEFINED)}
+
+        def numbers(part: str) -> list[int]:
+            if part in usable:
+                return [usable[part]]
+            found = [of_byte.get(byte, self._unknown) for byte in part.encode(errors="replace")]
+            return [number for number in found if number is not None]
+
+        def rank(a: str, b: str) -> float | None:
+            number = usable.get(a + b)
+            return None if number is None else -scores[number]
+
+        worst = min(scores, default=0.0) - 10
+        longest = max(map(len, usable), default=1)
+
+        def parts(text: str) -> list[str]:
+            text = (SPACE if prefix else "") + text.replace(" ", SPACE)
+            if kind == "llama":
+                return _merged(list(text), rank)
+            return _likeliest(
+                text, lambda t: scores[usable[t]] if t in usable else None, longest, worst
+            )
+
+        self._pieces = lambda text: [n for part in parts(text) for n in numbers(part)]
+        self._bytes = lambda token: named.get(token) or token.replace(SPACE, " ").encode()
+
+
+def _merged(parts: list[str], rank: Callable[[str, str], float | None]) -> list[str]:
+    """Merge the pair of the least rank, all of its occurrences, until there is none."""
+    while len(parts) > 1:
+        least, first, second = math.inf, "", ""
+        for a, b in pairwise(parts):
+            found = rank(a, b)
+            if found is not None and found < least:
+                least, first, second = found, a, b
+        if least == math.inf:
+            break
+        merged: list[str] = []
+        place = 0
+        while place < len(parts):
+            pair = parts[place : place + 2] == [first, second]
+            merged.append(first + second if pair else parts[place])
+            place += 2 if pair else 1
+        parts = merged
+    return parts
+
+
+def _likeliest(
+    text: str, score: Callable[[str], float | None], longest: int, unknown: float
+) -> list[str]:
+    """Return the parts of a text whose scores add up to the most (A. Viterbi, 1967)."""
+    best: list[tuple[float, int]] = [(0.0, 0)] + [(-math.inf, 0)] * len(text)
+    for start in range(len(text)):
+        for end in range(start + 1, min(start + longest, len(text)) + 1):
+            found = score(text[start:end])
+            if found is None and end == start + 1:
+                found = unknown
+            if found is not None and best[start][0] + found > best[end][0]:
+                best[end] = best[start][0] + found, start
+    parts: list[str] = []
+    end = len(text)
+    while end:
+        start = best[end][1]
+        parts.append(text[start:end])
+        end = start
+    return parts[::-1]
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """Return a pattern whose classes of characters are written out."""
+    text = text.replace("[^\\r\\nLN]", r"[^\r\nA-Za-zé0-9½]")
+    return re.compile(re.sub(r"\b[LNSOT](?=[+*{)]|\b)", lambda found: _CLASSES[found[0]], text))
+
+
+def _split(text: str, patterns: Sequence[re.Pattern[str]]) -> list[str]:
+    """Return the words of a text, by one pattern after the other."""
+    pieces = [text]
+    for pattern in patterns:
+        pieces = [part for piece in pieces for part in _cut(piece, pattern)]
+    return pieces
+
+
+def _cut(text: str, pattern: re.Pattern[str]) -> list[str]:
+    shadow = text if text.isascii() else "".join(map(_stand, text))
+    ends = {end for found in pattern.finditer(shadow) for end in found.span()}
+    places = sorted({0, *ends, len(text)})
+    return [text[start:end] for start, end in pairwise(places) if end > start]
+
+
+@lru_cache(maxsize=1 << 12)
+def _stand(letter: str) -> str:
+    return letter if letter.isascii() else _STANDS.get(unicodedata.category(letter)[0], "€")
+
+
+@lru_cache(maxsize=1)
+def _letters() -> dict[int, str]:
+    """Return the letter of each byte: itself where it can be seen, else one from 256 on."""
+    seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(256) if byte not in seen]
+    found = {byte: chr(byte) for byte in seen}
+    return found | {byte: chr(256 + place) for place, byte in enumerate(hidden)}
+
+
+class _Metadata:
+    """What the metadata of a file say of its tokenizer."""
+
+    def __init__(self, metadata: Mapping[str, Any]) -> None:
+        self.metadata = metadata
+
+    def get(self, key: str, default: Any) -> Any:
+        return self.metadata.get(f"tokenizer.ggml.{key}", default)
+
+    def number(self, key: str) -> int | None:
+        """Return the number of a token, None where there is none."""
+        found, tokens = self.get(key, None), self.get("tokens", ())
+        return found if isinstance(found, int) and 0 <= found < len(tokens) else None
+
+    def listed(self, key: str, kind: type) -> list[Any]:
+        found = self.get(key, [])
+        if isinstance(found, str | bytes) or not hasattr(found, "__len__"):
+            raise _wrong(f'"{key}" is no list')
+        items = list(found)
+        if not all(isinstance(item, kind) for item in items):
+            raise _wrong(f'"{key}" has an item that is no {kind.__name__}')
+        return items
+
+
+def _wrong(why: str) -> DataError:
+    return DataError(
+        "NNM718", f"the tokenizer of the file cannot be used: {why}", hint="use a newer file"
+    )

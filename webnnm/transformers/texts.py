@@ -1,0 +1,145 @@
+"""Texts that a model writes: pieces as they come, or whole."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import Generator as Waiting
+from contextlib import aclosing
+from typing import Any, cast
+
+from webnnm.core.errors import DataError
+from webnnm.transformers.choice import Sampling
+from webnnm.transformers.generator import Choose, Generator
+from webnnm.transformers.tokenizer import Message, TextStream, Tokenizer, conversation
+
+Prompt = str | Sequence[Message] | Sequence[str]
+
+
+class Writing:
+    """A text that is being written: iterate over its pieces, or await the whole.
+
+    Of several prompts, a piece is a list with one for each, "" where there is none; the whole is a
+    list of texts. Nothing is computed before it is asked for.
+    """
+
+    def __init__(
+        self,
+        generator: Generator,
+        tokenizer: Tokenizer,
+        prompt: Prompt,
+        max_new_tokens: int,
+        *,
+        sampling: Sampling,
+        stop: str | Sequence[str],
+        seed: int,
+        choose: Choose | None,
+    ) -> None:
+        self._generator, self._tokenizer = generator, tokenizer
+        self._texts, self._single = prompts(prompt, tokenizer)
+        self._most = max_new_tokens
+        self._stops = [stop] if isinstance(stop, str) else [*stop]
+        self._settings: dict[str, Any] = {"sampling": sampling, "seed": seed, "choose": choose}
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self._pieces()
+
+    def __await__(self) -> Waiting[Any, None, Any]:
+        return self._whole().__await__()
+
+    async def _whole(self) -> Any:
+        found = ["" for _ in self._texts]
+        async for piece in self._rows():
+            found = [text + more for text, more in zip(found, piece, strict=True)]
+        return found[0] if self._single else found
+
+    async def _pieces(self) -> AsyncIterator[Any]:
+        async with aclosing(self._rows()) as rows:
+            async for piece in rows:
+                if any(piece):
+                    yield piece[0] if self._single else piece
+
+    async def _rows(self) -> AsyncGenerator[list[str], None]:
+        tokens = [self._tokenizer.encode(text) for text in self._texts]
+        streams = [TextStream(self._tokenizer, self._stops) for _ in tokens]
+        ended = [False for _ in tokens]
+        async with aclosing(
+            self._generator.generate(tokens, self._most, **self._settings)
+        ) as rounds:
+            async for fresh in rounds:
+                pieces: list[str] = []
+                for row, found in enumerate(fresh):
+                    kept = until(found, self._tokenizer.ends)
+                    piece = "" if ended[row] else streams[row].push(kept)
+                    if not ended[row] and (len(kept) < len(found) or streams[row].stopped):
+                        ended[row] = True
+                        piece += streams[row].end()
+                    pieces.append(piece)
+                yield pieces
+                if all(ended):
+                    return
+        yield ["" if done else stream.end() for done, stream in zip(ended, streams, strict=True)]
+
+
+def prompts(prompt: Prompt, tokenizer: Tokenizer) -> tuple[list[str], bool]:
+    """Return the texts that a model goes on with, and whether it is one alone."""
+    if isinstance(prompt, str):
+        return [prompt], True
+    if not prompt:
+        raise DataError("NNM702", "there is no prompt", hint="give a text, texts, or messages")
+    if all(isinstance(each, str) for each in prompt):
+        return [*cast("Sequence[str]", prompt)], False
+    return [conversation(cast("Sequence[Message]", prompt), tokenizer.template)], True
+
+
+def until(tokens: Sequence[int], ends: frozenset[int]) -> list[int]:
+    """Return the tokens before the first that ends a text."""
+    place = next((place for place, token in enumerate(tokens) if token in ends), len(tokens))
+    return [*tokens[:place]]
+
+
+async def continued(
+    generator: Generator,
+    rows: Sequence[Sequence[int]],
+    max_new_tokens: int,
+    ends: frozenset[int],
+    settings: dict[str, Any],
+) -> list[list[int]]:
+    """Return texts of tokens with what follows, each up to a token that ends it."""
+    found = [list(row) for row in rows]
+    ended = [False for _ in rows]
+    async with aclosing(generator.generate(rows, max_new_tokens, **settings)) as rounds:
+        async for fresh in rounds:
+            for row, more in enumerate(fresh):
+                if not ended[row]:
+                    kept = until(more, ends)
+                    ended[row] = len(kept) < len(more)
+                    found[row] += more[: len(kept) + ended[row]]
+            if all(ended):
+                break
+    return found
+
+
+def end_tokens(config: Mapping[str, Any]) -> frozenset[int]:
+    """Return the tokens that end texts, as a config says."""
+    found: Any = config.get("eos_token_id")
+    listed = cast("list[int | None]", found if isinstance(found, list) else [found])
+    return frozenset(token for token in listed if token is not None)
+
+
+def token_rows(tokens: Any, mask: Any = None) -> tuple[list[list[int]], bool]:
+    """Return rows of tokens, without padding, and whether there is one that was given alone.
+
+    >>> token_rows([[0, 0, 5], [1, 2, 3]], [[0, 0, 1], [1, 1, 1]])
+    ([[5], [1, 2, 3]], False)
+    """
+    given = cast("list[Any]", tokens.tolist() if hasattr(tokens, "tolist") else tokens)
+    single = not any(isinstance(row, list | tuple) for row in given)
+    rows: list[list[int]] = [[*given]] if single else [[*row] for row in given]
+    if mask is None:
+        return rows, single
+    kept: Any = mask.tolist() if hasattr(mask, "tolist") else mask
+    kept = [kept] if single else kept
+    if [len(row) for row in rows] != [len(row) for row in kept]:
+        raise DataError("NNM702", "input_ids and attention_mask differ in shape")
+    pairs = [zip(row, each, strict=True) for row, each in zip(rows, kept, strict=True)]
+    return [[token for token, counts in pair if counts] for pair in pairs], single
