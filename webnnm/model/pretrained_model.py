@@ -40,6 +40,7 @@ async def from_pretrained(
     backend: str | Backend = "auto",
     device_type: str | None = None,
     architecture: str | None = None,
+    pooling: str | None = None,
     ignore: Collection[str] = (),
     log: Callable[[str], object] = print,
 ) -> PretrainedModel:
@@ -58,6 +59,8 @@ async def from_pretrained(
 
     - `backend`, `device_type`, `log`: see `NNModel.create`.
     - `architecture`: the class of the model, such as "BertModel", in place of the config's.
+    - `pooling`: "mean" or "cls", for encoders of text: they have one more output then,
+      `sentence_embedding`, the mean of all tokens or the first one, of length 1.
     - `ignore`: keys of the config that may say what they like.
 
     Raises `DataError` NNM817 for an unknown architecture, NNM818 for keys of the config that are
@@ -66,14 +69,17 @@ async def from_pretrained(
     """
     file = await gguf_of(source) if str(source).endswith(".gguf") else None
     config = await config_of(source) if file is None else config_of_gguf(file)
-    told = config if architecture is None else {**config, "architectures": [architecture]}
-    text, names, prefix = written(told, ignore=ignore)
+    more = {"architectures": architecture and [architecture], "pooling": pooling}
+    told = {**config, **{key: value for key, value in more.items() if value is not None}}
+    _, _, prefix = written(told, ignore=ignore)  # what cannot be written is not fetched
     tensors: Mapping[str, Any]
     if file is None:
-        tensors, words = await weights_of(source, prefix), await tokenizer_texts(source)
+        found, words = await weights_of(source), await tokenizer_texts(source)
+        tensors = {name.removeprefix(prefix): tensor for name, tensor in found.items()}
         read = partial(_tokenizer, config, *words)
     else:
         tensors, read = tensors_of_gguf(file, prefix), partial(tokenizer_of, file.metadata)
+    text, names, _ = written(told, ignore=ignore, tensors=tensors)
     settings = {
         "source": text,
         "backend": backend,

@@ -17,6 +17,7 @@ from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlo
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Option, sample
 from webnnm.ops.declare.padding import every, extremes, lengths, valid
+from webnnm.ops.declare.relative import MAX_DISTANCE
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 from webnnm.ops.declare.token_cache import token_cache
 from webnnm.ops.declare.tokens import by_token, require_tokens
@@ -36,6 +37,11 @@ def _check_rope(value: Any, *_: TensorType) -> float | None:
 
 def _check_optional(value: Any, *_: TensorType) -> int | None:
     return None if value is None else checks.integer(1)(value)
+
+
+def _check_scale(value: Any, *_: TensorType) -> float | None:
+    """Accept a number above 0; None stands for 1/√size."""
+    return None if value is None else checks.positive(value)
 
 
 def _read_rope(value: Value) -> float | None:
@@ -91,6 +97,7 @@ def _shape(layer: ShapeView) -> None:
     if keys.sequence != others.sequence:
         layer.fail("NNM411", f'keys of "{keys.sequence}", values of "{others.sequence}"')
     _check_mask(layer, queries, keys)
+    _learn_distances(layer)
     widths = _widths(layer, queries)
     if widths is None:
         return
@@ -108,6 +115,16 @@ def _shape(layer: ShapeView) -> None:
         layer.fail("NNM402", f"declared {layer.result}, inferred {show(dims)}", at="shape")
     layer.result.learn_names([*queries.names[:-1], names[0] or "features"])
     layer.result.learn_sequence(queries.sequence)
+
+
+def _learn_distances(layer: ShapeView) -> None:
+    """Let a table of distances learn that it has a column for each head."""
+    table, heads = layer.tensors.get("relativeBias"), layer.options["heads"]
+    if table is not None:
+        try:
+            table.learn([None, heads])
+        except Conflict:
+            layer.fail("NNM404", f"table {table}, {heads} heads", at="relativeBias")
 
 
 def _widths(layer: ShapeView, queries: Features) -> tuple[int, int, int] | None:
@@ -190,6 +207,9 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     # Positions of different sequences have nothing to do with each other.
     cross = "to" in layer.tensors or keys.sequence != queries.sequence
     causal, rope = layer.options["causal"], None if cross else layer.options["rope"]
+    table = layer.tensors.get("relativeBias")
+    if table is not None and cross:
+        layer.fail("NNM304", "tokens of two sequences have no distance", at="relativeBias")
     limit = None
     if keys.mask is not None or (causal and queries.mask is not None):
         # In rows of other lengths, the last query and the last key stand elsewhere.
@@ -218,6 +238,9 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         causal=causal,
         rope=rope,
         window=layer.options["window"],
+        scale=layer.options["scale"],
+        relative=None if table is None else table.tensor,
+        max_distance=layer.options["max_distance"],
         drop=partial(_dropped, b, layer),
         limit=limit,
         cache=cache,
@@ -292,12 +315,18 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
     "attend",
     summary="attention: softmax(Q·Kᵀ/√size + M)·V in each head",
     types={"mask": "any"},
-    ranks={"q": (2, None), "k": (2, None), "v": (2, None), "mask": (1, None)},
+    ranks={
+        **dict.fromkeys(PROJECTED, (2, None)),
+        "mask": (1, None),
+        "relative_bias": (2, 2),
+    },
     checks={"heads": checks.integer(1)},
     options={
         "kv_heads": Option(None, _check_optional),
         "rope": Option(False, _check_rope),
         "window": Option(None, _check_optional),
+        "scale": Option(None, _check_scale),
+        "max_distance": Option(MAX_DISTANCE, checks.integer(1)),
     },
     layer=LayerRules(
         slots=(
@@ -305,12 +334,15 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
             TensorSlot(name="o", parameter="projection", option=True, optional=True),
             TensorSlot(name="to", option=True, optional=True, aside=True),
             TensorSlot(name="mask", option=True, optional=True, promotes=False),
+            TensorSlot(name="relativeBias", parameter="table", option=True, optional=True),
         ),
         options={
             "kv_heads": ValueOption(read=values.integer(1)),
             "head_size": ValueOption(read=values.integer(1)),
             "rope": ValueOption(read=_read_rope),
             "window": ValueOption(read=values.integer(1)),
+            "scale": ValueOption(read=values.positive),
+            "max_distance": ValueOption(read=values.integer(1), default=MAX_DISTANCE),
             "dropout": ValueOption(read=_read_share, default=0.0),
             "bias": ValueOption(read=values.boolean, default=False),
         },
@@ -325,6 +357,8 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
         sample((2, 4, 4), (2, 4, 4), (2, 4, 4), heads=2, causal=True, rope=True),
         sample((3, 4), (2, 4), (2, 6), (3, 2), rope=100.0),
         sample((3, 2), (5, 2), (5, 2), causal=True, window=2),
+        sample((2, 4), (5, 4), (5, 4), None, (4, 2), heads=2, scale=1.0, max_distance=3),
+        sample((3, 2), (3, 2), (3, 2), None, (2, 1), causal=True, max_distance=4),
         sample(
             (2, 3, 4),
             (2, 2, 4),
@@ -342,16 +376,20 @@ def attend(
     k: Tensor,
     v: Tensor,
     mask: Tensor | None = None,
+    relative_bias: Tensor | None = None,
     *,
     heads: int = 1,
     kv_heads: int | None = None,
     causal: bool = False,
     rope: float | None = None,
     window: int | None = None,
+    scale: float | None = None,
+    max_distance: int = MAX_DISTANCE,
 ) -> Tensor:
     """Attend with operands `[…, tokens, heads · size]` and a mask for `[…, heads, q, k]`.
 
-    With a window, causal queries see so many keys: the one of their own token is the last.
+    With a window, causal queries see so many keys: the one of their own token is the last. What
+    `relative_bias [buckets, heads]` has for the distance of two tokens is added to their scores.
     """
     return attention(
         b,
@@ -364,4 +402,7 @@ def attend(
         causal=causal,
         rope=rope,
         window=window,
+        scale=scale,
+        relative=relative_bias,
+        max_distance=max_distance,
     )

@@ -42,6 +42,9 @@ ACTIVATIONS: Mapping[str, str] = {
 class Config:
     """The keys of a `config.json`; whoever has read what it needs calls `finish`.
 
+    `tensors` are the names of the weights in the files, where these are known: some models differ
+    by them alone.
+
     >>> config = Config({"model_type": "gpt2", "n_head": 4, "rope_scaling": {"factor": 2}})
     >>> config.size("n_head")
     4
@@ -50,8 +53,14 @@ class Config:
     webnnm.core.errors.DataError: NNM818: config.json: "rope_scaling" is {"factor": 2}, which …
     """
 
-    def __init__(self, given: Mapping[str, Any], ignore: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        given: Mapping[str, Any],
+        ignore: Collection[str] = (),
+        tensors: Collection[str] | None = None,
+    ) -> None:
         self.given = dict(given)
+        self.tensors = tensors
         self._read: set[str] = {*ignore}
 
     def __contains__(self, key: str) -> bool:

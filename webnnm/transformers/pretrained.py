@@ -30,12 +30,11 @@ async def config_of(folder: str | Path) -> dict[str, Any]:
     return read_config(await read_text(joined(folder, CONFIG)))
 
 
-async def weights_of(folder: str | Path, prefix: str = "") -> dict[str, StoredTensor]:
+async def weights_of(folder: str | Path) -> dict[str, StoredTensor]:
     """Return the tensors of all files of a folder, as they lie there, none of them copied.
 
-    The prefix is left out of names: models with a head and those without differ by it. Raises
-    `DataError` NNM715 for a file that is missing, NNM801, NNM802 for one that is damaged, NNM805
-    for a shard that lacks a tensor that the index says is there.
+    Raises `DataError` NNM715 for a file that is missing, NNM801, NNM802 for one that is damaged,
+    NNM805 for a shard that lacks a tensor that the index says is there.
     """
     try:
         files = {WEIGHTS: await _opened(joined(folder, WEIGHTS))}
@@ -52,7 +51,7 @@ async def weights_of(folder: str | Path, prefix: str = "") -> dict[str, StoredTe
         if name not in files[shard].tensors:
             message = f'{INDEX} says that tensor "{name}" is in {shard}, which lacks it'
             raise DataError("NNM805", message, hint="get both files again, of one version")
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
+    return tensors
 
 
 async def gguf_of(place: str | Path) -> gguf.File:

@@ -38,6 +38,53 @@ LLAMA = {
     "max_position_embeddings": 64,
 }
 GPT2 = {"vocab_size": 47, "n_positions": 19, "n_embd": 20, "n_layer": 2, "n_head": 4}
+BERT = {
+    "vocab_size": 41,
+    "hidden_size": 18,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "intermediate_size": 29,
+    "max_position_embeddings": 17,
+}
+DISTILBERT = {
+    "vocab_size": 43,
+    "dim": 20,
+    "n_layers": 2,
+    "n_heads": 5,
+    "hidden_dim": 33,
+    "max_position_embeddings": 21,
+}
+
+VIT = {
+    "hidden_size": 18,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "intermediate_size": 31,
+    "image_size": 12,
+    "patch_size": 4,
+}
+T5 = {
+    "vocab_size": 37,
+    "d_model": 20,
+    "d_kv": 6,
+    "d_ff": 27,
+    "num_layers": 2,
+    "num_heads": 4,
+    "relative_attention_num_buckets": 16,
+    "relative_attention_max_distance": 20,
+}
+BART = {
+    "vocab_size": 45,
+    "d_model": 18,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 3,
+    "encoder_ffn_dim": 25,
+    "decoder_ffn_dim": 22,
+    "max_position_embeddings": 23,
+}
+BOTH = ("attention_mask", "decoder_input_ids", "decoder_attention_mask")
 
 CASES = [
     Case("gpt2-plain", "GPT2LMHeadModel", GPT2),
@@ -109,5 +156,86 @@ CASES = [
         "gemma-untied",
         "GemmaForCausalLM",
         {**LLAMA, "head_dim": 4, "num_key_value_heads": 6, "tie_word_embeddings": False},
+    ),
+    Case("bert-base", "BertModel", BERT, inputs=("attention_mask", "token_type_ids")),
+    Case(
+        "bert-classes",
+        "BertForSequenceClassification",
+        {**BERT, "num_labels": 5, "hidden_act": "relu", "layer_norm_eps": 1e-3},
+    ),
+    Case(
+        "bert-one-score",
+        "BertForSequenceClassification",
+        {**BERT, "num_labels": 1, "type_vocab_size": 1},
+        rows="left",
+    ),
+    Case("bert-masked", "BertForMaskedLM", {**BERT, "hidden_act": "gelu_new"}),
+    Case("bert-tokens", "BertForTokenClassification", {**BERT, "num_labels": 4}, rows=""),
+    Case("distilbert-base", "DistilBertModel", DISTILBERT),
+    Case(
+        "distilbert-classes",
+        "DistilBertForSequenceClassification",
+        {**DISTILBERT, "num_labels": 3, "activation": "relu", "n_layers": 1},
+        rows="left",
+    ),
+    Case(
+        "distilbert-waves",
+        "DistilBertForMaskedLM",
+        {**DISTILBERT, "sinusoidal_pos_embds": True, "n_heads": 4},
+    ),
+    Case("vit-base", "ViTModel", VIT, inputs=()),
+    Case(
+        "vit-classes",
+        "ViTForImageClassification",
+        {
+            **VIT,
+            "num_labels": 4,
+            "qkv_bias": False,
+            "num_channels": 1,
+            "hidden_act": "relu",
+            "layer_norm_eps": 1e-3,
+        },
+        inputs=(),
+    ),
+    Case(
+        "vit-wide",
+        "ViTModel",
+        {**VIT, "image_size": [8, 20], "num_attention_heads": 2, "pooler_output_size": 11},
+        inputs=(),
+        batch=1,
+    ),
+    Case("t5-plain", "T5ForConditionalGeneration", T5, inputs=BOTH, target=6),
+    Case(
+        "t5-gated",
+        "T5ForConditionalGeneration",
+        {
+            **T5,
+            "feed_forward_proj": "gated-gelu",
+            "tie_word_embeddings": False,
+            "num_decoder_layers": 3,
+            "relative_attention_num_buckets": 8,
+            "relative_attention_max_distance": 12,
+        },
+        inputs=BOTH,
+        length=21,
+        target=17,
+        rows="left",
+    ),
+    Case("t5-base", "T5Model", {**T5, "num_heads": 3}, inputs=BOTH, rows="", batch=2),
+    Case("bart-plain", "BartForConditionalGeneration", BART, inputs=BOTH),
+    Case(
+        "bart-base",
+        "BartModel",
+        {
+            **BART,
+            "encoder_layers": 3,
+            "decoder_layers": 1,
+            "encoder_attention_heads": 3,
+            "decoder_ffn_dim": 13,
+            "scale_embedding": True,
+            "activation_function": "relu",
+        },
+        inputs=BOTH,
+        rows="left",
     ),
 ]

@@ -41,7 +41,7 @@ def _drawn(name: str, shape: tuple[int, ...], seed: int) -> Any:
     random = np.random.default_rng([seed, zlib.crc32(name.encode())]).random(shape)
     values = 2 * random - 1
     if len(shape) > 1:
-        return (values * 0.6).astype(np.float32)
+        return (values * 0.45).astype(np.float32)
     scale = "weight" in name and any(word in name.lower() for word in ("norm", "ln_"))
     return (scale + values * 0.3).astype(np.float32)
 
@@ -49,18 +49,30 @@ def _drawn(name: str, shape: tuple[int, ...], seed: int) -> Any:
 def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
     """Draw the inputs of a case."""
     random = np.random.default_rng([seed, zlib.crc32(case.name.encode())])
-    size = case.batch, case.length
-    found: Arrays = {"input_ids": random.integers(0, config["vocab_size"], size)}
-    mask = np.ones(size, np.int64)
-    for row in range(1, case.batch):
-        places = slice(None, row) if case.rows == "left" else slice(case.length - row, None)
-        mask[row, places] = not case.rows
-    more = {
-        "attention_mask": mask,
-        "position_ids": np.maximum(np.cumsum(mask, axis=1) - 1, 0),
-        "token_type_ids": random.integers(0, config.get("type_vocab_size", 1), size),
-    }
-    return found | {name: more[name] for name in case.inputs}
+    if "image_size" in config:
+        image = config["image_size"]
+        sizes = image if isinstance(image, list) else [image, image]
+        pixels = random.random((case.batch, config["num_channels"], *sizes))
+        return {"pixel_values": (2 * pixels - 1).astype(np.float32)}
+    found: Arrays = {}
+    for stem, length in (("", case.length), ("decoder_", case.target)):
+        size = case.batch, length
+        mask = _mask(case, length)
+        found |= {
+            f"{stem}input_ids": random.integers(0, config["vocab_size"], size),
+            f"{stem}attention_mask": mask,
+            f"{stem}position_ids": np.maximum(np.cumsum(mask, axis=1) - 1, 0),
+            f"{stem}token_type_ids": random.integers(0, config.get("type_vocab_size", 1), size),
+        }
+    return {name: found[name] for name in ("input_ids", *case.inputs)}
+
+
+def _mask(case: Case, length: int) -> Any:
+    """Return which tokens count: each row has one more that is padded than the one before."""
+    mask = np.ones((case.batch, length), np.int64)
+    for row in range(1, case.batch if case.rows else 0):
+        mask[row, slice(row) if case.rows == "left" else slice(length - row, None)] = 0
+    return mask
 
 
 def write(fixtures: Mapping[str, Fixture]) -> None:

@@ -2,48 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import torch
 import transformers
+from safetensors.numpy import load_file, save_file
 
 from tests.parity.pretrained.cases import Case
 from tests.parity.pretrained.fixtures import Arrays, Fixture, draw_inputs, draw_weights
 
-
-def computed(case: Case, seed: int) -> Fixture:
-    """Return the config, the shapes of the weights, inputs of a seed, and outputs."""
-    kind: Any = getattr(transformers, case.architecture)
-    config = kind.config_class(**case.config)
-    config.architectures = [case.architecture]
-    model = kind(config).eval()
-    state = saved(model)
-    shapes = {name: tuple(tensor.shape) for name, tensor in state.items()}
-    drawn = draw_weights(shapes, seed)
-    with torch.no_grad():
-        for name, tensor in state.items():
-            tensor.copy_(torch.from_numpy(drawn[name]))
-    inputs = draw_inputs(case, config.to_dict(), seed)
-    given = {name: torch.from_numpy(array) for name, array in inputs.items()}
-    with torch.no_grad():
-        outputs = model(**given, return_dict=True)
-    found: Arrays = {
-        name: value.numpy()
-        for name, value in outputs.items()
-        if isinstance(value, torch.Tensor) and name in WANTED
-    }
-    return Fixture(cast("dict[str, Any]", config.to_diff_dict()), shapes, inputs, found)
-
-
 WANTED = ("logits", "last_hidden_state", "pooler_output", "encoder_last_hidden_state")
 
 
-def saved(model: Any) -> dict[str, torch.Tensor]:
-    """Return the tensors that a file of the model has: those that are tied once."""
-    seen: set[int] = set()
-    found: dict[str, torch.Tensor] = {}
-    for name, tensor in model.state_dict(keep_vars=True).items():
-        if id(tensor) not in seen:
-            seen.add(id(tensor))
-            found[name] = tensor.detach()
-    return found
+def computed(case: Case, seed: int) -> Fixture:
+    """Return the config, the shapes of the weights in the file, inputs of a seed, and outputs."""
+    kind: Any = getattr(transformers, case.architecture)
+    with tempfile.TemporaryDirectory() as folder:
+        kind(kind.config_class(**case.config)).save_pretrained(folder)
+        config = json.loads(Path(folder, "config.json").read_text())
+        file = Path(folder, "model.safetensors")
+        shapes = {name: array.shape for name, array in load_file(file).items()}
+        save_file(draw_weights(shapes, seed), file, metadata={"format": "pt"})
+        model = kind.from_pretrained(folder).eval()
+    inputs = draw_inputs(case, model.config.to_dict(), seed)
+    given = {name: torch.from_numpy(array) for name, array in inputs.items()}
+    with torch.no_grad():
+        outputs = model(**given, return_dict=True)
+    found: Arrays = {name: outputs[name].numpy() for name in WANTED if name in outputs}
+    return Fixture(config, shapes, inputs, found)

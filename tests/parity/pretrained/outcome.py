@@ -49,7 +49,8 @@ def difference(found: Arrays, fixture: Fixture) -> float:
         given = np.asarray(found[name])
         assert given.shape == wanted.shape, f"{name}: {given.shape} and {wanted.shape}"
         apart = np.abs(given.astype(np.float64) - wanted)
-        mask = fixture.inputs.get("attention_mask")
+        of_target = "decoder_input_ids" in fixture.inputs and not name.startswith("encoder")
+        mask = fixture.inputs.get(f"{'decoder_' if of_target else ''}attention_mask")
         if mask is not None and wanted.shape[:2] == mask.shape and not mask[:, 0].all():
             apart = apart[mask.astype(bool)]
         largest = max(largest, float(apart.max() / np.abs(wanted).max()))

@@ -10,6 +10,7 @@ from typing import Any
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import broadcast, show
 from webnnm.ops.declare.algebra import scalar_like
+from webnnm.ops.declare.relative import MAX_DISTANCE, relative_bias
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 from webnnm.ops.declare.token_cache import TokenCache
 from webnnm.ops.rotary import require_pairs, rotated, rotated_at
@@ -30,12 +31,17 @@ def attention(
     causal: bool,
     rope: float | None,
     window: int | None = None,
+    scale: float | None = None,
+    relative: Tensor | None = None,
+    max_distance: int = MAX_DISTANCE,
     drop: Callable[[Tensor], Tensor] | None = None,
     limit: Callable[[Tensor], Tensor] | None = None,
     cache: TokenCache | None = None,
 ) -> Any:
     """Return softmax(Q·Kᵀ/√size + M)·V per head, for operands `[…, tokens, heads · size]`.
 
+    `scale` stands in place of 1/√size; `relative` is a table `[buckets, heads]` of what is added to
+    the scores by the distance of two tokens.
     `drop` is applied to the weights, which are what the softmax gives, `limit` to the masked
     scores `[…, heads, queries, keys]`, float32. With a `cache`, causal queries meet its keys too.
     """
@@ -56,8 +62,12 @@ def attention(
         # Where later queries meet all keys, the last of both stand at the same position.
         start = tokens - length if causal else 0
         queries, keys = rotated(b, queries, rope, start), rotated(b, keys, rope)
-    queries = _grouped(b, queries * (1 / math.sqrt(size)), shared)
+    scale = 1 / math.sqrt(size) if scale is None else scale
+    queries = _grouped(b, queries if scale == 1 else queries * scale, shared)
     scores = _ungrouped(b, b.matmul(queries, _transposed(b, keys)), heads, length)
+    if relative is not None:
+        added = relative_bias(b, relative, heads, length, tokens, causal, max_distance)
+        scores = scores + added
     weights = _weights(b, scores, mask, causal, window, limit)
     if drop is not None:
         weights = drop(weights)

@@ -11,7 +11,8 @@ from webnnm.transformers.architectures.written import (
     head,
     last_product,
     layers,
-    norm,
+    norm_names,
+    output,
     statements,
 )
 from webnnm.transformers.config import Config
@@ -28,10 +29,9 @@ def written(config: Config) -> Written:
     epsilon = config.number("layer_norm_epsilon", 1e-5)
     inner = config.size("n_inner", 4 * width)
     ends_in_logits = kind == "LMHeadModel"
-    output = "logits" if ends_in_logits else "last_hidden_state"
-    size = vocabulary if ends_in_logits else width
+    name, size = ("logits", vocabulary) if ends_in_logits else ("last_hidden_state", width)
     product = "matmul(wte, bTranspose=true)" if tied else f"matmul(lm_head, shape=[{vocabulary}])"
-    body = layers(
+    body = (
         "embedding(wpe, node=position_ids, name=positions)",
         "embedding(wte, node=input_ids)",
         "add(positions)",
@@ -58,10 +58,9 @@ def written(config: Config) -> Written:
             "input_ids:input int32 shape=[] sequence=tokens",
             "attention_mask:input int32 shape=[] sequence=tokens",
             "position_ids:input int32 shape=[] sequence=tokens",
-            f"{output}:output shape=[{size}] sequence=tokens",
-            f"{output}:param wte shape=[{vocabulary}, {width}]",
-            f"{output}:param wpe shape=[{config.size('n_positions', 1024)}, {width}]",
-            f"{output}:layers\n{body}",
+            f"{name}:param wte shape=[{vocabulary}, {width}]",
+            f"{name}:param wpe shape=[{config.size('n_positions', 1024)}, {width}]",
+            *output(name, size, *body),
             f"block:layers\n{block}",
             f"norm:layers layerNorm(scale=weight, bias=bias, epsilon={epsilon})",
         ]
@@ -82,13 +81,13 @@ def _names() -> dict[str, str | Form | None]:
         **attention,
         "wo{n}": "h.{n-1}.attn.c_proj.weight",
         "wo_b{n}": "h.{n-1}.attn.c_proj.bias",
-        **norm("attention_norm{n}", "h.{n-1}.ln_1"),
-        **norm("mlp_norm{n}", "h.{n-1}.ln_2"),
+        **norm_names("attention_norm{n}", "h.{n-1}.ln_1"),
+        **norm_names("mlp_norm{n}", "h.{n-1}.ln_2"),
         "fc{n}": "h.{n-1}.mlp.c_fc.weight",
         "fc_b{n}": "h.{n-1}.mlp.c_fc.bias",
         "proj{n}": "h.{n-1}.mlp.c_proj.weight",
         "proj_b{n}": "h.{n-1}.mlp.c_proj.bias",
-        **norm("final_norm1", "ln_f"),
+        **norm_names("final_norm1", "ln_f"),
         "h.*.attn.bias": None,
         "h.*.attn.masked_bias": None,
     }

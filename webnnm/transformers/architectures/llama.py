@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from webnnm.formats.foreign import Form
+from webnnm.transformers.architectures.attention import attention
 from webnnm.transformers.architectures.written import (
     Written,
     head,
     last_product,
     layers,
-    linear,
+    linear_names,
+    output,
     statements,
 )
 from webnnm.transformers.config import Config
@@ -70,10 +72,10 @@ def written(config: Config) -> Written:
     sizes, in_logits = _sizes(config), kind == "ForCausalLM"
     biases = variant.bias or ("qkvo" if config.flag("attention_bias") else "")
     mlp_bias = variant.mlp_bias and config.flag("mlp_bias")
-    output = "logits" if in_logits else "last_hidden_state"
+    output_name = "logits" if in_logits else "last_hidden_state"
     size = sizes.vocabulary if in_logits else sizes.width
     product = "embed_tokens, bTranspose=true" if tied else f"lm_head, shape=[{sizes.vocabulary}]"
-    body = layers(
+    body = (
         "embedding(embed_tokens, node=input_ids)",
         f"mul({sizes.width**0.5})" if variant.gemma else "",
         f"layer(repeat={sizes.layers})",
@@ -88,16 +90,24 @@ def written(config: Config) -> Written:
         "mlp()",
         "residual(to=attended)",
     )
+    projected = attention(
+        sizes.width,
+        sizes.heads,
+        biases=biases,
+        kv_heads=sizes.shared,
+        head_size=sizes.head,
+        options=_options(config, sizes),
+        norms=variant.norms,
+    )
     source = statements(
         [
             f"model:name {name}",
             "input_ids:input int32 shape=[] sequence=tokens",
             "attention_mask:input int32 shape=[] sequence=tokens",
-            f"{output}:output shape=[{size}] sequence=tokens",
-            f"{output}:param embed_tokens shape=[{sizes.vocabulary}, {sizes.width}]",
-            f"{output}:layers\n{body}",
+            f"{output_name}:param embed_tokens shape=[{sizes.vocabulary}, {sizes.width}]",
+            *output(output_name, size, *body),
             f"layer:layers\n{layer}",
-            f"attention:layers\n{_attention(sizes, variant, biases, _options(config, sizes))}",
+            f"attention:layers\n{projected}",
             f"mlp:layers\n{_mlp(config, sizes, mlp_bias)}",
             f"norm:layers {_norm(variant, config.number('rms_norm_eps', variant.epsilon))}",
         ]
@@ -153,27 +163,6 @@ def _rope_base(config: Config) -> float:
     return base
 
 
-def _attention(sizes: Sizes, variant: Variant, biases: str, options: str) -> str:
-    """Return the layers of attention: as one where all projections are alike, else one by one."""
-    heads = f"heads={sizes.heads}, kvHeads={sizes.shared}"
-    if not variant.norms and biases in ("", "qkvo"):
-        bias = ", bias=true" if biases else ""
-        size = f", headSize={sizes.head}"
-        return layers(f"attend(wq, wk, wv, o=wo{bias}, {heads}{size}, {options})")
-    rows: list[str] = []
-    for word, count in (("q", sizes.heads), ("k", sizes.shared), ("v", sizes.shared)):
-        normed = variant.norms and word != "v"
-        each = [f"matmul(w{word}, node=input, shape=[{count * sizes.head}])"]
-        each += [f"add(w{word}_b)"] if word in biases else []
-        if normed:
-            each += [f"reshape([{count}, {sizes.head}])", f"norm(weight={word}_norm)"]
-            each += [f"reshape([{count * sizes.head}])"]
-        each[-1] = f"{each[-1][:-1]}, name={word})"
-        rows += each
-    out = [f"matmul(wo, shape=[{sizes.width}])", "add(wo_b)" if "o" in biases else ""]
-    return layers(*rows, f"attend(q, k, v, node=q, {heads}, {options})", *out)
-
-
 def _mlp(config: Config, sizes: Sizes, bias: bool) -> str:
     activation = (config.get("hidden_activation") and "hidden_activation") or "hidden_act"
     config.get("hidden_act")
@@ -205,9 +194,11 @@ def _names(variant: Variant, biases: str, mlp_bias: bool) -> dict[str, str | For
         "*.rotary_emb.inv_freq": None,
     }
     for word in "qkvo":
-        found |= linear(f"w{word}{{n}}", f"{layer}.self_attn.{word}_proj", bias=word in biases)
+        found |= linear_names(
+            f"w{word}{{n}}", f"{layer}.self_attn.{word}_proj", bias=word in biases
+        )
     for word in ("gate", "up", "down"):
-        found |= linear(f"{word}{{n}}", f"{layer}.mlp.{word}_proj", bias=mlp_bias)
+        found |= linear_names(f"{word}{{n}}", f"{layer}.mlp.{word}_proj", bias=mlp_bias)
     if variant.norms:
         for word in "qk":
             found[f"{word}_norm{{n}}"] = f"{layer}.self_attn.{word}_norm.weight"

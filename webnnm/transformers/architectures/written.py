@@ -45,10 +45,10 @@ def head(config: Config, *known: str, default: str) -> str:
     )
 
 
-def linear(parameter: str, layer: str, *, bias: bool = True) -> dict[str, str | Form]:
+def linear_names(parameter: str, layer: str, *, bias: bool = True) -> dict[str, str | Form]:
     """Return the names of the weight and the bias of a linear layer of PyTorch.
 
-    >>> linear("wq{n}", "layers.{n-1}.q_proj", bias=False)
+    >>> linear_names("wq{n}", "layers.{n-1}.q_proj", bias=False)
     {'wq{n}': Transposed(source='layers.{n-1}.q_proj.weight')}
 
     The bias of `wq{n}` is `wq_b{n}`.
@@ -57,7 +57,7 @@ def linear(parameter: str, layer: str, *, bias: bool = True) -> dict[str, str | 
     return found | ({biased(parameter): f"{layer}.bias"} if bias else {})
 
 
-def norm(parameter: str, layer: str) -> dict[str, str]:
+def norm_names(parameter: str, layer: str) -> dict[str, str]:
     """Return the names of the scale and the bias of a layer normalisation."""
     return {parameter: f"{layer}.weight", biased(parameter): f"{layer}.bias"}
 
@@ -79,6 +79,14 @@ def biased(parameter: str) -> str:
 def layers(*each: str) -> str:
     """Return layers one below the other, without those that are empty."""
     return ",\n".join(f"  {layer}" for layer in each if layer)
+
+
+def output(
+    name: str, size: int, *rows: str, tokens: bool = True, sequence: str = "tokens"
+) -> list[str]:
+    """Return the statements of an output: so many numbers for each token, or for all together."""
+    along = f" sequence={sequence}" if tokens else ""
+    return [f"{name}:output shape=[{size}]{along}", f"{name}:layers\n{layers(*rows)}"]
 
 
 def statements(lines: Sequence[str]) -> str:

@@ -1,0 +1,53 @@
+"""The layers of attention, for projections with and without biases."""
+
+from __future__ import annotations
+
+from webnnm.transformers.architectures.written import layers
+
+
+def attention(
+    width: int,
+    heads: int,
+    *,
+    biases: str,
+    kv_heads: int | None = None,
+    head_size: int | None = None,
+    options: str = "",
+    norms: bool = False,
+    tokens: int | None = None,
+) -> str:
+    """Return the layers of a block: one where all projections are alike, else one by one.
+
+    >>> print(attention(8, 2, biases=""))
+      attend(wq, wk, wv, o=wo, heads=2)
+
+    - `biases`: which of the projections q, k, v and o have one, such as "qkv".
+    - `head_size`: of one head, where it is not a share of the width.
+    - `options`: further ones of attend.
+    - `norms`: whether queries and keys are normalised in each head.
+    - `tokens`: how many there are, where they are no sequence.
+    """
+    size = head_size or width // heads
+    words = [f"heads={heads}"]
+    words += [f"kvHeads={kv_heads}"] if kv_heads not in (None, heads) else []
+    alike = biases in ("", "qkvo") and not norms
+    words += [f"headSize={size}"] if alike and size * heads != width else []
+    words += [options] if options else []
+    if alike:
+        words = ["o=wo", *(["bias=true"] if biases else []), *words]
+        return layers(f"attend(wq, wk, wv, {', '.join(words)})")
+    rows: list[str] = []
+    lead = "" if tokens is None else f"{tokens}, "
+    for word, count in (("q", heads), ("k", kv_heads or heads), ("v", kv_heads or heads)):
+        rows += _projection(word, count, size, word in biases, norms and word != "v", lead)
+    out = (f"matmul(wo, shape=[{lead}{width}])", "add(wo_b)" if "o" in biases else "")
+    return layers(*rows, f"attend(q, k, v, node=q, {', '.join(words)})", *out)
+
+
+def _projection(word: str, heads: int, size: int, bias: bool, norm: bool, lead: str) -> list[str]:
+    rows = [f"matmul(w{word}, node=input, shape=[{lead}{heads * size}])"]
+    rows += [f"add(w{word}_b)"] if bias else []
+    if norm:
+        rows += [f"reshape([{lead}{heads}, {size}])", f"norm(weight={word}_norm)"]
+        rows += [f"reshape([{lead}{heads * size}])"]
+    return [*rows[:-1], f"{rows[-1][:-1]}, name={word})"]

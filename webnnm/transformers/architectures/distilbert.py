@@ -1,0 +1,125 @@
+"""DistilBERT: half the layers of BERT, without kinds of tokens and without a pooler.
+
+Source: V. Sanh et al., "DistilBERT", arXiv:1910.01108 (2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webnnm.formats.foreign import Form
+from webnnm.transformers.architectures.encoder import (
+    INPUTS,
+    START,
+    first,
+    labels,
+    layer,
+    linear,
+    pooled,
+    to_words,
+)
+from webnnm.transformers.architectures.written import (
+    Written,
+    head,
+    linear_names,
+    norm_names,
+    output,
+    statements,
+)
+from webnnm.transformers.config import Config
+
+MODEL, CLASSES, MASKED, TOKENS = (
+    "Model",
+    "ForSequenceClassification",
+    "ForMaskedLM",
+    "ForTokenClassification",
+)
+
+
+def written(config: Config) -> Written:
+    """Return the text of a DistilBERT and its name map."""
+    kind = head(config, MODEL, CLASSES, MASKED, TOKENS, default="DistilBertModel")
+    config.flag("sinusoidal_pos_embds")  # says how the table began, which is in the file
+    width = config.size("dim", 768)
+    tables = {
+        "word_embeddings": config.size("vocab_size", 30522),
+        "position_embeddings": config.size("max_position_embeddings", 512),
+    }
+    body = [
+        "embedding(word_embeddings, node=input_ids)",
+        "positionalEmbedding(position_embeddings)",
+        "norm(weight=embedding_norm, bias=embedding_norm_b)",
+        f"layer(repeat={config.size('n_layers', 6)})",
+    ]
+    outputs, name = _outputs(config, kind, width, body)
+    block = layer(
+        width,
+        config.size("n_heads", 12),
+        config.size("hidden_dim", 3072),
+        config.activation("activation", "gelu"),
+    )
+    needs_first = "gather(start" in "".join(outputs)
+    source = statements(
+        [
+            "model:name distilbert",
+            *INPUTS,
+            START if needs_first else "",
+            *(f"{name}:param {table} shape=[{rows}, {width}]" for table, rows in tables.items()),
+            *outputs,
+            f"layer:layers\n{block}",
+            "norm:layers layerNorm(scale=weight, bias=bias, epsilon=1e-12)",
+        ]
+    )
+    tied = config.flag("tie_word_embeddings", True)
+    return Written(source, _names(kind, tied), "distilbert.")
+
+
+def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tuple[list[str], str]:
+    """Return the statements of all outputs, and the block that has the layers of the encoder."""
+    if kind == MODEL:
+        hidden = output("last_hidden_state", width, *body)
+        return [*hidden, *pooled(config, width)], "last_hidden_state"
+    if kind == MASKED:
+        vocabulary = config.size("vocab_size", 30522)
+        rows = [
+            *linear("transform", width),
+            config.activation("activation", "gelu"),
+            "norm(weight=transform_norm, bias=transform_norm_b)",
+            *to_words(
+                "projector",
+                "word_embeddings",
+                vocabulary,
+                tied=config.flag("tie_word_embeddings", True),
+            ),
+        ]
+        return output("logits", vocabulary, *body, *rows), "logits"
+    size, of_tokens = labels(config), kind == TOKENS
+    before = () if of_tokens else (first(), *linear("pre_classifier", width), "relu()")
+    rows = [*before, *linear("classifier", size)]
+    return output("logits", size, *body, *rows, tokens=of_tokens), "logits"
+
+
+def _names(kind: str, tied: bool) -> dict[str, str | Form | None]:
+    layer = "transformer.layer.{n-1}"
+    found: dict[str, str | Form | None] = {
+        "word_embeddings": "embeddings.word_embeddings.weight",
+        "position_embeddings": "embeddings.position_embeddings.weight",
+        **norm_names("embedding_norm1", "embeddings.LayerNorm"),
+        **norm_names("attention_norm{n}", f"{layer}.sa_layer_norm"),
+        **norm_names("mlp_norm{n}", f"{layer}.output_layer_norm"),
+        **linear_names("wo{n}", f"{layer}.attention.out_lin"),
+        **linear_names("up{n}", f"{layer}.ffn.lin1"),
+        **linear_names("down{n}", f"{layer}.ffn.lin2"),
+    }
+    for word in "qkv":
+        found |= linear_names(f"w{word}{{n}}", f"{layer}.attention.{word}_lin")
+    if kind == CLASSES:
+        found |= linear_names("pre_classifier1", "pre_classifier")
+    if kind in (CLASSES, TOKENS):
+        found |= linear_names("classifier1", "classifier")
+    if kind == MASKED:
+        found |= linear_names("transform1", "vocab_transform")
+        found |= norm_names("transform_norm1", "vocab_layer_norm")
+        projector = linear_names("projector1", "vocab_projector", bias=False)
+        found |= {"projector_b1": "vocab_projector.bias"} | ({} if tied else projector)
+    return found | dict.fromkeys(("vocab_*", "pre_classifier.*", "classifier.*"))

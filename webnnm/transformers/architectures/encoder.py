@@ -1,0 +1,76 @@
+"""What encoders of text share: layers with norms behind them, pooling, heads."""
+
+from __future__ import annotations
+
+from webnnm.transformers.architectures.written import layers, output
+from webnnm.transformers.config import Config
+
+INPUTS = (
+    "input_ids:input int32 shape=[] sequence=tokens",
+    "attention_mask:input int32 shape=[] sequence=tokens",
+)
+
+START = "start int32 [] 0"
+"""A constant: where texts begin."""
+
+
+def first(of: str = "") -> str:
+    """Return the layer that takes the first token, which stands for all of them."""
+    return f"gather(start, {of and f'node={of}, '}axis=tokens)"
+
+
+def layer(width: int, heads: int, inner: int, activation: str) -> str:
+    """Return the layers of a block whose norms come after attention and MLP."""
+    return layers(
+        f"attend(wq, wk, wv, o=wo, bias=true, heads={heads}, mask=attention_mask)",
+        "residual(to=input)",
+        "norm(weight=attention_norm, bias=attention_norm_b, name=attended)",
+        f"matmul(up, shape=[{inner}])",
+        "add(up_b)",
+        activation,
+        f"matmul(down, shape=[{width}])",
+        "add(down_b)",
+        "residual(to=attended)",
+        "norm(weight=mlp_norm, bias=mlp_norm_b)",
+    )
+
+
+def linear(word: str, size: int | str) -> tuple[str, str]:
+    """Return a product with a new weight and its bias."""
+    return f"matmul({word}, shape=[{size}])", f"add({word}_b)"
+
+
+def to_words(word: str, table: str, vocabulary: int, *, tied: bool) -> tuple[str, str]:
+    """Return the layers that score all tokens of the vocabulary."""
+    product, bias = linear(word, vocabulary)
+    return f"matmul({table}, bTranspose=true)" if tied else product, bias
+
+
+def labels(config: Config) -> int:
+    """Return how many classes a head tells apart: configs name them, or are of two."""
+    return len(config.get("id2label", {})) or config.size("num_labels", 2)
+
+
+def pooled(config: Config, width: int) -> list[str]:
+    """Return the statements of the vector of a text, if `pooling` asks for one.
+
+    Source: N. Reimers, I. Gurevych, "Sentence-BERT", arXiv:1908.10084 (2019).
+    """
+    config.only("pooling", None, "mean", "cls")
+    match config.get("pooling"):
+        case None:
+            return []
+        case "cls":
+            rows = [first("last_hidden_state")]
+        case _:
+            rows = [
+                "cast(float32, node=attention_mask)",
+                "reshape([1], name=counted)",
+                "reduceSum(axes=[tokens], name=count)",
+                "mul([last_hidden_state, counted])",
+                "reduceSum(axes=[tokens])",
+                "div(count)",
+            ]
+    norm = ("reduceL2(axes=[features], keepDimensions=true, name=length)", "div([vector, length])")
+    rows[-1] = f"{rows[-1][:-1]}, name=vector)"
+    return output("sentence_embedding", width, *rows, *norm, tokens=False)

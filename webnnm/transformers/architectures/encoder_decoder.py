@@ -1,0 +1,10 @@
+"""What models with an encoder and a decoder share: their inputs."""
+
+from __future__ import annotations
+
+INPUTS = (
+    "input_ids:input int32 shape=[] sequence=tokens",
+    "attention_mask:input int32 shape=[] sequence=tokens",
+    "decoder_input_ids:input int32 shape=[] sequence=decoder_tokens",
+    "decoder_attention_mask:input int32 shape=[] sequence=decoder_tokens",
+)

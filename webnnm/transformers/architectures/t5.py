@@ -1,0 +1,167 @@
+"""T5: an encoder and a decoder whose attention knows how far tokens are apart.
+
+Source: C. Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text
+transformer", arXiv:1910.10683 (2019).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from webnnm.formats.foreign import Form
+from webnnm.transformers.architectures.encoder_decoder import INPUTS
+from webnnm.transformers.architectures.written import (
+    Written,
+    head,
+    last_product,
+    layers,
+    linear_names,
+    output,
+    statements,
+)
+from webnnm.transformers.config import Config
+
+GATED = {"gated-gelu": "gelu_new", "gated-silu": "silu", "gated-relu": "relu"}
+
+
+class Sizes(NamedTuple):
+    """The sizes of a model, and what its MLP is made of."""
+
+    vocabulary: int
+    width: int
+    head: int
+    heads: int
+    inner: int
+    distance: int
+    activation: str
+    gated: bool
+
+
+def written(config: Config) -> Written:
+    """Return the text of a T5 and its name map."""
+    kind = head(config, "ForConditionalGeneration", "T5Model", default="T5ForConditionalGeneration")
+    config.only("is_encoder_decoder", True)
+    sizes = _sizes(config)
+    depth = config.size("num_layers", 6)
+    told = config.flag("tie_word_embeddings", True)
+    scaled = config.flag("scale_decoder_outputs", told)
+    tied = told if config.tensors is None else "lm_head.weight" not in config.tensors
+    in_logits = kind == "ForConditionalGeneration"
+    buckets = config.size("relative_attention_num_buckets", 32)
+    body = [
+        "embedding(shared, node=decoder_input_ids)",
+        f"decoder_layer(repeat={config.size('num_decoder_layers', depth)})",
+        "norm(weight=decoder_norm)",
+    ]
+    if in_logits:
+        product = "shared, bTranspose=true" if tied else f"lm_head, shape=[{sizes.vocabulary}]"
+        body += [f"mul({sizes.width**-0.5})"] if scaled else []
+        body += [f"matmul({product})"]
+    name, size = ("logits", sizes.vocabulary) if in_logits else ("last_hidden_state", sizes.width)
+    encoder = (
+        "embedding(shared, node=input_ids)",
+        f"encoder_layer(repeat={depth})",
+        "norm(weight=encoder_norm)",
+    )
+    source = statements(
+        [
+            "model:name t5",
+            *INPUTS,
+            f"{name}:param shared shape=[{sizes.vocabulary}, {sizes.width}]",
+            f"{name}:param encoder_bias shape=[{buckets}, {sizes.heads}]",
+            f"{name}:param decoder_bias shape=[{buckets}, {sizes.heads}]",
+            *output(name, size, *body, sequence="decoder_tokens"),
+            *output("encoder_last_hidden_state", sizes.width, *encoder),
+            f"encoder_layer:layers\n{_layer(sizes, 'encoder')}",
+            f"decoder_layer:layers\n{_layer(sizes, 'decoder')}",
+            f"mlp:layers\n{_mlp(sizes)}",
+            "norm:layers rmsNorm(scale=weight, "
+            f"epsilon={config.number('layer_norm_epsilon', 1e-6)})",
+        ]
+    )
+    return Written(source, _names(sizes.gated) | last_product(in_logits and not tied), "")
+
+
+def _sizes(config: Config) -> Sizes:
+    word = config.get("feed_forward_proj", "relu")
+    for key in ("dense_act_fn", "is_gated_act"):  # say the same once more
+        config.get(key)
+    gated = word in GATED
+    config.given["feed_forward_proj"] = GATED.get(word, word)
+    return Sizes(
+        vocabulary=config.size("vocab_size", 32128),
+        width=config.size("d_model", 512),
+        head=config.size("d_kv", 64),
+        heads=config.size("num_heads", 8),
+        inner=config.size("d_ff", 2048),
+        distance=config.size("relative_attention_max_distance", 128),
+        activation=config.activation("feed_forward_proj", "relu"),
+        gated=gated,
+    )
+
+
+def _layer(sizes: Sizes, stack: str) -> str:
+    """Return the layers of a block of the encoder or the decoder."""
+    heads = f"heads={sizes.heads}, headSize={sizes.head}, scale=1"
+    decodes = stack == "decoder"
+    own = f"relativeBias={stack}_bias, maxDistance={sizes.distance}"
+    own += ", causal=true, mask=decoder_attention_mask" if decodes else ", mask=attention_mask"
+    cross = (
+        "norm(weight=cross_norm)",
+        f"attend(cross_wq, cross_wk, cross_wv, o=cross_wo, {heads}, "
+        "to=encoder_last_hidden_state, mask=attention_mask)",
+        "residual(to=attended, name=informed)",
+    )
+    return layers(
+        f"norm(weight={stack}_attention_norm)",
+        f"attend({stack}_wq, {stack}_wk, {stack}_wv, o={stack}_wo, {heads}, {own})",
+        "residual(to=input, name=attended)",
+        *(cross if decodes else ()),
+        f"norm(weight={stack}_mlp_norm)",
+        f"mlp(up={stack}_up, down={stack}_down{f', gate={stack}_gate' if sizes.gated else ''})",
+        f"residual(to={'informed' if decodes else 'attended'})",
+    )
+
+
+def _mlp(sizes: Sizes) -> str:
+    up = f"matmul(up, node=input, shape=[{sizes.inner}]"
+    gate = (f"{up}, name=value)", f"matmul(gate, node=input, shape=[{sizes.inner}])")
+    return layers(
+        *(gate if sizes.gated else (f"{up})",)),
+        sizes.activation,
+        "mul(value)" if sizes.gated else "",
+        f"matmul(down, shape=[{sizes.width}])",
+    )
+
+
+def _names(gated: bool) -> dict[str, str | Form | None]:
+    found: dict[str, str | Form | None] = {
+        "shared": "shared.weight",
+        "encoder.embed_tokens.weight": None,
+        "decoder.embed_tokens.weight": None,
+        "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight": None,
+    }
+    for stack, last in (("encoder", 1), ("decoder", 2)):
+        block = f"{stack}.block.{{n-1}}.layer"
+        first = f"{stack}.block.0.layer.0.SelfAttention"
+        found |= {
+            f"{stack}_bias": f"{first}.relative_attention_bias.weight",
+            f"{stack}_attention_norm{{n}}": f"{block}.0.layer_norm.weight",
+            f"{stack}_mlp_norm{{n}}": f"{block}.{last}.layer_norm.weight",
+            f"{stack}_norm1": f"{stack}.final_layer_norm.weight",
+        }
+        found |= _linear({f"{stack}_w{w}": f"{block}.0.SelfAttention.{w}" for w in "qkvo"})
+        words = {"gate": "wi_0", "up": "wi_1"} if gated else {"up": "wi"}
+        place = f"{block}.{last}.DenseReluDense"
+        found |= _linear({f"{stack}_{w}": f"{place}.{n}" for w, n in words.items()})
+        found |= _linear({f"{stack}_down": f"{place}.wo"})
+    cross = "decoder.block.{n-1}.layer.1"
+    found["cross_norm{n}"] = f"{cross}.layer_norm.weight"
+    return found | _linear({f"cross_w{w}": f"{cross}.EncDecAttention.{w}" for w in "qkvo"})
+
+
+def _linear(places: dict[str, str]) -> dict[str, str | Form]:
+    found: dict[str, str | Form] = {}
+    for word, place in places.items():
+        found |= linear_names(f"{word}{{n}}", place, bias=False)
+    return found

@@ -1,0 +1,131 @@
+"""Vision transformers: patches of a picture as tokens, and one more that stands for all.
+
+Source: A. Dosovitskiy et al., "An image is worth 16x16 words", arXiv:2010.11929 (2020).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.core.errors import DataError
+from webnnm.formats.foreign import Form, Reshaped
+from webnnm.transformers.architectures.attention import attention
+from webnnm.transformers.architectures.encoder import labels, linear
+from webnnm.transformers.architectures.written import (
+    Written,
+    head,
+    layers,
+    linear_names,
+    norm_names,
+    output,
+    statements,
+)
+from webnnm.transformers.config import Config
+
+FIRST = ("slice([0, 0], [1, -1])", "flatten()")
+"""Layers that take the token that stands for all."""
+
+
+def written(config: Config) -> Written:
+    """Return the text of a vision transformer and its name map."""
+    kind = head(config, "Model", "ForImageClassification", default="ViTModel")
+    width, channels = config.size("hidden_size", 768), config.size("num_channels", 3)
+    heads, inner = config.size("num_attention_heads", 12), config.size("intermediate_size", 3072)
+    height, across = _pair(config, "image_size", 224)
+    patch = _pair(config, "patch_size", 16)
+    config.get("encoder_stride")
+    patches = (height // patch[0]) * (across // patch[1])
+    tokens = patches + 1
+    biases = "qkvo" if config.flag("qkv_bias", True) else "o"
+    activation = config.activation("hidden_act", "gelu")
+    body = [
+        f"conv2d(patch, node=pixel_values, filters={width}, kernel=[{patch[0]}, {patch[1]}], "
+        f"strides=[{patch[0]}, {patch[1]}], bias=patch_b)",
+        f"reshape([{width}, {patches}])",
+        "transpose([1, 0], name=patches)",
+        "concat([cls_token, patches], axis=0)",
+        "positionalEmbedding(position_embeddings)",
+        f"layer(repeat={config.size('num_hidden_layers', 12)})",
+        "norm(weight=final_norm, bias=final_norm_b)",
+    ]
+    layer = layers(
+        "norm(weight=attention_norm, bias=attention_norm_b)",
+        "attention()",
+        "residual(to=input, name=attended)",
+        "norm(weight=mlp_norm, bias=mlp_norm_b)",
+        *linear("up", f"{tokens}, {inner}"),
+        activation,
+        *linear("down", f"{tokens}, {width}"),
+        "residual(to=attended)",
+    )
+    name, outputs = _outputs(config, kind, width, tokens, body)
+    epsilon = config.number("layer_norm_eps", 1e-12)
+    source = statements(
+        [
+            "model:name vit",
+            f"pixel_values:input shape={{channels:{channels}, height:{height}, width:{across}}}",
+            f"{name}:param cls_token shape=[1, {width}]",
+            f"{name}:param position_embeddings shape=[{tokens}, {width}]",
+            *outputs,
+            f"layer:param up_b shape=[{inner}] shared=false",
+            f"layer:param down_b shape=[{width}] shared=false",
+            f"attention:param wo_b shape=[{width}] shared=false" if biases == "o" else "",
+            f"layer:layers\n{layer}",
+            f"attention:layers\n{attention(width, heads, biases=biases, tokens=tokens)}",
+            f"norm:layers layerNorm(scale=weight, bias=bias, epsilon={epsilon})",
+        ]
+    )
+    return Written(source, _names(kind, biases, width, tokens), "vit.")
+
+
+def _pair(config: Config, key: str, default: int) -> tuple[int, int]:
+    """Return height and width, which a config may give as one number."""
+    found: Any = config.get(key, default)
+    pair = found if isinstance(found, list) else [found, found]
+    if len(pair) != 2 or not all(type(size) is int and size > 0 for size in pair):
+        raise DataError("NNM818", f'config.json: "{key}" is {found}', hint="height and width")
+    return pair[0], pair[1]
+
+
+def _outputs(
+    config: Config, kind: str, width: int, tokens: int, body: list[str]
+) -> tuple[str, list[str]]:
+    """Return the block that has the layers of the encoder, and the statements of all outputs."""
+    pooled, size = config.activation("pooler_act", "tanh"), config.size("pooler_output_size", width)
+    if kind != "Model":
+        size = labels(config)
+        rows = (*body, *FIRST, *linear("classifier", size))
+        return "logits", output("logits", size, *rows, tokens=False)
+    first = FIRST[0].replace("(", "(node=last_hidden_state, ", 1)
+    pooler = (first, *FIRST[1:], *linear("pooler", size), pooled)
+    return "last_hidden_state", [
+        f"last_hidden_state:output shape={{tokens:{tokens}, features:{width}}}",
+        f"last_hidden_state:layers\n{layers(*body)}",
+        *output("pooler_output", size, *pooler, tokens=False),
+    ]
+
+
+def _names(kind: str, biases: str, width: int, tokens: int) -> dict[str, str | Form | None]:
+    layer = "encoder.layer.{n-1}"
+    found: dict[str, str | Form | None] = {
+        "cls_token": Reshaped("embeddings.cls_token", (1, width)),
+        "position_embeddings": Reshaped("embeddings.position_embeddings", (tokens, width)),
+        "patch1": "embeddings.patch_embeddings.projection.weight",
+        "patch_b1": "embeddings.patch_embeddings.projection.bias",
+        **norm_names("attention_norm{n}", f"{layer}.layernorm_before"),
+        **norm_names("mlp_norm{n}", f"{layer}.layernorm_after"),
+        **norm_names("final_norm1", "layernorm"),
+        **linear_names("wo{n}", f"{layer}.attention.output.dense"),
+        **linear_names("up{n}", f"{layer}.intermediate.dense"),
+        **linear_names("down{n}", f"{layer}.output.dense"),
+    }
+    for word, name in (("q", "query"), ("k", "key"), ("v", "value")):
+        place = f"{layer}.attention.attention.{name}"
+        found |= linear_names(f"w{word}{{n}}", place, bias=word in biases)
+    # Declared parameters have no number in the first layer.
+    declared = {"up_b": "intermediate.dense", "down_b": "output.dense"}
+    declared |= {"wo_b": "attention.output.dense"} if biases == "o" else {}
+    found |= {word: f"encoder.layer.0.{place}.bias" for word, place in declared.items()}
+    found |= linear_names("pooler1", "pooler.dense") if kind == "Model" else {}
+    found |= linear_names("classifier1", "classifier") if kind != "Model" else {}
+    return found | dict.fromkeys(("pooler.*", "classifier.*", "embeddings.mask_token"))
