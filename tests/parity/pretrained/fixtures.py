@@ -41,7 +41,7 @@ def _drawn(name: str, shape: tuple[int, ...], seed: int) -> Any:
     random = np.random.default_rng([seed, zlib.crc32(name.encode())]).random(shape)
     values = 2 * random - 1
     if len(shape) > 1:
-        return (values * 0.45).astype(np.float32)
+        return (values * 0.3).astype(np.float32)
     scale = "weight" in name and any(word in name.lower() for word in ("norm", "ln_"))
     return (scale + values * 0.3).astype(np.float32)
 
