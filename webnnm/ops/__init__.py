@@ -15,7 +15,7 @@ from webnnm.ops.declare.naming import snake_case
 from webnnm.ops.declare.operator import AnyOperator, Composite, Operator
 
 RESERVED = {
-    *("adopt", "apply", "build", "build_async", "constant", "context", "input", "inputs"),
+    *("adopt", "apply", "build", "build_async", "cache", "constant", "context", "input", "inputs"),
     *("locate", "nodes", "place", "results"),
     *("builder", "dtype", "index", "node", "number", "rank", "shape", "type"),
 }

@@ -227,6 +227,9 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     if cache is not None and (not causal or mask is not None or limit is not None):
         message = "only causal attention without a mask goes on with a text token by token"
         layer.fail("NNM411", message, at="mask", hint="write causal=true")
+    if cache is not None and table is not None:
+        message = "attention with distances does not go on with a text token by token"
+        layer.fail("NNM411", message, at="relativeBias")
     result = attention(
         b,
         queries.tensor,

@@ -1,4 +1,4 @@
-"""Silu (swish): each number times its own sigmoid.
+"""Silu, also known as swish: each number times its own sigmoid.
 
 Source: P. Ramachandran, B. Zoph, Q. Le, "Searching for activation functions", arXiv:1710.05941
 (2017); with α = 1.702 it is the "quick gelu" of D. Hendrycks, K. Gimpel, arXiv:1606.08415 (2016).
@@ -20,7 +20,6 @@ def _silu(b: Builder, x: Tensor, *, alpha: float) -> Tensor:
 
 silu = Composite(
     name="silu",
-    aliases=("swish",),
     summary="x·sigmoid(α·x)",
     operands=(Slot(name="input", dtypes=FLOAT),),
     options={"alpha": Option(1.0, checks.number)},

@@ -50,7 +50,8 @@ class Config:
     4
     >>> config.finish()
     Traceback (most recent call last):
-    webnnm.core.errors.DataError: NNM818: config.json: "rope_scaling" is {"factor": 2}, which …
+    webnnm.core.errors.DataError: NNM818: config.json: "rope_scaling" is {"factor": 2}, which is not supported
+    hint: ignore=["rope_scaling"], if results do not depend on it
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class Config:
         found = self.get(key, default)
         if isinstance(found, bool) or not isinstance(found, int | float) or found <= 0:
             raise self._wrong(key, "a number above 0")
-        return found
+        return int(found) if found == int(found) else found
 
     def flag(self, key: str, default: bool = False) -> bool:
         """Return true or false."""

@@ -16,25 +16,31 @@ from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import chunks
 
 LIMIT = 1e-5
+"""How far an output may be from that of `transformers` on NumPy, relatively."""
+WEBNN_LIMIT = 1e-4
 
 
-def write_folder(folder: Path, config: Any, weights: Arrays) -> None:
-    """Write a config and weights as a folder of Hugging Face has them."""
-    (folder / "config.json").write_text(json.dumps(config))
-    arrays = {name: HostArray.of(array) for name, array in weights.items()}
-    (folder / "model.safetensors").write_bytes(b"".join(chunks(arrays, {"format": "pt"})))
+def files(fixture: Fixture, seed: int) -> dict[str, bytes]:
+    """Return the files of the folder of a model, by name."""
+    arrays = {n: HostArray.of(array) for n, array in draw_weights(fixture.shapes, seed).items()}
+    return {
+        "config.json": json.dumps(fixture.config).encode(),
+        "model.safetensors": b"".join(chunks(arrays, {"format": "pt"})),
+    }
 
 
-def outputs(fixture: Fixture, seed: int, backend: str = "numpy") -> Arrays:
-    """Return the outputs of a case."""
+def outputs(fixture: Fixture, seed: int, **settings: Any) -> Arrays:
+    """Return the outputs of a case; `settings` are those of `from_pretrained`."""
+    settings = {"backend": "numpy", "log": lambda line: None, **settings}
 
     async def computed(folder: str) -> Arrays:
-        model = await webnnm.from_pretrained(folder, backend=backend, log=lambda line: None)
+        model = await webnnm.from_pretrained(folder, **settings)
         async with model:
             return await model.forward(**fixture.inputs)
 
     with tempfile.TemporaryDirectory() as folder:
-        write_folder(Path(folder), fixture.config, draw_weights(fixture.shapes, seed))
+        for name, data in files(fixture, seed).items():
+            Path(folder, name).write_bytes(data)
         return asyncio.run(computed(folder))
 
 

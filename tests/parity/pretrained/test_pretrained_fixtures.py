@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import pytest
 
 from tests.parity.pretrained import fixtures
@@ -21,3 +22,15 @@ def test_fixtures_are_those_of_the_cases() -> None:
 def test_outputs_are_those_of_transformers(case: Case) -> None:
     fixture = recorded()[str(case)]
     assert difference(outputs(fixture, fixtures.SEED), fixture) <= LIMIT
+
+
+@pytest.mark.parametrize("name", ["bert-base", "distilbert-base"])
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_embeddings_are_pooled_from_what_the_encoder_gives(name: str, pooling: str) -> None:
+    fixture = recorded()[name]
+    found = outputs(fixture, fixtures.SEED, pooling=pooling)["sentence_embedding"]
+    hidden, mask = fixture.outputs["last_hidden_state"], fixture.inputs["attention_mask"]
+    means = (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)
+    wanted = means if pooling == "mean" else hidden[:, 0]
+    wanted = wanted / np.linalg.norm(wanted, axis=-1, keepdims=True)
+    np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-5, atol=1e-6)

@@ -13,6 +13,7 @@ from webnnm.backends.reference import evaluate
 from webnnm.graph.annotate import Depth, parameter_depths
 from webnnm.graph.initialise import initialisers
 from webnnm.graph.lowering import lower_network
+from webnnm.ops.declare.relative import relative_bias
 
 rng = np.random.default_rng(0)
 
@@ -281,3 +282,41 @@ def test_masks_are_of_the_sequence() -> None:
     fails("NNM411", text("attend(q, k, v, ¦mask=n)", other), says='"others"')
     large = "n uint8 [2, 3, 3] 1;"
     fails("NNM405", text("attend(q, k, v, ¦mask=n)", large), says="[2, 3, 3]")
+
+
+@pytest.mark.parametrize("window", [1, 2, 4, 9])
+@pytest.mark.parametrize(("queries", "keys"), [(4, 4), (2, 5), (1, 3)])
+def test_a_window_hides_what_is_farther_back(queries: int, keys: int, window: int) -> None:
+    q, k, v = drawn((queries, 4), (keys, 4), (keys, 4))
+    apart = np.arange(keys)[None, :] - np.arange(queries)[:, None] - (keys - queries)
+    addend = np.where((apart > 0) | (apart <= -window), -1e9, 0)
+    found = attended(q, k, v, heads=2, causal=True, window=window)
+    np.testing.assert_allclose(found, formula(q, k, v, 2, addend=addend), rtol=1e-6, atol=1e-6)
+
+
+def test_scale_stands_in_place_of_the_root() -> None:
+    q, k, v = drawn((3, 4), (5, 4), (5, 4))
+    np.testing.assert_allclose(
+        attended(q, k, v, scale=1.0), formula(q * 2, k, v), rtol=1e-6, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("causal", "buckets", "most", "wanted"),
+    [
+        (False, 8, 4, {3: 7, 2: 6, 1: 5, 0: 0, -1: 1, -2: 2, -3: 3, -4: 3}),
+        (True, 6, 8, {3: 0, 0: 0, -1: 1, -2: 2, -3: 3, -4: 3, -5: 4, -6: 5, -8: 5, -9: 5}),
+    ],
+)
+def test_buckets_of_distances(
+    causal: bool, buckets: int, most: int, wanted: dict[int, int]
+) -> None:
+    tokens = 10
+    (table,) = drawn((buckets, 2))
+    b = GraphBuilder()
+    x = b.input("table", "float32", table.shape)
+    bias = relative_bias(b, x, 2, tokens, tokens, causal, most)
+    found = evaluate(b.build({"y": bias}), {"table": table})["y"]
+    for apart, bucket in wanted.items():
+        query = 9 if apart < 0 else 0
+        np.testing.assert_array_equal(found[:, query, query + apart], table[bucket])

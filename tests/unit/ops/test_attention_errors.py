@@ -35,8 +35,19 @@ def halves(*shapes: tuple[int, ...]) -> tuple[Given, ...]:
         ("NNM303", "attend", FLOAT, {"kv_heads": 1.5}, "1.5 is not an integer"),
         ("NNM303", "attend", FLOAT, {"rope": -1}, "-1.0 is not above 0"),
         ("NNM303", "attend", FLOAT, {"causal": 1}, "1 is neither true nor false"),
+        ("NNM303", "attend", FLOAT, {"window": 2}, "window=2 limits causal attention"),
+        ("NNM303", "attend", FLOAT, {"causal": True, "window": 0}, "0 is not an integer from 1"),
+        ("NNM303", "attend", FLOAT, {"scale": 0}, "0.0 is not above 0"),
+        ("NNM404", "attend", (*FLOAT, None, *halves((4, 2))), {}, "[4, 2], not [an even number"),
+        (
+            "NNM404",
+            "attend",
+            (*FLOAT, None, *halves((3, 1))),
+            {},
+            "distances is [3, 1]",
+        ),
         ("NNM301", "attend", FLOAT, {"head": 2}, 'has no option "head"'),
-        ("NNM302", "attend", FLOAT[:2], {}, "takes 3 to 4 operands, 2 given"),
+        ("NNM302", "attend", FLOAT[:2], {}, "takes 3 to 5 operands, 2 given"),
         ("NNM501", "embedding", halves((2,), (4, 3)), {}, 'x of "embedding" is float32'),
         ("NNM405", "embedding", (("int32", (2,)), ("float32", (4,))), {}, "needs rank 2"),
         ("NNM302", "embedding", (("int32", (2,)),), {}, "takes 2 operands, 1 given"),
@@ -53,7 +64,7 @@ def test_wrong_calls(
     code: str, name: str, operands: tuple[Given, ...], options: dict[str, Any], says: str
 ) -> None:
     b = GraphBuilder()
-    given = [b.input(f"x{i}", *one) for i, one in enumerate(operands)]  # type: ignore[arg-type]
+    given = [one and b.input(f"x{i}", *one) for i, one in enumerate(operands)]  # type: ignore[arg-type]
     with pytest.raises(OperatorError) as caught:
         getattr(b, name)(*given, **options)
     assert (caught.value.code, says in caught.value.message) == (code, True), caught.value

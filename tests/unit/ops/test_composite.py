@@ -28,7 +28,7 @@ def own() -> Generator[None]:
 
 
 def swish() -> Composite:
-    @composite("swish", "silu")
+    @composite("swish", "swoosh")
     def swish(b: Any, x: Any, *, beta: float = 1.0) -> Any:
         """x · σ(βx)."""
         return x * b.sigmoid(x * beta)
@@ -77,7 +77,7 @@ def test_every_name_is_a_method() -> None:
     swish()
     (x,) = inputs((2, 3))
     y = call("swish", x, beta=2)
-    assert call("silu", x, beta=2) == y
+    assert call("swoosh", x, beta=2) == y
     found = evaluate(x.builder.build({"y": y}), {"x0": np.ones((2, 3))})["y"]
     np.testing.assert_allclose(found, 1 / (1 + np.exp(-2.0)), rtol=1e-6)
 
@@ -220,7 +220,7 @@ def test_options_are_of_the_kind_of_their_default(options: Any, says: str) -> No
 
 def test_layer_by_every_name_with_options() -> None:
     swish()
-    text = model("silu(beta=0), swish(beta=0)", input="shape=[1]", output="shape=[1]")
+    text = model("swoosh(beta=0), swish(beta=0)", input="shape=[1]", output="shape=[1]")
     assert run(text, {"m": [[4]]}) == [[1]]
     assert [layer.label for layer in network(text).layers] == ["swish1", "swish2"]
 
@@ -445,7 +445,7 @@ def test_own_redefinition_replaces() -> None:
     composite("swish")(lambda b, x: x)
     (x,) = inputs((2,))
     assert call("swish", x) == x
-    assert ops.method("silu") is None
+    assert ops.method("swoosh") is None
 
 
 def test_operators_of_other_modules_stay() -> None:
@@ -461,10 +461,10 @@ def test_operators_of_other_modules_stay() -> None:
 def test_listings_have_the_operator_until_it_is_taken_back() -> None:
     operator = swish()
     assert ops.registry()["swish"] is operator
-    assert ops.lookup("silu") is ops.method(snake_case("silu")) is operator
-    assert {"swish", "silu"} <= {*ops.operator_names()} & {*ops.methods()}
+    assert ops.lookup("swoosh") is ops.method(snake_case("swoosh")) is operator
+    assert {"swish", "swoosh"} <= {*ops.operator_names()} & {*ops.methods()}
     ops.unregister("swish")
-    assert ops.lookup("silu") is None
+    assert ops.lookup("swoosh") is None
     ops.unregister("relu")
     assert ops.lookup("relu") is not None
 

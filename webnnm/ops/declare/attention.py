@@ -41,9 +41,9 @@ def attention(
     """Return softmax(Q·Kᵀ/√size + M)·V per head, for operands `[…, tokens, heads · size]`.
 
     `scale` stands in place of 1/√size; `relative` is a table `[buckets, heads]` of what is added to
-    the scores by the distance of two tokens.
-    `drop` is applied to the weights, which are what the softmax gives, `limit` to the masked
-    scores `[…, heads, queries, keys]`, float32. With a `cache`, causal queries meet its keys too.
+    the scores by the distance of two tokens. `drop` is applied to the weights, which are what the
+    softmax gives, `limit` to the masked scores `[…, heads, queries, keys]`, float32. With a
+    `cache`, causal queries meet its keys too.
     """
     shared = kv_heads or heads
     _check(q, k, v, heads, shared)
