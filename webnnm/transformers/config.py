@@ -19,7 +19,9 @@ HARMLESS = re.compile(
     | reorder_and_upcast_attn | attn_implementation | attention_dropout | tokenizer_class | prefix
     | max_length | min_length | num_beams | do_sample | early_stopping | length_penalty
     | no_repeat_ngram_size | repetition_penalty | temperature | top_[kp]
-    | static_position_embeddings
+    | static_position_embeddings | is_llama_config | transformers\.js_config | output_past
+    | save_step | directionality | tie_weights_ | n_positions
+    | pooler_(type|fc_size|num_attention_heads|num_fc_layers|size_per_head)
     """,
     re.VERBOSE,
 )
@@ -45,13 +47,13 @@ class Config:
     `tensors` are the names of the weights in the files, where these are known: some models differ
     by them alone.
 
-    >>> config = Config({"model_type": "gpt2", "n_head": 4, "rope_scaling": {"factor": 2}})
+    >>> config = Config({"model_type": "gpt2", "n_head": 4, "num_experts": 8})
     >>> config.size("n_head")
     4
     >>> config.finish()
     Traceback (most recent call last):
-    webnnm.core.errors.DataError: NNM818: config.json: "rope_scaling" is {"factor": 2}, which is not supported
-    hint: ignore=["rope_scaling"], if results do not depend on it
+    webnnm.core.errors.DataError: NNM818: config.json: "num_experts" is 8, which is not supported
+    hint: ignore=["num_experts"], if results do not depend on it
     """
 
     def __init__(

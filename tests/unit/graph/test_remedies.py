@@ -199,12 +199,7 @@ STEPS = "m:input shape=[4] sequence=true;\nm:output shape=[3];\nm:layers "
         ("NNM204", VECTOR + "globalAveragePooling2D(), matmul(w);", 'write "globalAveragePool"'),
         ("NNM204", VECTOR + "upsampling2d(), matmul(w);", 'write "resample2d"'),
         ("NNM204", VECTOR + "sigmod(), matmul(w);", 'did you mean "sigmoid"?'),
-        ("NNM204", VECTOR + "mish(), matmul(w);", "define it: mish:layers softplus(), tanh()"),
-        (
-            "NNM204",
-            VECTOR + "swish(), matmul(w);",
-            "silu",
-        ),
+        ("NNM204", VECTOR + "swish(), matmul(w);", 'write "silu"'),
         (
             "NNM204",
             VECTOR + "mish(), matmul(w);",

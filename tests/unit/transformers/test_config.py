@@ -96,6 +96,29 @@ def test_empty_keys_and_those_of_training_are_passed_over() -> None:
     assert written({**LLAMA, **more}) == written(LLAMA)
 
 
+REAL: Mapping[str, Mapping[str, Any]] = {
+    "gpt2": {"n_ctx": 1024, "task_specific_params": {"text-generation": {"max_length": 50}}},
+    "llama": {"pretraining_tp": 1, "is_llama_config": True, "rope_interleaved": False},
+    "bert": {"directionality": "bidi", "pooler_type": "first_token_transform"},
+    "distilbert": {"tie_weights_": True, "qa_dropout": 0.1, "seq_classif_dropout": 0.2},
+    "t5": {"n_positions": 512, "output_past": True, "initializer_factor": 1.0},
+    "bart": {"add_bias_logits": False, "normalize_embedding": True, "save_step": 13},
+}
+"""Keys of published configs on which nothing depends."""
+
+
+@pytest.mark.parametrize("kind", REAL)
+def test_keys_of_published_configs_are_known(kind: str) -> None:
+    sizes = LLAMA if kind == "llama" else {"architectures": None}
+    assert written({**sizes, "model_type": kind, **REAL[kind]}).source
+
+
+def test_the_first_configs_of_gemma_mean_the_tanh_form_of_gelu() -> None:
+    gemma = {**LLAMA, "model_type": "gemma", "hidden_act": "gelu"}
+    assert "geluTanh()" in written(gemma).source and "gelu()" not in written(gemma).source
+    assert "geluTanh()" in written({**gemma, "hidden_act": None}).source
+
+
 def test_windows_become_an_option_of_attention() -> None:
     mistral = {**LLAMA, "model_type": "mistral", "sliding_window": 5}
     assert "window=5" in written(mistral).source

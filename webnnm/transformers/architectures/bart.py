@@ -47,6 +47,7 @@ def written(config: Config) -> Written:
     config.only("is_encoder_decoder", True)
     for key in ("num_hidden_layers", "normalize_before", "add_final_layer_norm"):
         config.only(key, config.get("encoder_layers", 12) if key.startswith("num") else False)
+    config.only("normalize_embedding", True)
     sizes, in_logits = _sizes(config), kind == "ForConditionalGeneration"
     tied = config.flag("tie_word_embeddings", True)
     scale = config.flag("scale_embedding")

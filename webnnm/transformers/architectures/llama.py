@@ -108,7 +108,7 @@ def written(config: Config) -> Written:
             *output(output_name, size, *body),
             f"layer:layers\n{layer}",
             f"attention:layers\n{projected}",
-            f"mlp:layers\n{_mlp(config, sizes, mlp_bias)}",
+            f"mlp:layers\n{_mlp(config, sizes, mlp_bias, variant.gemma)}",
             f"norm:layers {_norm(variant, config.number('rms_norm_eps', variant.epsilon))}",
         ]
     )
@@ -163,15 +163,16 @@ def _rope_base(config: Config) -> float:
     return base
 
 
-def _mlp(config: Config, sizes: Sizes, bias: bool) -> str:
-    activation = (config.get("hidden_activation") and "hidden_activation") or "hidden_act"
-    config.get("hidden_act")
+def _mlp(config: Config, sizes: Sizes, bias: bool, gemma: bool) -> str:
+    activation = "hidden_activation" if "hidden_activation" in config else "hidden_act"
+    if config.get("hidden_act") == "gelu" and gemma:  # first configs of Gemma meant the other one
+        config.given["hidden_act"] = "gelu_pytorch_tanh"
     return layers(
         f"matmul(up, node=input, shape=[{sizes.inner}]{'' if bias else ', name=value'})",
         "add(up_b, name=value)" if bias else "",
         f"matmul(gate, node=input, shape=[{sizes.inner}])",
         "add(gate_b)" if bias else "",
-        config.activation(activation, "silu"),
+        config.activation(activation, "gelu_pytorch_tanh" if gemma else "silu"),
         "mul(value)",
         f"matmul(down, shape=[{sizes.width}])",
         "add(down_b)" if bias else "",

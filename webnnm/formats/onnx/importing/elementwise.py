@@ -195,7 +195,7 @@ def hard_sigmoid(c: Call, x: Operand) -> Operand:
 @imports("Swish")
 def swish(c: Call, x: Operand) -> Operand:
     """x·sigmoid(α·x)."""
-    return x * c.b.sigmoid(x * c.number("alpha", 1.0))
+    return c.b.silu(x, alpha=c.number("alpha", 1.0))
 
 
 @imports("Mish")
