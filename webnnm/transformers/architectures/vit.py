@@ -5,7 +5,7 @@ Source: A. Dosovitskiy et al., "An image is worth 16x16 words", arXiv:2010.11929
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from webnnm.core.errors import DataError
 from webnnm.formats.foreign import Form, Reshaped
@@ -81,7 +81,7 @@ def written(config: Config) -> Written:
 def _pair(config: Config, key: str, default: int) -> tuple[int, int]:
     """Return height and width, which a config may give as one number."""
     found: Any = config.get(key, default)
-    pair = found if isinstance(found, list) else [found, found]
+    pair = cast("list[Any]", found) if isinstance(found, list) else [found, found]
     if len(pair) != 2 or not all(type(size) is int and size > 0 for size in pair):
         raise DataError("NNM818", f'config.json: "{key}" is {found}', hint="height and width")
     return pair[0], pair[1]
