@@ -253,7 +253,7 @@ class PretrainedModel(NNModel):
         results. For sizes that are new a graph is compiled first.
 
         Raises `DataError` NNM710 for wrong names, NNM702 for shapes that do not fit, NNM711 for
-        tokens outside of the vocabulary.
+        tokens outside of the vocabulary, and for more tokens than the model has positions.
         """
         arrays = self._arrays(inputs)
         async with self._turn:
@@ -300,8 +300,9 @@ class PretrainedModel(NNModel):
                 if size != expected:
                     message = f"{name} is {show(array.shape)}, {other} {show(arrays[other].shape)}"
                     raise DataError("NNM702", message, hint="they have equal rows and lengths")
-            if name.endswith("input_ids") and (vocabulary := self.config.get("vocab_size")):
-                _check_tokens(name, array, vocabulary)
+            for key in LIMITS.get(name.removeprefix("decoder_"), ()):
+                if isinstance(limit := self.config.get(key), int):
+                    _check_values(name, array, key, limit)
 
     async def _context(self, arrays: Mapping[str, HostArray]) -> InferenceContext:
         """Return the context of a batch and its lengths, compiled at its first use."""
@@ -369,9 +370,18 @@ DEFAULTS: Mapping[str, Callable[[int], int]] = {
 """Inputs that may be left out → the value at each place."""
 
 
-def _check_tokens(name: str, array: HostArray, vocabulary: int) -> None:
+LIMITS: Mapping[str, Sequence[str]] = {
+    "input_ids": ("vocab_size",),
+    "position_ids": ("n_positions",),
+    "token_type_ids": ("type_vocab_size",),
+}
+"""Inputs that are rows of tables → the keys of the config that say how many rows there are."""
+
+
+def _check_values(name: str, array: HostArray, key: str, limit: int) -> None:
     values = array.values()
     least, most = min(values), max(values)
-    if least < 0 or most >= vocabulary:
+    if least < 0 or most >= limit:
         wrong = least if least < 0 else most
-        raise DataError("NNM711", f"{name}: token {wrong} is not from 0 to {vocabulary - 1}")
+        message = f"{name}: {wrong} is not from 0 to {limit - 1}"
+        raise DataError("NNM711", message, hint=f'the config says "{key}": {limit}')

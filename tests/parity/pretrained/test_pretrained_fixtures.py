@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from tests.parity.pretrained import fixtures
 from tests.parity.pretrained.cases import CASES, Case
 from tests.parity.pretrained.outcome import LIMIT, difference, outputs
+from webnnm import WebNNMError
 
 recorded = cache(fixtures.read)
 
@@ -22,6 +24,14 @@ def test_fixtures_are_those_of_the_cases() -> None:
 def test_outputs_are_those_of_transformers(case: Case) -> None:
     fixture = recorded()[str(case)]
     assert difference(outputs(fixture, fixtures.SEED), fixture) <= LIMIT
+
+
+@pytest.mark.parametrize(("name", "word"), [("gpt2-plain", "n_positions"), ("bert-base", "rows")])
+def test_more_tokens_than_positions_are_refused(name: str, word: str) -> None:
+    long = replace(recorded()[name], inputs={"input_ids": np.zeros((1, 20), np.int64)})
+    with pytest.raises(WebNNMError, match="NNM711") as caught:
+        outputs(long, fixtures.SEED)
+    assert word in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["bert-base", "distilbert-base"])
