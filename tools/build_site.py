@@ -45,6 +45,15 @@ def vendor_onnxruntime() -> None:
         shutil.copy2(NODE_MODULES / "onnxruntime-web" / "dist" / name, target / name)
 
 
+def vendor_tokenizers() -> None:
+    """Copy the tokenizers of Hugging Face; pages load them with a model that needs them."""
+    target = VENDOR / "tokenizers"
+    target.mkdir(parents=True)
+    source = NODE_MODULES / "@huggingface" / "tokenizers"
+    shutil.copy2(source / "dist" / "tokenizers.min.mjs", target / "tokenizers.min.mjs")
+    shutil.copy2(source / "LICENSE", target / "LICENSE")
+
+
 def vendor_models() -> None:
     """Copy the models that pages offer, as far as `make models` has fetched them."""
     MODELS.mkdir()
@@ -116,6 +125,7 @@ def build() -> None:
             vendor_pyscript()
             vendor_chart()
             vendor_onnxruntime()
+            vendor_tokenizers()
             vendor_bridge()
             vendor_models()
             pyodide.write_distribution(VENDOR / "pyodide", pyodide.page_wheels(built))

@@ -40,7 +40,10 @@ EARLY = (f"{PACKAGE}backends/", f"{PACKAGE}compiler/", f"{PACKAGE}ops/where.py")
 """What a first visit needs although it is not seen on a desktop, where NumPy runs the models: steps
 of several epochs in one call choose with `where`."""
 LATE = (
-    *(f"{PACKAGE}backends/_bridge/{name}.js" for name in ("onnxruntime", "webassembly", "webgpu")),
+    *(
+        f"{PACKAGE}backends/_bridge/{name}.js"
+        for name in ("onnxruntime", "tokenizers", "webassembly", "webgpu")
+    ),
     f"{PACKAGE}model/graph_text.py",
     *(
         f"{PACKAGE}backends/{name}.py"

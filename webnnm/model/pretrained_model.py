@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from webnnm.core.arrays import HostArray
-from webnnm.core.errors import DataError, suggestion
+from webnnm.core.errors import DataError, WebNNMError, suggestion
 from webnnm.core.shapes import count, show
 from webnnm.formats.name_map import assigned
 from webnnm.model.nnmodel import NNModel
@@ -74,9 +74,9 @@ async def from_pretrained(
     _, _, prefix = written(told, ignore=ignore)  # what cannot be written is not fetched
     tensors: Mapping[str, Any]
     if file is None:
-        found, words = await weights_of(source), await tokenizer_texts(source)
+        found = await weights_of(source)
         tensors = {name.removeprefix(prefix): tensor for name, tensor in found.items()}
-        read = partial(_tokenizer, config, *words)
+        read = await _tokenizer(config, *await tokenizer_texts(source))
     else:
         tensors, read = tensors_of_gguf(file, prefix), partial(tokenizer_of, file.metadata)
     text, names, _ = written(told, ignore=ignore, tensors=tensors)
@@ -321,17 +321,30 @@ class PretrainedModel(NNModel):
         return self._contexts[key]
 
 
-def _tokenizer(config: Mapping[str, Any], text: str, template: str) -> Tokenizer:
-    """Return the tokenizer of a folder."""
+async def _tokenizer(
+    config: Mapping[str, Any], text: str, template: str
+) -> Callable[[], Tokenizer]:
+    """Return what returns the tokenizer of a folder, or raises why there is none."""
     if not text:
-        raise DataError(
-            "NNM718",
-            "the folder has no tokenizer.json",
-            hint="put it beside config.json, or use generate_ids with tokens",
+        return partial(
+            _raised,
+            DataError(
+                "NNM718",
+                "the folder has no tokenizer.json",
+                hint="put it beside config.json, or use generate_ids with tokens",
+            ),
         )
-    from webnnm.transformers.json_tokenizer import JsonTokenizer
+    from webnnm.transformers.json_tokenizer import json_tokenizer
 
-    return JsonTokenizer(text, end_tokens(config), template)
+    try:
+        found = await json_tokenizer(text, end_tokens(config), template)
+    except WebNNMError as error:  # a model without one has other uses
+        return partial(_raised, error)
+    return lambda: found
+
+
+def _raised(error: WebNNMError) -> Tokenizer:
+    raise error
 
 
 def _array(vertex: InputVertex, value: Any) -> HostArray:

@@ -1,42 +1,91 @@
-"""The tokenizer of a `tokenizer.json`, by the package `tokenizers` of Hugging Face."""
+"""The tokenizer of a `tokenizer.json`, by the packages of Hugging Face for Python and for pages."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from webnnm.backends import pyodide_host
 from webnnm.core.errors import BackendError, DataError
+
+FOLDER = "tokenizers"
+"""Where pages have the npm package: beside the folder of Pyodide."""
+MODULE = "tokenizers.min.mjs"
 
 
 class JsonTokenizer:
-    """A tokenizer of Hugging Face; see `Tokenizer`.
+    """A tokenizer of Hugging Face, by two functions; see `Tokenizer`.
 
-    Raises `BackendError` NNM709 where the package is missing, `DataError` NNM718 for what is no
-    tokenizer.
+    Attributes: `ends` and `template` of the model that it belongs to.
     """
 
-    def __init__(self, text: str, ends: Iterable[int] = (), template: str = "") -> None:
-        try:
-            package: Any = importlib.import_module("tokenizers")
-        except ImportError as error:
-            raise BackendError(
-                "NNM709",
-                "a tokenizer.json needs the package tokenizers",
-                hint="pip install 'webnnm[transformers]'; GGUF files bring a tokenizer along",
-            ) from error
-        try:
-            self._tokenizer: Any = package.Tokenizer.from_str(text)
-        except Exception as error:  # the package raises nothing more special
-            message = f"tokenizer.json is no tokenizer: {str(error)[:200]}"
-            raise DataError("NNM718", message, hint="get it again") from error
+    def __init__(
+        self,
+        encode: Callable[[str], Iterable[int]],
+        decode: Callable[[list[int]], str],
+        ends: Iterable[int] = (),
+        template: str = "",
+    ) -> None:
+        self._encode, self._decode = encode, decode
         self.ends = frozenset(ends)
         self.template = template
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text; words for control tokens in it stand for these."""
-        return list(self._tokenizer.encode(text).ids)
+        return list(self._encode(text))
 
     def decode(self, tokens: Iterable[int]) -> str:
         """Return the text of tokens, control tokens left out."""
-        return str(self._tokenizer.decode([*tokens]))
+        return self._decode([*tokens])
+
+
+async def json_tokenizer(text: str, ends: Iterable[int] = (), template: str = "") -> JsonTokenizer:
+    """Return the tokenizer of a `tokenizer.json`.
+
+    Raises `BackendError` NNM709 where the package for it is missing, `DataError` NNM718 for what is
+    no tokenizer.
+    """
+    functions = await _in_page(text) if pyodide_host.in_browser() else _on_desktop(text)
+    return JsonTokenizer(*functions, ends, template)
+
+
+def _on_desktop(text: str) -> tuple[Any, Any]:
+    try:
+        package: Any = importlib.import_module("tokenizers")
+    except ImportError as error:
+        raise BackendError(
+            "NNM709",
+            "a tokenizer.json needs the package tokenizers",
+            hint="pip install 'webnnm[transformers]'; GGUF files bring a tokenizer along",
+        ) from error
+    try:
+        made = package.Tokenizer.from_str(text)
+    except Exception as error:  # the package raises nothing more special
+        raise _wrong(error) from error
+    return lambda words: made.encode(words).ids, made.decode
+
+
+async def _in_page(text: str) -> tuple[Any, Any]:
+    address = pyodide_host.beside_pyodide(FOLDER) + MODULE
+    module = await pyodide_host.load_module("tokenizers")
+    try:
+        made = await module.open(address, text)
+    except pyodide_host.js_error() as error:
+        if "import" in str(getattr(error, "message", error)):
+            raise BackendError(
+                "NNM709",
+                f"a tokenizer.json needs {address}, which cannot be loaded",
+                hint="docs/deploying.md says which files a page needs",
+            ) from error
+        raise _wrong(error) from error
+    return (
+        lambda words: made.encode(words).to_py(),
+        lambda tokens: str(made.decode(json.dumps(tokens))),
+    )
+
+
+def _wrong(error: BaseException) -> DataError:
+    message = f"tokenizer.json is no tokenizer: {str(error)[:200]}"
+    return DataError("NNM718", message, hint="get it again")

@@ -119,8 +119,9 @@ class Sketch:
 class Probe:
     """A tiny graph with a known answer, or several of them, in literal numbers.
 
-    One that is `alone` gets a graph of its own, because where the fault shows, the browser refuses
-    to build the graph or to run it, and would refuse whatever else were in it.
+    One that is `alone` gets a graph of its own: where the fault shows, the browser refuses to build
+    the graph or to run it, and would refuse whatever else were in it; or it shows in such a graph
+    alone.
     """
 
     draw: Callable[[Sketch], Drawn | Sequence[Drawn]]

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from webnnm.compiler.extrema import keeps_nan, larger
-from webnnm.compiler.traps.evidence import Probe, Values
+from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Values
+from webnnm.compiler.traps.logic import MOVING
 from webnnm.compiler.traps.trap import Trap
 from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE, DataType, is_float
 from webnnm.core.shapes import Shape, count
@@ -41,6 +42,25 @@ def _sign(b: GraphBuilder, node: Node) -> Operand | None:
     """sign(x) → max(sign(x), min(−1, x)): the sign is the larger, and a NaN on the right stays."""
     (x,) = _operands(node)
     return larger(b, _again(b, node, x), b.min(-1.0, x)) if is_float(x.dtype) else None
+
+
+def _logarithm(b: GraphBuilder, node: Node) -> Operand | None:
+    """log of numbers that were moved → log of the same in another shape, which costs nothing."""
+    (x,) = _operands(node)
+    if not isinstance(x.node, OperatorNode) or x.node.operator.name not in MOVING:
+        return None
+    other = (count(x.shape),) if x.rank != 1 else (1, *x.shape)
+    found = _again(b, node, b.reshape(x, new_shape=other))
+    return b.reshape(found, new_shape=x.shape)
+
+
+def _moved_logarithm(dtype: DataType, alone: bool) -> Probe:
+    def draw(g: Sketch) -> tuple[Drawn, Drawn]:
+        moved = g.gather(g.tensor([[2.0], [3.0]], dtype), g.constant([1, 0], "int32"), axis=0)
+        return moved, g.log(moved)
+
+    known = [[1.0986123], [0.6931472]]
+    return Probe(draw, (Values([[3.0], [2.0]], dtype), Values(known, dtype)), alone)
 
 
 def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
@@ -172,6 +192,13 @@ def _into(type: DataType, low: int, high: int) -> Probe:
 
 
 TRAPS = (
+    Trap(
+        operators=frozenset({"log"}),
+        reason="of float16 numbers that were moved and are an output it would be -∞; taken in "
+        "another shape",
+        evidence=(_moved_logarithm("float16", True), _moved_logarithm("float32", False)),
+        rule=_logarithm,
+    ),
     Trap(
         operators=frozenset({"reduceLogSumExp"}),
         reason="the exponentials overflow beyond 88; the largest operand is taken off first",

@@ -1,0 +1,26 @@
+"""Tokenizers of Hugging Face in pages."""
+
+from __future__ import annotations
+
+from tests.browser import tokenizers_in_page
+from tests.browser.harness import PyodidePage
+from tests.unit.transformers.tokenizer_json import numbers
+
+MODULES = (
+    "tests.unit.transformers.folders",
+    "tests.unit.transformers.tokenizer_json",
+)
+
+
+async def test_a_tokenizer_of_a_folder_is_that_of_desktops(pyodide_page: PyodidePage) -> None:
+    words = "the bat<|im_end|>"
+    found = await pyodide_page.call(tokenizers_in_page.read_and_go_on, words, modules=MODULES)
+    tokens = numbers("th", "e", "Ġ", "b", "a", "t", "<|im_end|>")
+    assert found.pop("empty") == [[], "", ""]
+    assert found == {"tokens": tokens, "text": "the bat", "same": True, "answer": True}
+
+
+async def test_what_is_no_tokenizer_is_refused(pyodide_page: PyodidePage) -> None:
+    for text in ("{}", "[]", "no JSON"):
+        error = await pyodide_page.call(tokenizers_in_page.refused, text, modules=MODULES)
+        assert error.startswith("NNM718: tokenizer.json is no tokenizer"), (text, error)
