@@ -64,7 +64,11 @@ def _on_desktop(text: str) -> tuple[Any, Any]:
         made = package.Tokenizer.from_str(text)
     except Exception as error:  # the package raises nothing more special
         raise _wrong(error) from error
-    return lambda words: made.encode(words).ids, made.decode
+
+    def encode(words: str) -> Any:
+        return made.encode(words).ids
+
+    return encode, made.decode
 
 
 async def _in_page(text: str) -> tuple[Any, Any]:
@@ -80,10 +84,14 @@ async def _in_page(text: str) -> tuple[Any, Any]:
                 hint="docs/deploying.md says which files a page needs",
             ) from error
         raise _wrong(error) from error
-    return (
-        lambda words: made.encode(words).to_py(),
-        lambda tokens: str(made.decode(json.dumps(tokens))),
-    )
+
+    def encode(words: str) -> Any:
+        return made.encode(words).to_py()
+
+    def decode(tokens: list[int]) -> str:
+        return str(made.decode(json.dumps(tokens)))
+
+    return encode, decode
 
 
 def _wrong(error: BaseException) -> DataError:
