@@ -25,6 +25,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 # pytest-pyodide types commands into a shell, which would keep them in the home folder.
 os.environ["HISTFILE"] = os.devnull
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # it would write into the home folder
 
 # The machines of continuous integration are slow now and then: no example has a deadline,
 # and every run draws the same examples.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import time
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -57,6 +58,8 @@ class OnnxRuntimeBackend(KernelBackend):
 
     def __init__(self, threads: int | None = None) -> None:
         super().__init__()
+        # Else version 1.32 writes a number for this device into the home folder when it is imported.
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         try:
             self._runtime = importlib.import_module("onnxruntime")
         except ImportError as error:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,3 +92,11 @@ async def test_results_that_no_memory_holds_are_an_error() -> None:
     with pytest.raises(BackendError) as caught:
         OnnxRuntimeBackend().compute(b.build({"y": large.reduce_sum()}), {"x": [1]})
     assert caught.value.code in ("NNM709", "NNM409")
+
+
+def test_nothing_is_written_into_the_home_folder(tmp_path: Path) -> None:
+    program = "from webnnm.backends.onnxruntime import OnnxRuntimeBackend as B; B().close()"
+    given = {name: value for name, value in os.environ.items() if "TELEMETRY" not in name}
+    given |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, "-c", program], env=given, check=True, timeout=120)
+    assert not list(tmp_path.rglob("*onnxruntime*"))
