@@ -58,7 +58,7 @@ class OnnxRuntimeBackend(KernelBackend):
 
     def __init__(self, threads: int | None = None) -> None:
         super().__init__()
-        # Else version 1.32 writes a number for this device into the home folder when it is imported.
+        # Else version 1.32, imported, writes a number for this device into the home folder.
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         try:
             self._runtime = importlib.import_module("onnxruntime")
