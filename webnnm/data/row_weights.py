@@ -34,16 +34,23 @@ def checked(given: Any, rows: int, training: Sequence[int]) -> HostArray:
             hint="give one number for each row of the dataset, whatever subset it is in",
         )
     finite("sample_weight", found)
+    require_weights(found)
     values = found.values()
-    negative = next((row for row, value in enumerate(values) if value < 0), None)
-    if negative is not None:
-        hint = "a row of weight 0 is left out of the loss, none can count less"
-        message = f"sample_weight: row {negative} has {values[negative]:g}"
-        raise DataError("NNM704", message, hint=hint)
     if training and not any(values[row] for row in training):
         message = f"sample_weight is 0 for all {len(training)} training rows"
         raise DataError("NNM704", message, hint="some row has to count")
     return HostArray("float32", (rows,), found.data)
+
+
+def require_weights(given: HostArray, first: int = 0) -> None:
+    """Raise `DataError` NNM704 for a weight below 0; `first` is the number of the first row.
+
+    >>> require_weights(HostArray.of([1.0, 0.0]))
+    """
+    for row, weight in enumerate(given.values(), first):
+        if weight < 0:
+            hint = "a row of weight 0 is left out of the loss, none can count less"
+            raise DataError("NNM704", f"sample_weight: row {row} has {weight:g}", hint=hint)
 
 
 def of_table(

@@ -13,6 +13,7 @@ from webnnm.core.shapes import is_integer
 from webnnm.data.decode import decode
 from webnnm.data.field import SUBSETS, Field, Kind
 from webnnm.data.intake import listed, per_block, take_all
+from webnnm.data.row_weights import require_weights
 from webnnm.data.stream_items import (
     SAMPLE_WEIGHT,
     gathered,
@@ -20,7 +21,6 @@ from webnnm.data.stream_items import (
     iterate,
     part_of,
     parts_of,
-    require_weights,
     rows_of,
     together,
 )
@@ -291,7 +291,8 @@ class StreamDataset:
         if len(set(counts.values())) != 1:
             sizes = ", ".join(f"{where} {size}" for where, size in counts.items())
             raise DataError("NNM702", f"the block from row {first} on has unequal rows: {sizes}")
-        require_weights(result[2], first)
+        for weights in result[2].values():
+            require_weights(weights, first)
         return result[: 2 + self.weighted]
 
     def _output_block(self, block: str | None) -> str:

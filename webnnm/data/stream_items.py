@@ -80,19 +80,6 @@ def has_weights(item: Any) -> bool:
     return isinstance(item, list | tuple) and len(cast("Sequence[Any]", item)) == 3
 
 
-def require_weights(arrays: Arrays, first: int) -> None:
-    """Raise `DataError` NNM704 for a weight below 0, if there are weights.
-
-    >>> require_weights({"sample_weight": HostArray.of([1.0, 0.0])}, 0)
-    """
-    for values in arrays.values():
-        for row, weight in enumerate(values.values(), first):
-            if weight < 0:
-                message = f"sample_weight: row {row} has {weight:g}"
-                hint = "a row of weight 0 is left out of the loss, none can count less"
-                raise DataError("NNM704", message, hint=hint)
-
-
 def gathered(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return block → all rows, arrays as one array where they have one shape and type.
 

@@ -9,8 +9,12 @@ from collections.abc import Sequence
 
 from webnnm.formats.foreign import Form
 from webnnm.transformers.architectures.encoder import (
+    CLASSES,
     INPUTS,
+    MASKED,
+    MODEL,
     START,
+    TOKENS,
     first,
     labels,
     layer,
@@ -27,13 +31,6 @@ from webnnm.transformers.architectures.written import (
     statements,
 )
 from webnnm.transformers.config import Config
-
-MODEL, CLASSES, MASKED, TOKENS = (
-    "Model",
-    "ForSequenceClassification",
-    "ForMaskedLM",
-    "ForTokenClassification",
-)
 
 
 def written(config: Config) -> Written:

@@ -10,6 +10,13 @@ INPUTS = (
     "attention_mask:input int32 shape=[] sequence=tokens",
 )
 
+MODEL, CLASSES, MASKED, TOKENS = (
+    "Model",
+    "ForSequenceClassification",
+    "ForMaskedLM",
+    "ForTokenClassification",
+)
+"""How the names of classes end."""
 START = "start int32 [] 0"
 """A constant: where texts begin."""
 
