@@ -15,11 +15,18 @@ from webnnm.core.shapes import count, show
 from webnnm.formats.name_map import assigned
 from webnnm.model.nnmodel import NNModel
 from webnnm.transformers.architectures import written
+from webnnm.transformers.beginning import beginning, even, last_token, suppressed
 from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Choose, Generator, Speed
 from webnnm.transformers.gguf_model import config_of_gguf, tensors_of_gguf
 from webnnm.transformers.gguf_tokenizer import tokenizer_of
-from webnnm.transformers.pretrained import config_of, gguf_of, tokenizer_texts, weights_of
+from webnnm.transformers.pretrained import (
+    config_of,
+    generation_config_of,
+    gguf_of,
+    tokenizer_texts,
+    weights_of,
+)
 from webnnm.transformers.texts import Prompt, Writing, continued, end_tokens, token_rows
 from webnnm.transformers.tokenizer import Tokenizer
 
@@ -73,10 +80,12 @@ async def from_pretrained(
     told = {**config, **{key: value for key, value in more.items() if value is not None}}
     _, _, prefix = written(told, ignore=ignore)  # what cannot be written is not fetched
     tensors: Mapping[str, Any]
+    generation: Mapping[str, Any] = config
     if file is None:
         found = await weights_of(source)
         tensors = {name.removeprefix(prefix): tensor for name, tensor in found.items()}
-        read = await _tokenizer(config, *await tokenizer_texts(source))
+        generation = await generation_config_of(source, config)
+        read = await _tokenizer(generation, *await tokenizer_texts(source))
     else:
         tensors, read = tensors_of_gguf(file, prefix), partial(tokenizer_of, file.metadata)
     text, names, _ = written(told, ignore=ignore, tensors=tensors)
@@ -88,7 +97,7 @@ async def from_pretrained(
         "sequence_length": LENGTH,
     }
     model = await PretrainedModel.begun(settings, config, tensors, names)
-    model.read_tokenizer = read
+    model.generation_config, model.read_tokenizer = generation, read
     return model
 
 
@@ -96,10 +105,12 @@ class PretrainedModel(NNModel):
     """A model with the weights of a file; made by `from_pretrained`.
 
     It is an `NNModel`, which can be trained, saved, exported and reviewed. Attributes: `source`,
-    its text; `config`, what `config.json` says; `parameters`.
+    its text; `config`, what `config.json` says; `generation_config`, what is said of generation,
+    there or in `generation_config.json`; `parameters`.
     """
 
     config: Mapping[str, Any]
+    generation_config: Mapping[str, Any]
 
     @classmethod
     async def begun(
@@ -118,7 +129,7 @@ class PretrainedModel(NNModel):
             found = assigned(tensors, model.parameters.types, names)
             await model.parameters.begin((name, each.array()) for name, each in found.items())
             model.state.trained = True
-            model.config = config
+            model.config = model.generation_config = config
             model._introduce()
         except BaseException:
             model.close()
@@ -139,6 +150,8 @@ class PretrainedModel(NNModel):
     @cached_property
     def _generator(self) -> Generator:
         most = self.config.get("max_position_embeddings", self.config.get("n_positions"))
+        if self.config.get("is_encoder_decoder"):  # its tables alone limit positions
+            most = None
         return Generator(self.network, self.backend, self.parameters, most=most)
 
     def generate(
@@ -151,6 +164,8 @@ class PretrainedModel(NNModel):
         top_p: float | None = None,
         min_p: float | None = None,
         repetition_penalty: float | None = None,
+        suppress_tokens: Sequence[int] | None = None,
+        forced_bos_token_id: int | None = None,
         stop: str | Sequence[str] = (),
         seed: int = 0,
         choose: Choose | None = None,
@@ -165,11 +180,14 @@ class PretrainedModel(NNModel):
 
         A prompt is a text, messages of a conversation, or several texts, whose pieces come as
         lists. A prompt that begins like the last one and its answer, such as the next turn of a
-        conversation, only computes what is new.
+        conversation, only computes what is new. Models with an encoder, such as T5 and BART, read
+        the prompt and write what it asks for.
 
         - `max_new_tokens`: the text ends there, or where the model ends it.
         - `temperature`, `top_k`, `top_p`, `min_p`, `repetition_penalty`: how tokens are chosen, see
           docs/generation.md; without a temperature it is the most likely one.
+        - `suppress_tokens`: tokens that are never chosen, instead of those of the config.
+        - `forced_bos_token_id`: the first token of a model with an encoder, such as a language.
         - `stop`: words before which the text ends.
         - `seed`: of the choice; the same seed gives the same text.
         - `choose`: a function that chooses tokens instead, of scores `[batch, vocabulary]` and the
@@ -179,12 +197,13 @@ class PretrainedModel(NNModel):
         template or tokenizer is unknown, NNM711 for a prompt that is too long, NNM704 for values
         out of range.
         """
-        sampling = Sampling(
+        sampling = self._sampling(
             temperature=temperature,
             top_k=top_k,
             top_p=top_p,
             min_p=min_p,
             repetition_penalty=repetition_penalty,
+            suppress_tokens=suppress_tokens,
         )
         return Writing(
             self._generator,
@@ -195,17 +214,20 @@ class PretrainedModel(NNModel):
             stop=stop,
             seed=seed,
             choose=choose,
+            opened=partial(self._read, forced_bos_token_id),
         )
 
     async def generate_ids(
         self,
-        input_ids: Any,
+        input_ids: Any = None,
         *,
         attention_mask: Any = None,
+        decoder_input_ids: Any = None,
+        forced_bos_token_id: int | None = None,
         max_new_tokens: int = 20,
         seed: int = 0,
         choose: Choose | None = None,
-        **sampling: Any,
+        **more: Any,
     ) -> list[Any]:
         """Return tokens with those that follow, the most likely ones unless told otherwise.
 
@@ -215,13 +237,67 @@ class PretrainedModel(NNModel):
         `input_ids` are a list, or lists of any lengths, or an array `[batch, tokens]` with an
         `attention_mask` that is 0 where it is padded. A row ends with a token that ends texts, of
         the config. The other arguments are those of `generate`.
+
+        Models with an encoder read `input_ids`, or other inputs by their names. Their texts begin
+        with `decoder_input_ids`, by default with what the config says, and are returned alone.
         """
-        rows, single = token_rows(input_ids, attention_mask)
-        settings = {"sampling": Sampling(**sampling), "seed": seed, "choose": choose}
-        found = await continued(
-            self._generator, rows, max_new_tokens, end_tokens(self.config), settings
-        )
+        names = [vertex.block for vertex in self._generator.language.source]
+        inputs = {name: more.pop(name) for name in names if name in more}
+        settings = {"sampling": self._sampling(**more), "seed": seed, "choose": choose}
+        if names:
+            source, single = self._source(input_ids, attention_mask, inputs)
+            rows, most, more = self._begun(
+                source, max_new_tokens, forced_bos_token_id, decoder_input_ids
+            )
+            settings |= more
+        else:
+            rows, single = token_rows(input_ids, attention_mask)
+            most = max_new_tokens
+        ends = end_tokens(self.generation_config)
+        found = await continued(self._generator, rows, most, ends, settings)
         return found[0] if single else found
+
+    def _sampling(self, **given: Any) -> Sampling:
+        """Return how tokens are chosen; those that the config suppresses are, unless told."""
+        if given.get("suppress_tokens") is None:
+            given["suppress_tokens"] = suppressed(self.generation_config) or None
+        return Sampling(**given)
+
+    def _source(
+        self, input_ids: Any, mask: Any, inputs: Mapping[str, Any]
+    ) -> tuple[dict[str, HostArray], bool]:
+        """Return the arrays that an encoder reads, and whether they were one row of tokens."""
+        single, given = False, dict(inputs)
+        if input_ids is not None:
+            rows, single = token_rows(input_ids)
+            masks = token_rows(mask)[0] if mask is not None else None
+            ids, own = even(rows) if masks is None else (rows, masks)
+            given |= {"input_ids": ids, "attention_mask": own}
+        return self._arrays(given, self._generator.language.source), single
+
+    def _begun(
+        self,
+        source: Mapping[str, HostArray],
+        max_new_tokens: int,
+        forced: int | None,
+        decoder_input_ids: Any = None,
+    ) -> tuple[list[list[int]], int, dict[str, Any]]:
+        """Return what the texts about a source begin with, and how they go on."""
+        count = len(next(iter(source.values())))
+        begun = beginning(self.generation_config, count, decoder_input_ids, forced)
+        if 1 <= max_new_tokens <= begun.forced:
+            message = f"max_new_tokens is {max_new_tokens}, and the first token is forced"
+            raise DataError("NNM704", message, hint="give 2 or more")
+        last = last_token(self.generation_config)
+        return begun.rows, max_new_tokens - begun.forced, {"source": source, "last": last}
+
+    def _read(
+        self, forced: int | None, tokens: list[list[int]], most: int
+    ) -> tuple[list[list[int]], int, dict[str, Any]]:
+        """Return what goes on with the tokens of prompts, or what is written about them."""
+        if not self._generator.language.source:
+            return tokens, most, {}
+        return self._begun(self._source(tokens, None, {})[0], most, forced)
 
     def stop(self) -> None:
         """End the text that is being generated; a training is stopped by its own `stop`."""
@@ -255,7 +331,7 @@ class PretrainedModel(NNModel):
         Raises `DataError` NNM710 for wrong names, NNM702 for shapes that do not fit, NNM711 for
         tokens outside of the vocabulary, and for more tokens than the model has positions.
         """
-        arrays = self._arrays(inputs)
+        arrays = self._arrays(inputs, self.network.inputs)
         async with self._turn:
             context = await self._context(arrays)
             found = await context.computed(arrays)
@@ -268,9 +344,11 @@ class PretrainedModel(NNModel):
             self._generator.close()
         super().close()
 
-    def _arrays(self, given: Mapping[str, Any]) -> dict[str, HostArray]:
-        """Return the data of all inputs, those that were left out as Hugging Face fills them."""
-        vertices = {vertex.block: vertex for vertex in self.network.inputs}
+    def _arrays(
+        self, given: Mapping[str, Any], wanted: Sequence[InputVertex]
+    ) -> dict[str, HostArray]:
+        """Return the data of inputs, those that were left out as Hugging Face fills them."""
+        vertices = {vertex.block: vertex for vertex in wanted}
         for name in given:
             if name not in vertices:
                 hint = suggestion(name, vertices) or f"there are {', '.join(vertices)}"
@@ -280,11 +358,20 @@ class PretrainedModel(NNModel):
             for name, value in given.items()
             if value is not None
         }
+        shifted = "decoder_input_ids" in vertices and self.config.get("model_type") in SHIFTED
+        if shifted and "input_ids" in found and "decoder_input_ids" not in found:
+            found["decoder_input_ids"] = self._shifted(found["input_ids"])
         for name, vertex in vertices.items():
             if name not in found:
                 found[name] = _default(vertex, found)
         self._check_sizes(vertices, found)
         return {name: found[name] for name in vertices}
+
+    def _shifted(self, ids: HostArray) -> HostArray:
+        """Return what a decoder reads that writes these tokens again: each row a place later."""
+        start = self.config.get("decoder_start_token_id", 2)
+        rows = [[start, *row[:-1]] for row in ids.tolist()]
+        return HostArray.of(rows, ids.dtype)
 
     def _check_sizes(
         self, vertices: Mapping[str, InputVertex], arrays: Mapping[str, HostArray]
@@ -373,6 +460,10 @@ def _default(vertex: InputVertex, given: Mapping[str, HostArray]) -> HostArray:
         raise DataError("NNM710", f"{name} is needed", hint=f"forward({name}=…)")
     batch, length = like.shape
     return HostArray.of([fill(place) for place in range(length)] * batch, vertex.dtype, like.shape)
+
+
+SHIFTED = frozenset({"bart"})
+"""Values of `model_type` whose decoders read `input_ids` where `decoder_input_ids` are left out."""
 
 
 DEFAULTS: Mapping[str, Callable[[int], int]] = {

@@ -220,16 +220,19 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
                 layer.fail("NNM411", message, at=option, hint="give all rows equal lengths")
         limit = partial(_limited, b, keys, queries, shifted)
         causal = causal and not shifted
-    cache = None if cross else token_cache(b, keys)
+    cache = token_cache(b, keys)
+    kept = token_cache(b, queries) if cache is None else None
+    if cache is not None and queries.sequence != keys.sequence:
+        layer.fail("NNM411", f'"{queries.sequence}" attends to "{keys.sequence}", which goes on')
     mask = layer.tensors.get("mask")
     if cache is not None and mask is not None and mask.sequence == keys.sequence and not mask.rank:
         mask = None  # of keys: all that a cache has count
     if cache is not None and (not causal or mask is not None or limit is not None):
         message = "only causal attention without a mask goes on with a text token by token"
         layer.fail("NNM411", message, at="mask", hint="write causal=true")
-    if cache is not None and table is not None:
-        message = "attention with distances does not go on with a text token by token"
-        layer.fail("NNM411", message, at="relativeBias")
+    if kept is not None and causal:
+        message = f'the text goes on token by token, "{keys.sequence}" does not'
+        layer.fail("NNM411", message, at="causal", hint="leave causal=true out")
     result = attention(
         b,
         queries.tensor,
@@ -247,6 +250,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         drop=partial(_dropped, b, layer),
         limit=limit,
         cache=cache,
+        kept=kept,
     )
     if "o" in layer.tensors:
         result = _affine(b, layer, "o", result, layer.tensors["o"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -25,6 +25,7 @@ threshold, 10⁻¹³ of it."""
 HALVINGS = 31
 """Steps of a bisection: 30 / 2³¹ is less than the distance of two numbers of float32."""
 NEVER = -1e30
+SUPPRESSED = "suppress_tokens"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +41,10 @@ class Sampling:
     - `min_p`: only tokens that are at least this share as likely as the most likely one count.
     - `repetition_penalty`: positive scores of tokens that the text has are divided by it, negative
       ones multiplied (N. Keskar et al., "CTRL", arXiv:1909.05858).
+    - `suppress_tokens`: numbers of tokens that are never chosen.
 
-    Filters apply in this order, each to the probabilities that are left. Raises `DataError` NNM704
-    for values out of their range.
+    Of these the last two come first; filters apply in this order, each to the probabilities that
+    are left. Raises `DataError` NNM704 for values out of their range.
     """
 
     temperature: float | None = None
@@ -50,6 +52,7 @@ class Sampling:
     top_p: float | None = None
     min_p: float | None = None
     repetition_penalty: float | None = None
+    suppress_tokens: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         for name, (wanted, fits) in _RANGES.items():
@@ -62,14 +65,27 @@ class Sampling:
         """Return what is done; a graph does these, with any values."""
         greedy = not self.temperature
         unneeded = {"temperature", "top_k", "top_p", "min_p"} if greedy else set[str]()
+        if not self.suppress_tokens:
+            unneeded.add(SUPPRESSED)
         if self.repetition_penalty == 1:
             unneeded.add("repetition_penalty")
         given = [field.name for field in fields(self) if getattr(self, field.name) is not None]
         return tuple(name for name in given if name not in unneeded)
 
-    def values(self) -> dict[str, HostArray]:
+    def values(self, vocabulary: int) -> dict[str, HostArray]:
         """Return the values of what is done."""
-        return {name: HostArray.of([float(getattr(self, name))]) for name in self.kinds()}
+        found = {name: getattr(self, name) for name in self.kinds()}
+        tokens = found.pop(SUPPRESSED, ())
+        values = {name: HostArray.of([float(value)]) for name, value in found.items()}
+        if tokens:
+            hidden = [0.0] * vocabulary
+            for token in tokens:
+                if not 0 <= token < vocabulary:
+                    message = f"{SUPPRESSED}: {token} is not from 0 to {vocabulary - 1}"
+                    raise DataError("NNM711", message)
+                hidden[token] = NEVER
+            values[SUPPRESSED] = HostArray.of(hidden, "float32", [1, vocabulary])
+        return values
 
 
 _RANGES: Mapping[str, tuple[str, Callable[[float], bool]]] = {
@@ -88,13 +104,17 @@ def chosen(
 
     `kinds` are inputs of the graph. With the tokens come the states after the choice.
     """
-    given: dict[str, Any] = {name: b.input(name, "float32", [1]) for name in kinds}
+    given: dict[str, Any] = {
+        name: b.input(name, "float32", [1]) for name in kinds if name != SUPPRESSED
+    }
     following: dict[str, Operand] = {}
     seen = None
     if "repetition_penalty" in given:
         seen, by = b.input(SEEN, "float32", scores.shape), given["repetition_penalty"]
         fewer = b.where(b.lesser(scores, 0.0), scores * by, scores / by)
         scores = scores + seen * (fewer - scores)
+    if SUPPRESSED in kinds:
+        scores = scores + b.input(SUPPRESSED, "float32", [1, scores.shape[1]])
     if "temperature" in given:
         scores, following = _noisy(b, scores, given)
     tokens: Operand = b.arg_max(scores, axis=1, output_data_type="int32")

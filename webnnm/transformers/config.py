@@ -131,14 +131,14 @@ class Config:
         return DataError("NNM818", f'config.json: "{key}" is {told}', hint=f"it is {wanted}")
 
 
-def read_config(text: str) -> dict[str, Any]:
+def read_config(text: str, name: str = "config.json") -> dict[str, Any]:
     """Return what a `config.json` says. Raises `DataError` NNM818 for what is no JSON object."""
     try:
         found = parsed(text)
         if not isinstance(found, dict):
             raise ValueError("it is not a JSON object")
     except ValueError as error:
-        raise DataError("NNM818", f"config.json cannot be read: {error}") from error
+        raise DataError("NNM818", f"{name} cannot be read: {error}") from error
     return cast("dict[str, Any]", found)
 
 

@@ -6,7 +6,7 @@ the token that was chosen last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from webnnm.graph.node import Graph, Operand, OperatorNode
 from webnnm.graph.vertices import InputVertex, LayerVertex, Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.transformers.choice import chosen
-from webnnm.transformers.key_values import KeyValues
+from webnnm.transformers.key_values import SOURCE, KeyValues
 
 TOKEN = "token"
 """The tokens that were chosen last, int32 `[batch]`."""
@@ -41,13 +41,16 @@ class Kind:
     """What tells graphs of a network apart.
 
     `tokens` of the prompt that prefill takes, 0 for decode; `length`, tokens there is room for;
-    `sampling`, what is done to choose; `on_host`, whether scores are given out instead;
-    `version`, of the parameters where they are constants of the graph.
+    `source`, the lengths of other sequences than the text's; `encodes`, whether it computes what
+    all tokens look at; `sampling`, what is done to choose; `on_host`, whether scores are given out
+    instead; `version`, of the parameters where they are constants of the graph.
     """
 
     batch: int
     tokens: int
     length: int
+    source: tuple[tuple[str, int], ...] = ()
+    encodes: bool = False
     sampling: tuple[str, ...] = ()
     on_host: bool = False
     version: int = 0
@@ -57,42 +60,57 @@ class Language:
     """What generation needs to know of a network; refuses those that do not generate.
 
     Attributes: `sequence`, the name of its tokens; `vocabulary`, how many there are; `most`, the
-    most tokens that a text may have, None if positions are not limited.
+    most tokens that a text may have, None if positions are not limited; `source`, inputs that are
+    not of the text, such as those of an encoder; `longest`, the most tokens of other sequences.
 
     Raises `DataError` NNM717 for networks that are no language models.
     """
 
     def __init__(self, network: Network) -> None:
         self.network = network
-        self.ids = _ids(network)
-        self.sequence = self.ids.features[0].sequence or ""
-        source = network.outputs[0].source.features
-        if len(network.outputs) != 1 or source.sequence != self.sequence or source.rank != 1:
-            raise _refused("its output is not one score per token of the vocabulary")
-        self.vocabulary = source.sizes()[0]
+        self.sequence, self.vocabulary = _scored(network)
+        own = [v for v in network.inputs if v.features[0].sequence == self.sequence]
+        self.ids = _ids(own)
+        self.source = [vertex for vertex in network.inputs if vertex not in own]
         self.most: int | None = None
+        self.longest: dict[str, int] = {}
         for layer in network.order:
             self._check(layer)
 
     def _check(self, layer: LayerVertex) -> None:
-        if layer.operands and layer.operands[0].features.sequence != self.sequence:
+        along = layer.operands[0].features.sequence if layer.operands else self.sequence
+        word = layer.operator.name
+        if word == "positionalEmbedding":
+            self._limit(along, layer.operands[1].features.sizes()[0])
+        if along != self.sequence:
             return
         words: list[Any] = [layer.options.get("axis"), *_listed(layer.options.get("axes"))]
-        word = layer.operator.name
         if word in MIXING or "sequence" in words or self.sequence in words:
             raise _refused(f'layer "{layer.label}" looks at other tokens')
-        if word == "positionalEmbedding":
-            self._limit(layer.operands[1].features.sizes()[0])
         if word == "embedding":
             source, table = (operand.vertex for operand in layer.operands[:2])
-            if isinstance(source, InputVertex) and source.block == "position_ids":
-                self._limit(table.features[0].sizes()[0])
+            if isinstance(source, InputVertex) and known(source) == "position_ids":
+                self._limit(along, table.features[0].sizes()[0])
 
-    def _limit(self, rows: int) -> None:
-        self.most = min(rows, self.most or rows)
+    def _limit(self, sequence: str | None, rows: int) -> None:
+        if sequence == self.sequence:
+            self.most = min(rows, self.most or rows)
+        elif sequence is not None:
+            self.longest[sequence] = min(rows, self.longest.get(sequence, rows))
+
+    def _encoding(self, kind: Kind) -> tuple[Graph, dict[str, TensorType]]:
+        """Return the graph that computes what all tokens look at, and the types of its outputs."""
+        builder = GraphBuilder()
+        nothing = builder.input(START, "int32", [1])
+        cache = KeyValues(builder, self.sequence, 1, kind.batch, 1, nothing)
+        ids = builder.input(IDS, "int32", [kind.batch, 1])
+        self._scores(builder, ids, cache, kind)
+        return builder.build(cache.source), _types(cache.source)
 
     def graph(self, kind: Kind) -> tuple[Graph, dict[str, TensorType]]:
         """Return a graph, and the types of its state by name."""
+        if kind.encodes:
+            return self._encoding(kind)
         builder = GraphBuilder()
         tokens = kind.tokens or 1
         if kind.tokens:
@@ -106,8 +124,7 @@ class Language:
             start = builder.input(PLACE, "int32", [kind.batch])
             count, place = None, start + builder.constant(1, "int32")
         cache = KeyValues(builder, self.sequence, kind.length, kind.batch, tokens, start)
-        builder.cache = cache
-        scores = _latest(builder, self._scores(builder, ids, cache), count)
+        scores = _latest(builder, self._scores(builder, ids, cache, kind), count)
         outputs: dict[str, Operand] = {**cache.following, PLACE: place}
         emitted = builder.input(EMITTED, "int32", [kind.batch, ROUND])
         if kind.on_host:
@@ -120,23 +137,25 @@ class Language:
         outputs |= {TOKEN: token, EMITTED: builder.concat([later, last], axis=1), **states}
         return builder.build(outputs), _types(outputs)
 
-    def _scores(self, b: GraphBuilder, ids: Any, cache: KeyValues) -> Any:
+    def _scores(self, b: GraphBuilder, ids: Any, cache: KeyValues, kind: Kind) -> Any:
         """Return the scores of all tokens, `[batch, tokens, vocabulary]`."""
+        b.cache = cache
+        lengths = {**dict(kind.source), self.sequence: ids.shape[1]}
         values: dict[str, Operand] = {}
         for vertex in self.network.inputs:
+            if vertex in self.source:
+                type = source_type(vertex, kind.batch, lengths)
+                values[vertex.block] = b.input(SOURCE + vertex.block, *type)
+                continue
             value: Any = ids
             if vertex is not self.ids:
                 numbers = {"position_ids": cache.positions, "attention_mask": ids * 0 + 1}
-                value = numbers.get(vertex.block, ids * 0)
+                value = numbers.get(known(vertex), ids * 0)
             values[vertex.block] = _cast(b, value, vertex.dtype)
         lowered = lower_network(
-            self.network,
-            batch=ids.shape[0],
-            sequence={self.sequence: ids.shape[1]},
-            builder=b,
-            inputs=values,
+            self.network, batch=ids.shape[0], sequence=lengths, builder=b, inputs=values
         )
-        (output,) = lowered.outputs.values()
+        output = lowered.outputs[self.network.outputs[0].name]
         return _cast(b, _before_softmax(b, output), "float32")
 
 
@@ -144,15 +163,36 @@ KNOWN = frozenset({"position_ids", "attention_mask", "token_type_ids"})
 """Inputs that follow from the tokens."""
 
 
-def _ids(network: Network) -> InputVertex:
-    """Return the input that takes tokens."""
-    found = [vertex for vertex in network.inputs if vertex.block not in KNOWN]
-    for vertex in network.inputs:
-        features = vertex.features[0]
-        if features.sequence is None or features.rank or not vertex.dtype.startswith(("i", "u")):
+def known(vertex: InputVertex) -> str:
+    """Return what an input is called of those that follow from the tokens, "" if it is none."""
+    name = vertex.block.removeprefix("decoder_")
+    return name if name in KNOWN else ""
+
+
+def source_type(vertex: InputVertex, batch: int, lengths: Mapping[str, int]) -> TensorType:
+    """Return the type of an input that is not of the text, where its sequence is so long."""
+    features = vertex.features[0]
+    along = () if features.sequence is None else (vertex.length or lengths[features.sequence],)
+    return TensorType(vertex.dtype, (batch, *along, *features.sizes()))
+
+
+def _scored(network: Network) -> tuple[str, int]:
+    """Return along what the first output gives scores, and of how many tokens."""
+    first, *others = [output.source.features for output in network.outputs]
+    same = [features for features in others if features.sequence == first.sequence]
+    if first.sequence is None or first.rank != 1 or same:
+        raise _refused("its output is not one score per token of the vocabulary")
+    return first.sequence, first.sizes()[0]
+
+
+def _ids(inputs: Sequence[InputVertex]) -> InputVertex:
+    """Return the input that takes the tokens of the text, of those along it."""
+    for vertex in inputs:
+        if vertex.features[0].rank or not vertex.dtype.startswith(("i", "u")):
             raise _refused(f'its input "{vertex.block}" does not take tokens')
         if vertex.length is not None:
             raise _refused(f'its input "{vertex.block}" has a fixed length')
+    found = [vertex for vertex in inputs if not known(vertex)]
     if len(found) != 1:
         raise _refused(f"it has {len(found)} inputs of tokens")
     return found[0]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable
+from webnnm.backends.base import Backend, DeviceTensor, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
-from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.graph.vertices import Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.parameters import ParameterStore
@@ -21,7 +19,6 @@ from webnnm.transformers.decoding import (
     COUNT,
     EMITTED,
     IDS,
-    PLACE,
     ROUND,
     SCORES,
     START,
@@ -29,15 +26,13 @@ from webnnm.transformers.decoding import (
     Kind,
     Language,
 )
+from webnnm.transformers.graphs import Graphs, rounded
+from webnnm.transformers.source import Source, lengths_of, padded
 
 Choose = Callable[[Any, list[list[int]]], Sequence[int]]
 """A choice on the host: scores `[batch, vocabulary]` and the texts so far → the next tokens."""
 SHORTEST_ROOM = 128
 """Tokens that a cache has room for at least; longer ones are powers of two."""
-SHORTEST_PROMPT = 16
-"""Tokens that prefill takes at least; longer ones are powers of two."""
-MOST_GRAPHS = 6
-"""Graphs that are kept: those that were used last."""
 TURN = 0.1
 """Seconds between two looks of the host at the tokens, where these come faster."""
 
@@ -84,8 +79,8 @@ class Generator:
         self.most = min(limits) if limits else None
         self.speed = Speed()
         self._backend, self._parameters = backend, parameters
-        self._constants = constants
-        self._graphs: OrderedDict[Kind, tuple[Executable, dict[str, TensorType]]] = OrderedDict()
+        self._graphs = Graphs(self.language, backend, parameters, constants)
+        self._source = Source(self.language, backend, self._graphs)
         self._state: tuple[dict[str, DeviceTensor], dict[str, DeviceTensor]] = ({}, {})
         self._given: dict[str, DeviceTensor] = {}
         self._room = (0, 0)
@@ -103,9 +98,7 @@ class Generator:
         """Free what is on the device; the generation that is running ends."""
         self.stop()
         self._free()
-        for executable, _ in self._graphs.values():
-            self._backend.release(executable)
-        self._graphs.clear()
+        self._graphs.close()
 
     async def generate(
         self,
@@ -115,30 +108,39 @@ class Generator:
         sampling: Sampling | None = None,
         seed: int = 0,
         choose: Choose | None = None,
+        source: Mapping[str, Any] | None = None,
+        last: int | None = None,
     ) -> AsyncGenerator[list[list[int]], None]:
         """Yield the next tokens of all texts, some at a time, equally many for each.
 
-        With `choose` the host chooses every token. Raises `DataError` NNM711 for texts without
-        tokens, with tokens out of the vocabulary, or longer than positions are.
+        With `choose` the host chooses every token. `source` are arrays `[texts, …]` for the inputs
+        that are not of the text, such as those of an encoder, by name. `last` is what texts of
+        `max_new_tokens` end with, in place of what would be chosen. Raises `DataError` NNM711
+        for texts without tokens, with tokens out of the vocabulary, or longer than positions are,
+        NNM710 and NNM702 for a source that is not that of the network.
         """
         rows = [[int(token) for token in text] for text in texts]
         most = self._checked(rows, max_new_tokens)
+        arrays = padded(self.language, source, len(rows))
         sampling = sampling or Sampling()
         run = self._run = object()
         base = Kind(
             batch=len(rows),
             tokens=0,
             length=self._length(len(rows), max(map(len, rows)) + most),
+            source=(*lengths_of(self.language, arrays).items(),),
             sampling=() if choose else sampling.kinds(),
             on_host=choose is not None,
-            version=self._parameters.version if self._constants else 0,
+            version=self._graphs.version,
         )
         async with self._turn:
-            fresh = await self._begin(base, rows, sampling, seed, choose)
+            fresh = await self._begin(base, rows, arrays, sampling, seed, choose)
         count, pace = 1, 0.0
         while True:
             if self._run is not run:
                 return
+            if last is not None and count == max_new_tokens:
+                fresh = [[*row[:-1], last] for row in fresh]
             yield fresh
             if count >= most or self._run is not run:
                 return
@@ -175,25 +177,26 @@ class Generator:
         """Return how many tokens there is to be room for."""
         if self._room[0] == batch and self._room[1] >= needed:
             return self._room[1]
-        length = SHORTEST_ROOM
-        while length < needed:
-            length *= 2
+        length = rounded(needed, SHORTEST_ROOM)
         return length if self.most is None else min(length, self.most)
 
     async def _begin(
         self,
         base: Kind,
         rows: list[list[int]],
+        source: Mapping[str, HostArray],
         sampling: Sampling,
         seed: int,
         choose: Choose | None,
     ) -> list[list[int]]:
         """Take the texts, and return the first token that follows each."""
         start = await self._room_for(base, rows)
+        if await self._source.take(base, source, self._parameters.version):
+            start = 0
         longest = max(map(len, rows)) - start
-        kind = replace(base, tokens=self._bucket(base, longest))
-        executable = await self._compiled(kind)
-        await self._compiled(base)
+        kind = replace(base, tokens=self._graphs.bucket(base, longest))
+        executable = await self._graphs.compiled(kind)
+        await self._graphs.compiled(base)
         for name, array in self._first_values(base, rows, sampling, seed).items():
             await self._write(name, array)
         parts = [row[start:] + [0] * (kind.tokens - len(row) + start) for row in rows]
@@ -209,7 +212,7 @@ class Generator:
         return fresh
 
     async def _goes_on(self, base: Kind, count: int, choose: Choose | None) -> list[list[int]]:
-        return await self._ran(await self._compiled(base), count, choose)
+        return await self._ran(await self._graphs.compiled(base), count, choose)
 
     async def _ran(
         self, executable: Executable, count: int, choose: Choose | None
@@ -238,10 +241,8 @@ class Generator:
         return fresh
 
     def _bound(self, executable: Executable) -> dict[str, DeviceTensor]:
-        """Return what a graph takes besides its state: parameters, a prompt, numbers."""
-        tensors = self._parameters.readable()
-        found = {PARAMETER_PREFIX + name: tensor for name, tensor in tensors.items()}
-        found |= self._given
+        """Return what a graph takes besides its state: parameters, a source, a prompt, numbers."""
+        found = {**self._graphs.parameters(), **self._given, **self._source.tensors}
         tokens = executable.inputs.get(IDS)
         if tokens is not None:
             found[IDS] = self._given[f"{IDS}/{tokens.shape[1]}"]
@@ -253,7 +254,8 @@ class Generator:
         """Return what else the choice of tokens begins with."""
         if base.on_host:
             return {}
-        found, size = sampling.values(), self.language.vocabulary
+        size = self.language.vocabulary
+        found = sampling.values(size)
         if "temperature" in base.sampling:
             found |= generator_states(seed, len(rows), size)
         if "repetition_penalty" in base.sampling:
@@ -282,7 +284,7 @@ class Generator:
         if self._room != (base.batch, base.length):
             self._free()
             known = False
-        _, types = await self._graph(base)
+        _, types = await self._graphs.typed(base)
         missing = {name: type for name, type in types.items() if name not in self._state[0]}
         for state in self._state:
             made = await self._backend.tensors(missing)
@@ -301,46 +303,12 @@ class Generator:
             _common(before[:-1], row[:-1]) for before, row in zip(self._texts, rows, strict=True)
         )
 
-    def _bucket(self, base: Kind, needed: int) -> int:
-        """Return the tokens of a graph that takes so many: one that is there, or a power of two."""
-        there = [
-            kind.tokens
-            for kind in self._graphs
-            if replace(kind, tokens=0) == base and needed <= kind.tokens <= 4 * needed
-        ]
-        size = SHORTEST_PROMPT
-        while size < needed:
-            size *= 2
-        return min([*there, min(size, base.length)])
-
-    async def _compiled(self, kind: Kind) -> Executable:
-        return (await self._graph(kind))[0]
-
-    async def _graph(self, kind: Kind) -> tuple[Executable, dict[str, TensorType]]:
-        """Return a compiled graph and the types of its state."""
-        if kind not in self._graphs:
-            graph, types = self.language.graph(kind)
-            types |= {
-                TOKEN: TensorType("int32", (kind.batch,)),
-                PLACE: TensorType("int32", (kind.batch,)),
-                EMITTED: TensorType("int32", (kind.batch, ROUND)),
-            }
-            constants: Binding | None = None
-            if self._constants and not kind.tokens:
-                tensors = self._parameters.readable()
-                constants = {PARAMETER_PREFIX + name: each for name, each in tensors.items()}
-            self._graphs[kind] = await self._backend.compile(graph, constants=constants), types
-            while len(self._graphs) > MOST_GRAPHS:
-                _, (executable, _) = self._graphs.popitem(last=False)
-                self._backend.release(executable)
-        self._graphs.move_to_end(kind)
-        return self._graphs[kind]
-
     def _free(self) -> None:
         """Free the state, whose sizes are others from now on."""
         for tensors in (*self._state, self._given):
             self._backend.release(*tensors.values())
             tensors.clear()
+        self._source.free()
         self._texts, self._room, self._step = [], (0, 0), 0
 
 

@@ -12,13 +12,17 @@ from webnnm.ops.declare.tensors import OperatorError
 
 PREFIX = "cache/"
 """Keys and values are inputs and outputs of graphs under this prefix."""
+SOURCE = "source/"
+"""What decoders look at is inputs of graphs under this prefix: inputs of the network that are not
+of the text, and the keys and values of what an encoder made of them."""
 
 
 class KeyValues:
     """The cache of a graph whose tokens follow those that have keys and values already.
 
     `start` are the places of the first tokens: int32 `[batch]` for one token, else `[1]`, the same
-    in all rows. `following` are the states after the graph, by the names of its inputs.
+    in all rows. `following` are the states after the graph, by the names of its inputs; `source` is
+    what computes the keys and values of other tokens, by the names of the inputs in their place.
     """
 
     def __init__(
@@ -26,6 +30,7 @@ class KeyValues:
     ) -> None:
         self.sequence, self.length = sequence, length
         self.following: dict[str, Operand] = {}
+        self.source: dict[str, Operand] = {}
         self._builder, self._start = builder, start
         b = builder
         offsets = b.constant([*range(tokens)], "int32", [1, tokens])
@@ -38,6 +43,14 @@ class KeyValues:
         """Return keys and values of all places, with the new ones in theirs."""
         layer = len(self.following) // 2
         return self._put(f"{layer}/keys", keys), self._put(f"{layer}/values", values)
+
+    def kept(self, keys: Any, values: Any) -> tuple[Any, Any]:
+        """Return keys and values of other tokens, as another graph computed them once."""
+        name = f"{SOURCE}{len(self.source) // 2}"
+        pair = {f"{name}/keys": keys, f"{name}/values": values}
+        self.source |= pair
+        found = [self._builder.input(each, *operand.type) for each, operand in pair.items()]
+        return found[0], found[1]
 
     def _put(self, name: str, fresh: Any) -> Any:
         if len(fresh.shape) != 4:

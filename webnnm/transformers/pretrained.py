@@ -15,7 +15,7 @@ from webnnm.formats import gguf
 from webnnm.formats.safetensors import File, StoredTensor, parsed, read
 from webnnm.transformers.config import read_config
 
-CONFIG = "config.json"
+CONFIG, GENERATION = "config.json", "generation_config.json"
 WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
@@ -28,6 +28,18 @@ async def config_of(folder: str | Path) -> dict[str, Any]:
     Raises `DataError` NNM715 where there is none, NNM818 for what is no config.
     """
     return read_config(await read_text(joined(folder, CONFIG)))
+
+
+async def generation_config_of(folder: str | Path, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a folder says of generation: its own file, or the config where there is none."""
+    try:
+        found = await read_text(joined(folder, GENERATION))
+    except DataError as error:
+        if error.code != "NNM715":
+            raise
+        return config
+    kept = {key: config.get(key) for key in ("model_type", "eos_token_id")}
+    return {**kept, **read_config(found, GENERATION)}
 
 
 async def weights_of(folder: str | Path) -> dict[str, StoredTensor]:

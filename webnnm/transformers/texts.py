@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from collections.abc import Generator as Waiting
 from contextlib import aclosing
 from typing import Any, cast
@@ -13,13 +13,16 @@ from webnnm.transformers.generator import Choose, Generator
 from webnnm.transformers.tokenizer import Message, TextStream, Tokenizer, conversation
 
 Prompt = str | Sequence[Message] | Sequence[str]
+Opened = Callable[[list[list[int]], int], tuple[list[list[int]], int, dict[str, Any]]]
+"""What turns the tokens of prompts and `max_new_tokens` into the arguments of the generator."""
 
 
 class Writing:
     """A text that is being written: iterate over its pieces, or await the whole.
 
     Of several prompts, a piece is a list with one for each, "" where there is none; the whole is a
-    list of texts. Nothing is computed before it is asked for.
+    list of texts. Nothing is computed before it is asked for. `opened` says how a model begins that
+    does not go on with the prompts, but writes something else about them.
     """
 
     def __init__(
@@ -33,8 +36,10 @@ class Writing:
         stop: str | Sequence[str],
         seed: int,
         choose: Choose | None,
+        opened: Opened | None = None,
     ) -> None:
         self._generator, self._tokenizer = generator, tokenizer
+        self._opened = opened
         self._texts, self._single = prompts(prompt, tokenizer)
         self._most = max_new_tokens
         self._stops = [stop] if isinstance(stop, str) else [*stop]
@@ -60,11 +65,13 @@ class Writing:
 
     async def _rows(self) -> AsyncGenerator[list[str], None]:
         tokens = [self._tokenizer.encode(text) for text in self._texts]
+        most, settings = self._most, self._settings
+        if self._opened is not None:
+            tokens, most, more = self._opened(tokens, most)
+            settings = {**settings, **more}
         streams = [TextStream(self._tokenizer, self._stops) for _ in tokens]
         ended = [False for _ in tokens]
-        async with aclosing(
-            self._generator.generate(tokens, self._most, **self._settings)
-        ) as rounds:
+        async with aclosing(self._generator.generate(tokens, most, **settings)) as rounds:
             async for fresh in rounds:
                 pieces: list[str] = []
                 for row, found in enumerate(fresh):

@@ -45,7 +45,7 @@ async def draws(sampling: Sampling, rows: int = ROWS, seed: int = 5) -> Any:
     token, states = chosen(b, scores, sampling.kinds())
     runner = await (await backend("numpy")).compile(b.build({"token": token, **states}))
     first = {n: s.values() for n, s in generator_states(seed, rows, len(SCORES)).items()}
-    given = {"scores": np.tile(SCORES, (rows, 1)).astype("float32"), **sampling.values()}
+    given = {"scores": np.tile(SCORES, (rows, 1)).astype("float32"), **sampling.values(len(SCORES))}
     given |= {name: np.asarray(first[name]).reshape(rows, -1) for name in GENERATOR}
     found = await runner.run({name: given[name] for name in runner.inputs})
     return np.asarray(found["token"])

@@ -10,7 +10,7 @@ from typing import Any
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import broadcast, show
 from webnnm.ops.declare.algebra import scalar_like
-from webnnm.ops.declare.relative import MAX_DISTANCE, relative_bias
+from webnnm.ops.declare.relative import MAX_DISTANCE, relative_bias, relative_bias_at
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 from webnnm.ops.declare.token_cache import TokenCache
 from webnnm.ops.rotary import require_pairs, rotated, rotated_at
@@ -37,13 +37,14 @@ def attention(
     drop: Callable[[Tensor], Tensor] | None = None,
     limit: Callable[[Tensor], Tensor] | None = None,
     cache: TokenCache | None = None,
+    kept: TokenCache | None = None,
 ) -> Any:
     """Return softmax(Q·Kᵀ/√size + M)·V per head, for operands `[…, tokens, heads · size]`.
 
     `scale` stands in place of 1/√size; `relative` is a table `[buckets, heads]` of what is added to
     the scores by the distance of two tokens. `drop` is applied to the weights, which are what the
     softmax gives, `limit` to the masked scores `[…, heads, queries, keys]`, float32. With a
-    `cache`, causal queries meet its keys too.
+    `cache`, causal queries meet its keys too; `kept` has the keys of tokens that stay the same.
     """
     shared = kv_heads or heads
     _check(q, k, v, heads, shared)
@@ -53,6 +54,8 @@ def attention(
     tokens = keys.shape[-2]
     if rope is not None:
         require_pairs(size)
+    if kept is not None:
+        keys, values = kept.kept(keys, values)
     if cache is not None:
         if rope is not None:
             queries, keys = (rotated_at(b, x, rope, cache) for x in (queries, keys))
@@ -66,8 +69,11 @@ def attention(
     queries = _grouped(b, queries if scale == 1 else queries * scale, shared)
     scores = _ungrouped(b, b.matmul(queries, _transposed(b, keys)), heads, length)
     if relative is not None:
-        added = relative_bias(b, relative, heads, length, tokens, causal, max_distance)
-        scores = scores + added
+        scores = scores + (
+            relative_bias(b, relative, heads, length, tokens, causal, max_distance)
+            if cache is None
+            else relative_bias_at(b, relative, heads, cache.positions, cache.length, max_distance)
+        )
     weights = _weights(b, scores, mask, causal, window, limit)
     if drop is not None:
         weights = drop(weights)

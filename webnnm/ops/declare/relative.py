@@ -28,18 +28,9 @@ def relative_bias(
     Where attention is causal all buckets are of earlier keys, else the second half is of later
     ones.
     """
-    buckets, columns = table.shape
-    least = 2 if causal else 4
-    if columns != heads or buckets < least or (buckets % 2 and not causal):
-        wanted = f"[{least} or more, {heads}]" if causal else f"[an even number from 4, {heads}]"
-        raise OperatorError(
-            "NNM404", f"the table of distances is {show(table.shape)}, not {wanted}"
-        )
-    if most <= buckets // least:
-        message = f"{buckets} buckets for distances up to {most}"
-        raise OperatorError("NNM303", message, f"maxDistance= is above {buckets // least}")
+    _check(table, heads, causal, most)
     checks.few_enough(length * tokens, f"{length} queries and {tokens} keys")
-    start = tokens - length if causal else 0
+    start, buckets = tokens - length if causal else 0, table.shape[0]
     places = array(
         "i",
         [
@@ -50,6 +41,36 @@ def relative_bias(
     )
     indices = b.constant(places, "int32", (length, tokens))
     return b.transpose(b.gather(table, indices, axis=0), permutation=(2, 0, 1))
+
+
+def relative_bias_at(
+    b: Builder, table: Tensor, heads: int, positions: Tensor, length: int, most: int
+) -> Any:
+    """Return `[batch, heads, queries, keys]` for causal queries at positions `[batch, queries]`.
+
+    Keys stand at the places from 0 to `length` - 1.
+    """
+    _check(table, heads, True, most)
+    batch, tokens = positions.shape
+    far = array("i", [_bucket(-apart, table.shape[0], True, most) for apart in range(length)])
+    keys = b.constant([*range(length)], "int32", [1, 1, length])
+    apart = b.reshape(positions, new_shape=(batch, tokens, 1)) - keys
+    apart = b.max(apart, b.constant(0, "int32"))  # later keys are masked
+    indices = b.gather(b.constant(far, "int32", [length]), apart, axis=0)
+    return b.transpose(b.gather(table, indices, axis=0), permutation=(0, 3, 1, 2))
+
+
+def _check(table: Tensor, heads: int, causal: bool, most: int) -> None:
+    buckets, columns = table.shape
+    least = 2 if causal else 4
+    if columns != heads or buckets < least or (buckets % 2 and not causal):
+        wanted = f"[{least} or more, {heads}]" if causal else f"[an even number from 4, {heads}]"
+        raise OperatorError(
+            "NNM404", f"the table of distances is {show(table.shape)}, not {wanted}"
+        )
+    if most <= buckets // least:
+        message = f"{buckets} buckets for distances up to {most}"
+        raise OperatorError("NNM303", message, f"maxDistance= is above {buckets // least}")
 
 
 @lru_cache(maxsize=1 << 14)

@@ -25,6 +25,10 @@ class TokenCache(Protocol):
         """
         ...
 
+    def kept(self, keys: Any, values: Any) -> tuple[Any, Any]:
+        """Return keys and values of other tokens than the sequence's, which stay as they are."""
+        ...
+
     def limited(self, scores: Any, window: int | None = None) -> Any:
         """Keep tokens from later ones, and from those before a window that ends with their own.
 

@@ -1,0 +1,93 @@
+"""How texts begin and end that a decoder writes, as the config of its model says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from webnnm.core.errors import DataError
+from webnnm.transformers.texts import token_rows
+
+
+class Beginning(NamedTuple):
+    """What texts begin with, and how many tokens of it count as written."""
+
+    rows: list[list[int]]
+    forced: int = 0
+
+
+def beginning(
+    config: Mapping[str, Any], count: int, given: Any = None, forced: int | None = None
+) -> Beginning:
+    """Return what so many texts of a decoder begin with, as `transformers` begins them.
+
+    >>> beginning({"decoder_start_token_id": 2}, 2, forced=7)
+    Beginning(rows=[[2, 7], [2, 7]], forced=1)
+
+    `given` are `decoder_input_ids`, to which the config's `decoder_start_token_id` is added where
+    they lack it. `forced` is the first token that is written, in place of the config's
+    `forced_bos_token_id`.
+
+    Raises `DataError` NNM818 for a config without the first token, NNM702 for another number of
+    texts.
+    """
+    start = _first(config, "decoder_start_token_id", "bos_token_id")
+    rows = [[] if start is None else [start] for _ in range(count)]
+    if given is not None:
+        found, single = token_rows(given)
+        rows = found * count if single else found
+        lacks = all(row[:1] != [start] for row in rows)
+        if start is not None and lacks and config.get("model_type") != "whisper":
+            rows = [[start, *row] for row in rows]
+    if len(rows) != count:
+        raise DataError("NNM702", f"{len(rows)} rows of decoder_input_ids for {count} sources")
+    if not all(rows):
+        hint = "give decoder_input_ids"
+        raise DataError("NNM818", 'the config has no "decoder_start_token_id"', hint=hint)
+    forced = _first(config, "forced_bos_token_id") if forced is None else forced
+    if forced is None or any(len(row) > 1 for row in rows):
+        return Beginning(rows)
+    return Beginning([[*row, forced] for row in rows], 1)
+
+
+def last_token(config: Mapping[str, Any]) -> int | None:
+    """Return the token with which texts of the greatest length end, if the config names one."""
+    return _first(config, "forced_eos_token_id")
+
+
+def suppressed(config: Mapping[str, Any]) -> list[int]:
+    """Return the tokens that are never chosen, as the config says.
+
+    >>> suppressed({"suppress_tokens": [1, 2], "bad_words_ids": [[7]]})
+    [1, 2, 7]
+
+    Raises `DataError` NNM818 for words of several tokens.
+    """
+    found: list[int] = [*(config.get("suppress_tokens") or ())]
+    for word in cast("list[list[int]]", config.get("bad_words_ids") or ()):
+        if len(word) != 1:
+            message = f'the config: "bad_words_ids" has {word}, which is not one token'
+            raise DataError("NNM818", message, hint="give choose=, a function that leaves it out")
+        found += word
+    return found
+
+
+def even(rows: Sequence[Sequence[int]]) -> tuple[list[list[int]], list[list[int]]]:
+    """Return rows of equal length, padded with 0, and a mask that is 0 there.
+
+    >>> even([[5, 6], [7]])
+    ([[5, 6], [7, 0]], [[1, 1], [1, 0]])
+    """
+    longest = max(map(len, rows), default=0)
+    padded = [[*row] + [0] * (longest - len(row)) for row in rows]
+    return padded, [[1] * len(row) + [0] * (longest - len(row)) for row in rows]
+
+
+def _first(config: Mapping[str, Any], *keys: str) -> int | None:
+    """Return the first of these tokens that a config names."""
+    for key in keys:
+        found = config.get(key)
+        found = found[0] if isinstance(found, list) and found else found  # type: ignore[reportUnknownVariableType]
+        if isinstance(found, int):
+            return found
+    return None

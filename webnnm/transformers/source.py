@@ -1,0 +1,114 @@
+"""The source of a generation, such as a text to translate: on the device, looked at by all tokens.
+
+An encoder runs once for each source. The keys and values that the decoder takes of it stay on the
+device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from webnnm.backends.base import Backend, DeviceTensor
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import MAX_DIMENSION, Shape, show
+from webnnm.ops.declare.tensors import TensorType
+from webnnm.transformers.decoding import Kind, Language, known, source_type
+from webnnm.transformers.graphs import Graphs, rounded
+from webnnm.transformers.key_values import SOURCE
+
+
+class Source:
+    """What a decoder looks at besides its own tokens: `tensors` by the inputs of its graphs."""
+
+    def __init__(self, language: Language, backend: Backend, graphs: Graphs) -> None:
+        self.tensors: dict[str, DeviceTensor] = {}
+        self._language, self._backend, self._graphs = language, backend, graphs
+        self._taken: tuple[Any, ...] = ()
+
+    async def take(self, base: Kind, arrays: Mapping[str, HostArray], version: int) -> bool:
+        """Let the encoder look at arrays, unless it has; tell whether it did.
+
+        They are those of `padded`; `version` is that of the parameters.
+        """
+        taken = base.batch, base.source, version, [bytes(array.data) for array in arrays.values()]
+        if not arrays or taken == self._taken:
+            return False
+        if self._taken[:2] != taken[:2]:
+            self.free()
+        self._taken = taken[:2]  # until it is done, nothing is known of what is there
+        kind = Kind(batch=base.batch, tokens=0, length=1, source=base.source, encodes=True)
+        executable, made = await self._graphs.typed(kind)
+        types = {SOURCE + n: TensorType(array.dtype, array.shape) for n, array in arrays.items()}
+        fresh = {name: type for name, type in (types | made).items() if name not in self.tensors}
+        tensors = await self._backend.tensors(fresh)
+        self._backend.claim("generation", *tensors.values())
+        self.tensors |= tensors
+        for name, array in arrays.items():
+            self._backend.write(self.tensors[SOURCE + name], array)
+        bound = {**self._graphs.parameters(), **{name: self.tensors[name] for name in types}}
+        given = {name: bound[name] for name in executable.inputs}
+        self._backend.dispatch(executable, given, {name: self.tensors[name] for name in made})
+        self._taken = taken
+        return True
+
+    def free(self) -> None:
+        """Free what is on the device."""
+        self._backend.release(*self.tensors.values())
+        self.tensors.clear()
+        self._taken = ()
+
+
+def padded(language: Language, given: Mapping[str, Any] | None, rows: int) -> dict[str, HostArray]:
+    """Return the arrays of all inputs of a source, as long as graphs take them.
+
+    Sequences with an `attention_mask`, which is 0 there, are padded to a power of two. Raises
+    `DataError` NNM710 for other names than the inputs have, NNM702 for another number of rows.
+    """
+    vertices = {vertex.block: vertex for vertex in language.source}
+    if vertices.keys() != {*(given or {})}:
+        missing = ", ".join(sorted(vertices.keys() ^ {*(given or {})}))
+        hint = (
+            f"the source has the inputs {', '.join(vertices)}" if vertices else "it has no source"
+        )
+        raise DataError("NNM710", f"what the text is made of: check {missing}", hint=hint)
+    found = {
+        name: HostArray.of((given or {})[name], vertex.dtype) for name, vertex in vertices.items()
+    }
+    lengths = lengths_of(language, found)
+    for name, vertex in vertices.items():
+        type = source_type(vertex, rows, lengths)
+        if found[name].shape != type.shape:
+            message = f"{name} is {show(found[name].shape)}"
+            raise DataError("NNM702", message, hint=f"for {rows} texts it is {show(type.shape)}")
+    for vertex in language.source:
+        sequence = vertex.features[0].sequence
+        if sequence is not None and known(vertex) == "attention_mask":
+            size = min(rounded(lengths[sequence]), language.longest.get(sequence, MAX_DIMENSION))
+            lengths[sequence] = max(size, lengths[sequence])
+    return {
+        name: _stretched(found[name], source_type(vertex, rows, lengths).shape)
+        for name, vertex in vertices.items()
+    }
+
+
+def lengths_of(language: Language, arrays: Mapping[str, HostArray]) -> dict[str, int]:
+    """Return how long the sequences of a source are."""
+    found: dict[str, int] = {}
+    for vertex in language.source:
+        sequence = vertex.features[0].sequence
+        shape = arrays[vertex.block].shape
+        if sequence is not None and vertex.length is None and len(shape) > 1:
+            found[sequence] = max(shape[1], found.get(sequence, 0))
+    return found
+
+
+def _stretched(array: HostArray, shape: Shape) -> HostArray:
+    """Return an array with zeros behind its sequence."""
+    if array.shape == shape:
+        return array
+    width = len(array.data) // len(array)
+    padding = bytes(width // array.shape[1] * (shape[1] - array.shape[1]))
+    rows = [bytes(array.part(row, row + 1).data) + padding for row in range(len(array))]
+    return HostArray(array.dtype, shape, b"".join(rows))
