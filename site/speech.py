@@ -7,7 +7,7 @@ from collections import deque
 from fetched import opened
 from page import clear_error, element, make, show_error, show_error_text
 from pyscript import ffi, when
-from pyscript.js_modules import sounds
+from pyscript.js_modules import webnnm_sounds as sounds
 from stretches import Stretches
 
 RATE, FRAME = 16_000, 512
@@ -129,7 +129,7 @@ async def start(event):
     clear_error()
     listener.reset()
     try:
-        await sounds.open(RATE, FRAME, listener.hear)
+        microphone = await sounds.open(RATE, FRAME, listener.hear)
     except Exception as error:
         show_error_text(
             f"The microphone cannot be opened: {error}\n"
@@ -144,7 +144,7 @@ async def start(event):
         await listener.follow()
     except Exception as error:
         show_error(error)
-    await sounds.close()
+    await microphone.close()
     listener.listening = False
     element("start").disabled, element("stop").disabled = False, True
     element("file").disabled = False
@@ -169,7 +169,8 @@ async def choose(event):
     element("start").disabled = element("file").disabled = True
     listener.reset()
     try:
-        samples = await sounds.read(files.item(0), RATE)
+        data = (await files.item(0).arrayBuffer()).to_bytes()
+        samples = await sounds.decode(memoryview(data), RATE)
         await listener.read(samples.to_bytes())
     except Exception as error:
         show_error(error)

@@ -46,6 +46,7 @@ GROUPS = {
         "StreamDataset",
         "IrisDataset",
     ],
+    "Sound": ["Sound", "load_sound", "Microphone"],
     "Parts of models": ["split", "concatenate", "replace_head"],
     "Graphs and devices": [
         "GraphBuilder",

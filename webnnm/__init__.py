@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from webnnm.data.dataset import Dataset as Dataset
     from webnnm.data.images import ImageDataset as ImageDataset
     from webnnm.data.iris import IrisDataset as IrisDataset
+    from webnnm.data.sound import Microphone as Microphone
+    from webnnm.data.sound import Sound as Sound
+    from webnnm.data.sound import load_sound as load_sound
     from webnnm.data.stream import StreamDataset as StreamDataset
     from webnnm.data.table_dataset import TableDataset as TableDataset
     from webnnm.data.text import TextDataset as TextDataset
@@ -63,6 +66,7 @@ _HOME = {
     "History": "evaluation.history",
     "ImageDataset": "data.images",
     "IrisDataset": "data.iris",
+    "Microphone": "data.sound",
     "ModelError": "core.errors",
     "NNModel": "model.nnmodel",
     "NotationError": "core.errors",
@@ -70,6 +74,7 @@ _HOME = {
     "Prediction": "runtime.answers",
     "PretrainedModel": "model.pretrained_model",
     "Review": "expert.review",
+    "Sound": "data.sound",
     "StreamDataset": "data.stream",
     "TableDataset": "data.table_dataset",
     "TestResult": "evaluation",
@@ -86,6 +91,7 @@ _HOME = {
     "from_pretrained": "model.pretrained_model",
     "gradients": "graph.autodiff",
     "load_onnx": "model.onnx_model",
+    "load_sound": "data.sound",
     "parse": "notation",
     "probe": "backends.probe",
     "replace_head": "model.parts",

@@ -20,6 +20,7 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
+from webnnm.formats.cursor import AGAIN, Cursor
 
 VERSIONS = (2, 3)
 MOST_DIMENSIONS = 4
@@ -35,7 +36,6 @@ _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 10: "Q", 11:
 _BOOLEAN, _TEXT, _ARRAY = 7, 8, 9
 _LEAST = {**{code: struct.calcsize(f) for code, f in _SCALARS.items()}, 7: 1, 8: 8, 9: 12}
 """Bytes of a value at least."""
-_AGAIN = "it was cut off: get it again"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class StoredTensor:
             hint = f"quantise the model to one of {', '.join(READABLE)}"
             raise DataError("NNM806", f"tensors of type {self.code} cannot be read", hint=hint)
         kind = BLOCKS[self.code]
-        unpacked = with_numpy if _has_numpy() else in_python
+        unpacked = with_numpy if has_numpy() else in_python
         return HostArray("float32", self.shape, unpacked(self.data, kind))
 
 
@@ -160,32 +160,15 @@ def _stored(
             "NNM801",
             f"the file ends within {where}: {end} bytes of data are announced, {len(body)} are "
             "there",
-            hint=_AGAIN,
+            hint=AGAIN,
         )
     return StoredTensor(word, shape, body[offset:end])
 
 
-class _Cursor:
-    """A place in a file."""
+class _Cursor(Cursor):
+    """A place in a GGUF file, with its texts and values."""
 
-    def __init__(self, view: memoryview[int]) -> None:
-        self.view = view
-        self.place = 0
-        self.texts = 0
-
-    def take(self, size: int, what: str) -> memoryview[int]:
-        self.check(size, 1, what)
-        self.place += size
-        return self.view[self.place - size : self.place]
-
-    def check(self, number: int, size: int, what: str) -> None:
-        """Raise NNM801 where so many things of at least this size cannot follow."""
-        if number * size > len(self.view) - self.place:
-            message = f"the file ends within {what}: it has {len(self.view)} bytes"
-            raise DataError("NNM801", message, hint=_AGAIN)
-
-    def number(self, code: str, what: str) -> Any:
-        return struct.unpack(f"<{code}", self.take(struct.calcsize(code), what))[0]
+    texts = 0
 
     def text(self, what: str) -> str:
         self.texts += 1
@@ -373,7 +356,8 @@ _MANY = 1 << 15
 
 
 @cache
-def _has_numpy() -> bool:
+def has_numpy() -> bool:
+    """Load NumPy where it is installed, and tell whether it is."""
     if importlib.util.find_spec("numpy") is None:
         return False
     importlib.import_module("numpy")

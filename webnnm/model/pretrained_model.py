@@ -17,11 +17,12 @@ from webnnm.model.nnmodel import NNModel
 from webnnm.transformers.architectures import written
 from webnnm.transformers.beginning import beginning, even, last_token, suppressed
 from webnnm.transformers.choice import Sampling
+from webnnm.transformers.ctranslate2_model import tensors_of_ctranslate2
 from webnnm.transformers.generator import Choose, Generator, Speed
 from webnnm.transformers.gguf_model import config_of_gguf, tensors_of_gguf
 from webnnm.transformers.gguf_tokenizer import tokenizer_of
 from webnnm.transformers.pretrained import (
-    config_of,
+    folder_of,
     generation_config_of,
     gguf_of,
     tokenizer_texts,
@@ -60,9 +61,9 @@ async def from_pretrained(
     ...     return (await model.forward(input_ids=ids))["logits"]
 
     The folder has a `config.json`, of which the text of the model is written, and
-    `model.safetensors`, or shards and their index; a GGUF file has all of it inside. Weights are
-    float32 on the device, whatever they are in the files. See `docs/transformers.md` for the
-    architectures.
+    `model.safetensors`, or shards and their index; a GGUF file has all of it inside. Whisper may
+    lie in a folder of CTranslate2, with a `model.bin`. Weights are float32 on the device, whatever
+    they are in the files. See `docs/transformers.md` for the architectures.
 
     - `backend`, `device_type`, `log`: see `NNModel.create`.
     - `architecture`: the class of the model, such as "BertModel", in place of the config's.
@@ -75,19 +76,23 @@ async def from_pretrained(
     ones, NNM805 and NNM806 for weights that are not those of the config. Nothing is loaded then.
     """
     file = await gguf_of(source) if str(source).endswith(".gguf") else None
-    config = await config_of(source) if file is None else config_of_gguf(file)
+    binary = None
+    if file is not None:
+        config = config_of_gguf(file)
+    else:
+        config, binary = await folder_of(source)
     more = {"architectures": architecture and [architecture], "pooling": pooling}
     told = {**config, **{key: value for key, value in more.items() if value is not None}}
     _, _, prefix = written(told, ignore=ignore)  # what cannot be written is not fetched
     tensors: Mapping[str, Any]
     generation: Mapping[str, Any] = config
-    if file is None:
-        found = await weights_of(source)
+    if file is not None:
+        tensors, read = tensors_of_gguf(file, prefix), partial(tokenizer_of, file.metadata)
+    else:
+        found = await weights_of(source) if binary is None else tensors_of_ctranslate2(binary)
         tensors = {name.removeprefix(prefix): tensor for name, tensor in found.items()}
         generation = await generation_config_of(source, config)
         read = await _tokenizer(generation, *await tokenizer_texts(source))
-    else:
-        tensors, read = tensors_of_gguf(file, prefix), partial(tokenizer_of, file.metadata)
     text, names, _ = written(told, ignore=ignore, tensors=tensors)
     settings = {
         "source": text,

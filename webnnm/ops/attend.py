@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from webnnm.core.shapes import show
-from webnnm.notation.syntax import Number, Value
+from webnnm.notation.syntax import Items, Number, Value
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.attention import MASKED, attention, require_causal
 from webnnm.ops.declare.composite import composed
@@ -50,6 +50,14 @@ def _read_rope(value: Value) -> float | None:
     return BASE if values.boolean(value) else None
 
 
+def _read_biased(value: Value) -> tuple[str, ...]:
+    """Read whether all projections have a bias, or a list of those that do."""
+    if isinstance(value, Items):
+        read = values.word(*PROJECTED, "o")
+        return tuple(read(item) for item in value.items)
+    return (*PROJECTED, "o") if values.boolean(value) else ()
+
+
 def _read_share(value: Value) -> float:
     found = values.number(value)
     if not 0 <= found < 1:
@@ -61,9 +69,7 @@ def _read_share(value: Value) -> float:
 
 
 def _implicit(options: Mapping[str, Any], words: Mapping[str, str]) -> Sequence[TensorSlot]:
-    """Return a bias for each projection."""
-    if not options["bias"]:
-        return ()
+    """Return a bias for each projection that has one."""
     return [
         # The activation that follows the layer follows the last projection.
         TensorSlot(
@@ -72,7 +78,7 @@ def _implicit(options: Mapping[str, Any], words: Mapping[str, str]) -> Sequence[
             parameter="additive" if slot == "o" else "zeros",
         )
         for slot in (*PROJECTED, "o")
-        if words.get(slot)
+        if slot in options["bias"] and words.get(slot)
     ]
 
 
@@ -351,7 +357,7 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
             "scale": ValueOption(read=values.positive),
             "max_distance": ValueOption(read=values.integer(1), default=MAX_DISTANCE),
             "dropout": ValueOption(read=_read_share, default=0.0),
-            "bias": ValueOption(read=values.boolean, default=False),
+            "bias": ValueOption(read=_read_biased, default=()),
         },
         implicit=_implicit,
         shape=_shape,

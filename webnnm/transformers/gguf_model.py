@@ -83,7 +83,7 @@ def tensors_of_gguf(file: File, prefix: str = "") -> Mapping[str, StoredTensor]:
     """Return the tensors by the names of Hugging Face, a prefix left out; each is unpacked when
     its data are asked for."""
     return {
-        _name(name).removeprefix(prefix): _Unpacked(tensor.shape, partial(file.rope_order, name))
+        _name(name).removeprefix(prefix): Unpacked(tensor.shape, partial(file.rope_order, name))
         for name, tensor in file.tensors.items()
     }
 
@@ -96,7 +96,7 @@ def _name(name: str) -> str:
     return f"model.layers.{place[1]}.{LAYER[place[2]]}.{place[3]}"
 
 
-class _Unpacked(StoredTensor):
+class Unpacked(StoredTensor):
     """A tensor whose float32 values are made when they are asked for, and then forgotten."""
 
     def __init__(self, shape: Shape, make: Callable[[], HostArray]) -> None:

@@ -11,12 +11,14 @@ from typing import Any, cast
 from webnnm.core.errors import DataError
 from webnnm.data.source import read_text
 from webnnm.data.source_bytes import read_bytes
-from webnnm.formats import gguf
+from webnnm.formats import ctranslate2, gguf
 from webnnm.formats.safetensors import File, StoredTensor, parsed, read
 from webnnm.transformers.config import read_config
+from webnnm.transformers.ctranslate2_model import config_of_ctranslate2
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
 WEIGHTS = "model.safetensors"
+BINARY = "model.bin"
 INDEX = f"{WEIGHTS}.index.json"
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 TEMPLATE = "chat_template.jinja"
@@ -72,6 +74,33 @@ async def gguf_of(place: str | Path) -> gguf.File:
     Raises `DataError` NNM715 where it cannot be read, NNM801 and NNM802 where it is damaged.
     """
     return gguf.read(await _bytes_of(place))
+
+
+async def folder_of(folder: str | Path) -> tuple[dict[str, Any], ctranslate2.File | None]:
+    """Return the config of a folder, and what its `model.bin` holds if CTranslate2 wrote it.
+
+    Such a folder is known by its config, which has no `model_type`, and that file. Raises
+    `DataError` NNM715 where there is neither, NNM818 for what is no config, NNM801 and NNM802 for
+    a damaged file.
+    """
+    missing, config = None, dict[str, Any]()
+    try:
+        config = await config_of(folder)
+    except DataError as error:
+        if error.code != "NNM715":
+            raise
+        missing = error
+    if "model_type" in config:
+        return config, None
+    try:
+        file = ctranslate2.read(await _bytes_of(joined(folder, BINARY)))
+    except DataError as error:
+        if error.code != "NNM715":
+            raise
+        if missing is not None:
+            raise missing from error
+        return config, None
+    return config_of_ctranslate2(file, config), file
 
 
 async def tokenizer_texts(folder: str | Path) -> tuple[str, str]:

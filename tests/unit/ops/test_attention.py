@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.graph.texts import fails, model, network, parameters, run
 from tests.unit.ops.cases import np
-from webnnm import GraphBuilder
+from webnnm import GraphBuilder, ModelError
 from webnnm.backends.reference import evaluate
 from webnnm.graph.annotate import Depth, parameter_depths
 from webnnm.graph.initialise import initialisers
@@ -320,3 +320,15 @@ def test_buckets_of_distances(
     for apart, bucket in wanted.items():
         query = 9 if apart < 0 else 0
         np.testing.assert_array_equal(found[:, query, query + apart], table[bucket])
+
+
+def test_some_projections_alone_may_have_a_bias() -> None:
+    found = parameters(text("attend(q, k, v, o, heads=2, bias=[q, v, o])"))
+    assert [name for name in found if "_b" in name] == ["q_b1", "v_b1", "o_b1"]
+    assert not [name for name in parameters(text("attend(q, k, v, bias=false)")) if "_b" in name]
+
+
+@pytest.mark.parametrize("value", ["[q, x]", "7"])
+def test_biases_of_unknown_projections_are_named(value: str) -> None:
+    with pytest.raises(ModelError, match=r"expected (q or k or v or o|true or false)"):
+        parameters(text(f"attend(q, k, v, bias={value})"))

@@ -23,6 +23,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "smollm2": "llama",
     "t5": "t5",
     "vit": "vit",
+    "whisper": "whisper",
 }
 """`model_type` → module here; its `written(config)` is a function of the config alone."""
 

@@ -13,6 +13,7 @@ from webnnm.transformers.architectures.attention import attention
 from webnnm.transformers.architectures.encoder import labels, linear
 from webnnm.transformers.architectures.written import (
     Written,
+    declared_bias,
     head,
     layers,
     linear_names,
@@ -31,6 +32,7 @@ def written(config: Config) -> Written:
     kind = head(config, "Model", "ForImageClassification", default="ViTModel")
     width, channels = config.size("hidden_size", 768), config.size("num_channels", 3)
     heads, inner = config.size("num_attention_heads", 12), config.size("intermediate_size", 3072)
+    count = config.size("num_hidden_layers", 12)
     height, across = _pair(config, "image_size", 224)
     patch = _pair(config, "patch_size", 16)
     config.get("encoder_stride")
@@ -45,7 +47,7 @@ def written(config: Config) -> Written:
         "transpose([1, 0], name=patches)",
         "concat([cls_token, patches], axis=0)",
         "positionalEmbedding(position_embeddings)",
-        f"layer(repeat={config.size('num_hidden_layers', 12)})",
+        f"layer(repeat={count})",
         "norm(weight=final_norm, bias=final_norm_b)",
     ]
     layer = layers(
@@ -75,7 +77,7 @@ def written(config: Config) -> Written:
             f"norm:layers layerNorm(scale=weight, bias=bias, epsilon={epsilon})",
         ]
     )
-    return Written(source, _names(kind, biases, width, tokens), "vit.")
+    return Written(source, _names(kind, biases, width, tokens, count), "vit.")
 
 
 def _pair(config: Config, key: str, default: int) -> tuple[int, int]:
@@ -105,7 +107,9 @@ def _outputs(
     ]
 
 
-def _names(kind: str, biases: str, width: int, tokens: int) -> dict[str, str | Form | None]:
+def _names(
+    kind: str, biases: str, width: int, tokens: int, count: int
+) -> dict[str, str | Form | None]:
     layer = "encoder.layer.{n-1}"
     found: dict[str, str | Form | None] = {
         "cls_token": Reshaped("embeddings.cls_token", (1, width)),
@@ -115,17 +119,14 @@ def _names(kind: str, biases: str, width: int, tokens: int) -> dict[str, str | F
         **norm_names("attention_norm{n}", f"{layer}.layernorm_before"),
         **norm_names("mlp_norm{n}", f"{layer}.layernorm_after"),
         **norm_names("final_norm1", "layernorm"),
-        **linear_names("wo{n}", f"{layer}.attention.output.dense"),
-        **linear_names("up{n}", f"{layer}.intermediate.dense"),
-        **linear_names("down{n}", f"{layer}.output.dense"),
     }
+    for word, name in (("up", "intermediate"), ("down", "output"), ("wo", "attention.output")):
+        place, declared = f"{layer}.{name}.dense", word != "wo" or biases == "o"
+        found |= linear_names(f"{word}{{n}}", place, bias=not declared)
+        found |= declared_bias(f"{word}_b", place, count) if declared else {}
     for word, name in (("q", "query"), ("k", "key"), ("v", "value")):
         place = f"{layer}.attention.attention.{name}"
         found |= linear_names(f"w{word}{{n}}", place, bias=word in biases)
-    # Declared parameters have no number in the first layer.
-    declared = {"up_b": "intermediate.dense", "down_b": "output.dense"}
-    declared |= {"wo_b": "attention.output.dense"} if biases == "o" else {}
-    found |= {word: f"encoder.layer.0.{place}.bias" for word, place in declared.items()}
     found |= linear_names("pooler1", "pooler.dense") if kind == "Model" else {}
     found |= linear_names("classifier1", "classifier") if kind != "Model" else {}
     return found | dict.fromkeys(("pooler.*", "classifier.*", "embeddings.mask_token"))

@@ -57,6 +57,17 @@ def linear_names(parameter: str, layer: str, *, bias: bool = True) -> dict[str, 
     return found | ({biased(parameter): f"{layer}.bias"} if bias else {})
 
 
+def declared_bias(parameter: str, layer: str, count: int) -> dict[str, str | Form]:
+    """Return the names of a bias that is declared, not shared by so many layers: the first has no
+    number.
+
+    >>> declared_bias("up_b", "layers.{n-1}.fc1", 1)
+    {'up_b': 'layers.0.fc1.bias'}
+    """
+    found: dict[str, str | Form] = {parameter: f"{layer.replace('{n-1}', '0')}.bias"}
+    return found | ({f"{parameter}{{n}}": f"{layer}.bias"} if count > 1 else {})
+
+
 def norm_names(parameter: str, layer: str) -> dict[str, str]:
     """Return the names of the scale and the bias of a layer normalisation."""
     return {parameter: f"{layer}.weight", biased(parameter): f"{layer}.bias"}

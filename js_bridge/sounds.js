@@ -1,0 +1,71 @@
+/** Sound for networks: files, and the microphone in frames, of one channel and at one rate. */
+
+// Where the browser handles sound, this module is loaded once more, and gathers frames. The address
+// of a text is revoked once it is imported: another one leads to the same text.
+const gathers = "AudioWorkletProcessor" in globalThis;
+const own = gathers || !import.meta.url.startsWith("blob:")
+  ? import.meta.url
+  : fetch(import.meta.url).then((answer) => answer.blob()).then(URL.createObjectURL);
+
+if (gathers) {
+  class Frames extends AudioWorkletProcessor {
+    /** @param {{ processorOptions: { size: number } }} options */
+    constructor({ processorOptions: { size } }) {
+      super();
+      this.size = size;
+      this.frame = new Float32Array(size);
+      this.count = 0;
+    }
+
+    /** @param {Float32Array[][]} inputs */
+    process(inputs) {
+      const channel = inputs[0]?.[0];
+      for (const sample of channel ?? []) {
+        this.frame[this.count++] = sample;
+        if (this.count === this.size) {
+          this.port.postMessage(this.frame, [this.frame.buffer]);
+          this.frame = new Float32Array(this.size);
+          this.count = 0;
+        }
+      }
+      return true;
+    }
+  }
+  registerProcessor("frames", Frames);
+}
+
+/** @type {import("./sounds.js").open} */
+export async function open(rate, size, tell) {
+  const stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1 } });
+  const context = new AudioContext({ sampleRate: rate });
+  const close = async () => {
+    for (const track of stream.getTracks()) track.stop();
+    await context.close();
+  };
+  try {
+    await context.audioWorklet.addModule(await own);
+    const options = { numberOfOutputs: 0, processorOptions: { size } };
+    const node = new AudioWorkletNode(context, "frames", options);
+    node.port.onmessage = ({ data }) => tell(data);
+    context.createMediaStreamSource(stream).connect(node);
+    await context.resume();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { close };
+}
+
+/** @type {import("./sounds.js").decode} */
+export async function decode(memory, rate) {
+  const view = memory.getBuffer("u8");
+  const file = view.data.slice().buffer;
+  view.release();
+  const decoder = new OfflineAudioContext(1, 1, rate);
+  const sound = await decoder.decodeAudioData(file);
+  const mixer = new OfflineAudioContext(1, sound.length, rate);
+  const source = new AudioBufferSourceNode(mixer, { buffer: sound });
+  source.connect(mixer.destination);
+  source.start();
+  return (await mixer.startRendering()).getChannelData(0);
+}

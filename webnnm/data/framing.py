@@ -1,0 +1,37 @@
+"""Products of the overlapping frames of a signal with a matrix, as matrix products of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.graph.builder import GraphBuilder
+
+
+def framed_product(b: GraphBuilder, signal: Any, frames: int, parts: Sequence[HostArray]) -> Any:
+    """Return `[batch, frames, n]`: the products of frames of a signal with a matrix.
+
+    >>> b = GraphBuilder()
+    >>> parts = [HostArray.of([[1.0], [1.0]]), HostArray.of([[1.0]])]  # the sums of three samples
+    >>> framed_product(b, b.input("x", "float32", [1, 7]), 3, parts).shape
+    (1, 3, 1)
+
+    A frame begins as many samples behind the one before as the first part has rows. The matrix lies
+    in parts of so many rows, the last of which may have fewer: their products with the parts of
+    frames, which do not overlap, add up. What the signal `[batch, length]` lacks is zeros.
+    """
+    batch, length = signal.shape
+    hop = parts[0].shape[0]
+    size = (frames + len(parts) - 1) * hop
+    if length < size:
+        signal = b.pad(signal, (0, 0), (0, size - length))
+    elif length > size:
+        signal = b.slice(signal, (0, 0), (batch, size))
+    rows = b.reshape(signal, new_shape=(batch, size // hop, hop))
+    found: Any = None
+    for place, matrix in enumerate(parts):
+        part = b.slice(rows, (0, place, 0), (batch, frames, matrix.shape[0]))
+        product = b.matmul(part, b.constant(matrix))
+        found = product if found is None else found + product
+    return found

@@ -1,0 +1,156 @@
+"""The format of CTranslate2's `model.bin`: named tensors, and names that stand for others.
+
+Source: python/ctranslate2/specs/model_spec.py of https://github.com/OpenNMT/CTranslate2, version 6.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import Shape, count
+from webnnm.formats.cursor import Cursor
+from webnnm.formats.gguf import has_numpy
+from webnnm.formats.safetensors import SIZES, StoredTensor
+
+VERSION = 6
+CODES = ("F32", "I8", "I16", "I32", "F16", "BF16")
+"""What the types of tensors are called in safetensors, by their numbers here."""
+MOST_DIMENSIONS = 8
+SCALE = "_scale"
+"""Behind the name of a matrix of int8: a factor for each of its rows."""
+
+
+@dataclass(frozen=True)
+class File:
+    """What a file holds: the name of the kind of model, tensors by name, dimensions as in PyTorch.
+
+    Names that stand for others are among them.
+    """
+
+    spec: str
+    tensors: Mapping[str, StoredTensor] = field(repr=False)
+
+    def value(self, name: str) -> int | None:
+        """Return a whole number that is stored as a tensor, None where it is missing."""
+        found = self.tensors.get(name)
+        if found is None or found.shape or not found.code.startswith("I"):
+            return None
+        return int.from_bytes(found.data, "little", signed=True)
+
+
+def read(data: Any) -> File:
+    """Return what a file holds, from anything with the buffer protocol; no tensor is copied.
+
+    >>> file = read(b"".join(chunks("WhisperSpec", {"w": ("F32", [2], struct.pack("<2f", 1, 2))})))
+    >>> file.spec, file.tensors["w"].array().tolist()
+    ('WhisperSpec', [1.0, 2.0])
+
+    Raises `DataError` NNM801 for a file that ends early, NNM802 for what is no file of CTranslate2
+    of the version that this package reads, or contradicts itself.
+    """
+    cursor = Cursor(memoryview(data).cast("B"))
+    version = cursor.number("I", "its version")
+    if version != VERSION:
+        raise _invalid(f"its version is {version}; {VERSION} is read")
+    spec = _text(cursor, "the kind of its model")
+    cursor.number("I", "its revision")
+    number = cursor.number("I", "the number of its tensors")
+    cursor.check(number, 8, "its tensors")
+    found: dict[str, StoredTensor] = {}
+    for _ in range(number):
+        name, tensor = _tensor(cursor)
+        if name in found:
+            raise _invalid(f'it has the tensor "{name[:60]}" twice')
+        found[name] = tensor
+    aliases = cursor.number("I", "the number of its aliases")
+    cursor.check(aliases, 4, "its aliases")
+    for _ in range(aliases):
+        name, other = (_text(cursor, "an alias") for _ in range(2))
+        if other not in found or name in found:
+            raise _invalid(f'it calls "{other[:60]}" "{name[:60]}" as well')
+        found[name] = found[other]
+    if cursor.place < len(cursor.view):
+        raise _invalid(f"{len(cursor.view) - cursor.place} bytes follow its end")
+    return File(spec, found)
+
+
+def whole_numbers(tensor: StoredTensor, scale: StoredTensor) -> HostArray:
+    """Return the values of a tensor of int8 with a scale for each of its rows: number / scale."""
+    rows = tensor.shape[0] if tensor.shape else 0
+    factors = scale.array().values()
+    if tensor.code != "I8" or len(factors) != rows or not all(factors):
+        message = f"a tensor {tensor.code}{list(tensor.shape)} has {len(factors)} scales"
+        raise DataError("NNM806", message, hint="a tensor of int8 has one for each row, none is 0")
+    size = count(tensor.shape[1:])
+    if has_numpy():
+        numpy: Any = sys.modules["numpy"]
+        found = numpy.frombuffer(tensor.data, "int8").reshape(rows, size).astype("float32")
+        found /= numpy.asarray(factors, "float32")[:, None]
+        return HostArray("float32", tensor.shape, found)
+    numbers = memoryview(cast("Any", tensor.data)).cast("b")
+    found = array("f")
+    for row, factor in enumerate(factors):
+        found.extend([number / factor for number in numbers[row * size : (row + 1) * size]])
+    return HostArray("float32", tensor.shape, found)
+
+
+def chunks(
+    spec: str,
+    tensors: Mapping[str, tuple[str, Sequence[int], bytes]],
+    aliases: Mapping[str, str] | None = None,
+) -> Iterator[bytes]:
+    """Yield a file part by part: tensors by name, with their types, shapes and bytes."""
+    yield struct.pack("<I", VERSION) + _packed(spec) + struct.pack("<II", 3, len(tensors))
+    for name, (code, shape, data) in tensors.items():
+        sizes = struct.pack(f"<B{len(shape)}I", len(shape), *shape)
+        yield _packed(name) + sizes + struct.pack("<BI", CODES.index(code), len(data))
+        yield data
+    others = aliases or {}
+    yield struct.pack("<I", len(others))
+    for pair in others.items():
+        yield b"".join(_packed(name) for name in pair)
+
+
+def _packed(text: str) -> bytes:
+    data = text.encode() + b"\0"
+    return struct.pack("<H", len(data)) + data
+
+
+def _text(cursor: Cursor, what: str) -> str:
+    data = bytes(cursor.take(cursor.number("H", what), what))
+    try:
+        return data.removesuffix(b"\0").decode()
+    except UnicodeDecodeError as error:
+        raise _invalid(f"{what} is not UTF-8: {data[:20]!r}") from error
+
+
+def _tensor(cursor: Cursor) -> tuple[str, StoredTensor]:
+    name = _text(cursor, "the name of a tensor")
+    where = f'tensor "{name[:60]}"'
+    rank = cursor.number("B", where)
+    if rank > MOST_DIMENSIONS:
+        raise _invalid(f"{where} has {rank} dimensions")
+    shape: Shape = tuple(cursor.number("I", where) for _ in range(rank))
+    number: int = cursor.number("B", where)
+    size: int = cursor.number("I", where)
+    if number >= len(CODES):
+        raise _invalid(f"{where} is of the unknown type {number}")
+    code = CODES[number]
+    if size != count(shape) * SIZES[code]:
+        raise _invalid(f"{where} {code}{list(shape)} has {size} bytes")
+    return name, StoredTensor(code, shape, cursor.take(size, where))
+
+
+def _invalid(reason: str) -> DataError:
+    return DataError(
+        "NNM802",
+        f"this is not a model.bin of CTranslate2: {reason}",
+        hint="convert the model with ct2-transformers-converter, or check what the path leads to",
+    )

@@ -1,0 +1,39 @@
+"""A place in a file that is read from its beginning, where no length is believed."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from webnnm.core.errors import DataError
+
+AGAIN = "it was cut off: get it again"
+
+
+class Cursor:
+    """Reads little-endian numbers and bytes one after the other.
+
+    >>> cursor = Cursor(memoryview(b"\\x02\\x00hi!"))
+    >>> cursor.number("H", "a length"), bytes(cursor.take(2, "a word")), cursor.place
+    (2, b'hi', 4)
+    """
+
+    def __init__(self, view: memoryview[int]) -> None:
+        self.view = view
+        self.place = 0
+
+    def take(self, size: int, what: str) -> memoryview[int]:
+        """Return the next bytes. Raises `DataError` NNM801 where the file ends before."""
+        self.check(size, 1, what)
+        self.place += size
+        return self.view[self.place - size : self.place]
+
+    def check(self, number: int, size: int, what: str) -> None:
+        """Raise NNM801 where so many things of at least this size cannot follow."""
+        if number * size > len(self.view) - self.place:
+            message = f"the file ends within {what}: it has {len(self.view)} bytes"
+            raise DataError("NNM801", message, hint=AGAIN)
+
+    def number(self, code: str, what: str) -> Any:
+        """Return the next number, of a format of `struct`."""
+        return struct.unpack(f"<{code}", self.take(struct.calcsize(code), what))[0]

@@ -1,0 +1,145 @@
+"""The WAV format: sound as numbers, one for each channel after the other.
+
+Source: IBM and Microsoft, "Multimedia programming interface and data specifications 1.0" (1991),
+and Microsoft's "Multiple channel audio data and WAVE files" (2007).
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from webnnm.core.errors import DataError
+from webnnm.formats.cursor import Cursor
+
+PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE
+MOST_CHANNELS = 64
+UNKNOWN = (0, 0xFFFFFFFF)
+"""Sizes of data whose end was not known when the file was begun: they end with the file."""
+PIECE = 3 << 16
+"""Bytes that are read at once, a multiple of all sizes of samples."""
+
+
+@dataclass(frozen=True)
+class File:
+    """What a file holds: samples a second, channels, and all numbers, from −1 to 1."""
+
+    rate: int
+    channels: int
+    samples: array[float] = field(repr=False)
+
+
+def is_wav(data: memoryview[int]) -> bool:
+    """Tell whether bytes begin as a WAV file does."""
+    return bytes(data[:4]) == b"RIFF" and bytes(data[8:12]) == b"WAVE"
+
+
+def read(data: Any) -> File:
+    """Return what a file of whole numbers or floats holds, from anything with the buffer protocol.
+
+    >>> read(packed([0.5, -0.5], 8000)).samples.tolist()
+    [0.5, -0.5]
+
+    Raises `DataError` NNM801 for a file that ends early, NNM802 for what is no WAV file, is
+    compressed, or contradicts itself.
+    """
+    view = memoryview(data).cast("B")
+    if not is_wav(view):
+        raise _invalid("it does not begin with RIFF and WAVE")
+    cursor, form = Cursor(view), None
+    cursor.take(12, "its head")
+    while cursor.place < len(view):
+        name, size = bytes(cursor.take(4, "a name")), cursor.number("I", "a size")
+        what = f'"{name.decode("latin-1")}"'
+        if name == b"data":
+            if form is None:
+                raise _invalid("its data come before their format")
+            left = len(view) - cursor.place
+            return _samples(form, cursor.take(left if size in UNKNOWN else size, what))
+        part = cursor.take(size, what)
+        cursor.take(min(size % 2, len(view) - cursor.place), "padding")
+        form = _form(part) if name == b"fmt " else form
+    raise _invalid("it has no data")
+
+
+def packed(samples: list[float], rate: int, channels: int = 1) -> bytes:
+    """Return a file of float32 samples."""
+    data = array("f", samples).tobytes()
+    form = struct.pack("<HHIIHH", FLOAT, channels, rate, 4 * channels * rate, 4 * channels, 32)
+    body = b"WAVEfmt " + struct.pack("<I", len(form)) + form
+    body += b"data" + struct.pack("<I", len(data)) + data
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What samples are: a way of reading them, their bytes, channels, and how many a second."""
+
+    read: Callable[[bytes], array[float]]
+    size: int
+    channels: int
+    rate: int
+
+
+def _form(data: memoryview[int]) -> _Form:
+    cursor = Cursor(data)
+    code, channels, rate, _, block, bits = (
+        cursor.number(each, "its format") for each in ("H", "H", "I", "I", "H", "H")
+    )
+    if code == EXTENSIBLE:
+        cursor.take(8, "its format")
+        code = cursor.number("H", "its format")
+    reader = _READERS.get((code, bits))
+    if reader is None:
+        told = f"samples of kind {code} with {bits} bits"
+        raise _invalid(f"{told} are not read", "save it as PCM with 8, 16, 24 or 32 bits, or float")
+    if not 0 < channels <= MOST_CHANNELS or not rate or block != channels * bits // 8:
+        raise _invalid(f"{channels} channels, {rate} samples a second, {block} bytes for each")
+    return _Form(reader, bits // 8, channels, rate)
+
+
+def _samples(form: _Form, data: memoryview[int]) -> File:
+    whole = len(data) - len(data) % (form.size * form.channels)
+    found = array("f")
+    for start in range(0, whole, PIECE):
+        found.extend(form.read(bytes(data[start : min(start + PIECE, whole)])))
+    return File(form.rate, form.channels, found)
+
+
+def _integers(code: str) -> Callable[[bytes], array[float]]:
+    scale = 1 << (8 * array(code).itemsize - 1)
+
+    def read(data: bytes) -> array[float]:
+        return array("f", [number / scale for number in array(code, data)])
+
+    return read
+
+
+def _bytes(data: bytes) -> array[float]:
+    return array("f", [(number - 128) / 128 for number in data])
+
+
+def _three(data: bytes) -> array[float]:
+    """Return numbers of three bytes."""
+    wide = bytearray(len(data) // 3 * 4)
+    for place in range(3):
+        wide[place + 1 :: 4] = data[place::3]
+    return _integers("i")(bytes(wide))
+
+
+_READERS: Mapping[tuple[int, int], Callable[[bytes], array[float]]] = {
+    (PCM, 8): _bytes,
+    (PCM, 16): _integers("h"),
+    (PCM, 24): _three,
+    (PCM, 32): _integers("i"),
+    (FLOAT, 32): lambda data: array("f", data),
+    (FLOAT, 64): lambda data: array("f", array("d", data)),
+}
+"""By the kind of samples and their bits."""
+
+
+def _invalid(reason: str, hint: str = "check what the path leads to") -> DataError:
+    return DataError("NNM802", f"this is not a WAV file that can be read: {reason}", hint=hint)

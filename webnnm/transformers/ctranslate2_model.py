@@ -1,0 +1,158 @@
+"""Whisper in folders of CTranslate2: its tensors by the names of Hugging Face, and a config."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import Shape, count
+from webnnm.formats.ctranslate2 import SCALE, File, whole_numbers
+from webnnm.formats.safetensors import StoredTensor
+from webnnm.transformers.gguf_model import Unpacked
+
+SPEC = "WhisperSpec"
+ACTIVATIONS = ("relu", "gelu_new", "silu", "gelu", "quick_gelu", "tanh", "sigmoid")
+"""What Hugging Face calls activations, by their numbers."""
+KEYS = {"suppress_ids": "suppress_tokens", "suppress_ids_begin": "begin_suppress_tokens"}
+"""Keys of the folder's config that are called otherwise."""
+PLACES: Mapping[str, tuple[str, ...]] = {
+    "self_attention/layer_norm": ("self_attn_layer_norm",),
+    "self_attention/linear_0": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+    "self_attention/linear_1": ("self_attn.out_proj",),
+    "attention/layer_norm": ("encoder_attn_layer_norm",),
+    "attention/linear_0": ("encoder_attn.q_proj",),
+    "attention/linear_1": ("encoder_attn.k_proj", "encoder_attn.v_proj"),
+    "attention/linear_2": ("encoder_attn.out_proj",),
+    "ffn/layer_norm": ("final_layer_norm",),
+    "ffn/linear_0": ("fc1",),
+    "ffn/linear_1": ("fc2",),
+}
+"""Parts of a layer; several names share the rows of one tensor."""
+OTHERS = {
+    "decoder/embeddings/weight": "decoder.embed_tokens.weight",
+    **{
+        f"encoder/{word}": f"encoder.{word.replace('/', '.')}"
+        for word in ("conv1/weight", "conv1/bias", "conv2/weight", "conv2/bias")
+    },
+    **{
+        f"{stack}/position_encodings/encodings": f"{stack}.embed_positions.weight"
+        for stack in ("encoder", "decoder")
+    },
+    **{
+        f"{stack}/layer_norm/{theirs}": f"{stack}.layer_norm.{word}"
+        for stack in ("encoder", "decoder")
+        for theirs, word in (("gamma", "weight"), ("beta", "bias"))
+    },
+}
+WORDS = {"gamma": "weight", "beta": "bias"}
+_LAYER = re.compile(r"(encoder|decoder)/layer_(\d+)/(\w+/\w+)/(weight|bias|gamma|beta)")
+_ASIDE = re.compile(r".*/(activation|alibi|alignment_\w+|num_heads|pre_norm|scale_embeddings)")
+_REFUSED = ("decoder/alibi", "decoder/scale_embeddings", "decoder/start_from_zero_embedding")
+
+
+def config_of_ctranslate2(file: File, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the config of a model as Hugging Face writes it; `given` is that of the folder.
+
+    Raises `DataError` NNM817 for other models than Whisper, NNM818 for tensors that are missing.
+    """
+    if file.spec != SPEC:
+        message = f'models of the kind "{file.spec[:40]}" are not read from files of CTranslate2'
+        raise DataError("NNM817", message, hint=f"known is {SPEC}")
+    activation = file.value("decoder/activation")
+    if activation is None or not 0 <= activation < len(ACTIVATIONS):
+        raise DataError("NNM818", f"model.bin: the activation {activation} is unknown")
+    for name in _REFUSED:
+        if file.value(name):
+            raise DataError("NNM818", f"model.bin: {name} is not supported")
+    if not file.value("decoder/pre_norm"):
+        raise DataError("NNM818", "model.bin: norms behind layers are not supported")
+    words, width = _shape(file, "decoder/embeddings/weight", 2)
+    found: dict[str, Any] = {
+        "model_type": "whisper",
+        "architectures": ["WhisperForConditionalGeneration"],
+        "is_encoder_decoder": True,
+        "vocab_size": words,
+        "d_model": width,
+        "num_mel_bins": _shape(file, "encoder/conv1/weight", 3)[1],
+        "activation_function": ACTIVATIONS[activation],
+        "tie_word_embeddings": _is_tied(file),
+    }
+    for stack, key in (("encoder", "max_source_positions"), ("decoder", "max_target_positions")):
+        numbers = [
+            int(match[2])
+            for name in file.tensors
+            if (match := _LAYER.match(name)) and match[1] == stack
+        ]
+        found |= {
+            key: _shape(file, f"{stack}/position_encodings/encodings", 2)[0],
+            f"{stack}_layers": max(numbers, default=-1) + 1,
+            f"{stack}_attention_heads": file.value(f"{stack}/num_heads"),
+            f"{stack}_ffn_dim": _shape(file, f"{stack}/layer_0/ffn/linear_0/weight", 2)[0],
+        }
+    return {**{KEYS.get(key, key): value for key, value in given.items()}, **found}
+
+
+def tensors_of_ctranslate2(file: File) -> Mapping[str, StoredTensor]:
+    """Return the tensors by the names of Hugging Face; int8 is unpacked when its data are asked
+    for."""
+    found: dict[str, StoredTensor] = {}
+    for name in file.tensors:
+        if name.endswith(SCALE) or _ASIDE.fullmatch(name) or name in _REFUSED:
+            continue
+        if name == "decoder/projection/weight" and not _is_tied(file):
+            found["proj_out.weight"] = _stored(file, name, 0, 1)
+        elif name != "decoder/projection/weight":
+            names = [*_names(name)]
+            for index, own in enumerate(names):
+                part = _stored(file, name, index, len(names))
+                if not own.endswith("k_proj.bias"):
+                    found[f"model.{own}"] = part
+                elif any(bytes(part.data)):
+                    raise DataError("NNM818", f"{name}: keys with a bias are not supported")
+    return found
+
+
+def _names(name: str) -> Iterator[str]:
+    """Yield what Hugging Face calls the parts of a tensor; what is unknown keeps its name."""
+    place = _LAYER.fullmatch(name)
+    if place is None or place[3] not in PLACES:
+        yield OTHERS.get(name, name)
+        return
+    for part in PLACES[place[3]]:
+        yield f"{place[1]}.layers.{place[2]}.{part}.{WORDS.get(place[4], place[4])}"
+
+
+def _stored(file: File, name: str, index: int, parts: int) -> StoredTensor:
+    """Return one of several equal parts of the rows of a tensor, a view of the file."""
+    tensor = _part(file.tensors[name], index, parts)
+    scale = file.tensors.get(f"{name}{SCALE}")
+    if scale is None:
+        return tensor
+    return Unpacked(tensor.shape, partial(whole_numbers, tensor, _part(scale, index, parts)))
+
+
+def _part(tensor: StoredTensor, index: int, parts: int) -> StoredTensor:
+    if parts == 1:
+        return tensor
+    rows, *rest = tensor.shape or (0,)
+    if rows % parts:
+        message = f"a tensor {list(tensor.shape)} does not split into {parts} parts"
+        raise DataError("NNM806", message)
+    size = len(tensor.data) // parts
+    shape: Shape = (rows // parts, *rest)
+    return StoredTensor(tensor.code, shape, tensor.data[index * size : (index + 1) * size])
+
+
+def _is_tied(file: File) -> bool:
+    scores = file.tensors.get("decoder/projection/weight")
+    return scores is None or scores is file.tensors.get("decoder/embeddings/weight")
+
+
+def _shape(file: File, name: str, rank: int) -> Shape:
+    found = file.tensors.get(name)
+    if found is None or len(found.shape) != rank or not count(found.shape):
+        raise DataError("NNM818", f"model.bin has no tensor {name} of {rank} dimensions")
+    return found.shape
