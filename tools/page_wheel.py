@@ -60,7 +60,7 @@ LATE = (
     ),
     *(
         f"{PACKAGE}compiler/{name}.py"
-        for name in ("four_bits", "images", "infinite", "ranks", "rematerialisation")
+        for name in ("embedding", "four_bits", "images", "infinite", "ranks", "rematerialisation")
     ),
     f"{PACKAGE}compiler/passes/bias.py",
     f"{PACKAGE}graph/integers.py",

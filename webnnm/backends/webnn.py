@@ -26,11 +26,9 @@ from webnnm.compiler.limits import Limits
 from webnnm.compiler.pipeline import Target, compile_plan
 from webnnm.compiler.plan import Plan
 from webnnm.compiler.traps import EVERY
-from webnnm.compiler.traps.constants import MAX_CONSTANT_BYTES, MAX_GRAPH_CONSTANT_BYTES
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import FORMATS, byte_length
+from webnnm.core.dtypes import FORMATS
 from webnnm.core.errors import BackendError, ContextLost, suggestion
-from webnnm.core.shapes import count
 from webnnm.core.waiting import to_the_end
 from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
@@ -186,17 +184,19 @@ class WebNNBackend(Backend):
         """
         compiled = compile_plan(graph, self._target(constants or (), recompute=recompute))
         plan = compiled.plan
-        fixed = _embeddable(plan, constants or {})
-        if any(self._held(t) != t for name, t in plan.inputs.items() if name not in fixed):
-            # Too large to be constants, they are taken as tensors hold them.
-            compiled = compile_plan(graph, self._target(recompute=recompute))
-            plan = compiled.plan
-            fixed = _embeddable(plan, constants or {})
+        if constants:
+            from webnnm.compiler.embedding import embedded
+
+            handles = {name: tensor.handle for name, tensor in constants.items()}
+            plan = embedded(compiled.plan, handles)
+            if any(self._held(type) != type for type in plan.inputs.values()):
+                # Too large to be constants, they are taken as tensors hold them.
+                compiled = compile_plan(graph, self._target(recompute=recompute))
+                plan = embedded(compiled.plan, handles)
         inputs, rewrites = compiled.inputs, compiled.rewrites
         self.rewrites += [text for text in rewrites if text not in self.rewrites]
         key = plan.hash
         if constants:
-            plan = plan.embedding(fixed)
             inputs = {name: inputs[name] for name in plan.inputs}
             self._variants += 1  # the tensors may have other values the next time
             key = f"{key} {self._variants}"
@@ -327,15 +327,3 @@ def _check_word(what: str, word: str | None, known: Sequence[str]) -> None:
     if word is not None and word not in known:
         hint = suggestion(word, known) or f"one of {', '.join(known)}"
         raise BackendError("NNM709", f'there is no {what} "{word}"', hint=hint)
-
-
-def _embeddable(plan: Plan, tensors: Binding) -> dict[str, int]:
-    """Return the handles of the tensors that the browser takes as constants of a graph."""
-    left = MAX_GRAPH_CONSTANT_BYTES - len(plan.constants)
-    found: dict[str, int] = {}
-    for name, type in plan.inputs.items():
-        size = byte_length(type.dtype, count(type.shape))
-        if name in tensors and size <= min(left, MAX_CONSTANT_BYTES):
-            found[name] = tensors[name].handle
-            left -= size
-    return found

@@ -31,7 +31,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
@@ -73,19 +73,6 @@ class Plan:
         """SHA-256 over the JSON without labels, and the constants; stable between runs."""
         text = _LABEL.sub("", self.json)
         return hashlib.sha256(text.encode() + b"\0" + self.constants).hexdigest()
-
-    def embedding(self, tensors: Mapping[str, int]) -> Plan:
-        """Return the plan in which some inputs are constants: name → handle of a tensor."""
-        inputs: list[dict[str, Any]] = []
-        constants = list(self.content["constants"])
-        for given in self.content["inputs"]:
-            if given["name"] not in tensors:
-                inputs.append(given)
-                continue
-            length = byte_length(given["dtype"], count(given["shape"]))
-            constants.append({**given, "length": length, "tensor": tensors[given["name"]]})
-        content = {**self.content, "inputs": inputs, "constants": constants}
-        return replace(self, content=content)
 
     @property
     def inputs(self) -> dict[str, TensorType]:
@@ -153,6 +140,14 @@ def lower(graph: Graph) -> Plan:
 def typed(type: TensorType) -> dict[str, Any]:
     """Return a type as a plan has it."""
     return {"dtype": type.dtype, "shape": list(type.shape)}
+
+
+def operands_of(call: Mapping[str, Any]) -> list[int]:
+    """Return the numbers of the tensors that an operator takes."""
+    found: list[int] = []
+    for operand in (*call["operands"], *call["references"].values()):
+        found += operand if isinstance(operand, list) else [operand]
+    return found
 
 
 def renamed(call: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from webnnm.compiler.plan import Plan, renamed
+from webnnm.compiler.plan import Plan, operands_of, renamed
 
 SEGMENTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """The numbers of segments that are tried."""
@@ -54,23 +54,15 @@ def rematerialised(plan: Plan) -> Plan:
 def _held(calls: Sequence[Call], plan: Plan) -> list[int]:
     """Return the bytes that are held while each operator runs."""
     sizes = plan.sizes
-    last = {id: place for place, call in enumerate(calls) for id in _operands(call)}
+    last = {id: place for place, call in enumerate(calls) for id in operands_of(call)}
     kept = {output["id"] for output in plan.content["outputs"]}
     found: list[int] = []
     now = 0
     for place, call in enumerate(calls):
         now += sum(sizes[result] for result in call["results"])
         found.append(now)
-        gone = {*_operands(call), *call["results"]} - kept
+        gone = {*operands_of(call), *call["results"]} - kept
         now -= sum(sizes[id] for id in gone if id in sizes and last.get(id, place) == place)
-    return found
-
-
-def _operands(call: Call) -> list[int]:
-    """Return the numbers of the tensors that an operator takes."""
-    found: list[int] = []
-    for operand in (*call["operands"], *call["references"].values()):
-        found += operand if isinstance(operand, list) else [operand]
     return found
 
 
@@ -91,7 +83,7 @@ class _Rewriting:
             mine = self._segments[place]
             self._kept.update(
                 id
-                for id in _operands(call)
+                for id in operands_of(call)
                 if id in self._made and self._segments[self._made[id]] < mine
             )
         # The backward half begins with the last segment, so that is still there.
@@ -102,7 +94,7 @@ class _Rewriting:
 
     def _cut(self, count: int) -> list[int]:
         """Return the segment of every operator before the turn, of like sizes to be kept."""
-        needed = {id for call in self._calls[self._turn :] for id in _operands(call)}
+        needed = {id for call in self._calls[self._turn :] for id in operands_of(call)}
         sizes = [
             sum(self._sizes[r] for r in call["results"] if r in needed)
             for call in self._calls[: self._turn]
@@ -129,14 +121,14 @@ class _Rewriting:
     def _missing(self, call: Call) -> list[int]:
         """Return the operators that have to run again for another one, in their order."""
         found: set[int] = set()
-        waiting = _operands(call)
+        waiting = operands_of(call)
         while waiting:
             id = waiting.pop()
             place = self._made.get(id, self._turn)
             if place >= self._turn or id in self._kept or id in self._again or place in found:
                 continue
             found.add(place)
-            waiting += _operands(self._calls[place])
+            waiting += operands_of(self._calls[place])
         return sorted(found)
 
     def _copied(self, place: int) -> Call:

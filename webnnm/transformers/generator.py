@@ -72,14 +72,13 @@ class Generator:
         parameters: ParameterStore,
         *,
         most: int | None = None,
-        constants: bool = False,
     ) -> None:
         self.language = Language(network)
         limits = [limit for limit in (most, self.language.most) if limit is not None]
         self.most = min(limits) if limits else None
         self.speed = Speed()
         self._backend, self._parameters = backend, parameters
-        self._graphs = Graphs(self.language, backend, parameters, constants)
+        self._graphs = Graphs(self.language, backend, parameters)
         self._source = Source(self.language, backend, self._graphs)
         self._state: tuple[dict[str, DeviceTensor], dict[str, DeviceTensor]] = ({}, {})
         self._given: dict[str, DeviceTensor] = {}
@@ -131,7 +130,7 @@ class Generator:
             source=(*lengths_of(self.language, arrays).items(),),
             sampling=() if choose else sampling.kinds(),
             on_host=choose is not None,
-            version=self._graphs.version,
+            version=self._graphs.fixed_version(),
         )
         async with self._turn:
             fresh = await self._begin(base, rows, arrays, sampling, seed, choose)
@@ -194,7 +193,7 @@ class Generator:
         if await self._source.take(base, source, self._parameters.version):
             start = 0
         longest = max(map(len, rows)) - start
-        kind = replace(base, tokens=self._graphs.bucket(base, longest))
+        kind = replace(base, tokens=self._graphs.bucket(base, longest), version=0)
         executable = await self._graphs.compiled(kind)
         await self._graphs.compiled(base)
         for name, array in self._first_values(base, rows, sampling, seed).items():

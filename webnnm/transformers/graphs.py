@@ -18,22 +18,24 @@ SHORTEST = 16
 
 
 class Graphs:
-    """Graphs of a network on a backend, compiled at their first use.
+    """Graphs of a network on a backend, compiled at their first use."""
 
-    With `constants` the parameters are constants of the graphs that decode.
-    """
-
-    def __init__(
-        self, language: Language, backend: Backend, parameters: ParameterStore, constants: bool
-    ) -> None:
-        self._language, self._backend = language, backend
-        self._parameters, self._constants = parameters, constants
+    def __init__(self, language: Language, backend: Backend, parameters: ParameterStore) -> None:
+        self._language, self._backend, self._parameters = language, backend, parameters
+        self._last_version: int | None = None
         self._kept: OrderedDict[Kind, tuple[Executable, dict[str, TensorType]]] = OrderedDict()
 
-    @property
-    def version(self) -> int:
-        """The version of the parameters that graphs are compiled for."""
-        return self._parameters.version if self._constants else 0
+    def fixed_version(self) -> int:
+        """Return the version of parameters that become constants of decode, 0 if none do.
+
+        Building them in takes seconds, which pays unless parameters are about to change again, as
+        in a training that shows texts.
+        """
+        now, before = self._parameters.version, self._last_version
+        self._last_version = now
+        for kind in [kind for kind in self._kept if kind.version not in (0, now)]:
+            self._backend.release(self._kept.pop(kind)[0])
+        return now if before in (None, now) else 0
 
     async def compiled(self, kind: Kind) -> Executable:
         """Return a compiled graph."""
@@ -50,7 +52,7 @@ class Graphs:
                     EMITTED: TensorType("int32", (kind.batch, ROUND)),
                 }
             constants: Binding | None = None
-            if self._constants and not kind.tokens and not kind.encodes:
+            if kind.version:
                 constants = self.parameters()
             self._kept[kind] = await self._backend.compile(graph, constants=constants), types
             while len(self._kept) > MOST_GRAPHS:
@@ -69,7 +71,8 @@ class Graphs:
         there = [
             kind.tokens
             for kind in self._kept
-            if replace(kind, tokens=0) == base and needed <= kind.tokens <= 4 * needed
+            if replace(kind, tokens=0, version=base.version) == base
+            and needed <= kind.tokens <= 4 * needed
         ]
         return min([*there, min(rounded(needed), base.length)])
 

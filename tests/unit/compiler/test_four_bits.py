@@ -162,7 +162,7 @@ async def test_tensors_that_become_constants_are_weights_where_they_fit(
         lambda b: {"y": dequantized(b, b.input("w", "int4", [32])), "z": ends(b, "uint8") * 1}
     )
     weights = await backend.tensor(TensorType("int4", (32,)), HostArray.of([3] * 32, "int4"))
-    monkeypatch.setattr("webnnm.backends.webnn.MAX_CONSTANT_BYTES", room)
+    monkeypatch.setattr("webnnm.compiler.embedding.MAX_CONSTANT_BYTES", room)
     executable = await backend.compile(graph, constants={"w": weights})
     plan = bridge.built[-1]
     given = [*plan.content["inputs"], *plan.content["constants"]]
