@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +55,7 @@ class ParameterStore:
         self.drawn = {n: type for n, type in self.types.items() if n not in self._given}
         """The parameters that an initialiser draws; the others start with values of a file."""
         self.tensors: dict[str, DeviceTensor] = {}
-        self._values: dict[str, HostArray] = {}
+        self._values: dict[str, HostArray | Callable[[], HostArray]] = {}
         self.version = 0
 
     @property
@@ -86,18 +86,24 @@ class ParameterStore:
             )
         await self.read_back()
 
-    async def begin(self, values: Iterable[tuple[str, HostArray]]) -> None:
-        """Give every parameter a value, one after the other, in place of its initial one."""
-        for name, array in values:
+    async def begin(
+        self, values: Iterable[tuple[str, HostArray | Callable[[], HostArray]]]
+    ) -> None:
+        """Give every parameter a value, one after the other, in place of its initial one.
+
+        Functions read values of a file; what they return is not kept on the host.
+        """
+        for name, value in values:
+            array = value() if callable(value) else value
             self.tensors[name] = await self._backend.tensor(self.types[name], array)
-            self._values[name] = array
+            self._values[name] = value
         self._backend.claim(KIND, *self.tensors.values())
         self.version += 1
 
     async def read_back(self) -> None:
         """Copy the values from the device to the host."""
         arrays = await self._backend.read(*self.tensors.values())
-        self._values = dict(zip(self.tensors, arrays, strict=True))
+        self._values |= zip(self.tensors, arrays, strict=True)
 
     def replace(self, tensors: Mapping[str, DeviceTensor]) -> None:
         """Take other device tensors for some parameters and free the ones they replace."""
@@ -194,11 +200,12 @@ class ParameterStore:
 
     def values(self) -> dict[str, HostArray]:
         """Return the values of all parameters as of the last read-back."""
-        return dict(self._values)
+        return {name: self.value(name) for name in self._values}
 
     def value(self, name: str) -> HostArray:
         """Return the value of a parameter as of the last read-back."""
-        return self._values[name]
+        found = self._values[name]
+        return found() if callable(found) else found
 
     def listed(self) -> list[Parameter]:
         """Return all parameters in elaboration order."""
@@ -210,7 +217,7 @@ class ParameterStore:
                 vertex.trainable,
                 vertex.lrm,
                 str(self.initialisers[vertex.name]),
-                self._values[vertex.name].frozen().public(),
+                self.value(vertex.name).frozen().public(),
             )
             for vertex in self._network.parameters
         ]
