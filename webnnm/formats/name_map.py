@@ -41,14 +41,16 @@ class Found:
 
     def array(self) -> HostArray:
         """Return the value, in memory of its own: the file may be given up."""
+        return self.view().copy()
+
+    def view(self) -> HostArray:
+        """Return the value, which may be the bytes of the file."""
         tensor = self.tensor
         if self.form is not None and isinstance(tensor, StoredTensor):
             data = self.form.data(tensor.shape, tensor.data, tensor.item_bytes)
             tensor = StoredTensor(tensor.code, self.type.shape, data)
         array = tensor if isinstance(tensor, HostArray) else tensor.array()
-        if array.dtype != self.type.dtype:
-            return HostArray.of(array, self.type.dtype)
-        return array.copy()
+        return HostArray.of(array, self.type.dtype)
 
 
 def assigned(

@@ -132,7 +132,7 @@ class PretrainedModel(NNModel):
         model = await cls._opened(settings)
         try:
             found = assigned(tensors, model.parameters.types, names)
-            await model.parameters.begin((name, each.array) for name, each in found.items())
+            await model.parameters.begin((name, each.view) for name, each in found.items())
             model.state.trained = True
             model.config = model.generation_config = config
             model._introduce()
