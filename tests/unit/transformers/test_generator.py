@@ -126,6 +126,13 @@ async def test_other_parameters_leave_nothing_of_a_conversation() -> None:
     found = await whole(generator, [[1, 2, 3]], 20)
     assert generator.speed.prompt_tokens == 3
     assert found == [await without_cache(model, [1, 2, 3], 20)]
+    # They are inputs where they have just changed, and constants of a graph from then on.
+    graphs = model.backend.ledger().graphs
+    assert await whole(generator, [[1, 2, 3]], 20) == found
+    assert model.backend.ledger().graphs == graphs + 1
+    model.parameters.set("table", model.parameters.value("table").tolist()[::-1])
+    assert await whole(generator, [[1, 2, 3]], 20) != found
+    assert model.backend.ledger().graphs == graphs
 
 
 async def test_memory_stays_as_it_is() -> None:

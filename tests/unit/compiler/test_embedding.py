@@ -1,0 +1,59 @@
+"""Inputs of plans that become constants with the values of tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from webnnm import GraphBuilder
+from webnnm.compiler.embedding import embedded
+from webnnm.compiler.plan import Plan, lower
+
+
+def tied() -> Plan:
+    """Scores of rows of a table against all of its rows, as in language models."""
+    b = GraphBuilder()
+    table = b.input("table", "float32", [5, 3])
+    rows = b.gather(table, b.input("ids", "int32", [2]), axis=0)
+    scores = b.matmul(rows, b.transpose(table))
+    return lower(b.build({"scores": scores * b.input("scale", "float32", [5])}))
+
+
+def operands(plan: Plan, name: str) -> list[int]:
+    return next(call["operands"] for call in plan.content["operators"] if call["op"] == name)
+
+
+def held(plan: Plan) -> list[dict[str, Any]]:
+    return [each for each in plan.content["constants"] if "tensor" in each]
+
+
+def test_a_constant_that_is_transposed_and_used_is_there_twice() -> None:
+    plan = embedded(tied(), {"table": 7, "scale": 8})
+    assert [*plan.inputs] == ["ids"]
+    assert [(each["tensor"], each["length"]) for each in held(plan)] == [(7, 60), (7, 60), (8, 20)]
+    ids = [each["id"] for each in held(plan) if each["tensor"] == 7]
+    assert sorted(ids) == sorted([operands(plan, "gather")[0], operands(plan, "transpose")[0]])
+    made = [id for call in plan.content["operators"] for id in call["results"]]
+    assert not {*ids} & {*made}
+
+
+def test_a_constant_that_is_only_transposed_is_there_once() -> None:
+    b = GraphBuilder()
+    table = b.input("table", "float32", [5, 3])
+    product = b.matmul(b.input("x", "float32", [2, 3]), b.transpose(table))
+    assert len(held(embedded(lower(b.build({"y": product})), {"table": 7}))) == 1
+
+
+@pytest.mark.parametrize(
+    ("room", "inputs"),
+    [(140, []), (139, ["scale"]), (119, ["table"]), (19, ["table", "scale"])],
+)
+def test_what_is_too_large_stays_an_input(
+    monkeypatch: pytest.MonkeyPatch, room: int, inputs: list[str]
+) -> None:
+    monkeypatch.setattr("webnnm.compiler.embedding.MAX_GRAPH_CONSTANT_BYTES", room)
+    plan = embedded(tied(), {"table": 7, "scale": 8})
+    assert [name for name in plan.inputs if name != "ids"] == inputs
+    copied = plan.content["operators"] != tied().content["operators"]
+    assert copied == ("table" not in inputs)
