@@ -102,6 +102,17 @@ def assigned(
     return found
 
 
+def places(types: Iterable[str], names: Names | None = None) -> dict[str, str | Form]:
+    """Return by parameter the tensor of a file that it takes, as a name map says.
+
+    >>> places(["w2"], {"w{n}": "fc.{n-1}.weight"})
+    {'w2': 'fc.1.weight'}
+    """
+    rules = [_Rule(key, value) for key, value in (names or {}).items()]
+    exact = {rule.key: rule for rule in rules if not rule.is_pattern}
+    return {name: _source(name, exact, rules) for name in types}
+
+
 class _Rule:
     """One entry of a name map."""
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, WebNNMError, suggestion
 from webnnm.core.shapes import count, show
-from webnnm.formats.name_map import assigned
+from webnnm.expert.reviewer import Reviewer
+from webnnm.formats.name_map import Names, assigned
 from webnnm.model.nnmodel import NNModel
 from webnnm.transformers.architectures import written
 from webnnm.transformers.beginning import beginning, even, last_token, suppressed
@@ -33,11 +35,19 @@ from webnnm.transformers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
+    from webnnm.data.dataset import Dataset
+    from webnnm.evaluation.history import History
     from webnnm.graph.vertices import InputVertex
+    from webnnm.model.adapting import Origin
+    from webnnm.model.keywords import Hyperparameters
+    from webnnm.notation.syntax import Document
     from webnnm.runtime.context import InferenceContext
+    from webnnm.transformers.training_texts import Example
 
 LENGTH = 16
 """Tokens of a sequence where nothing says how many: reviews and profiles are of so many."""
+OF_ROWS = ("E403", "E405", "E608", "E618", "E623")
+"""Rules about rows with a class each: texts are few, tokens many, and their padding is masked."""
 MOST_COMPILED = 4
 """Graphs of different sizes that are kept; of more, the one that was used longest ago goes."""
 
@@ -103,6 +113,7 @@ async def from_pretrained(
     }
     model = await PretrainedModel.begun(settings, config, tensors, names)
     model.generation_config, model.read_tokenizer = generation, read
+    model.origin = partial(_origin, told, names, prefix)
     return model
 
 
@@ -142,6 +153,8 @@ class PretrainedModel(NNModel):
         return model
 
     read_tokenizer: Callable[[], Tokenizer]
+    origin: Callable[[], Origin]
+    _plain: Document | None = None
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -304,6 +317,178 @@ class PretrainedModel(NNModel):
             return tokens, most, {}
         return self._begun(self._source(tokens, None, {})[0], most, forced)
 
+    def texts(
+        self,
+        texts: Sequence[Example],
+        *,
+        length: int | None = None,
+        held_back: float = 0.0,
+        batch_size: int = 4,
+        seed: int = 0,
+    ) -> Dataset:
+        """Return a dataset of texts, each token of which is to be followed by the next one.
+
+        >>> async def rehearsed(model, texts):
+        ...     model.set_dataset(model.texts(texts, length=64, held_back=0.1))
+        ...     return await model.train(epochs=3, lr=1e-4)
+
+        - `texts`: strings, behind which stands the token that ends texts; lists of tokens, as they
+          are; or tuples of a prompt and what is to follow, of which only the latter is learnt.
+        - `length`: tokens of a row at most, by default those of the longest text. Shorter rows are
+          padded, and padding counts neither in attention nor in the loss.
+        - `held_back`: the share of the texts in the subset "validation".
+
+        The loss of a text is that of `transformers` with `labels`: the mean over all tokens that
+        count. Raises `DataError` NNM717 for models that do not go on with texts, NNM711 for texts
+        too short to learn from, NNM704 for options out of range.
+        """
+        from webnnm.transformers.training_texts import texts_dataset
+
+        return texts_dataset(
+            self.network,
+            self.config,
+            lambda text: self.tokenizer.encode(text),
+            texts,
+            length=length,
+            split=(1 - held_back, held_back, 0),
+            batch_size=batch_size,
+            seed=seed,
+        )
+
+    async def train_on(
+        self,
+        texts: Sequence[Example],
+        *,
+        length: int | None = None,
+        held_back: float = 0.0,
+        **hyperparameters: Unpack[Hyperparameters],
+    ) -> History:
+        """Train the model, or its adapters alone, on texts; see `texts` and `train`.
+
+        >>> async def taught(model, letters):
+        ...     await model.add_lora(rank=8)
+        ...     history = await model.train_on(letters, held_back=0.1, epochs=5)
+        ...     return history.epochs[-1].val_loss
+
+        Unless they are given, `lr` is 1e-3 for adapters and 1e-4 for whole models, `weight_decay`
+        0.01, and nothing is regularised.
+        """
+        self.set_dataset(self.texts(texts, length=length, held_back=held_back))
+        usual: dict[str, Any] = {
+            "lr": 1e-4 if self._plain is None else 1e-3,
+            "weight_decay": 0.01,
+            "regularization": "off",
+            "silence": OF_ROWS,
+        }
+        return await self.train({**usual, **hyperparameters})
+
+    async def add_lora(
+        self,
+        targets: str | Iterable[str] = "attend",
+        *,
+        rank: int = 8,
+        alpha: float = 16,
+        dropout: float = 0.0,
+    ) -> list[str]:
+        """Add low-rank adapters, which alone are trained from now on; return the matrices' names.
+
+        >>> async def taught(model, texts):
+        ...     await model.add_lora(rank=8)
+        ...     await model.train_on(texts, epochs=3)
+        ...     await model.save_lora("my-style")
+
+        Beside each matrix W stands (alpha / rank)·A·B, as `model.source` shows. B starts with
+        zeros, so that nothing changes at first; everything else is frozen (E. Hu et al.,
+        arXiv:2106.09685).
+
+        - `targets`: "attend", the projections of all attention, or names of matrices and patterns
+          such as "up*" or "wq*".
+        - `rank`: the columns of A; `alpha`: how much the product counts.
+        - `dropout`: the share of what flows into A that is left out in training.
+
+        Raises `DataError` NNM710 for targets that fit nothing, NNM704 for numbers out of range and
+        where the model has adapters, NNM712 while it is trained.
+        """
+        from webnnm.model.adapting import add_lora
+
+        plain = self.network.outline.document
+        found = await add_lora(self.state, targets, rank=rank, alpha=alpha, dropout=dropout)
+        self._refitted(plain)
+        return found
+
+    async def save_lora(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """Save the adapter in the layout of `peft`; return the path, or bytes without one.
+
+        A path is a folder, for `adapter_model.safetensors` and `adapter_config.json`. As bytes,
+        and with "browser:name" and "download:name" in pages, it is the first file alone, which
+        holds the config among its metadata.
+
+        Raises `DataError` NNM710 where the model has no adapter, NNM807 if it cannot be written.
+        """
+        from webnnm.model.adapting import save_lora
+
+        return await save_lora(self.state, self.origin(), path)
+
+    async def load_lora(self, source: Any) -> list[str]:
+        """Add an adapter that `peft` or `save_lora` wrote; return the names of its matrices.
+
+        `source` is a folder, its address, a file with the config inside, or the bytes of one.
+
+        Raises `DataError` NNM715 for files that are missing, NNM801 or NNM802 for damaged ones,
+        NNM805 and NNM806 for an adapter of another model, NNM818 for kinds of adapters that are
+        not supported, NNM704 where the model has one. Nothing changes then.
+        """
+        from webnnm.model.adapting import load_lora
+
+        plain = self.network.outline.document
+        found = await load_lora(self.state, self.origin(), source)
+        self._refitted(plain)
+        return found
+
+    async def merge_lora(self) -> list[str]:
+        """Add the adapters to their matrices and drop them: the same outputs, the text of before.
+
+        Returns the names of the matrices. Raises `DataError` NNM710 where there is no adapter,
+        NNM704 for matrices that are not float32, NNM712 while the model is trained.
+        """
+        from webnnm.model.adapting import merge_lora
+
+        found = await merge_lora(self.state, self._before())
+        self._refitted(None)
+        return found
+
+    async def remove_lora(self) -> None:
+        """Drop the adapters: the model is what it was before them.
+
+        Raises `DataError` NNM710 where there is no adapter, NNM712 while the model is trained.
+        """
+        from webnnm.runtime.refit import refit
+
+        await refit(self.state, self._before())
+        self._refitted(None)
+
+    def _before(self) -> Document:
+        """Return the text before adapters were added."""
+        if self._plain is None:
+            raise DataError("NNM710", "the model has no adapter", hint="await model.add_lora()")
+        return self._plain
+
+    def _refitted(self, plain: Document | None) -> None:
+        """Let go of what was made for the text of before."""
+        self._plain = plain
+        self._forget()
+        self._reviewer = Reviewer(self.state)
+        vars(self).pop("_predictor", None)
+
+    def _forget(self) -> None:
+        """Free what is compiled for `forward` and `generate`."""
+        contexts = list(self._contexts.values())
+        self._contexts.clear()
+        for context in contexts:
+            context.close()
+        if generator := vars(self).pop("_generator", None):
+            generator.close()
+
     def stop(self) -> None:
         """End the text that is being generated; a training is stopped by its own `stop`."""
         self._generator.stop()
@@ -344,9 +529,7 @@ class PretrainedModel(NNModel):
 
     def close(self) -> None:
         """Free all device memory of the model."""
-        self._contexts.clear()
-        if "_generator" in vars(self):
-            self._generator.close()
+        self._forget()
         super().close()
 
     def _arrays(
@@ -411,6 +594,12 @@ class PretrainedModel(NNModel):
         while len(self._contexts) > MOST_COMPILED:
             self._contexts.popitem(last=False)[1].close()
         return self._contexts[key]
+
+
+def _origin(config: Mapping[str, Any], names: Names, prefix: str) -> Origin:
+    from webnnm.model.adapting import origin_of
+
+    return origin_of(config, names, prefix)
 
 
 async def _tokenizer(

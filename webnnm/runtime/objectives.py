@@ -32,6 +32,10 @@ from webnnm.training.output_activation import OutputActivation, activation_of
 if TYPE_CHECKING:
     from webnnm.evaluation.result import Report
 
+MOST_CLASSES = 1024
+"""Of outputs with more classes, such as the tokens of a language, there is the loss alone: tables
+of all pairs of classes would be larger than the model."""
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -189,6 +193,14 @@ def _labels(binding: DataBinding | None) -> dict[str, LabelFacts]:
         return label_facts(outputs[name], fields[name], mask)
 
     return {block: facts(bound.field) for block, bound in binding.outputs.items()}
+
+
+def has_reports(objectives: Mapping[str, Objective]) -> bool:
+    """Tell whether predictions are compared with labels beside the loss."""
+    return not any(
+        each.choice.labels == "classes" and each.features[-1] > MOST_CLASSES
+        for each in objectives.values()
+    )
 
 
 def assess_all(

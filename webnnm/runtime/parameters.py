@@ -100,10 +100,11 @@ class ParameterStore:
         self._backend.claim(KIND, *self.tensors.values())
         self.version += 1
 
-    async def read_back(self) -> None:
-        """Copy the values from the device to the host."""
-        arrays = await self._backend.read(*self.tensors.values())
-        self._values |= zip(self.tensors, arrays, strict=True)
+    async def read_back(self, names: Iterable[str] | None = None) -> None:
+        """Copy the values from the device to the host, of all parameters or of some."""
+        names = list(self.tensors if names is None else names)
+        arrays = await self._backend.read(*(self.tensors[name] for name in names))
+        self._values |= zip(names, arrays, strict=True)
 
     def replace(self, tensors: Mapping[str, DeviceTensor]) -> None:
         """Take other device tensors for some parameters and free the ones they replace."""
@@ -197,6 +198,10 @@ class ParameterStore:
         """Take values that the device cannot have any more."""
         self.version += 1
         self._values |= values
+
+    def follow(self, other: ParameterStore) -> None:
+        """Know the values that another store knows of parameters of the same names."""
+        self._values |= {n: each for n, each in other._values.items() if n in self.types}
 
     def values(self) -> dict[str, HostArray]:
         """Return the values of all parameters as of the last read-back."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webnnm.evaluation import TestResult
 from webnnm.runtime.evaluator import PREDICTION_BATCH, Evaluator
-from webnnm.runtime.objectives import assess_all
+from webnnm.runtime.objectives import assess_all, has_reports
 from webnnm.runtime.state import ModelState
 from webnnm.training.forward import label_forms
 
@@ -14,7 +14,9 @@ async def tested(state: ModelState, subset: str) -> TestResult:
     binding, losses = state.binding(), state.losses()
     inputs, targets, masks = await binding.whole(subset, label_forms(losses))
     rows = len(next(iter(targets.values())))
-    batch = min(rows, state.batch_size or max(PREDICTION_BATCH, binding.dataset.batch_size))
+    reported = has_reports(state.objectives())
+    usual = max(PREDICTION_BATCH if reported else 1, binding.dataset.batch_size)
+    batch = min(rows, state.batch_size or usual)
     evaluator = await Evaluator.open(
         state.network,
         state.backend,
@@ -25,9 +27,9 @@ async def tested(state: ModelState, subset: str) -> TestResult:
     )
     try:
         evaluator.take(inputs, targets, masks)
-        found = await evaluator.run(state.parameters.tensors, outputs=True)
+        found = await evaluator.run(state.parameters.tensors, outputs=reported)
     finally:
         evaluator.close()
     found_in = found.outputs, targets, masks
-    reports = assess_all(binding, state.objectives(), losses, *found_in)
+    reports = assess_all(binding, state.objectives(), losses, *found_in) if reported else {}
     return TestResult(sum(found.losses.values()), found.losses, rows, subset, reports)

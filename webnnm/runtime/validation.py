@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from webnnm.backends.base import DeviceTensor
 from webnnm.data.binding import DataBinding
 from webnnm.runtime.evaluator import Arrays, Evaluator
-from webnnm.runtime.objectives import assess_all
+from webnnm.runtime.objectives import assess_all, has_reports
 from webnnm.runtime.state import ModelState
 from webnnm.training.forward import OutputLoss, label_forms
 
@@ -37,9 +37,12 @@ class Validation:
         if self._rows is None or binding.streams:  # which may tell other rows each time
             self._rows = await self._taken(binding)
         assert self._evaluator is not None
-        found = await self._evaluator.run(parameters, outputs=True)
+        reported = has_reports(state.objectives())
+        found = await self._evaluator.run(parameters, outputs=reported)
         targets, masks = self._rows
         metrics: dict[str, float] = {}
+        if not reported:
+            return found.losses, metrics
         found_in = found.outputs, targets, masks
         reports = assess_all(binding, state.objectives(), losses, *found_in)
         for name, report in reports.items():
@@ -55,11 +58,12 @@ class Validation:
         inputs, targets, masks = await binding.whole("validation", label_forms(losses))
         if self._evaluator is None:
             rows = len(next(iter(targets.values())))
+            room = SMALLEST_BATCH if has_reports(state.objectives()) else 1
             self._evaluator = await Evaluator.open(
                 state.network,
                 state.backend,
                 losses,
-                batch=min(rows, max(self._batch, SMALLEST_BATCH)),
+                batch=min(rows, max(self._batch, room)),
                 sequence=state.sequence,
                 masks=masks,
             )

@@ -13,7 +13,7 @@ from webnnm.core.shapes import count
 from webnnm.graph.initialise import WEIGHTS
 from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.runtime.objectives import assess_all
+from webnnm.runtime.objectives import assess_all, has_reports
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.scout import pilot_rows
 from webnnm.training.forward import OutputLoss, label_forms
@@ -25,8 +25,6 @@ MOST_ROWS = 256
 """Enough that a class of 3 % of the rows has some; a small part of what an epoch computes."""
 MOST_NUMBERS = 2**22
 """So many results of layers are computed at most, unless a batch of the training has more."""
-MOST_COMPARED = 10**6
-"""The weights of larger models are not compared with those before the training."""
 
 Arrays = Mapping[str, HostArray]
 
@@ -43,10 +41,11 @@ async def measure_outcome(
     - `outputs`: name → what a report on its predictions says in short; `held_out`: the same of as
       many rows that were not trained, and `subset`, which those are of, "" if there are none.
 
-    `batch` are the rows of a training step. Streams are not measured: {}.
+    `batch` are the rows of a training step. Streams and outputs of very many classes are not
+    measured: {}.
     """
     binding = state.binding()
-    if binding.streams:
+    if binding.streams or not has_reports(state.objectives()):
         return {}
     most = max(batch, min(MOST_ROWS, MOST_NUMBERS // _numbers_per_row(state)))
     rows = _rows(state, losses, "training", seed, most)
@@ -165,7 +164,7 @@ def _numbers_per_row(state: ModelState) -> int:
 def _moved(state: ModelState, before: Arrays) -> dict[str, float]:
     """Return ‖after − before‖/‖before‖ of the weights that were trained."""
     parameters = state.parameters
-    if not before or parameters.count > MOST_COMPARED:
+    if not before:
         return {}
     found: dict[str, float] = {}
     for p in state.network.parameters:

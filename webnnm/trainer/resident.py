@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.backends.base import Backend, DeviceTensor
 from webnnm.core.arrays import HostArray, zeros
@@ -15,7 +15,6 @@ from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.graph.vertices import Network
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.state import ModelState
-from webnnm.runtime.validation import Validation
 from webnnm.trainer.double_buffer import (
     DeviceState,
     Tensors,
@@ -35,6 +34,9 @@ from webnnm.training.step_settings import (
     StepSettings,
 )
 from webnnm.training.totals import Totals
+
+if TYPE_CHECKING:
+    from webnnm.runtime.validation import Validation
 
 REPEATED = 1.0
 """Seconds that steps may take which are repeated to come back to a known one."""
@@ -87,7 +89,7 @@ class ResidentTraining:
         self._last: ReplayPoint | None = None
         self._best: ReplayPoint | None = None
         self._has_best = bool(checkpoint and checkpoint.best)
-        self._validation = Validation(state, made.losses, made.batch)
+        self._validation: Validation | None = None
 
     @classmethod
     async def open(
@@ -331,6 +333,10 @@ class ResidentTraining:
 
     async def validate(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return the losses and metrics over the validation subset."""
+        if not self._validation:
+            from webnnm.runtime.validation import Validation
+
+            self._validation = Validation(self._state, self._made.losses, self._made.batch)
         return await self._validation.run(self._parameters(self.current))
 
     def keep_best(self, place: int, epochs: int) -> None:
@@ -393,7 +399,8 @@ class ResidentTraining:
         kept = {name: self.current[name] for name in device.best}
         self._state.parameters.replace(self._parameters(kept))
         await self._free(kept)
-        await self._state.parameters.read_back()
+        learnt = [name.removeprefix(PARAMETER_PREFIX) for name in kept]
+        await self._state.parameters.read_back(learnt)
 
     async def abandon(self) -> None:
         """Free everything but the tensors that the model had before; the device is gone."""
@@ -402,7 +409,8 @@ class ResidentTraining:
     async def _free(self, kept: Mapping[str, DeviceTensor]) -> None:
         await self._stepper.close()
         self._device.free(kept)
-        self._validation.close()
+        if self._validation:
+            self._validation.close()
 
     @contextmanager
     def shown(self) -> Generator[None]:

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     StartAutosave = Callable[[Callable[[str], None], Callable[[], bool]], Autosave]
     """Begins to save a training: given where warnings go, and whether it is going on."""
 
+MOST_COMPARED = 10**6
+"""The weights of larger models are not compared with those before the training."""
 IMPROVEMENT = 1e-9
 """A new best loss is smaller by more than this share (spec E.10)."""
 
@@ -300,7 +302,8 @@ class Training:
             run = await ResidentTraining.open(
                 state, decided.network, self._settings, made, feed, self._resumed
             )
-        before = {} if self._resumed else state.parameters.values()
+        small = state.parameters.count <= MOST_COMPARED and not self._resumed
+        before = state.parameters.values() if small else {}
         state.trained = True
         if self._resumed and (jump := self._resumed.jump(run.schedule)):
             self._warn(jump)

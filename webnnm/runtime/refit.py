@@ -1,0 +1,53 @@
+"""Another text for a model that is there: what both have stays where it is on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webnnm.backends.base import DeviceTensor
+from webnnm.core.arrays import HostArray
+from webnnm.graph.elaborate import elaborate
+from webnnm.notation.syntax import Document
+from webnnm.runtime.parameters import KIND, ParameterStore
+from webnnm.runtime.state import ModelState
+from webnnm.training.initialisation import initial_bytes, initial_graph
+
+
+async def refit(
+    state: ModelState, document: Document, values: Mapping[str, HostArray] | None = None
+) -> None:
+    """Give a model another text, whose parameters keep their tensors where they have the same name.
+
+    New parameters start with `values`, or else as their initialisers say; those that the text does
+    not have any more are freed. Raises `DataError` NNM712 while the model is trained or tested.
+    """
+    state.occupancy.check()
+    network, before = elaborate(document), state.parameters
+    store = ParameterStore(network, state.backend, state.occupancy)
+    fresh = {name: type for name, type in store.types.items() if name not in before.types}
+    made: dict[str, DeviceTensor] = {}
+    try:
+        for name, type in fresh.items():
+            made[name] = await state.backend.tensor(type, (values or {}).get(name))
+        drawn = {n: type for n, type in fresh.items() if n not in (values or {})}
+        if drawn:
+            graph = initial_graph(drawn, store.initialisers)
+            given = initial_bytes(state.seed, drawn, store.initialisers)
+            await state.backend.fill(graph, given, {name: made[name] for name in drawn})
+        found = dict(zip(made, await state.backend.read(*made.values()), strict=True))
+    except BaseException:
+        state.backend.release(*made.values())
+        raise
+    kept = {name: tensor for name, tensor in before.tensors.items() if name in store.types}
+    store.show({name: {**kept, **made}[name] for name in store.types})
+    store.follow(before)
+    store.hold(found)
+    store.version = before.version + 1
+    state.backend.claim(KIND, *made.values())
+    gone = [tensor for name, tensor in before.tensors.items() if name not in kept]
+    dataset = state.binding().dataset if state.has_dataset else None
+    state.network, state.parameters = network, store
+    state.sequence = dict(state.sequence)  # nothing that was found out of the old text is kept
+    if dataset is not None:
+        state.bind(dataset)
+    state.backend.release(*gone)
