@@ -7,6 +7,7 @@ from tests.parity.cases import CASES
 from tests.parity.pretrained.live import record as record_pretrained
 from tests.parity.torch_reference import expected
 from tests.parity.training.live import record
+from tests.parity.tuning.live import record as record_tuning
 
 
 def main() -> None:
@@ -16,6 +17,7 @@ def main() -> None:
     print(f"{fixtures.FILE.name}: {len(CASES)} cases, {size:.0f} kB")
     record()
     record_pretrained()
+    record_tuning()
 
 
 if __name__ == "__main__":
