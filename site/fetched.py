@@ -15,26 +15,36 @@ class MissingModel(Exception):
     """A file of a model that the server does not have; the text says what to do."""
 
 
-async def opened(files, start):
+async def networks(contents):
+    """Return the models of ONNX in files."""
+    first, *others = contents
+    models = [await load_onnx(first, log=hear)]
+    return models + [await load_onnx(each, backend=models[0].backend) for each in others]
+
+
+async def opened(files, start, make=networks):
     """Say what runs models, and offer to download files and load them.
 
-    `start` is called, and awaited, with the loaded models in the order of their files.
+    `make` is awaited with the contents of the files, in their order, and returns models; `start`
+    is awaited with these.
     """
-    when("click", "#download")(lambda event: asyncio.ensure_future(load(files, start)))
+
+    async def come():
+        await load(lambda: downloaded(files), start, make)
+
+    when("click", "#download")(lambda event: asyncio.ensure_future(come()))
     ready()
     element("runs").textContent = sentence((await probe(trials=False)).sentence)
 
 
-async def load(files, start):
-    """Download files and load them; enable what waits for it."""
+async def load(get, start, make):
+    """Get the contents of files and load them; enable what waits for it."""
     element("download").disabled = True
     try:
-        contents = await downloaded(files)
+        contents = await get()
         tell("Compiling …")
         await asyncio.sleep(0)  # the page draws it
-        first, *others = contents
-        models = [await load_onnx(first, log=hear)]
-        models += [await load_onnx(each, backend=models[0].backend) for each in others]
+        models = await make(contents)
         await start(*models)
     except MissingModel as missing:
         tell(str(missing))

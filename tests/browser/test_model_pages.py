@@ -236,14 +236,14 @@ async def test_without_webnn_a_picture_is_painted_on_onnx_runtime(
 
 
 @in_one_browser
-@pytest.mark.parametrize("name", ["camera.html", "speech.html", "ocr.html"])
+@pytest.mark.parametrize("name", ["camera.html", "speech.html", "transcribe.html", "ocr.html"])
 async def test_without_its_file_a_page_says_how_to_get_it(
     page: Any, site_url: str, project: Any, name: str
 ) -> None:
     async def missing(route: Any) -> None:
         await route.fulfill(status=404, body="")
 
-    await page.route("**/models/*", missing)
+    await page.route("**/models/**", missing)
     await open_site_page(page, site_url, name)
     await page.locator("#download").click()
     told = page.locator("#progress-text.warning")

@@ -21,6 +21,7 @@ LEAST = {
     "foreign-weights.md": 15,
     "keeping-models.md": 10,
     "predictions.md": 9,
+    "speech.md": 9,
     "stablehlo.md": 3,
     "transfer-learning.md": 20,
 }

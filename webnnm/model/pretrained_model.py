@@ -19,19 +19,23 @@ from webnnm.model.nnmodel import NNModel
 from webnnm.transformers.architectures import written
 from webnnm.transformers.beginning import beginning, even, last_token, suppressed
 from webnnm.transformers.choice import Sampling
-from webnnm.transformers.ctranslate2_model import tensors_of_ctranslate2
+from webnnm.transformers.ctranslate2_model import ends_of_ctranslate2, tensors_of_ctranslate2
 from webnnm.transformers.generator import Choose, Generator, Speed
 from webnnm.transformers.gguf_model import config_of_gguf, tensors_of_gguf
 from webnnm.transformers.gguf_tokenizer import tokenizer_of
+from webnnm.transformers.hearing import Features, Stream
 from webnnm.transformers.pretrained import (
+    Folder,
     folder_of,
     generation_config_of,
     gguf_of,
     tokenizer_texts,
     weights_of,
 )
+from webnnm.transformers.speech_tokens import SpeechTokens
 from webnnm.transformers.texts import Prompt, Writing, continued, end_tokens, token_rows
 from webnnm.transformers.tokenizer import Tokenizer
+from webnnm.transformers.transcription import TEMPERATURES, Limits, Transcribing
 
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
@@ -53,7 +57,7 @@ MOST_COMPILED = 4
 
 
 async def from_pretrained(
-    source: str | Path,
+    source: Folder,
     *,
     backend: str | Backend = "auto",
     device_type: str | None = None,
@@ -72,8 +76,9 @@ async def from_pretrained(
 
     The folder has a `config.json`, of which the text of the model is written, and
     `model.safetensors`, or shards and their index; a GGUF file has all of it inside. Whisper may
-    lie in a folder of CTranslate2, with a `model.bin`. Weights are float32 on the device, whatever
-    they are in the files. See `docs/transformers.md` for the architectures.
+    lie in a folder of CTranslate2, with a `model.bin`. In place of a folder, the bytes of its files
+    may be given by their names. Weights are float32 on the device, whatever they are in the files.
+    See `docs/transformers.md` for the architectures.
 
     - `backend`, `device_type`, `log`: see `NNModel.create`.
     - `architecture`: the class of the model, such as "BertModel", in place of the config's.
@@ -85,9 +90,9 @@ async def from_pretrained(
     missing, wrong or not supported, NNM715 for files that are missing, NNM801 or NNM802 for damaged
     ones, NNM805 and NNM806 for weights that are not those of the config. Nothing is loaded then.
     """
-    file = await gguf_of(source) if str(source).endswith(".gguf") else None
-    binary = None
-    if file is not None:
+    file = binary = None
+    if isinstance(source, str | Path) and str(source).endswith(".gguf"):
+        file = await gguf_of(source)
         config = config_of_gguf(file)
     else:
         config, binary = await folder_of(source)
@@ -101,8 +106,11 @@ async def from_pretrained(
     else:
         found = await weights_of(source) if binary is None else tensors_of_ctranslate2(binary)
         tensors = {name.removeprefix(prefix): tensor for name, tensor in found.items()}
+        tokenizer, template = await tokenizer_texts(source)
+        if binary is not None:
+            config |= ends_of_ctranslate2(tokenizer)
         generation = await generation_config_of(source, config)
-        read = await _tokenizer(generation, *await tokenizer_texts(source))
+        read = await _tokenizer(generation, tokenizer, template)
     text, names, _ = written(told, ignore=ignore, tensors=tensors)
     settings = {
         "source": text,
@@ -486,12 +494,82 @@ class PretrainedModel(NNModel):
         self._contexts.clear()
         for context in contexts:
             context.close()
+        if self._transcribing is not None:
+            self._transcribing.stop()
         if generator := vars(self).pop("_generator", None):
             generator.close()
+        if features := vars(self).pop("_features", None):
+            features.close()
+
+    def transcribe(
+        self,
+        audio: Any,
+        *,
+        rate: int | None = None,
+        language: str | None = None,
+        task: str = "transcribe",
+        temperature: float | Sequence[float] = TEMPERATURES,
+        limits: Limits | None = None,
+        seed: int = 0,
+    ) -> Transcribing:
+        """Write down what is said: iterate over the segments, or await the whole.
+
+        >>> async def tell(model):
+        ...     async for segment in model.transcribe("speech.wav"):
+        ...         print(segment.start, segment.end, segment.text)
+        ...     return (await model.transcribe("speech.wav")).text
+
+        For Whisper. Sound of any length is heard in windows of half a minute; each begins where the
+        last segment of the one before ended.
+
+        - `audio`: a path, an address or the bytes of a file, see `load_sound`; a `Sound`; samples,
+          of which so many are a second as `rate` says; or a `Microphone` or another asynchronous
+          iterator over these, whose windows are written down as they come.
+        - `language`: its code, such as "de", for models of several languages; by default they tell
+          it themselves of the first window.
+        - `task`: "transcribe", or "translate" into English.
+        - `temperature`: at which tokens are chosen; with several, a window whose transcript repeats
+          itself or is a guess is written anew at the next one.
+        - `limits`: what counts as that, and as silence.
+        - `seed`: of the choice at temperatures above 0.
+
+        Raises `DataError` NNM717 for models of other kinds, NNM718 for tokenizers without the
+        tokens of Whisper, NNM704 for languages that the model does not know, and what `load_sound`
+        raises.
+        """
+        if self.config.get("model_type") != "whisper" or "input_features" not in self.inputs():
+            message = "the model does not hear: it is no Whisper"
+            raise DataError("NNM717", message, hint="generate writes texts")
+        tokens = SpeechTokens.of(
+            self.tokenizer, self.generation_config, self._generator.language.vocabulary
+        )
+        numbers = isinstance(temperature, int | float)
+        self._transcribing = Transcribing(
+            self._generator,
+            self.tokenizer,
+            tokens,
+            self._features,
+            Stream(audio, rate, self.backend),
+            language=language,
+            task=task,
+            temperatures=[temperature] if numbers else [*temperature],
+            limits=limits or Limits(),
+            seed=seed,
+        )
+        return self._transcribing
+
+    _transcribing: Transcribing | None = None
+
+    @cached_property
+    def _features(self) -> Features:
+        (vertex,) = (each for each in self.network.inputs if each.block == "input_features")
+        return Features(self.backend, *vertex.features[0].sizes())
 
     def stop(self) -> None:
-        """End the text that is being generated; a training is stopped by its own `stop`."""
+        """End the text or the transcript that is being written; trainings have a `stop` too."""
         self._generator.stop()
+        if self._transcribing is not None:
+            self._transcribing.stop()
 
     @property
     def speed(self) -> Speed:

@@ -14,6 +14,7 @@ from webnnm.core.shapes import is_integer
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 from webnnm.ops.declare.generator import MODULI, advance
+from webnnm.transformers.timestamps import TIMES, TimestampRules, Timestamps
 
 SEEN = "seen"
 """Which tokens a text has so far, 0/1 `[batch, vocabulary]`: a state of graphs."""
@@ -42,8 +43,9 @@ class Sampling:
     - `repetition_penalty`: positive scores of tokens that the text has are divided by it, negative
       ones multiplied (N. Keskar et al., "CTRL", arXiv:1909.05858).
     - `suppress_tokens`: numbers of tokens that are never chosen.
+    - `timestamps`: what the rules of transcripts need to know.
 
-    Of these the last two come first; filters apply in this order, each to the probabilities that
+    Of these the last three come first; filters apply in this order, each to the probabilities that
     are left. Raises `DataError` NNM704 for values out of their range.
     """
 
@@ -53,6 +55,7 @@ class Sampling:
     min_p: float | None = None
     repetition_penalty: float | None = None
     suppress_tokens: Sequence[int] | None = None
+    timestamps: Timestamps | None = None
 
     def __post_init__(self) -> None:
         for name, (wanted, fits) in _RANGES.items():
@@ -75,6 +78,7 @@ class Sampling:
     def values(self, vocabulary: int) -> dict[str, HostArray]:
         """Return the values of what is done."""
         found = {name: getattr(self, name) for name in self.kinds()}
+        found.pop(TIMES, None)
         tokens = found.pop(SUPPRESSED, ())
         values = {name: HostArray.of([float(value)]) for name, value in found.items()}
         if tokens:
@@ -105,8 +109,9 @@ def chosen(
     `kinds` are inputs of the graph. With the tokens come the states after the choice.
     """
     given: dict[str, Any] = {
-        name: b.input(name, "float32", [1]) for name in kinds if name != SUPPRESSED
+        name: b.input(name, "float32", [1]) for name in kinds if name not in (SUPPRESSED, TIMES)
     }
+    rules = TimestampRules(b, scores) if TIMES in kinds else None
     following: dict[str, Operand] = {}
     seen = None
     if "repetition_penalty" in given:
@@ -115,9 +120,13 @@ def chosen(
         scores = scores + seen * (fewer - scores)
     if SUPPRESSED in kinds:
         scores = scores + b.input(SUPPRESSED, "float32", [1, scores.shape[1]])
+    if rules is not None:
+        scores = rules.applied(scores)
     if "temperature" in given:
         scores, following = _noisy(b, scores, given)
     tokens: Operand = b.arg_max(scores, axis=1, output_data_type="int32")
+    if rules is not None:
+        following |= rules.following(tokens)
     if seen is not None:
         numbers = b.constant([*range(scores.shape[1])], "int32", [1, scores.shape[1]])
         now = b.equal(numbers, b.reshape(tokens, new_shape=(scores.shape[0], 1)))

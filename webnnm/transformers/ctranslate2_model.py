@@ -12,6 +12,7 @@ from webnnm.core.shapes import Shape, count
 from webnnm.formats.ctranslate2 import SCALE, File, whole_numbers
 from webnnm.formats.safetensors import StoredTensor
 from webnnm.transformers.gguf_model import Unpacked
+from webnnm.transformers.json_tokenizer import added_tokens
 
 SPEC = "WhisperSpec"
 ACTIVATIONS = ("relu", "gelu_new", "silu", "gelu", "quick_gelu", "tanh", "sigmoid")
@@ -93,6 +94,13 @@ def config_of_ctranslate2(file: File, given: Mapping[str, Any]) -> dict[str, Any
             f"{stack}_ffn_dim": _shape(file, f"{stack}/layer_0/ffn/linear_0/weight", 2)[0],
         }
     return {**{KEYS.get(key, key): value for key, value in given.items()}, **found}
+
+
+def ends_of_ctranslate2(tokenizer: str) -> dict[str, int]:
+    """Return what the config lacks: with which tokens of a `tokenizer.json` texts begin and end."""
+    known = added_tokens(tokenizer) if tokenizer else {}
+    found = {"decoder_start_token_id": "startoftranscript", "eos_token_id": "endoftext"}
+    return {key: known[f"<|{word}|>"] for key, word in found.items() if f"<|{word}|>" in known}
 
 
 def tensors_of_ctranslate2(file: File) -> Mapping[str, StoredTensor]:

@@ -93,6 +93,11 @@ class Generator:
         """End the generation that is running after the tokens that are on their way."""
         self._run = None
 
+    async def state(self, name: str) -> HostArray:
+        """Return a state of the generation that ran last, by its name in the graphs."""
+        (found,) = await self._backend.read(self._state[self._step % 2][name])
+        return found
+
     def close(self) -> None:
         """Free what is on the device; the generation that is running ends."""
         self.stop()
@@ -255,6 +260,8 @@ class Generator:
             return {}
         size = self.language.vocabulary
         found = sampling.values(size)
+        if sampling.timestamps is not None:
+            found |= sampling.timestamps.values(len(rows))
         if "temperature" in base.sampling:
             found |= generator_states(seed, len(rows), size)
         if "repetition_penalty" in base.sampling:

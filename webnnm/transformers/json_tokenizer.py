@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 from webnnm.backends import pyodide_host
 from webnnm.core.errors import BackendError, DataError
+from webnnm.formats.safetensors import parsed
 
 FOLDER = "tokenizers"
 """Where pages have the npm package: beside the folder of Pyodide."""
@@ -27,10 +29,17 @@ class JsonTokenizer:
         decode: Callable[[list[int]], str],
         ends: Iterable[int] = (),
         template: str = "",
+        text: str = "",
     ) -> None:
+        self._text = text
         self._encode, self._decode = encode, decode
         self.ends = frozenset(ends)
         self.template = template
+
+    @cached_property
+    def added(self) -> Mapping[str, int]:
+        """The numbers of control tokens by their words."""
+        return added_tokens(self._text) if self._text else {}
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text; words for control tokens in it stand for these."""
@@ -48,7 +57,22 @@ async def json_tokenizer(text: str, ends: Iterable[int] = (), template: str = ""
     no tokenizer.
     """
     functions = await _in_page(text) if pyodide_host.in_browser() else _on_desktop(text)
-    return JsonTokenizer(*functions, ends, template)
+    return JsonTokenizer(*functions, ends, template, text)
+
+
+def added_tokens(text: str) -> dict[str, int]:
+    """Return the numbers of the control tokens of a `tokenizer.json` by their words.
+
+    >>> added_tokens('{"added_tokens": [{"id": 7, "content": "<|end|>"}]}')
+    {'<|end|>': 7}
+
+    Raises `DataError` NNM718 for what is no tokenizer.
+    """
+    try:
+        found: Any = parsed(text)
+        return {str(token["content"]): int(token["id"]) for token in found.get("added_tokens", ())}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _wrong(error) from error
 
 
 def _on_desktop(text: str) -> tuple[Any, Any]:

@@ -23,19 +23,22 @@ INDEX = f"{WEIGHTS}.index.json"
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 TEMPLATE = "chat_template.jinja"
 
+Folder = str | Path | Mapping[str, Any]
+"""Where the files of a model are: a folder, an address, or their bytes by name."""
 
-async def config_of(folder: str | Path) -> dict[str, Any]:
+
+async def config_of(folder: Folder) -> dict[str, Any]:
     """Return the config of a model that lies in a folder, or at the address of one.
 
     Raises `DataError` NNM715 where there is none, NNM818 for what is no config.
     """
-    return read_config(await read_text(joined(folder, CONFIG)))
+    return read_config(await _text_of(folder, CONFIG))
 
 
-async def generation_config_of(folder: str | Path, config: Mapping[str, Any]) -> Mapping[str, Any]:
+async def generation_config_of(folder: Folder, config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a folder says of generation: its own file, or the config where there is none."""
     try:
-        found = await read_text(joined(folder, GENERATION))
+        found = await _text_of(folder, GENERATION)
     except DataError as error:
         if error.code != "NNM715":
             raise
@@ -44,14 +47,14 @@ async def generation_config_of(folder: str | Path, config: Mapping[str, Any]) ->
     return {**kept, **read_config(found, GENERATION)}
 
 
-async def weights_of(folder: str | Path) -> dict[str, StoredTensor]:
+async def weights_of(folder: Folder) -> dict[str, StoredTensor]:
     """Return the tensors of all files of a folder, as they lie there, none of them copied.
 
     Raises `DataError` NNM715 for a file that is missing, NNM801, NNM802 for one that is damaged,
     NNM805 for a shard that lacks a tensor that the index says is there.
     """
     try:
-        files = {WEIGHTS: await _opened(joined(folder, WEIGHTS))}
+        files = {WEIGHTS: read(await _data_of(folder, WEIGHTS))}
         places = None
     except DataError as error:
         if error.code != "NNM715":
@@ -76,7 +79,7 @@ async def gguf_of(place: str | Path) -> gguf.File:
     return gguf.read(await _bytes_of(place))
 
 
-async def folder_of(folder: str | Path) -> tuple[dict[str, Any], ctranslate2.File | None]:
+async def folder_of(folder: Folder) -> tuple[dict[str, Any], ctranslate2.File | None]:
     """Return the config of a folder, and what its `model.bin` holds if CTranslate2 wrote it.
 
     Such a folder is known by its config, which has no `model_type`, and that file. Raises
@@ -93,7 +96,7 @@ async def folder_of(folder: str | Path) -> tuple[dict[str, Any], ctranslate2.Fil
     if "model_type" in config:
         return config, None
     try:
-        file = ctranslate2.read(await _bytes_of(joined(folder, BINARY)))
+        file = ctranslate2.read(await _data_of(folder, BINARY))
     except DataError as error:
         if error.code != "NNM715":
             raise
@@ -103,12 +106,12 @@ async def folder_of(folder: str | Path) -> tuple[dict[str, Any], ctranslate2.Fil
     return config_of_ctranslate2(file, config), file
 
 
-async def tokenizer_texts(folder: str | Path) -> tuple[str, str]:
+async def tokenizer_texts(folder: Folder) -> tuple[str, str]:
     """Return the texts of a folder's `tokenizer.json` and chat template, "" for what is missing."""
     found: list[str] = []
     for name in (TOKENIZER, TEMPLATE, TOKENIZER_CONFIG):
         try:
-            found.append(await read_text(joined(folder, name)))
+            found.append(await _text_of(folder, name))
         except DataError as error:
             if error.code != "NNM715":
                 raise
@@ -131,10 +134,10 @@ def joined(folder: str | Path, name: str) -> str | Path:
     return Path(folder) / name
 
 
-async def _index(folder: str | Path, missing: DataError) -> Mapping[str, str]:
+async def _index(folder: Folder, missing: DataError) -> Mapping[str, str]:
     """Return tensor → file, for weights in several files."""
     try:
-        text = await read_text(joined(folder, INDEX))
+        text = await _text_of(folder, INDEX)
     except DataError as error:
         if error.code != "NNM715":
             raise
@@ -155,21 +158,39 @@ def _inside(shard: Any) -> str:
     return shard
 
 
-async def _shards(folder: str | Path, places: Mapping[str, str]) -> dict[str, File]:
+async def _shards(folder: Folder, places: Mapping[str, str]) -> dict[str, File]:
     names = sorted({*places.values()})
     found: dict[str, File] = {}
     for number, name in enumerate(names, 1):
         try:
-            found[name] = await _opened(joined(folder, name))
+            found[name] = read(await _data_of(folder, name))
         except DataError as error:
             words = f"shard {number} of {len(names)}, {name}: {error.message}"
             raise DataError(error.code, words, hint=error.hint) from error
     return found
 
 
-async def _opened(place: str | Path) -> File:
-    """Return a file of tensors; on a desktop its pages are read when they are needed."""
-    return read(await _bytes_of(place))
+async def _text_of(folder: Folder, name: str) -> str:
+    if not isinstance(folder, Mapping):
+        return await read_text(joined(folder, name))
+    try:
+        return bytes(_given(folder, name)).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError("NNM715", f"{name} cannot be read: {error}") from error
+
+
+async def _data_of(folder: Folder, name: str) -> Any:
+    """Return the bytes of a file; on a desktop its pages are read when they are needed."""
+    if isinstance(folder, Mapping):
+        return _given(folder, name)
+    return await _bytes_of(joined(folder, name))
+
+
+def _given(files: Mapping[str, Any], name: str) -> Any:
+    if name not in files:
+        told = ", ".join(files) or "none"
+        raise DataError("NNM715", f"there is no {name} among the files: {told}")
+    return files[name]
 
 
 async def _bytes_of(place: str | Path) -> Any:

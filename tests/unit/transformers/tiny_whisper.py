@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from array import array
 from collections.abc import Iterator
 from typing import Any
 
+from tests.unit.transformers.tokenizer_json import tokenizer
 from webnnm.core.arrays import HostArray
 from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count
 from webnnm.formats.ctranslate2 import chunks
 
-WIDTH, INNER, BANDS, WORDS = 8, 12, 6, 20
+WIDTH, INNER, BANDS = 8, 12, 6
+CONTROL = [
+    *("<|endoftext|>", "<|startoftranscript|>", "<|en|>", "<|de|>", "<|translate|>"),
+    *("<|transcribe|>", "<|nospeech|>", "<|notimestamps|>"),
+]
+VOCABULARY = [*"abcdefgh", "Ġ", *CONTROL]
+TIMES = 9
+"""Behind the vocabulary: 0.00, 0.02, … of eight positions."""
+WORDS = len(VOCABULARY) + TIMES
 CONFIG: dict[str, Any] = {
     "model_type": "whisper",
     "architectures": ["WhisperForConditionalGeneration"],
@@ -32,12 +42,24 @@ CONFIG: dict[str, Any] = {
     "tie_word_embeddings": True,
 }
 FOLDER_CONFIG = {
-    "suppress_ids": [1],
+    "suppress_ids": [1, 8],
     "suppress_ids_begin": [2],
     "lang_ids": [],
     "alignment_heads": [],
 }
 """What CTranslate2 writes beside the weights."""
+
+
+TOKENIZER = tokenizer(VOCABULARY, range(len(VOCABULARY) - len(CONTROL), len(VOCABULARY)))
+
+
+def files(code: str = "F32") -> dict[str, bytes]:
+    """Return the files of a folder of CTranslate2."""
+    return {
+        "config.json": json.dumps(FOLDER_CONFIG).encode(),
+        "tokenizer.json": TOKENIZER.encode(),
+        "model.bin": whole(code),
+    }
 
 
 def weights() -> dict[str, HostArray]:

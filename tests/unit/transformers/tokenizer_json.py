@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Sequence
 
 WORDS = ["<s>", "<|im_start|>", "<|im_end|>", *"abcdefghijklmnopqrstuvwxyz", "Ġ", "th"]
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-TEXT = json.dumps(
-    {
-        "version": "1.0",
-        "added_tokens": [
-            {
-                "id": number,
-                "content": WORDS[number],
-                "single_word": False,
-                "lstrip": False,
-                "rstrip": False,
-                "normalized": False,
-                "special": True,
-            }
-            for number in range(3)
-        ],
-        "normalizer": None,
-        "pre_tokenizer": BYTES,
-        "post_processor": None,
-        "decoder": BYTES,
-        "model": {
-            "type": "BPE",
-            "vocab": {word: number for number, word in enumerate(WORDS)},
-            "merges": ["t h"],
-        },
-    }
-)
+
+
+def tokenizer(words: Sequence[str], control: Collection[int], merges: Sequence[str] = ()) -> str:
+    """Return the text of a tokenizer of these words; some of them are control tokens."""
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    added = [
+        {"id": number, "content": words[number], **flags, "special": True} for number in control
+    ]
+    return json.dumps(
+        {
+            "version": "1.0",
+            "added_tokens": added,
+            "normalizer": None,
+            "pre_tokenizer": BYTES,
+            "post_processor": None,
+            "decoder": BYTES,
+            "model": {
+                "type": "BPE",
+                "vocab": {word: number for number, word in enumerate(words)},
+                "merges": [*merges],
+            },
+        }
+    )
+
+
+TEXT = tokenizer(WORDS, range(3), ["t h"])
 TEMPLATE = json.dumps({"chat_template": "{{ '<|im_start|>' }}"})
 """What `tokenizer_config.json` says of conversations."""
 

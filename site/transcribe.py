@@ -1,0 +1,157 @@
+"""The page that transcribes: Whisper writes down what a file or the microphone says."""
+
+import asyncio
+import time
+
+from fetched import MissingModel, load, opened
+from page import clear_error, element, make, show_error
+from pyscript import when, window
+
+from webnnm import Microphone, Sound, from_pretrained, load_sound
+
+FILES = ("config.json", "tokenizer.json", "model.bin")
+PLACE = "whisper-tiny.en/"
+SILENCE = Sound([0.0] * 16_000, 16_000)
+
+
+class Scribe:
+    """The model, and what it writes."""
+
+    def __init__(self):
+        self.model = self.microphone = None
+        self.lines = []
+        self.heard = self.spent = 0.0
+
+    async def use(self, model):
+        """Take the model, and compile it before anybody speaks."""
+        self.model = model
+        await model.transcribe(SILENCE, temperature=0)
+        element("folder").parentElement.hidden = True
+
+    async def listen(self):
+        """Write down what the microphone hears until it is stopped."""
+        async with Microphone() as self.microphone:
+            await self.write(self.blocks(), None)
+
+    async def blocks(self):
+        """Yield what the microphone hears, and show how long it has."""
+        async for sound in self.microphone:
+            self.heard += sound.seconds
+            element("rate").textContent = f"Listening: {self.heard:.0f} s"
+            yield sound
+        element("rate").textContent = "Writing …"
+
+    async def read(self, file):
+        """Write down a file."""
+        element("rate").textContent = "Reading the file …"
+        sound = await load_sound((await file.arrayBuffer()).to_bytes())
+        self.heard = sound.seconds
+        await self.write(sound, sound.seconds)
+
+    async def write(self, audio, seconds):
+        """Show the segments of a transcript as they come; a recording has so many seconds."""
+        began = time.perf_counter()
+        async for segment in self.model.transcribe(audio):
+            self.lines.append(segment.text.strip())
+            line = make("li")
+            line.append(make("span", f"{clock(segment.start)} ", class_="numbers"))
+            line.append(self.lines[-1])
+            element("segments").append(line)
+            if seconds:
+                element("heard").value = min(1.0, segment.end / seconds)
+                element("rate").textContent = f"{segment.end:.0f} of {seconds:.0f} s"
+            await asyncio.sleep(0)  # the page draws it
+        self.tell(time.perf_counter() - began if seconds else None)
+
+    def tell(self, took):
+        """Say how much was heard, and how fast."""
+        text = f"{self.heard:.1f} s of sound"
+        if took is not None:
+            text += f" in {took:.1f} s, {self.heard / took:.1f} times as fast as it was spoken"
+        if not self.lines:
+            text += ", nobody speaks"
+        element("rate").textContent = f"{text}, on {self.model.backend.description}"
+        element("rate").dataset.done = "true"
+
+
+def clock(seconds):
+    """Return a time as minutes and seconds."""
+    return f"{int(seconds) // 60}:{seconds % 60:04.1f}"
+
+
+async def model_of(contents):
+    """Return the model of files, in the order of FILES."""
+    quiet = {"log": lambda line: None}
+    return [await from_pretrained(dict(zip(FILES, contents, strict=True)), **quiet)]
+
+
+async def chosen():
+    """Return the contents of the files that were chosen."""
+    files = element("folder").files
+    given = {files.item(place).name: files.item(place) for place in range(files.length)}
+    missing = [name for name in FILES if name not in given]
+    if missing:
+        element("download").disabled = False
+        raise MissingModel(f"Choose all three files together: {', '.join(missing)} is missing.")
+    return [(await given[name].arrayBuffer()).to_bytes() for name in FILES]
+
+
+async def work(task):
+    """Run a task; while it runs, only its end can be asked for."""
+    clear_error()
+    scribe.lines, scribe.heard = [], 0.0
+    element("segments").replaceChildren()
+    element("heard").value = 0
+    element("rate").removeAttribute("data-done")
+    element("start").disabled = element("file").disabled = element("copy").disabled = True
+    element("stop").disabled = False
+    try:
+        await task
+    except Exception as error:
+        show_error(error)
+        element("rate").textContent = "Nothing has been heard."
+    scribe.microphone = None
+    element("start").disabled = element("file").disabled = False
+    element("stop").disabled = True
+    element("copy").disabled = not scribe.lines
+
+
+@when("click", "#start")
+async def start(event):
+    """Listen to the microphone."""
+    await work(scribe.listen())
+
+
+@when("click", "#stop")
+def stop(event):
+    """End what is heard, or what is written of a file."""
+    if scribe.microphone is None:
+        scribe.model.stop()
+    else:
+        scribe.microphone.stop()
+    element("start").disabled = False
+    element("start").focus()
+
+
+@when("change", "#file")
+async def choose(event):
+    """Transcribe a file."""
+    if element("file").files.length:
+        await work(scribe.read(element("file").files.item(0)))
+
+
+@when("change", "#folder")
+async def choose_folder(event):
+    """Take a model of the reader's own."""
+    element("progress-text").classList.remove("warning")
+    await load(chosen, scribe.use, model_of)
+
+
+@when("click", "#copy")
+async def copy(event):
+    """Copy what was said."""
+    await window.navigator.clipboard.writeText(" ".join(scribe.lines))
+
+
+scribe = Scribe()
+await opened([PLACE + name for name in FILES], scribe.use, model_of)

@@ -1,0 +1,90 @@
+"""What a model of speech hears: windows of sound, one after the other, as features."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator
+from typing import Any
+
+from webnnm.backends.base import Backend, Executable
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.data.resampling import resampled
+from webnnm.data.sound import Sound, load_sound
+from webnnm.graph.builder import GraphBuilder
+from webnnm.transformers.log_mel import HOP, RATE, log_mel
+
+
+class Features:
+    """Turns windows of so many frames into features `[1, bands, frames]`, on a device."""
+
+    def __init__(self, backend: Backend, bands: int, frames: int) -> None:
+        self.frames = frames
+        self._backend, self._bands = backend, bands
+        self._executable: Executable | None = None
+
+    async def of(self, samples: bytes) -> HostArray:
+        """Return the features of float32 samples at 16 kHz; behind them there is silence."""
+        size = self.frames * HOP
+        if self._executable is None:
+            b = GraphBuilder()
+            found = log_mel(b, b.input("samples", "float32", [1, size]), self._bands)
+            self._executable = await self._backend.compile(b.build({"features": found}))
+        data = samples[: 4 * size]
+        given = HostArray("float32", [1, size], data + bytes(4 * size - len(data)))
+        return (await self._executable.run_host({"samples": given}))["features"]
+
+    def close(self) -> None:
+        """Free what is on the device."""
+        if self._executable is not None:
+            self._backend.release(self._executable)
+            self._executable = None
+
+
+class Stream:
+    """Sound that comes as it may, as samples at 16 kHz; what was heard is forgotten."""
+
+    def __init__(self, audio: Any, rate: int | None, backend: Backend) -> None:
+        self._blocks = _blocks(audio, rate)
+        self._backend = backend
+        self._samples = bytearray()
+        self._start = 0
+        self._ended = False
+
+    async def window(self, start: int, length: int) -> bytes:
+        """Return the samples from one of them on, as many as asked for, fewer at the end.
+
+        Starts never go back.
+        """
+        while not self._ended and (len(self._samples) // 4 + self._start < start + length):
+            sound = await anext(self._blocks, None)
+            if sound is None:
+                self._ended = True
+            else:
+                found = await resampled(sound.samples, sound.rate, RATE, self._backend)
+                self._samples += found.data
+        del self._samples[: 4 * (start - self._start)]
+        self._start = start
+        return bytes(self._samples[: 4 * length])
+
+
+async def _blocks(audio: Any, rate: int | None) -> AsyncIterator[Sound]:
+    """Yield what was given as sound: one, or those of a stream."""
+    if isinstance(audio, AsyncIterable):
+        async for block in audio:  # type: ignore[reportUnknownVariableType]
+            yield _sound(block, rate)
+        return
+    known = isinstance(audio, Sound) or not _is_file(audio)
+    yield _sound(audio, rate) if known else await load_sound(audio)
+
+
+def _is_file(audio: Any) -> bool:
+    return isinstance(audio, str | bytes | bytearray) or hasattr(audio, "__fspath__")
+
+
+def _sound(audio: Any, rate: int | None) -> Sound:
+    if isinstance(audio, Sound):
+        return audio
+    if rate is None:
+        message = "samples without their rate"
+        raise DataError("NNM704", message, hint="give rate=, samples in a second, or a Sound")
+    return Sound(audio, rate)

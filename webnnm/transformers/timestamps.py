@@ -1,0 +1,123 @@
+"""Rules for the tokens of a transcript, as a part of the graph that chooses them.
+
+Times come in pairs, of where a text begins and ends, and never go back. The first token is a time,
+and where times together are likelier than any other token one of them comes. Source: A. Radford et
+al., arXiv:2212.04356, and whisper/decoding.py of https://github.com/openai/whisper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Operand
+
+TIMES = "timestamps"
+"""The facts of `Timestamps`, an input of graphs."""
+PROGRESS = "timestamps/progress"
+"""A state of graphs, float32 `[batch, 7]`: how many tokens there are, whether the last one is a
+time and the one before, the least time that may come, whether the transcript goes on, the sum of
+logarithms of probabilities, and the probability of silence."""
+NEVER = -1e30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timestamps:
+    """The numbers of tokens that rules need.
+
+    - `first`: of the time 0; all tokens behind are times.
+    - `end`: what ends a transcript; tokens before are words.
+    - `silence`: says that there is no speech.
+    - `latest`: how many times later than the first one a transcript may begin at most.
+    """
+
+    first: int
+    end: int
+    silence: int
+    latest: int = 50
+
+    def values(self, rows: int) -> dict[str, HostArray]:
+        """Return what graphs begin with."""
+        facts = [self.first, self.end, self.silence, self.first + self.latest]
+        # Before the first token there are as many as if a pair of times had ended.
+        start = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0]
+        return {
+            TIMES: HostArray.of([float(fact) for fact in facts], "float32", [1, len(facts)]),
+            PROGRESS: HostArray.of(start * rows, "float32", [rows, len(start)]),
+        }
+
+
+class TimestampRules:
+    """What the rules do to scores `[batch, vocabulary]`, and what they remember of the choice."""
+
+    def __init__(self, b: GraphBuilder, scores: Any) -> None:
+        self._b = b
+        batch, vocabulary = scores.shape
+        self._numbers = b.constant(
+            [float(n) for n in range(vocabulary)], "float32", [1, vocabulary]
+        )
+        facts = b.input(TIMES, "float32", [1, 4])
+        self._first, self._end, silence, self._latest = self._columns(facts)
+        state = b.input(PROGRESS, "float32", [batch, 7])
+        self._count, self._last, self._before, self._least, self._alive, self._sum, quiet = (
+            self._columns(state)
+        )
+        self._is_time = self._flag(b.greater_or_equal(self._numbers, self._first))
+        self._begins = self._flag(b.equal(self._count, 0.0))
+        is_silence = self._flag(b.equal(self._numbers, silence))
+        found = self._shares(scores)
+        found = b.reduce_sum(found * is_silence, axes=[1], keep_dimensions=True)
+        self._silence = self._begins * found + (1.0 - self._begins) * quiet
+
+    def applied(self, scores: Any) -> Any:
+        """Return scores in which what the rules forbid is never chosen."""
+        b, is_time = self._b, self._is_time
+        is_text = 1.0 - is_time
+        goes_on = 1.0 - self._begins
+        ended = goes_on * self._last * self._before
+        begun = goes_on * self._last * (1.0 - self._before)
+        hidden = ended * is_time
+        hidden = hidden + begun * self._flag(b.lesser(self._numbers, self._end))
+        hidden = hidden + is_time * self._flag(b.lesser(self._numbers, self._least))
+        late = self._flag(b.greater(self._numbers, self._latest))
+        hidden = hidden + self._begins * (is_text + late)
+        scores = scores + hidden * NEVER
+        shares = self._shares(scores)
+        times = b.reduce_sum(shares * is_time, axes=[1], keep_dimensions=True)
+        best = b.reduce_max(shares * is_text, axes=[1], keep_dimensions=True)
+        scores = scores + is_text * self._flag(b.greater(times, best)) * NEVER
+        self._allowed: Any = scores
+        return scores
+
+    def following(self, tokens: Any) -> dict[str, Operand]:
+        """Return the state after a choice, int32 `[batch]`, among the scores of `applied`."""
+        b = self._b
+        token = b.reshape(b.cast(tokens, type="float32"), new_shape=(tokens.shape[0], 1))
+        chosen = self._flag(b.equal(self._numbers, token))
+        share = b.reduce_sum(self._shares(self._allowed) * chosen, axes=[1], keep_dimensions=True)
+        logarithm = b.log(b.max(share, 1e-30))
+        is_time = self._flag(b.greater_or_equal(token, self._first))
+        # A time that begins a text may be the one that ended the text before.
+        least = is_time * (token + self._last) + (1.0 - is_time) * self._least
+        columns = (
+            self._count + 1.0,
+            is_time,
+            self._last,
+            least,
+            self._alive * (1.0 - self._flag(b.equal(token, self._end))),
+            self._sum + self._alive * logarithm,
+            self._silence,
+        )
+        return {PROGRESS: b.concat(list(columns), axis=1)}
+
+    def _shares(self, scores: Any) -> Any:
+        return self._b.softmax(scores, axis=1)
+
+    def _flag(self, value: Any) -> Any:
+        return self._b.cast(value, type="float32")
+
+    def _columns(self, value: Any) -> list[Any]:
+        rows, count = value.shape
+        return [self._b.slice(value, (0, place), (rows, 1)) for place in range(count)]

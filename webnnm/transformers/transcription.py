@@ -1,0 +1,266 @@
+"""Transcripts of speech: windows of half a minute, each written down with its times.
+
+Source: A. Radford et al., arXiv:2212.04356, section 4.5, and whisper/transcribe.py of
+https://github.com/openai/whisper.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Generator as Waiting
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.transformers.choice import Sampling
+from webnnm.transformers.generator import Generator
+from webnnm.transformers.hearing import Features, Stream
+from webnnm.transformers.log_mel import HOP, RATE
+from webnnm.transformers.speech_tokens import SpeechTokens
+from webnnm.transformers.texts import continued
+from webnnm.transformers.timestamps import PROGRESS
+from webnnm.transformers.tokenizer import Tokenizer
+
+STEP = 2
+"""Frames from one time to the next, 0.02 s."""
+TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+SHORTEST = RATE // 10
+"""Samples that are worth listening to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When a window is written anew at the next temperature, or passed over.
+
+    - `compression`: texts that zlib makes so many times smaller repeat themselves.
+    - `logarithm`: of the probability of a token, on average: below it a text is a guess.
+    - `silence`: the probability that nobody speaks; above it guesses are passed over.
+    """
+
+    compression: float = 2.4
+    logarithm: float = -1.0
+    silence: float = 0.6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segment:
+    """A part of a transcript.
+
+    Attributes: `start` and `end` in seconds; `text`; `tokens`, times among them; of the window it
+    is from, `log_probability` of a token on average, `silence`, the probability that nobody speaks,
+    and the `temperature` at which it was written.
+    """
+
+    start: float
+    end: float
+    text: str
+    tokens: list[int] = field(repr=False)
+    log_probability: float
+    silence: float
+    temperature: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transcript:
+    """What was said. Attributes: `text`, its `segments` in order, the `language`."""
+
+    text: str
+    segments: list[Segment] = field(repr=False)
+    language: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Written:
+    """The tokens of a window, without the one that ends them, and how sure the model is."""
+
+    tokens: list[int]
+    text: str
+    log_probability: float
+    silence: float
+    temperature: float
+
+    def is_poor(self, limits: Limits) -> bool:
+        """Tell whether a window is to be written anew."""
+        if self.is_silent(limits):
+            return False
+        data = self.text.encode()
+        compression = len(data) / len(zlib.compress(data)) if data else 0.0
+        return compression > limits.compression or self.log_probability < limits.logarithm
+
+    def is_silent(self, limits: Limits) -> bool:
+        """Tell whether nobody speaks."""
+        return self.silence > limits.silence and self.log_probability < limits.logarithm
+
+
+class Transcribing:
+    """A transcript that is being written: iterate over its segments, or await the whole."""
+
+    def __init__(
+        self,
+        generator: Generator,
+        tokenizer: Tokenizer,
+        tokens: SpeechTokens,
+        features: Features,
+        stream: Stream,
+        *,
+        language: str | None,
+        task: str,
+        temperatures: Sequence[float],
+        limits: Limits,
+        seed: int,
+    ) -> None:
+        tokens.prompt(language or next(iter(tokens.languages), None), task)
+        self._generator, self._tokenizer, self._tokens = generator, tokenizer, tokens
+        self._features, self._stream = features, stream
+        self._task, self._temperatures, self._limits = task, temperatures, limits
+        self._seed = seed
+        self.language = language or (None if tokens.languages else "en")
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End the transcript behind the segments that there are."""
+        self._stopped = True
+        self._generator.stop()
+
+    def __await__(self) -> Waiting[Any, None, Transcript]:
+        return self._whole().__await__()
+
+    async def _whole(self) -> Transcript:
+        segments = [segment async for segment in self._segments()]
+        text = "".join(segment.text for segment in segments).strip()
+        return Transcript(text=text, segments=segments, language=self.language or "")
+
+    def __aiter__(self) -> AsyncGenerator[Segment]:
+        return self._segments()
+
+    async def _segments(self) -> AsyncGenerator[Segment]:
+        start, size = 0, self._features.frames * HOP
+        while not self._stopped:
+            samples = await self._stream.window(start, size)
+            if len(samples) // 4 < SHORTEST:
+                return
+            source = {"input_features": await self._features.of(samples)}
+            written = await self._written(source)
+            if self._stopped:
+                return
+            frames = -(-len(samples) // (4 * HOP))
+            if written.is_silent(self._limits):
+                start += frames * HOP
+                continue
+            found, heard = self._parts(written, frames, start / RATE)
+            for segment in found:
+                yield segment
+            start += heard * HOP
+
+    async def _written(self, source: dict[str, HostArray]) -> _Written:
+        """Return the tokens of a window, at the first temperature at which they are good."""
+        prompt, silence = await self._prompt(source)
+        written: _Written | None = None
+        for number, temperature in enumerate(self._temperatures):
+            written = await self._attempt(source, prompt, temperature, self._seed + number, silence)
+            if self._stopped or not written.is_poor(self._limits):
+                break
+        assert written is not None
+        return written
+
+    async def _prompt(self, source: dict[str, HostArray]) -> tuple[list[int], float | None]:
+        """Return what a transcript begins with; for models of several languages, what they think
+        of the first token: the language, where it is not known, and the probability of silence."""
+        if not self._tokens.languages:
+            return self._tokens.prompt(None, self._task), None
+        heard: list[Any] = []
+
+        def listen(scores: Any, texts: list[list[int]]) -> list[int]:
+            heard.append(HostArray.of(scores, "float32").values())
+            return [self._tokens.start for _ in texts]
+
+        rounds = self._generator.generate([[self._tokens.start]], 1, choose=listen, source=source)
+        async with aclosing(rounds):
+            async for _ in rounds:
+                pass
+        scores = heard[0]
+        if self.language is None:
+            codes = self._tokens.languages
+            self.language = max(codes, key=lambda code: scores[codes[code]])
+        shares = HostArray.of(scores)
+        return self._tokens.prompt(self.language, self._task), _share(
+            shares, self._tokens.times.silence
+        )
+
+    async def _attempt(
+        self,
+        source: dict[str, HostArray],
+        prompt: list[int],
+        temperature: float,
+        seed: int,
+        silence: float | None,
+    ) -> _Written:
+        """Return what is written at a temperature."""
+        times = self._tokens.times
+        sampling = Sampling(
+            temperature=temperature, suppress_tokens=self._tokens.hidden, timestamps=times
+        )
+        most = (self._generator.most or 2 * 224) // 2
+        settings: dict[str, Any] = {"sampling": sampling, "seed": seed, "source": source}
+        ends = frozenset({times.end})
+        (found,) = await continued(self._generator, [prompt], most, ends, settings)
+        tokens = found[len(prompt) :]
+        *_, total, quiet = (await self._generator.state(PROGRESS)).values()
+        ended = tokens[-1:] == [times.end]
+        return _Written(
+            tokens=tokens[:-1] if ended else tokens,
+            text=self._text(tokens),
+            log_probability=total / max(len(tokens), 1),
+            silence=quiet if silence is None else silence,
+            temperature=temperature,
+        )
+
+    def _text(self, tokens: Sequence[int]) -> str:
+        return self._tokenizer.decode([t for t in tokens if t < self._tokens.times.end])
+
+    def _parts(self, written: _Written, frames: int, begun: float) -> tuple[list[Segment], int]:
+        """Return the segments of a window, and how many of its frames they are about."""
+        tokens, first = written.tokens, self._tokens.times.first
+        is_time = [token >= first for token in tokens]
+        cuts = [place + 1 for place, pair in enumerate(pairwise(is_time)) if all(pair)]
+        ends_alone = is_time[-2:] == [False, True]
+        heard = frames
+        if cuts and not ends_alone:
+            # What follows the last pair is not said to its end: it is heard again.
+            heard = STEP * (tokens[cuts[-1] - 1] - first)
+        ends = [*cuts, len(tokens)] if ends_alone or not cuts else cuts
+        parts = [tokens[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+        segments: list[Segment] = []
+        for part in parts:
+            times = [token - first for token in part if token >= first]
+            limit = frames // STEP
+            start = min(times[0], limit) if times else 0
+            end = min(times[-1], limit) if len(times) > 1 else limit
+            text = self._text(part)
+            if text.strip() and end >= start:
+                segments.append(
+                    Segment(
+                        start=round(begun + start * STEP * HOP / RATE, 2),
+                        end=round(begun + end * STEP * HOP / RATE, 2),
+                        text=text,
+                        tokens=part,
+                        log_probability=written.log_probability,
+                        silence=written.silence,
+                        temperature=written.temperature,
+                    )
+                )
+        return segments, min(max(heard, STEP), frames)
+
+
+def _share(scores: HostArray, token: int) -> float:
+    """Return the probability of a token."""
+    values = scores.values()
+    top = max(values)
+    return math.exp(values[token] - top) / sum(math.exp(value - top) for value in values)
