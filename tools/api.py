@@ -31,6 +31,7 @@ GROUPS = {
         "check",
         "format_model",
         "from_pretrained",
+        "forget_downloads",
         "load_onnx",
         "parse",
         "review",

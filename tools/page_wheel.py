@@ -42,7 +42,7 @@ of several epochs in one call choose with `where`."""
 LATE = (
     *(
         f"{PACKAGE}backends/_bridge/{name}.js"
-        for name in ("onnxruntime", "sounds", "tokenizers", "webassembly", "webgpu")
+        for name in ("downloads", "onnxruntime", "sounds", "tokenizers", "webassembly", "webgpu")
     ),
     f"{PACKAGE}model/graph_text.py",
     *(

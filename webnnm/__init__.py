@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from webnnm.core.finding import Finding as Finding
     from webnnm.data.csv_dataset import CSVDataset as CSVDataset
     from webnnm.data.dataset import Dataset as Dataset
+    from webnnm.data.downloads import forget_downloads as forget_downloads
     from webnnm.data.images import ImageDataset as ImageDataset
     from webnnm.data.iris import IrisDataset as IrisDataset
     from webnnm.data.sound import Microphone as Microphone
@@ -88,6 +89,7 @@ _HOME = {
     "export_onnx": "model.graph_export",
     "export_stablehlo": "model.graph_export",
     "format_model": "model.texts",
+    "forget_downloads": "data.downloads",
     "from_pretrained": "model.pretrained_model",
     "gradients": "graph.autodiff",
     "load_onnx": "model.onnx_model",

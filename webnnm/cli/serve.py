@@ -51,6 +51,10 @@ REFUSED = re.compile(r"^\.|[\\:\x00-\x1f]")
 """What no part of an address has: files that are hidden, and what other systems take for a path."""
 
 
+FROM = re.compile(r"bytes=(\d{1,15})-")
+"""The rest of a file; other ranges are answered with all of it."""
+
+
 class Handler(SimpleHTTPRequestHandler):
     """Serves files below one folder, and below further folders by first path part."""
 
@@ -98,12 +102,35 @@ class Handler(SimpleHTTPRequestHandler):
         """
         name = named(self.headers.get("Host", ""))
         if name in self.hosts or ("*" in self.hosts and _is_address(name)):
-            return super().send_head()
+            return self.rest_of_file() or super().send_head()
         known = ", ".join(host for host in self.hosts if host != "*")
         why = (
             f'This server is {known}, not "{name}". webnnm serve --host NAME gives it another name.'
         )
         return self.send_error(HTTPStatus.MISDIRECTED_REQUEST, explain=why)
+
+    def rest_of_file(self) -> Any:
+        """Begin an answer from some byte on, None where all of a file is asked for.
+
+        A download that was interrupted goes on so (RFC 9110, section 14).
+        """
+        found = FROM.fullmatch(self.headers.get("Range", ""))
+        path = Path(self.translate_path(self.path))
+        if found is None or not path.is_file():
+            return None
+        status, start = path.stat(), int(found[1])
+        changed = self.date_time_string(int(status.st_mtime))
+        if start >= status.st_size or self.headers.get("If-Range", changed) != changed:
+            return None
+        self.send_response(HTTPStatus.PARTIAL_CONTENT)
+        self.send_header("Content-Type", self.guess_type(path))
+        self.send_header("Content-Range", f"bytes {start}-{status.st_size - 1}/{status.st_size}")
+        self.send_header("Content-Length", str(status.st_size - start))
+        self.send_header("Last-Modified", changed)
+        self.end_headers()
+        file = path.open("rb")
+        file.seek(start)
+        return file
 
     def list_directory(self, path: Any) -> Any:
         """Answer with links to what is in a folder, without what is hidden."""

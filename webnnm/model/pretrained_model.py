@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, WebNNMError, suggestion
 from webnnm.core.shapes import count, show
+from webnnm.data.downloads import Downloads, Progress
 from webnnm.expert.reviewer import Reviewer
 from webnnm.formats.name_map import Names, assigned
 from webnnm.model.nnmodel import NNModel
@@ -64,6 +65,9 @@ async def from_pretrained(
     architecture: str | None = None,
     pooling: str | None = None,
     ignore: Collection[str] = (),
+    progress: Progress | None = None,
+    keep: bool = False,
+    hashes: Mapping[str, str] | None = None,
     log: Callable[[str], object] = print,
 ) -> PretrainedModel:
     """Load a model of Hugging Face from a folder, a GGUF file, or an address, as notation.
@@ -85,17 +89,24 @@ async def from_pretrained(
     - `pooling`: "mean" or "cls", for encoders of text: they have one more output then,
       `sentence_embedding`, the mean of all tokens or the first one, of length 1.
     - `ignore`: keys of the config that may say what they like.
+    - `progress`: a function that is told of a file's name, the bytes of it that are there, and all
+      (0 where that is unknown), while weights come.
+    - `keep`: in pages, the browser keeps files of weights: the next visit does not fetch them, and
+      what did not come whole goes on from where it ended. `webnnm.forget_downloads()` removes them.
+    - `hashes`: name of a file of weights → the SHA-256 that it has to have.
 
     Raises `DataError` NNM817 for an unknown architecture, NNM818 for keys of the config that are
     missing, wrong or not supported, NNM715 for files that are missing, NNM801 or NNM802 for damaged
-    ones, NNM805 and NNM806 for weights that are not those of the config. Nothing is loaded then.
+    ones and for other hashes, NNM805 and NNM806 for weights that are not those of the config.
+    Nothing is loaded then.
     """
+    how = Downloads(progress=progress, keep=keep, hashes=hashes or {})
     file = binary = None
     if isinstance(source, str | Path) and str(source).endswith(".gguf"):
-        file = await gguf_of(source)
+        file = await gguf_of(source, how)
         config = config_of_gguf(file)
     else:
-        config, binary = await folder_of(source)
+        config, binary = await folder_of(source, how)
     more = {"architectures": architecture and [architecture], "pooling": pooling}
     told = {**config, **{key: value for key, value in more.items() if value is not None}}
     _, _, prefix = written(told, ignore=ignore)  # what cannot be written is not fetched
@@ -104,7 +115,7 @@ async def from_pretrained(
     if file is not None:
         tensors, read = tensors_of_gguf(file, prefix), partial(tokenizer_of, file.metadata)
     else:
-        found = await weights_of(source) if binary is None else tensors_of_ctranslate2(binary)
+        found = await weights_of(source, how) if binary is None else tensors_of_ctranslate2(binary)
         tensors = {name.removeprefix(prefix): tensor for name, tensor in found.items()}
         tokenizer, template = await tokenizer_texts(source)
         if binary is not None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import mmap
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from webnnm.core.errors import DataError
+from webnnm.data.downloads import Downloads
 from webnnm.data.source import read_text
-from webnnm.data.source_bytes import read_bytes
 from webnnm.formats import ctranslate2, gguf
 from webnnm.formats.safetensors import File, StoredTensor, parsed, read
 from webnnm.transformers.config import read_config
@@ -47,20 +46,20 @@ async def generation_config_of(folder: Folder, config: Mapping[str, Any]) -> Map
     return {**kept, **read_config(found, GENERATION)}
 
 
-async def weights_of(folder: Folder) -> dict[str, StoredTensor]:
+async def weights_of(folder: Folder, how: Downloads) -> dict[str, StoredTensor]:
     """Return the tensors of all files of a folder, as they lie there, none of them copied.
 
     Raises `DataError` NNM715 for a file that is missing, NNM801, NNM802 for one that is damaged,
     NNM805 for a shard that lacks a tensor that the index says is there.
     """
     try:
-        files = {WEIGHTS: read(await _data_of(folder, WEIGHTS))}
+        files = {WEIGHTS: read(await _data_of(folder, WEIGHTS, how))}
         places = None
     except DataError as error:
         if error.code != "NNM715":
             raise
         places = await _index(folder, error)
-        files = await _shards(folder, places)
+        files = await _shards(folder, places, how)
     tensors: dict[str, StoredTensor] = {}
     for file in files.values():
         tensors |= file.tensors
@@ -71,15 +70,17 @@ async def weights_of(folder: Folder) -> dict[str, StoredTensor]:
     return tensors
 
 
-async def gguf_of(place: str | Path) -> gguf.File:
+async def gguf_of(place: str | Path, how: Downloads) -> gguf.File:
     """Return what a GGUF file holds, none of its tensors copied.
 
     Raises `DataError` NNM715 where it cannot be read, NNM801 and NNM802 where it is damaged.
     """
-    return gguf.read(await _bytes_of(place))
+    return gguf.read(await how.bytes(place))
 
 
-async def folder_of(folder: Folder) -> tuple[dict[str, Any], ctranslate2.File | None]:
+async def folder_of(
+    folder: Folder, how: Downloads
+) -> tuple[dict[str, Any], ctranslate2.File | None]:
     """Return the config of a folder, and what its `model.bin` holds if CTranslate2 wrote it.
 
     Such a folder is known by its config, which has no `model_type`, and that file. Raises
@@ -96,7 +97,7 @@ async def folder_of(folder: Folder) -> tuple[dict[str, Any], ctranslate2.File | 
     if "model_type" in config:
         return config, None
     try:
-        file = ctranslate2.read(await _data_of(folder, BINARY))
+        file = ctranslate2.read(await _data_of(folder, BINARY, how))
     except DataError as error:
         if error.code != "NNM715":
             raise
@@ -158,12 +159,12 @@ def _inside(shard: Any) -> str:
     return shard
 
 
-async def _shards(folder: Folder, places: Mapping[str, str]) -> dict[str, File]:
+async def _shards(folder: Folder, places: Mapping[str, str], how: Downloads) -> dict[str, File]:
     names = sorted({*places.values()})
     found: dict[str, File] = {}
     for number, name in enumerate(names, 1):
         try:
-            found[name] = read(await _data_of(folder, name))
+            found[name] = read(await _data_of(folder, name, how))
         except DataError as error:
             words = f"shard {number} of {len(names)}, {name}: {error.message}"
             raise DataError(error.code, words, hint=error.hint) from error
@@ -179,11 +180,10 @@ async def _text_of(folder: Folder, name: str) -> str:
         raise DataError("NNM715", f"{name} cannot be read: {error}") from error
 
 
-async def _data_of(folder: Folder, name: str) -> Any:
-    """Return the bytes of a file; on a desktop its pages are read when they are needed."""
+async def _data_of(folder: Folder, name: str, how: Downloads) -> Any:
     if isinstance(folder, Mapping):
         return _given(folder, name)
-    return await _bytes_of(joined(folder, name))
+    return await how.bytes(joined(folder, name))
 
 
 def _given(files: Mapping[str, Any], name: str) -> Any:
@@ -191,13 +191,3 @@ def _given(files: Mapping[str, Any], name: str) -> Any:
         told = ", ".join(files) or "none"
         raise DataError("NNM715", f"there is no {name} among the files: {told}")
     return files[name]
-
-
-async def _bytes_of(place: str | Path) -> Any:
-    if sys.platform == "emscripten" or "://" in str(place):
-        return await read_bytes(place)
-    try:
-        with Path(place).open("rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # an empty file cannot be mapped
-        raise DataError("NNM715", f'"{place}" cannot be read: {error}') from error

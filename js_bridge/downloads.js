@@ -1,0 +1,182 @@
+/**
+ * Large files from the network. What has come can stay in the browser's storage, in parts: a file
+ * whose connection ended goes on from there, and one that is whole is not fetched again.
+ *
+ * @module
+ * @typedef {typeof import("./downloads.js").download} Download
+ * @typedef {{ validator: string, size: number, parts: number, whole: boolean }} State
+ */
+
+import { BridgeError, borrow } from "./common.js";
+
+const STORAGE = "webnnm downloads";
+/** Bytes that are kept at once; a connection that ends loses no more. */
+const PART = 1 << 23;
+/** Bytes that cross to Python at once. */
+const CROSSING = 1 << 22;
+/** @type {State} */
+const NOTHING = { validator: "", size: 0, parts: 0, whole: false };
+
+/** @type {Download} */
+export async function download(address, keep, hashed, tell) {
+  const url = new URL(address, globalThis.document?.baseURI ?? location.href).href;
+  const storage = keep ? await globalThis.caches?.open(STORAGE).catch(() => undefined) : undefined;
+  const file = new Parts(url, storage);
+  await file.recall();
+  if (!file.state.whole) await fetched(file, tell);
+  const all = new Blob(file.blobs);
+  tell(all.size, all.size);
+  return {
+    size: all.size,
+    sha256: hashed ? await hash(all) : "",
+    kept: file.storage !== undefined,
+    drop: () => file.drop(),
+    copy: async (target) => {
+      for (let start = 0; start < all.size; start += CROSSING) {
+        const piece = new Uint8Array(await all.slice(start, start + CROSSING).arrayBuffer());
+        borrow(target, (memory) => memory.set(piece, start));
+      }
+    },
+  };
+}
+
+/** @type {import("./downloads.js").forget} */
+export async function forget() {
+  await globalThis.caches?.delete(STORAGE);
+}
+
+/** Fetch what is missing of a file. @param {Parts} file @param {Parameters<Download>[3]} tell */
+async function fetched(file, tell) {
+  const { url, state } = file;
+  /** @type {Record<string, string>} */
+  const headers = file.size && state.validator
+    ? { Range: `bytes=${file.size}-`, "If-Range": state.validator }
+    : {};
+  const answer = await fetch(url, { headers });
+  if (answer.status === 206) {
+    const start = /^bytes (\d+)-/.exec(answer.headers.get("content-range") ?? "")?.[1];
+    if (Number(start) !== file.size) throw new Error(`${url}: the server sent another range`);
+  } else if (answer.ok && answer.body) {
+    await file.begin(answer.headers);
+  } else {
+    throw new BridgeError("NotFound", `${url}: the server answered ${answer.status}`);
+  }
+  const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (answer.body).getReader();
+  /** @type {Uint8Array<ArrayBuffer>[]} */
+  let chunks = [];
+  let waiting = 0;
+  const flush = async () => {
+    if (waiting) await file.add(new Blob(chunks));
+    chunks = [];
+    waiting = 0;
+  };
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      chunks.push(next.value);
+      waiting += next.value.length;
+      tell(file.size + waiting, Math.max(file.state.size, file.size + waiting));
+      if (waiting >= PART) await flush();
+    }
+  } finally {
+    await flush();
+  }
+  if (file.state.size && file.size !== file.state.size) {
+    const words = `${file.size} of ${file.state.size} bytes came`;
+    throw new BridgeError("Incomplete", `${url}: the connection ended after ${words}`);
+  }
+  await file.finish();
+}
+
+/** Return the SHA-256 of a file in hexadecimal digits. @param {Blob} all */
+async function hash(all) {
+  if (!globalThis.crypto?.subtle) {
+    throw new BridgeError("NotAvailable", "hashes are checked on pages that are served by https");
+  }
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", await all.arrayBuffer()));
+  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The parts of a file that are there, in the browser's storage where there is one. */
+class Parts {
+  state = NOTHING;
+  /** @type {Blob[]} */
+  blobs = [];
+
+  /** @param {string} url @param {Cache | undefined} storage */
+  constructor(url, storage) {
+    this.url = url;
+    this.storage = storage;
+  }
+
+  get size() {
+    return this.blobs.reduce((sum, blob) => sum + blob.size, 0);
+  }
+
+  /** Take up what was kept before. */
+  async recall() {
+    const found = await this.storage?.match(this.key("state"));
+    if (!found) return;
+    /** @type {State} */
+    const state = await found.json();
+    const parts = await Promise.all(
+      Array.from({ length: state.parts }, (_, part) => this.storage?.match(this.key(part))),
+    );
+    const blobs = await Promise.all(parts.map((part) => part?.blob()));
+    // Browsers may remove some of what they keep.
+    if (blobs.some((blob) => blob === undefined)) return;
+    this.blobs = /** @type {Blob[]} */ (blobs);
+    this.state = state;
+  }
+
+  /** Begin anew with what a server says of the file. @param {Headers} headers */
+  async begin(headers) {
+    await this.drop();
+    // The length, and ranges, of a compressed answer are others than the file's.
+    if (headers.has("content-encoding")) return;
+    const tag = headers.get("etag") ?? "";
+    const validator = tag && !tag.startsWith("W/") ? tag : headers.get("last-modified") ?? "";
+    const size = Number(headers.get("content-length")) || 0;
+    this.state = { ...NOTHING, validator, size };
+  }
+
+  /** @param {Blob} blob */
+  async add(blob) {
+    const part = this.blobs.push(blob) - 1;
+    this.state = { ...this.state, parts: part + 1 };
+    await this.put(part, blob);
+    await this.put("state", new Blob([JSON.stringify(this.state)]));
+  }
+
+  /** Say that the file is whole. */
+  async finish() {
+    this.state = { ...this.state, whole: true };
+    await this.put("state", new Blob([JSON.stringify(this.state)]));
+  }
+
+  /** Give up all parts. */
+  async drop() {
+    const names = ["state", ...this.blobs.keys()];
+    await Promise.all(names.map((name) => this.storage?.delete(this.key(name))));
+    this.blobs = [];
+    this.state = NOTHING;
+  }
+
+  /** @param {string | number} name @param {Blob} blob */
+  async put(name, blob) {
+    try {
+      await this.storage?.put(this.key(name), new Response(blob));
+    } catch {
+      // A full storage costs the next visit its time alone.
+      const { blobs, state } = this;
+      await this.drop();
+      Object.assign(this, { blobs, state, storage: undefined });
+    }
+  }
+
+  /** @param {string | number} name */
+  key(name) {
+    const key = new URL(this.url);
+    key.searchParams.set("webnnm-part", String(name));
+    return key.href;
+  }
+}

@@ -1,0 +1,100 @@
+"""Large files that a page fetches: kept in parts, gone on with after a connection that ended."""
+
+from __future__ import annotations
+
+import hashlib
+
+from tests.browser.harness import PyodidePage
+from tools.common import SITE
+
+FILE = "vendor/pyodide/pyodide.asm.wasm"
+PROGRAM = f"""
+import hashlib
+from pyodide.code import run_js
+from webnnm import DataError, forget_downloads
+from webnnm.data.downloads import Downloads
+
+# Counts requests and the bytes that come; a connection ends where `most` bytes have come.
+run_js('''
+  const real = globalThis.fetch;
+  globalThis.watched = {{ ranges: [], came: 0, most: Infinity, real }};
+  globalThis.fetch = async (url, options) => {{
+    const answer = await real(url, options);
+    if (!String(url).includes("{FILE}")) return answer;
+    watched.ranges.push(options?.headers?.Range ?? "");
+    const body = answer.body.pipeThrough(new TransformStream({{
+      transform(part, controller) {{
+        if (watched.came + part.length > watched.most) {{
+          controller.error(new TypeError("network error"));
+        }} else {{
+          watched.came += part.length;
+          controller.enqueue(part);
+        }}
+      }},
+    }}));
+    return new Response(body, answer);
+  }};
+''')
+import js
+watched = js.watched
+told = []
+address = "/{FILE}"
+name = address.rpartition("/")[2]
+
+def downloads(**settings):
+    return Downloads(progress=lambda *news: told.append(news), **settings)
+
+async def refused(**settings):
+    try:
+        await downloads(**settings).bytes(address)
+    except DataError as error:
+        return str(error)
+
+def requests():
+    found = watched.ranges.to_py(), watched.came
+    watched.ranges, watched.came, watched.most = run_js("[]"), 0, run_js("Infinity")
+    return found
+
+await forget_downloads()
+watched.most = 6_000_000
+ended = await refused(keep=True)
+first = requests()
+data = await downloads(keep=True).bytes(address)
+second = requests()
+hash = hashlib.sha256(data).hexdigest()
+again = hashlib.sha256(await downloads(keep=True, hashes={{name: hash}}).bytes(address)).hexdigest()
+third = requests()
+wrong = await refused(keep=True, hashes={{name: "0" * 64}})
+anew = len(await downloads(keep=False).bytes(address))
+fourth = requests()
+try:
+    await Downloads().bytes("/missing.bin")
+except DataError as error:
+    absent = str(error)
+await forget_downloads()
+run_js("globalThis.fetch = watched.real")
+last = told[-1]
+[ended, first, second, [hash, again], third, wrong, [anew, fourth], absent, list(last)]
+"""
+
+
+async def test_a_download_goes_on_is_kept_and_is_checked(pyodide_page: PyodidePage) -> None:
+    content = (SITE / FILE).read_bytes()
+    size, digest = len(content), hashlib.sha256(content).hexdigest()
+    found = await pyodide_page.run_python(PROGRAM)
+    ended, first, second, hashes, third, wrong, (anew, fourth), absent, last = found
+    assert "NNM715" in ended
+    assert "network error" in ended
+    assert "what has come is kept" in ended
+    came = first[1]
+    assert first[0] == [""]
+    assert 0 < came <= 6_000_000
+    assert second == [[f"bytes={came}-"], size - came]
+    assert hashes == [digest] * 2
+    assert third == [[], 0]
+    assert "NNM801" in wrong
+    assert f"SHA-256 {digest}, not 0000" in wrong
+    # What has the wrong hash is not kept, and nothing is without `keep`.
+    assert (anew, fourth) == (size, [[""], size])
+    assert "missing.bin: the server answered 404" in absent
+    assert last[1:] == [size, size]
