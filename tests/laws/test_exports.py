@@ -48,6 +48,7 @@ PUBLIC = [
     "export_onnx",
     "export_stablehlo",
     "format_model",
+    "forget_downloads",
     "from_pretrained",
     "gradients",
     "load_onnx",
