@@ -22,23 +22,23 @@ async def networks(contents):
     return models + [await load_onnx(each, backend=models[0].backend) for each in others]
 
 
-async def opened(files, start, make=networks):
-    """Say what runs models, and offer to download files and load them.
+async def opened(files, start):
+    """Say what runs models, and offer to download files of ONNX and load them.
 
-    `make` is awaited with the contents of the files, in their order, and returns models; `start`
-    is awaited with these.
+    `start` is awaited with the loaded models in the order of their files.
     """
+    await offered(lambda: downloaded(files), start, networks)
 
-    async def come():
-        await load(lambda: downloaded(files), start, make)
 
-    when("click", "#download")(lambda event: asyncio.ensure_future(come()))
+async def offered(get, start, make):
+    """Say what runs models, and offer to get and to load them, with the arguments of `load`."""
+    when("click", "#download")(lambda event: asyncio.ensure_future(load(get, start, make)))
     ready()
     element("runs").textContent = sentence((await probe(trials=False)).sentence)
 
 
 async def load(get, start, make):
-    """Get the contents of files and load them; enable what waits for it."""
+    """Get the contents of files, make models of them and start; enable what waits for it."""
     element("download").disabled = True
     try:
         contents = await get()
@@ -66,22 +66,32 @@ async def downloaded(files):
     answers = [await window.fetch(FOLDER + name) for name in files]
     for name, answer in zip(files, answers, strict=True):
         if not answer.ok:
-            raise MissingModel(
-                f"This server has no {name}. In a checkout of webnnm, “make models” fetches it "
-                "from the package index; then “make serve” again."
-            )
+            raise missing(name)
     total = sum(int(answer.headers.get("content-length") or 0) for answer in answers)
     contents, done = [], 0
     for answer in answers:
         content, reader = bytearray(), answer.body.getReader()
         while not (part := await reader.read()).done:
             content += part.value.to_bytes()
-            element("progress").value = (done + len(content)) / max(total, 1)
-            tell(f"{(done + len(content)) / MEGABYTE:.1f} of {total / MEGABYTE:.1f} MB")
+            show_progress(done + len(content), total)
         done += len(content)
         contents.append(bytes(content))
     log(f"{done} bytes of models downloaded")
     return contents
+
+
+def missing(name):
+    """Return the error of a file that the server does not have."""
+    return MissingModel(
+        f"This server has no {name}. In a checkout of webnnm, “make models” fetches it "
+        "from the package index; then “make serve” again."
+    )
+
+
+def show_progress(done, total):
+    """Show how many bytes have come."""
+    element("progress").value = done / max(total, 1)
+    tell(f"{done / MEGABYTE:.1f} of {total / MEGABYTE:.1f} MB")
 
 
 def hear(text):

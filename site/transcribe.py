@@ -3,14 +3,14 @@
 import asyncio
 import time
 
-from fetched import MissingModel, load, opened
-from page import clear_error, element, make, show_error
+from fetched import MissingModel, load, missing, offered, show_progress, tell
+from page import clear_error, element, log, make, show_error
 from pyscript import when, window
 
 from webnnm import Microphone, Sound, from_pretrained, load_sound
 
 FILES = ("config.json", "tokenizer.json", "model.bin")
-PLACE = "whisper-tiny.en/"
+PLACE = "./models/whisper-tiny.en"
 SILENCE = Sound([0.0] * 16_000, 16_000)
 
 
@@ -79,21 +79,33 @@ def clock(seconds):
     return f"{int(seconds) // 60}:{seconds % 60:04.1f}"
 
 
-async def model_of(contents):
-    """Return the model of files, in the order of FILES."""
-    quiet = {"log": lambda line: None}
-    return [await from_pretrained(dict(zip(FILES, contents, strict=True)), **quiet)]
+async def offered_folder():
+    """Return the address of the model that this site has."""
+    if not (await window.fetch(f"{PLACE}/{FILES[0]}")).ok:
+        raise missing("Whisper tiny.en")
+    return PLACE
+
+
+async def model_of(folder):
+    """Return the model of an address, or of files; the browser keeps its weights."""
+
+    def come(name, done, total):
+        show_progress(done, total)
+        if done == total:
+            tell("Compiling …")
+
+    return [await from_pretrained(folder, keep=True, progress=come, log=log)]
 
 
 async def chosen():
-    """Return the contents of the files that were chosen."""
+    """Return the contents of the files that were chosen, by name."""
     files = element("folder").files
     given = {files.item(place).name: files.item(place) for place in range(files.length)}
     missing = [name for name in FILES if name not in given]
     if missing:
         element("download").disabled = False
         raise MissingModel(f"Choose all three files together: {', '.join(missing)} is missing.")
-    return [(await given[name].arrayBuffer()).to_bytes() for name in FILES]
+    return {name: (await given[name].arrayBuffer()).to_bytes() for name in FILES}
 
 
 async def work(task):
@@ -154,4 +166,4 @@ async def copy(event):
 
 
 scribe = Scribe()
-await opened([PLACE + name for name in FILES], scribe.use, model_of)
+await offered(offered_folder, scribe.use, model_of)

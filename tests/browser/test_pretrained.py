@@ -8,7 +8,15 @@ from tests.browser.harness import PyodidePage
 from tests.parity.pretrained import fixtures, in_page
 from tests.parity.pretrained.outcome import WEBNN_LIMIT, difference, files
 
-NAMES = ("gpt2-base-left", "mistral-window", "qwen3-plain", "bert-base", "vit-base", "t5-gated")
+NAMES = (
+    "gpt2-base-left",
+    "mistral-window",
+    "qwen3-plain",
+    "bert-base",
+    "vit-base",
+    "t5-gated",
+    "whisper-plain",
+)
 
 
 async def test_models_are_those_of_transformers_on_webnn(pyodide_page: PyodidePage) -> None:

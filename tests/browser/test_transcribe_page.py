@@ -37,7 +37,8 @@ async def test_a_tiny_model_writes_something(
     given = files()
 
     async def tiny(route: Any) -> None:
-        await route.fulfill(body=given[route.request.url.rpartition("/")[2]])
+        name = route.request.url.rpartition("/")[2]
+        await route.fulfill(status=200 if name in given else 404, body=given.get(name, b""))
 
     await page.route("**/models/whisper-tiny.en/*", tiny)
     await ready(page, site_url, "transcribe.html")

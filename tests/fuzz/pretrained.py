@@ -1,4 +1,4 @@
-"""Damaged models of Hugging Face, folders and GGUF files: refused by name, or they can be used."""
+"""Damaged models of Hugging Face, GGUF and CTranslate2: refused by name, or they can be used."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from tests.fuzz.files import (
     with_bytes,
 )
 from tests.fuzz.frame import Target
+from tests.unit.transformers import tiny_whisper
 from tests.unit.transformers.folders import CONFIG, packed, sharded, weights
 from webnnm import PretrainedModel, WebNNMError, from_pretrained
 from webnnm.formats import gguf
@@ -33,7 +34,8 @@ Case = dict[str, Any]
 """`base`, the model that is damaged, and `edits` in order."""
 
 CONFIG_FILE, INDEX, GGUF = "config.json", "model.safetensors.index.json", "model.gguf"
-BASES = ("folder", "shards", GGUF)
+WHISPER = "whisper"
+BASES = ("folder", "shards", GGUF, WHISPER)
 LARGEST = 10**6
 """Sizes in configs beyond this are made smaller: what is refused is not what memory holds."""
 TOKENS = ["<|im_start|>", "<|im_end|>", *(chr(code) for code in range(97, 123)), "Ġ", "th", "Ċ"]
@@ -75,6 +77,8 @@ def original(base: str) -> Mapping[str, bytes]:
     """Return the files of a model as they should be."""
     if base == GGUF:
         return {GGUF: packed_gguf(metadata())}
+    if base == WHISPER:
+        return tiny_whisper.files()
     files = sharded() if base == "shards" else {"model.safetensors": packed(weights())}
     return {CONFIG_FILE: json.dumps(dict(CONFIG)).encode(), **files}
 
@@ -115,6 +119,9 @@ def damaged(case: Case) -> dict[str, bytes]:
 async def used(model: PretrainedModel, base: str) -> str:
     """Compute scores, go on with a text, and read and write texts."""
     try:
+        if base == WHISPER:
+            transcript = await model.transcribe([0.5, -0.5] * 1600, rate=16_000, temperature=0)
+            return f"heard: {len(transcript.segments)} segments"
         found = await model.forward(input_ids=[[1, 2, 0]])
         text = await model.generate_ids([1, 2], max_new_tokens=2)
         if base == GGUF:

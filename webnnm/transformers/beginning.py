@@ -61,9 +61,9 @@ def suppressed(config: Mapping[str, Any]) -> list[int]:
     >>> suppressed({"suppress_tokens": [1, 2], "bad_words_ids": [[7]]})
     [1, 2, 7]
 
-    Raises `DataError` NNM818 for words of several tokens.
+    Raises `DataError` NNM818 for words of several tokens, and for what are no tokens.
     """
-    found: list[int] = [*(config.get("suppress_tokens") or ())]
+    found = _tokens(config, "suppress_tokens")
     for word in cast("list[list[int]]", config.get("bad_words_ids") or ()):
         if len(word) != 1:
             message = f'the config: "bad_words_ids" has {word}, which is not one token'
@@ -81,6 +81,15 @@ def even(rows: Sequence[Sequence[int]]) -> tuple[list[list[int]], list[list[int]
     longest = max(map(len, rows), default=0)
     padded = [[*row] + [0] * (longest - len(row)) for row in rows]
     return padded, [[1] * len(row) + [0] * (longest - len(row)) for row in rows]
+
+
+def _tokens(config: Mapping[str, Any], key: str) -> list[int]:
+    """Return the tokens that a config lists, none where it does not."""
+    found: Any = config.get(key) or []
+    if not isinstance(found, list) or not all(type(token) is int for token in found):  # type: ignore[reportUnknownVariableType]
+        message = f'the config: "{key}" is {str(found)[:80]}'  # type: ignore[reportUnknownArgumentType]
+        raise DataError("NNM818", message, hint="it is a list of tokens")
+    return [*cast("list[int]", found)]
 
 
 def _first(config: Mapping[str, Any], *keys: str) -> int | None:
