@@ -6,6 +6,7 @@ import pytest
 
 from tests.browser.harness import PyodidePage
 from webnnm import NNModel
+from webnnm.transformers.beams import Beams
 from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Generator
 
@@ -22,9 +23,30 @@ decoder:layers
   residual(to=input, name=middle),
   rmsNorm(g), matmul(up), silu(shape=[32]), matmul(down, shape=[16]), residual(to=middle);
 """
+READS = """
+input_ids:input int32 shape=[] sequence=tokens;
+attention_mask:input int32 shape=[] sequence=tokens;
+words:input int32 shape=[] sequence=words;
+words:output shape=[30];
+encoded:output shape=[16] sequence=tokens;
+words:param table shape=[30, 16] init=normal(1);
+words:param near shape=[6, 2] init=normal(1);
+encoded:layers
+  embedding(table, node=input_ids), attend(eq, ek, ev, eo, heads=2, mask=attention_mask);
+words:layers
+  embedding(table),
+  attend(q, k, v, o, heads=2, causal=true, relativeBias=near, maxDistance=9, name=own),
+  attend(cq, ck, cv, co, heads=2, to=encoded, mask=attention_mask), add(own),
+  matmul(table, bTranspose=true);
+"""
+SOURCE_OF = {
+    "input_ids": [[7, 3, 9, 1, 1], [4, 8, 2, 6, 5]],
+    "attention_mask": [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]],
+}
 PROMPTS = [[1, 2, 3, 4, 5], [7] * 20, [9, 8]]
 PROGRAM = f"""
 from webnnm import NNModel
+from webnnm.transformers.beams import Beams
 from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Generator
 
@@ -47,7 +69,13 @@ again = await whole([[1, 2]], 20, sampling=sampling, seed=1)
 steady = model.backend.ledger() == before
 generator.close()
 model.close()
-[found, together, drawn, again, steady]
+reader = await NNModel.create(source={READS!r}, backend="webnn", seed=5, log=lambda _: None)
+generator = Generator(reader.network, reader.backend, reader.parameters)
+read = await whole([[1], [2, 3]], 30, source={SOURCE_OF!r})
+searched = await generator.search([[1], [2, 3]], 12, Beams(3, ends=(4,)), source={SOURCE_OF!r})
+generator.close()
+reader.close()
+[found, together, drawn, again, steady, read, searched]
 """
 
 
@@ -62,8 +90,17 @@ async def test_tokens_are_those_of_numpy(pyodide_page: PyodidePage) -> None:
     model = await NNModel.create(source=SOURCE, backend="numpy", seed=4, log=lambda _: None)
     generator = Generator(model.network, model.backend, model.parameters)
     wanted = [await whole(generator, prompt, 40) for prompt in PROMPTS]
-    found, together, drawn, again, steady = await pyodide_page.run_python(PROGRAM)
+    reader = await NNModel.create(source=READS, backend="numpy", seed=5, log=lambda _: None)
+    reading = Generator(reader.network, reader.backend, reader.parameters)
+    (*results, read, searched) = await pyodide_page.run_python(PROGRAM)
+    found, together, drawn, again, steady = results
     assert [row for (row,) in found] == wanted == together
     assert drawn == again
     assert len({*drawn[0]}) > 1
     assert steady
+    texts: list[list[int]] = [[], []]
+    async for fresh in reading.generate([[1], [2, 3]], 30, source=SOURCE_OF):
+        texts = [text + more for text, more in zip(texts, fresh, strict=True)]
+    assert read == texts and texts[0] != texts[1]
+    beams = Beams(3, ends=(4,))
+    assert searched == await reading.search([[1], [2, 3]], 12, beams, source=SOURCE_OF)

@@ -7,8 +7,9 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, WebNNMError, suggestion
@@ -18,8 +19,7 @@ from webnnm.expert.reviewer import Reviewer
 from webnnm.formats.name_map import Names, assigned
 from webnnm.model.nnmodel import NNModel
 from webnnm.transformers.architectures import written
-from webnnm.transformers.beginning import beginning, even, last_token, suppressed
-from webnnm.transformers.choice import Sampling
+from webnnm.transformers.beginning import beginning, choice, even, last_token
 from webnnm.transformers.ctranslate2_model import ends_of_ctranslate2, tensors_of_ctranslate2
 from webnnm.transformers.generator import Choose, Generator, Speed
 from webnnm.transformers.gguf_model import config_of_gguf, tensors_of_gguf
@@ -109,7 +109,7 @@ async def from_pretrained(
         config, binary = await folder_of(source, how)
     more = {"architectures": architecture and [architecture], "pooling": pooling}
     told = {**config, **{key: value for key, value in more.items() if value is not None}}
-    _, _, prefix = written(told, ignore=ignore)  # what cannot be written is not fetched
+    prefix = written(told, ignore=ignore).prefix  # what cannot be written is not fetched
     tensors: Mapping[str, Any]
     generation: Mapping[str, Any] = config
     if file is not None:
@@ -122,7 +122,7 @@ async def from_pretrained(
             config |= ends_of_ctranslate2(tokenizer)
         generation = await generation_config_of(source, config)
         read = await _tokenizer(generation, tokenizer, template)
-    text, names, _ = written(told, ignore=ignore, tensors=tensors)
+    text, names, _, made = written(told, ignore=ignore, tensors=tensors)
     settings = {
         "source": text,
         "backend": backend,
@@ -130,7 +130,7 @@ async def from_pretrained(
         "log": log,
         "sequence_length": LENGTH,
     }
-    model = await PretrainedModel.begun(settings, config, tensors, names)
+    model = await PretrainedModel.begun(settings, config, {**tensors, **made}, names)
     model.generation_config, model.read_tokenizer = generation, read
     model.origin = partial(_origin, told, names, prefix)
     return model
@@ -202,6 +202,9 @@ class PretrainedModel(NNModel):
         min_p: float | None = None,
         repetition_penalty: float | None = None,
         suppress_tokens: Sequence[int] | None = None,
+        num_beams: int = 1,
+        length_penalty: float = 1.0,
+        early_stopping: bool | Literal["never"] = False,
         forced_bos_token_id: int | None = None,
         stop: str | Sequence[str] = (),
         seed: int = 0,
@@ -224,6 +227,8 @@ class PretrainedModel(NNModel):
         - `temperature`, `top_k`, `top_p`, `min_p`, `repetition_penalty`: how tokens are chosen, see
           docs/generation.md; without a temperature it is the most likely one.
         - `suppress_tokens`: tokens that are never chosen, instead of those of the config.
+        - `num_beams`: texts that go on side by side until the best is known, which comes in one
+          piece; `length_penalty` and `early_stopping` are those of `transformers`.
         - `forced_bos_token_id`: the first token of a model with an encoder, such as a language.
         - `stop`: words before which the text ends.
         - `seed`: of the choice; the same seed gives the same text.
@@ -234,7 +239,13 @@ class PretrainedModel(NNModel):
         template or tokenizer is unknown, NNM711 for a prompt that is too long, NNM704 for values
         out of range.
         """
-        sampling = self._sampling(
+        settings = choice(
+            self.generation_config,
+            num_beams=num_beams,
+            length_penalty=length_penalty,
+            early_stopping=early_stopping,
+            seed=seed,
+            choose=choose,
             temperature=temperature,
             top_k=top_k,
             top_p=top_p,
@@ -242,16 +253,15 @@ class PretrainedModel(NNModel):
             repetition_penalty=repetition_penalty,
             suppress_tokens=suppress_tokens,
         )
+        opened = partial(self._read, forced_bos_token_id)
         return Writing(
             self._generator,
             self.tokenizer,
             prompt,
             max_new_tokens,
-            sampling=sampling,
             stop=stop,
-            seed=seed,
-            choose=choose,
-            opened=partial(self._read, forced_bos_token_id),
+            settings=settings,
+            opened=opened,
         )
 
     async def generate_ids(
@@ -262,8 +272,6 @@ class PretrainedModel(NNModel):
         decoder_input_ids: Any = None,
         forced_bos_token_id: int | None = None,
         max_new_tokens: int = 20,
-        seed: int = 0,
-        choose: Choose | None = None,
         **more: Any,
     ) -> list[Any]:
         """Return tokens with those that follow, the most likely ones unless told otherwise.
@@ -280,25 +288,19 @@ class PretrainedModel(NNModel):
         """
         names = [vertex.block for vertex in self._generator.language.source]
         inputs = {name: more.pop(name) for name in names if name in more}
-        settings = {"sampling": self._sampling(**more), "seed": seed, "choose": choose}
+        settings = choice(self.generation_config, **more)
         if names:
             source, single = self._source(input_ids, attention_mask, inputs)
-            rows, most, more = self._begun(
+            rows, most, about = self._begun(
                 source, max_new_tokens, forced_bos_token_id, decoder_input_ids
             )
-            settings |= more
+            settings |= about
         else:
             rows, single = token_rows(input_ids, attention_mask)
             most = max_new_tokens
         ends = end_tokens(self.generation_config)
         found = await continued(self._generator, rows, most, ends, settings)
         return found[0] if single else found
-
-    def _sampling(self, **given: Any) -> Sampling:
-        """Return how tokens are chosen; those that the config suppresses are, unless told."""
-        if given.get("suppress_tokens") is None:
-            given["suppress_tokens"] = suppressed(self.generation_config) or None
-        return Sampling(**given)
 
     def _source(
         self, input_ids: Any, mask: Any, inputs: Mapping[str, Any]
@@ -326,7 +328,8 @@ class PretrainedModel(NNModel):
             message = f"max_new_tokens is {max_new_tokens}, and the first token is forced"
             raise DataError("NNM704", message, hint="give 2 or more")
         last = last_token(self.generation_config)
-        return begun.rows, max_new_tokens - begun.forced, {"source": source, "last": last}
+        more = {"source": source, "last": last, "forced": begun.forced}
+        return begun.rows, max_new_tokens - begun.forced, more
 
     def _read(
         self, forced: int | None, tokens: list[list[int]], most: int
@@ -638,6 +641,8 @@ class PretrainedModel(NNModel):
         shifted = "decoder_input_ids" in vertices and self.config.get("model_type") in SHIFTED
         if shifted and "input_ids" in found and "decoder_input_ids" not in found:
             found["decoder_input_ids"] = self._shifted(found["input_ids"])
+        if self.config.get("model_type") in COUNTED:
+            _count_positions(vertices, found, self.config.get("pad_token_id", 1))
         for name, vertex in vertices.items():
             if name not in found:
                 found[name] = _default(vertex, found)
@@ -664,9 +669,18 @@ class PretrainedModel(NNModel):
                 if size != expected:
                     message = f"{name} is {show(array.shape)}, {other} {show(arrays[other].shape)}"
                     raise DataError("NNM702", message, hint="they have equal rows and lengths")
-            for key in LIMITS.get(name.removeprefix("decoder_"), ()):
+            for key in self._limits(name):
                 if isinstance(limit := self.config.get(key), int):
                     _check_values(name, array, key, limit)
+
+    def _limits(self, name: str) -> Sequence[str]:
+        """Return the keys of the config that limit the values of an input."""
+        if name == "decoder_input_ids" and self.config.get("decoder_vocab_size"):
+            return ("decoder_vocab_size",)
+        name = name.removeprefix("decoder_")
+        if name == "position_ids" and self.config.get("model_type") in COUNTED:
+            return ("max_position_embeddings",)
+        return LIMITS.get(name, ())
 
     async def _context(self, arrays: Mapping[str, HostArray]) -> InferenceContext:
         """Return the context of a batch and its lengths, compiled at its first use."""
@@ -747,6 +761,25 @@ def _default(vertex: InputVertex, given: Mapping[str, HostArray]) -> HostArray:
 
 SHIFTED = frozenset({"bart"})
 """Values of `model_type` whose decoders read `input_ids` where `decoder_input_ids` are left out."""
+
+
+COUNTED = frozenset({"m2m_100"})
+"""Values of `model_type` whose positions count the tokens that are no padding."""
+
+
+def _count_positions(
+    vertices: Mapping[str, InputVertex], found: dict[str, HostArray], padding: int
+) -> None:
+    """Add positions that were left out: 0, 1, 2, … of the tokens that are no padding."""
+    for of in ("", "decoder_"):
+        ids, name = found.get(f"{of}input_ids"), f"{of}position_ids"
+        if ids is None or name not in vertices or name in found:
+            continue
+        rows: list[list[int]] = []
+        for row in ids.tolist():
+            counts = accumulate(int(token != padding) for token in row)
+            rows.append([max(0, count - 1) for count in counts])
+        found[name] = HostArray.of(rows, vertices[name].dtype)
 
 
 DEFAULTS: Mapping[str, Callable[[int], int]] = {

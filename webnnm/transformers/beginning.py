@@ -1,12 +1,15 @@
-"""How texts begin and end that a decoder writes, as the config of its model says."""
+"""How texts begin, go on and end, as callers say, and the config of a model where they do not."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from webnnm.core.errors import DataError
-from webnnm.transformers.texts import token_rows
+from webnnm.transformers.beams import Beams
+from webnnm.transformers.choice import Sampling
+from webnnm.transformers.generator import Choose
+from webnnm.transformers.texts import end_tokens, token_rows
 
 
 class Beginning(NamedTuple):
@@ -48,6 +51,35 @@ def beginning(
     if forced is None or any(len(row) > 1 for row in rows):
         return Beginning(rows)
     return Beginning([[*row, forced] for row in rows], 1)
+
+
+def choice(
+    config: Mapping[str, Any],
+    *,
+    num_beams: int = 1,
+    length_penalty: float = 1.0,
+    early_stopping: bool | Literal["never"] = False,
+    seed: int = 0,
+    choose: Choose | None = None,
+    suppress_tokens: Sequence[int] | None = None,
+    **sampling: Any,
+) -> dict[str, Any]:
+    """Return how tokens are chosen, as arguments of `written`.
+
+    Tokens that the config suppresses are, unless others are named. Raises `DataError` NNM704 for
+    values out of their range, and for a function that shall choose among beams.
+    """
+    if suppress_tokens is None:
+        suppress_tokens = suppressed(config)
+    beams = None
+    if num_beams != 1:
+        if choose is not None:
+            message = f"num_beams is {num_beams}, and choose is a function"
+            raise DataError("NNM704", message, hint="leave one of them out")
+        ends = (*sorted(end_tokens(config)),)
+        beams = Beams(num_beams, length_penalty, early_stopping, ends)
+    chosen = Sampling(suppress_tokens=suppress_tokens, **sampling)
+    return {"sampling": chosen, "beams": beams, "seed": seed, "choose": choose}
 
 
 def last_token(config: Mapping[str, Any]) -> int | None:

@@ -27,6 +27,8 @@ HALVINGS = 31
 """Steps of a bisection: 30 / 2³¹ is less than the distance of two numbers of float32."""
 NEVER = -1e30
 SUPPRESSED = "suppress_tokens"
+RATED = ("repetition_penalty", SUPPRESSED)
+"""What makes the scores of some tokens less, whichever comes next."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,30 +110,41 @@ def chosen(
 
     `kinds` are inputs of the graph. With the tokens come the states after the choice.
     """
-    given: dict[str, Any] = {
-        name: b.input(name, "float32", [1]) for name in kinds if name not in (SUPPRESSED, TIMES)
-    }
     rules = TimestampRules(b, scores) if TIMES in kinds else None
     following: dict[str, Operand] = {}
-    seen = None
-    if "repetition_penalty" in given:
-        seen, by = b.input(SEEN, "float32", scores.shape), given["repetition_penalty"]
-        fewer = b.where(b.lesser(scores, 0.0), scores * by, scores / by)
-        scores = scores + seen * (fewer - scores)
-    if SUPPRESSED in kinds:
-        scores = scores + b.input(SUPPRESSED, "float32", [1, scores.shape[1]])
+    seen = b.input(SEEN, "float32", scores.shape) if "repetition_penalty" in kinds else None
+    scores = rated(b, scores, kinds, seen)
     if rules is not None:
         scores = rules.applied(scores)
-    if "temperature" in given:
+    if "temperature" in kinds:
+        names = [name for name in kinds if name not in (*RATED, TIMES)]
+        given = {name: b.input(name, "float32", [1]) for name in names}
         scores, following = _noisy(b, scores, given)
     tokens: Operand = b.arg_max(scores, axis=1, output_data_type="int32")
     if rules is not None:
         following |= rules.following(tokens)
     if seen is not None:
-        numbers = b.constant([*range(scores.shape[1])], "int32", [1, scores.shape[1]])
-        now = b.equal(numbers, b.reshape(tokens, new_shape=(scores.shape[0], 1)))
-        following[SEEN] = b.max(seen, b.cast(now, type="float32"))
+        following[SEEN] = with_tokens(b, seen, tokens)
     return tokens, following
+
+
+def rated(b: GraphBuilder, scores: Any, kinds: tuple[str, ...], seen: Any) -> Any:
+    """Return scores with those of tokens that a text has, or shall not have, made less."""
+    if "repetition_penalty" in kinds:
+        by: Any = b.input("repetition_penalty", "float32", [1])
+        fewer = b.where(b.lesser(scores, 0.0), scores * by, scores / by)
+        scores = scores + seen * (fewer - scores)
+    if SUPPRESSED in kinds:
+        scores = scores + b.input(SUPPRESSED, "float32", [1, scores.shape[1]])
+    return scores
+
+
+def with_tokens(b: GraphBuilder, seen: Any, tokens: Any) -> Any:
+    """Return which tokens texts have, 0/1 `[batch, vocabulary]`, with one more of each row."""
+    batch, size = seen.shape
+    numbers = b.constant([*range(size)], "int32", [1, size])
+    now = b.equal(numbers, b.reshape(tokens, new_shape=(batch, 1)))
+    return b.max(seen, b.cast(now, type="float32"))
 
 
 def _noisy(b: GraphBuilder, scores: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:

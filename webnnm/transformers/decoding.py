@@ -16,7 +16,8 @@ from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Graph, Operand, OperatorNode
 from webnnm.graph.vertices import InputVertex, LayerVertex, Network
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.transformers.choice import chosen
+from webnnm.transformers.beams import ORDER, likelihoods, searched
+from webnnm.transformers.choice import SEEN, chosen, rated, with_tokens
 from webnnm.transformers.key_values import SOURCE, KeyValues
 
 TOKEN = "token"
@@ -42,8 +43,9 @@ class Kind:
 
     `tokens` of the prompt that prefill takes, 0 for decode; `length`, tokens there is room for;
     `source`, the lengths of other sequences than the text's; `encodes`, whether it computes what
-    all tokens look at; `sampling`, what is done to choose; `on_host`, whether scores are given out
-    instead; `version`, of the parameters where they are constants of the graph.
+    all tokens look at; `sampling`, what is done to choose; `beams`, how many rows belong to a text,
+    and `ends`, the tokens that end one, where it is searched; `on_host`, whether scores are given
+    out instead; `version`, of the parameters where they are constants of the graph.
     """
 
     batch: int
@@ -52,6 +54,8 @@ class Kind:
     source: tuple[tuple[str, int], ...] = ()
     encodes: bool = False
     sampling: tuple[str, ...] = ()
+    beams: int = 1
+    ends: tuple[int, ...] = ()
     on_host: bool = False
     version: int = 0
 
@@ -82,15 +86,15 @@ class Language:
         word = layer.operator.name
         if word == "positionalEmbedding":
             self._limit(along, layer.operands[1].features.sizes()[0])
+        if word == "embedding":
+            source, table = (operand.vertex for operand in layer.operands[:2])
+            if isinstance(source, InputVertex) and known(source) == "position_ids":
+                self._limit(along, table.features[0].sizes()[0])
         if along != self.sequence:
             return
         words: list[Any] = [layer.options.get("axis"), *_listed(layer.options.get("axes"))]
         if word in MIXING or "sequence" in words or self.sequence in words:
             raise _refused(f'layer "{layer.label}" looks at other tokens')
-        if word == "embedding":
-            source, table = (operand.vertex for operand in layer.operands[:2])
-            if isinstance(source, InputVertex) and known(source) == "position_ids":
-                self._limit(along, table.features[0].sizes()[0])
 
     def _limit(self, sequence: str | None, rows: int) -> None:
         if sequence == self.sequence:
@@ -105,7 +109,11 @@ class Language:
         cache = KeyValues(builder, self.sequence, 1, kind.batch, 1, nothing)
         ids = builder.input(IDS, "int32", [kind.batch, 1])
         self._scores(builder, ids, cache, kind)
-        return builder.build(cache.source), _types(cache.source)
+        made = {
+            name: _repeated(builder, value, kind.beams) if value.rank == 4 else value
+            for name, value in cache.source.items()
+        }
+        return builder.build(made), _types(made)
 
     def graph(self, kind: Kind) -> tuple[Graph, dict[str, TensorType]]:
         """Return a graph, and the types of its state by name."""
@@ -123,15 +131,19 @@ class Language:
             ids = builder.reshape(ids, new_shape=(kind.batch, 1))
             start = builder.input(PLACE, "int32", [kind.batch])
             count, place = None, start + builder.constant(1, "int32")
-        cache = KeyValues(builder, self.sequence, kind.length, kind.batch, tokens, start)
+        order = builder.input(ORDER, "int32", [kind.batch]) if kind.beams > 1 else None
+        cache = KeyValues(builder, self.sequence, kind.length, kind.batch, tokens, start, order)
         scores = _latest(builder, self._scores(builder, ids, cache, kind), count)
         outputs: dict[str, Operand] = {**cache.following, PLACE: place}
-        emitted = builder.input(EMITTED, "int32", [kind.batch, ROUND])
         if kind.on_host:
             given = {SCORES: builder.identity(scores)}
             # The token is written by the host.
             return builder.build(outputs | given), _types(outputs)
+        if order is not None:
+            outputs |= _searched(builder, scores, kind, order)
+            return builder.build(outputs), _types(outputs)
         token, states = chosen(builder, scores, kind.sampling)
+        emitted = builder.input(EMITTED, "int32", [kind.batch, ROUND])
         later = builder.slice(emitted, starts=(0, 1), sizes=(kind.batch, ROUND - 1))
         last = builder.reshape(token, new_shape=(kind.batch, 1))
         outputs |= {TOKEN: token, EMITTED: builder.concat([later, last], axis=1), **states}
@@ -144,8 +156,11 @@ class Language:
         values: dict[str, Operand] = {}
         for vertex in self.network.inputs:
             if vertex in self.source:
-                type = source_type(vertex, kind.batch, lengths)
-                values[vertex.block] = b.input(SOURCE + vertex.block, *type)
+                # Of beams, all look at the same; an encoder computes it once.
+                beams = 1 if kind.encodes else kind.beams
+                type = source_type(vertex, ids.shape[0] // beams, lengths)
+                given = b.input(SOURCE + vertex.block, *type)
+                values[vertex.block] = _repeated(b, given, beams)
                 continue
             value: Any = ids
             if vertex is not self.ids:
@@ -230,6 +245,28 @@ def _operands(b: GraphBuilder, value: Operand, word: str) -> tuple[Any, ...]:
 def _before_softmax(b: GraphBuilder, output: Operand) -> Any:
     """Return scores: what a softmax at the end is taken of."""
     return next(iter(_operands(b, output, "softmax")), output)
+
+
+def _repeated(b: GraphBuilder, value: Any, times: int) -> Any:
+    """Return each row of a batch so many times."""
+    if times == 1:
+        return value
+    rows = [row for row in range(value.shape[0]) for _ in range(times)]
+    return b.gather(value, b.constant(rows, "int32", [len(rows)]), axis=0)
+
+
+def _searched(b: GraphBuilder, scores: Any, kind: Kind, order: Any) -> dict[str, Operand]:
+    """Return the states after a step of beam search."""
+    states: dict[str, Operand] = {}
+    seen: Any = None
+    if "repetition_penalty" in kind.sampling:
+        seen = b.gather(b.input(SEEN, "float32", scores.shape), order, axis=0)
+        if not kind.tokens:  # prompts are told of
+            seen = with_tokens(b, seen, b.inputs[TOKEN])
+        states[SEEN] = seen
+    scores = rated(b, likelihoods(b, scores), kind.sampling, seen)
+    token, more = searched(b, scores, kind.beams, kind.ends, ROUND)
+    return {TOKEN: token, **states, **more}
 
 
 def _latest(b: GraphBuilder, scores: Any, count: Any) -> Any:

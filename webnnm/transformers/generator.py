@@ -14,7 +14,8 @@ from webnnm.core.errors import DataError
 from webnnm.graph.vertices import Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.parameters import ParameterStore
-from webnnm.transformers.choice import SEEN, Sampling, generator_states
+from webnnm.transformers.beams import PLACES, VALUES, Beams, Search, told
+from webnnm.transformers.choice import RATED, SEEN, Sampling, generator_states
 from webnnm.transformers.decoding import (
     COUNT,
     EMITTED,
@@ -82,7 +83,7 @@ class Generator:
         self._source = Source(self.language, backend, self._graphs)
         self._state: tuple[dict[str, DeviceTensor], dict[str, DeviceTensor]] = ({}, {})
         self._given: dict[str, DeviceTensor] = {}
-        self._room = (0, 0)
+        self._room = (0, 0, 1, 0)
         self._step = 0
         self._texts: list[list[int]] = []
         self._version = -1
@@ -128,17 +129,14 @@ class Generator:
         arrays = padded(self.language, source, len(rows))
         sampling = sampling or Sampling()
         run = self._run = object()
-        base = Kind(
-            batch=len(rows),
-            tokens=0,
-            length=self._length(len(rows), max(map(len, rows)) + most),
-            source=(*lengths_of(self.language, arrays).items(),),
+        base = replace(
+            self._kind(rows, most, arrays),
             sampling=() if choose else sampling.kinds(),
             on_host=choose is not None,
-            version=self._graphs.fixed_version(),
         )
         async with self._turn:
-            fresh = await self._begin(base, rows, arrays, sampling, seed, choose)
+            found = await self._begin(base, rows, arrays, self._first(base, rows, sampling, seed))
+            fresh = self._chosen(found[0], 1, choose)
         count, pace = 1, 0.0
         while True:
             if self._run is not run:
@@ -148,16 +146,74 @@ class Generator:
             yield fresh
             if count >= most or self._run is not run:
                 return
-            size = max(1, min(ROUND, most - count, int(TURN / pace) if pace else 1))
+            size = 1 if choose else _size(most - count, pace)
             async with self._turn:
                 if self._run is not run:
                     return
-                began = time.perf_counter()
-                fresh = await self._goes_on(base, 1 if choose else size, choose)
-                took = time.perf_counter() - began
-            self.speed.tokens += len(fresh[0])
-            self.speed.seconds += took
-            count, pace = count + len(fresh[0]), took / len(fresh[0])
+                found, pace = await self._goes_on(base, size)
+                fresh = self._chosen(found[0], size, choose)
+            count += size
+
+    async def search(
+        self,
+        texts: Sequence[Sequence[int]],
+        max_new_tokens: int,
+        beams: Beams,
+        *,
+        sampling: Sampling | None = None,
+        source: Mapping[str, Any] | None = None,
+        last: int | None = None,
+        forced: int = 0,
+    ) -> list[list[int]]:
+        """Return what follows each text by beam search, up to a token that ends it.
+
+        `forced` tokens at the end of each text count as written. What `stop` ends returns the best
+        of what is there. Raises `DataError` as `generate`, and NNM704 where tokens shall be drawn.
+        """
+        rows = [[int(token) for token in text] for text in texts]
+        most = self._checked(rows, max_new_tokens)
+        arrays = padded(self.language, source, len(rows))
+        sampling = sampling or Sampling()
+        for name in sampling.kinds():
+            if name not in RATED:
+                message = f"num_beams is {beams.count}, {name} is {getattr(sampling, name)}"
+                raise DataError("NNM704", message, hint="leave one of them out")
+        run = self._run = object()
+        wide = [row for row in rows for _ in range(beams.count)]
+        base = replace(
+            self._kind(wide, most, arrays),
+            sampling=sampling.kinds(),
+            beams=beams.count,
+            ends=beams.ends,
+        )
+        first = self._first(base, wide, sampling, 0) | beams.first_values(len(rows))
+        last = last if most == max_new_tokens else None
+        size = self.language.vocabulary
+        searches = [Search(beams, size, most + forced, forced, last) for _ in rows]
+        count, pace = 1, 0.0
+        async with self._turn:
+            found = await self._begin(base, wide, arrays, first)
+            self._texts = []  # whose keys are where is not told
+        told(searches, found, count)
+        while not all(search.done for search in searches) and self._run is run:
+            size = _size(most - count, pace)
+            async with self._turn:
+                if self._run is not run:
+                    break
+                found, pace = await self._goes_on(base, size)
+            told(searches, found, size)
+            count += size
+        return [search.tokens() for search in searches]
+
+    def _kind(self, rows: list[list[int]], most: int, source: Mapping[str, HostArray]) -> Kind:
+        """Return what graphs have in common that go on with rows."""
+        return Kind(
+            batch=len(rows),
+            tokens=0,
+            length=self._length(len(rows), max(map(len, rows)) + most),
+            source=(*lengths_of(self.language, source).items(),),
+            version=self._graphs.fixed_version(),
+        )
 
     def _checked(self, rows: list[list[int]], wanted: int) -> int:
         """Return how many tokens there is room for behind the longest text, at most as wanted."""
@@ -189,11 +245,9 @@ class Generator:
         base: Kind,
         rows: list[list[int]],
         source: Mapping[str, HostArray],
-        sampling: Sampling,
-        seed: int,
-        choose: Choose | None,
-    ) -> list[list[int]]:
-        """Take the texts, and return the first token that follows each."""
+        first: Mapping[str, HostArray],
+    ) -> list[HostArray]:
+        """Take the texts, and return what is told of the token that follows each."""
         start = await self._room_for(base, rows)
         if await self._source.take(base, source, self._parameters.version):
             start = 0
@@ -201,7 +255,7 @@ class Generator:
         kind = replace(base, tokens=self._graphs.bucket(base, longest), version=0)
         executable = await self._graphs.compiled(kind)
         await self._graphs.compiled(base)
-        for name, array in self._first_values(base, rows, sampling, seed).items():
+        for name, array in first.items():
             await self._write(name, array)
         parts = [row[start:] + [0] * (kind.tokens - len(row) + start) for row in rows]
         began = time.perf_counter()
@@ -209,33 +263,42 @@ class Generator:
         await self._write(START, HostArray.of([start], "int32"))
         await self._write(COUNT, HostArray.of([len(row) - start for row in rows], "int32"))
         self._texts = [list(row) for row in rows]
-        fresh = await self._ran(executable, 1, choose)
+        found = await self._ran(executable, base, 1)
         took = time.perf_counter() - began
         count = sum(len(row) - start for row in rows)
         self.speed = Speed(prompt_tokens=count, prompt_seconds=took)
-        return fresh
+        return found
 
-    async def _goes_on(self, base: Kind, count: int, choose: Choose | None) -> list[list[int]]:
-        return await self._ran(await self._graphs.compiled(base), count, choose)
+    async def _goes_on(self, base: Kind, count: int) -> tuple[list[HostArray], float]:
+        """Return what is told of so many tokens, and the seconds that each took."""
+        began = time.perf_counter()
+        found = await self._ran(await self._graphs.compiled(base), base, count)
+        took = time.perf_counter() - began
+        self.speed.tokens += count
+        self.speed.seconds += took
+        return found, took / count
 
-    async def _ran(
-        self, executable: Executable, count: int, choose: Choose | None
-    ) -> list[list[int]]:
-        """Run a graph so many times, and return the tokens that were chosen."""
+    async def _ran(self, executable: Executable, base: Kind, count: int) -> list[HostArray]:
+        """Run a graph so many times, and return what it tells of its choice."""
         even, odd = self._state
-        result = self._given[SCORES] if choose else None
+        result = self._given[SCORES] if base.on_host else None
         extra = {SCORES: result} if result else {}
-        bound, texts = self._bound(executable), self._texts
+        bound = self._bound(executable)
         turns = ((even | bound, odd | extra), (odd | bound, even | extra))
-        pair = (result, result) if result else (odd[EMITTED], even[EMITTED])
+        names = (VALUES, PLACES) if base.beams > 1 else (EMITTED,)
+        pairs = [(result, result)] if result else [(odd[name], even[name]) for name in names]
         version, self._version = self._version, -1  # until it is done, the cache is nobody's
-        (found,) = await self._backend.run_steps(executable, turns, self._step, count, [pair])
+        found = await self._backend.run_steps(executable, turns, self._step, count, pairs)
         self._version, self._step = version, self._step + count
+        return found
+
+    def _chosen(self, found: HostArray, count: int, choose: Choose | None) -> list[list[int]]:
+        """Return the last tokens that the device has chosen, or that the host chooses now."""
+        texts = self._texts
         if choose is None:
             flat = list(found.values())
-            fresh = [
-                flat[(row + 1) * ROUND - count : (row + 1) * ROUND] for row in range(len(texts))
-            ]
+            ends = [(row + 1) * ROUND for row in range(len(texts))]
+            fresh = [flat[end - count : end] for end in ends]
         else:
             fresh = [[int(token)] for token in choose(found.public(), texts)]
             tokens = HostArray.of([row[0] for row in fresh], "int32")
@@ -252,7 +315,7 @@ class Generator:
             found[IDS] = self._given[f"{IDS}/{tokens.shape[1]}"]
         return {name: tensor for name, tensor in found.items() if name in executable.inputs}
 
-    def _first_values(
+    def _first(
         self, base: Kind, rows: list[list[int]], sampling: Sampling, seed: int
     ) -> dict[str, HostArray]:
         """Return what else the choice of tokens begins with."""
@@ -287,7 +350,8 @@ class Generator:
     async def _room_for(self, base: Kind, rows: list[list[int]]) -> int:
         """Take the memory for so many texts; return how many tokens of each it has already."""
         known = self._version == self._parameters.version
-        if self._room != (base.batch, base.length):
+        room = base.batch, base.length, base.beams, len(base.ends)
+        if self._room != room:
             self._free()
             known = False
         _, types = await self._graphs.typed(base)
@@ -300,7 +364,7 @@ class Generator:
             type = TensorType("float32", (base.batch, self.language.vocabulary))
             self._given[SCORES] = await self._backend.tensor(type)
             self._backend.claim("generation", self._given[SCORES])
-        self._room = base.batch, base.length
+        self._room = room
         self._version = self._parameters.version
         if not known or len(self._texts) != len(rows):
             return 0
@@ -315,7 +379,12 @@ class Generator:
             self._backend.release(*tensors.values())
             tensors.clear()
         self._source.free()
-        self._texts, self._room, self._step = [], (0, 0), 0
+        self._texts, self._room, self._step = [], (0, 0, 1, 0), 0
+
+
+def _size(left: int, pace: float) -> int:
+    """Return how many tokens are chosen before the host looks, where each takes so many seconds."""
+    return max(1, min(ROUND, left, int(TURN / pace) if pace else 1))
 
 
 def _common(one: Sequence[int], other: Sequence[int]) -> int:

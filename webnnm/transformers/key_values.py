@@ -23,12 +23,21 @@ class KeyValues:
     `start` are the places of the first tokens: int32 `[batch]` for one token, else `[1]`, the same
     in all rows. `following` are the states after the graph, by the names of its inputs; `source` is
     what computes the keys and values of other tokens, by the names of the inputs in their place.
+    `order` are the rows whose texts go on, int32 `[batch]`, None for each its own.
     """
 
     def __init__(
-        self, builder: GraphBuilder, sequence: str, length: int, batch: int, tokens: int, start: Any
+        self,
+        builder: GraphBuilder,
+        sequence: str,
+        length: int,
+        batch: int,
+        tokens: int,
+        start: Any,
+        order: Any = None,
     ) -> None:
         self.sequence, self.length = sequence, length
+        self._order = order
         self.following: dict[str, Operand] = {}
         self.source: dict[str, Operand] = {}
         self._builder, self._start = builder, start
@@ -58,7 +67,9 @@ class KeyValues:
             raise OperatorError("NNM411", message, "attend along the sequence alone")
         batch, heads, tokens, size = fresh.shape
         b, name = self._builder, PREFIX + name
-        before = b.input(name, fresh.dtype, [batch, heads, self.length, size])
+        before: Any = b.input(name, fresh.dtype, [batch, heads, self.length, size])
+        if self._order is not None:
+            before = b.gather(before, self._order, axis=0)
         places = b.constant([*range(self.length)], "int32")
         if tokens == 1:
             rows = b.reshape(self._start, new_shape=(self._start.shape[0], 1, 1, 1))

@@ -32,13 +32,21 @@ class Source:
 
         They are those of `padded`; `version` is that of the parameters.
         """
-        taken = base.batch, base.source, version, [bytes(array.data) for array in arrays.values()]
+        sizes = base.batch, base.beams, base.source
+        taken = sizes, version, [bytes(array.data) for array in arrays.values()]
         if not arrays or taken == self._taken:
             return False
-        if self._taken[:2] != taken[:2]:
+        if self._taken[:1] != (sizes,):
             self.free()
-        self._taken = taken[:2]  # until it is done, nothing is known of what is there
-        kind = Kind(batch=base.batch, tokens=0, length=1, source=base.source, encodes=True)
+        self._taken = (sizes,)  # until it is done, nothing is known of what is there
+        kind = Kind(
+            batch=base.batch // base.beams,
+            tokens=0,
+            length=1,
+            source=base.source,
+            encodes=True,
+            beams=base.beams,
+        )
         executable, made = await self._graphs.typed(kind)
         types = {SOURCE + n: TensorType(array.dtype, array.shape) for n, array in arrays.items()}
         fresh = {name: type for name, type in (types | made).items() if name not in self.tensors}

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Any, cast
 
 from webnnm.core.errors import DataError
-from webnnm.transformers.choice import Sampling
+from webnnm.transformers.beams import Beams
 from webnnm.transformers.generator import Choose, Generator
 from webnnm.transformers.tokenizer import Message, TextStream, Tokenizer, conversation
 
@@ -21,8 +21,8 @@ class Writing:
     """A text that is being written: iterate over its pieces, or await the whole.
 
     Of several prompts, a piece is a list with one for each, "" where there is none; the whole is a
-    list of texts. Nothing is computed before it is asked for. `opened` says how a model begins that
-    does not go on with the prompts, but writes something else about them.
+    list of texts. Nothing is computed before it is asked for. `settings` are those of `written`,
+    `opened` says how a model begins that does not go on with prompts, but writes about them.
     """
 
     def __init__(
@@ -32,10 +32,8 @@ class Writing:
         prompt: Prompt,
         max_new_tokens: int,
         *,
-        sampling: Sampling,
         stop: str | Sequence[str],
-        seed: int,
-        choose: Choose | None,
+        settings: Mapping[str, Any],
         opened: Opened | None = None,
     ) -> None:
         self._generator, self._tokenizer = generator, tokenizer
@@ -43,7 +41,7 @@ class Writing:
         self._texts, self._single = prompts(prompt, tokenizer)
         self._most = max_new_tokens
         self._stops = [stop] if isinstance(stop, str) else [*stop]
-        self._settings: dict[str, Any] = {"sampling": sampling, "seed": seed, "choose": choose}
+        self._settings = dict(settings)
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self._pieces()
@@ -71,7 +69,7 @@ class Writing:
             settings = {**settings, **more}
         streams = [TextStream(self._tokenizer, self._stops) for _ in tokens]
         ended = [False for _ in tokens]
-        async with aclosing(self._generator.generate(tokens, most, **settings)) as rounds:
+        async with aclosing(written(self._generator, tokens, most, **settings)) as rounds:
             async for fresh in rounds:
                 pieces: list[str] = []
                 for row, found in enumerate(fresh):
@@ -85,6 +83,27 @@ class Writing:
                 if all(ended):
                     return
         yield ["" if done else stream.end() for done, stream in zip(ended, streams, strict=True)]
+
+
+async def written(
+    generator: Generator,
+    rows: Sequence[Sequence[int]],
+    max_new_tokens: int,
+    *,
+    beams: Beams | None = None,
+    seed: int = 0,
+    choose: Choose | None = None,
+    forced: int = 0,
+    **settings: Any,
+) -> AsyncGenerator[list[list[int]], None]:
+    """Yield the next tokens of all texts: some at a time, or all of them once they are found."""
+    if beams is not None:
+        yield await generator.search(rows, max_new_tokens, beams, forced=forced, **settings)
+        return
+    rounds = generator.generate(rows, max_new_tokens, seed=seed, choose=choose, **settings)
+    async with aclosing(rounds):
+        async for fresh in rounds:
+            yield fresh
 
 
 def prompts(prompt: Prompt, tokenizer: Tokenizer) -> tuple[list[str], bool]:
@@ -114,7 +133,7 @@ async def continued(
     """Return texts of tokens with what follows, each up to a token that ends it."""
     found = [list(row) for row in rows]
     ended = [False for _ in rows]
-    async with aclosing(generator.generate(rows, max_new_tokens, **settings)) as rounds:
+    async with aclosing(written(generator, rows, max_new_tokens, **settings)) as rounds:
         async for fresh in rounds:
             for row, more in enumerate(fresh):
                 if not ended[row]:

@@ -84,6 +84,7 @@ BART = {
     "decoder_ffn_dim": 22,
     "max_position_embeddings": 23,
 }
+MARIAN = {**BART, "pad_token_id": 44, "decoder_start_token_id": 44, "eos_token_id": 0}
 WHISPER = {
     "vocab_size": 51,
     "d_model": 18,
@@ -255,6 +256,57 @@ CASES = [
         },
         inputs=BOTH,
         rows="left",
+    ),
+    Case(
+        "bart-untied",
+        "BartForConditionalGeneration",
+        {**BART, "encoder_layers": 1, "tie_word_embeddings": False},
+        inputs=BOTH,
+        batch=2,
+    ),
+    Case(
+        "marian-plain",
+        "MarianMTModel",
+        {**MARIAN, "activation_function": "swish", "scale_embedding": True},
+        inputs=BOTH,
+    ),
+    Case(
+        "marian-apart",
+        "MarianMTModel",
+        {
+            **MARIAN,
+            "share_encoder_decoder_embeddings": False,
+            "decoder_vocab_size": 37,
+            "decoder_layers": 1,
+            "pad_token_id": 36,
+            "decoder_start_token_id": 36,
+        },
+        inputs=BOTH,
+        rows="left",
+        batch=2,
+    ),
+    Case("marian-base", "MarianModel", {**MARIAN, "encoder_layers": 1}, inputs=BOTH, rows=""),
+    Case("m2m-plain", "M2M100ForConditionalGeneration", BART, inputs=BOTH),
+    Case(
+        "m2m-base",
+        "M2M100Model",
+        {
+            **BART,
+            "decoder_layers": 3,
+            "scale_embedding": False,
+            "activation_function": "gelu",
+            "pad_token_id": 3,
+        },
+        inputs=BOTH,
+        rows="left",
+    ),
+    Case(
+        "m2m-untied",
+        "M2M100ForConditionalGeneration",
+        {**BART, "encoder_layers": 1, "tie_word_embeddings": False},
+        inputs=BOTH,
+        rows="",
+        batch=2,
     ),
     Case(
         "whisper-plain",

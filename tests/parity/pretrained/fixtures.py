@@ -55,11 +55,13 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
         pixels = random.random((case.batch, config["num_channels"], *sizes))
         return {"pixel_values": (2 * pixels - 1).astype(np.float32)}
     found: Arrays = {}
+    whole = config["vocab_size"]
+    vocabularies = {"": whole, "decoder_": config.get("decoder_vocab_size") or whole}
     for stem, length in (("", case.length), ("decoder_", case.target)):
         size = case.batch, length
         mask = _mask(case, length)
         found |= {
-            f"{stem}input_ids": random.integers(0, config["vocab_size"], size),
+            f"{stem}input_ids": random.integers(0, vocabularies[stem], size),
             f"{stem}attention_mask": mask,
             f"{stem}position_ids": np.maximum(np.cumsum(mask, axis=1) - 1, 0),
             f"{stem}token_type_ids": random.integers(0, config.get("type_vocab_size", 1), size),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +16,14 @@ from safetensors.numpy import load_file, save_file
 
 from tests.parity.pretrained.cases import Case
 from tests.parity.pretrained.fixtures import Arrays, Fixture, draw_inputs, draw_weights
+from tests.parity.pretrained.generated import Texts, draw_rows, settings_of
 
 WANTED = ("logits", "last_hidden_state", "pooler_output", "encoder_last_hidden_state")
 
 
-def computed(case: Case, seed: int) -> Fixture:
-    """Return the config, the shapes of the weights in the file, inputs of a seed, and outputs."""
+@contextmanager
+def _loaded(case: Case, seed: int) -> Generator[tuple[Any, Fixture]]:
+    """Yield a model with weights of a seed, its config and the shapes of its file."""
     kind: Any = getattr(transformers, case.architecture)
     with tempfile.TemporaryDirectory() as folder:
         kind(kind.config_class(**case.config)).save_pretrained(folder)
@@ -26,10 +31,36 @@ def computed(case: Case, seed: int) -> Fixture:
         file = Path(folder, "model.safetensors")
         shapes = {name: array.shape for name, array in load_file(file).items()}
         save_file(draw_weights(shapes, seed), file, metadata={"format": "pt"})
-        model = kind.from_pretrained(folder).eval()
-    inputs = draw_inputs(case, model.config.to_dict(), seed)
+        yield kind.from_pretrained(folder).eval(), Fixture(config, shapes, {}, {})
+
+
+def computed(case: Case, seed: int) -> Fixture:
+    """Return the config, the shapes of the weights in the file, inputs of a seed, and outputs."""
+    with _loaded(case, seed) as (model, told):
+        inputs = draw_inputs(case, model.config.to_dict(), seed)
     given = {name: torch.from_numpy(array) for name, array in inputs.items()}
     with torch.no_grad():
         outputs = model(**given, return_dict=True)
     found: Arrays = {name: outputs[name].numpy() for name in WANTED if name in outputs}
-    return Fixture(config, shapes, inputs, found)
+    return replace(told, inputs=inputs, outputs=found)
+
+
+def texts(case: Case, seed: int) -> tuple[Fixture, Texts]:
+    """Return what a model writes about drawn rows, each up to the token that ends it."""
+    with _loaded(case, seed) as (model, told):
+        pass
+    rows = draw_rows(told.config["vocab_size"], seed)
+    ends = told.config.get("eos_token_id")
+    ends = ends if isinstance(ends, list) else [ends]
+    found: Texts = {}
+    for name, settings in settings_of(case).items():
+        model.generation_config.max_length = None  # max_new_tokens decides
+        found[name] = []
+        for row in rows:
+            ids = torch.tensor([row])
+            mask = torch.ones_like(ids)
+            (text,) = model.generate(ids, attention_mask=mask, do_sample=False, **settings).tolist()
+            start = len(row) if not model.config.is_encoder_decoder else 1
+            last = next((n for n in range(start, len(text)) if text[n] in ends), len(text))
+            found[name].append(text[: last + 1])
+    return told, found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import transformers
 
-from tests.parity.pretrained import fixtures
+from tests.parity.pretrained import fixtures, generated
 from tests.parity.pretrained.cases import CASES
-from tests.parity.pretrained.in_transformers import computed
+from tests.parity.pretrained.in_transformers import computed, texts
 from tests.parity.pretrained.outcome import LIMIT, difference, outputs
 
 
@@ -20,12 +22,31 @@ def report(seed: int) -> bool:
         wrong += found > LIMIT
         print(f"{case!s:22}  {found:.1e}{'  <- above' if found > LIMIT else ''}")
     print(f"{len(CASES) - wrong} of {len(CASES)} models agree with transformers.")
+    return _texts_agree(seed) and not wrong
+
+
+def _texts_agree(seed: int) -> bool:
+    """Print which models write other tokens; tell whether none does."""
+    wrong = 0
+    for case in generated.CASES:
+        fixture, wanted = texts(case, seed)
+        model = generated.loaded(fixture, seed)
+        rows = generated.draw_rows(fixture.config["vocab_size"], seed)
+        for name, settings in generated.settings_of(case).items():
+            found = asyncio.run(model.generate_ids(rows, **settings))
+            different = sum(one != other for one, other in zip(found, wanted[name], strict=True))
+            wrong += different
+            mark = f"  <- {different} of {len(rows)} differ" if different else ""
+            print(f"{case.name + ' ' + name:22}  {sum(map(len, found)):4} tokens{mark}")
+        model.close()
+    print("Texts agree with transformers." if not wrong else f"{wrong} texts differ.")
     return not wrong
 
 
 def record() -> None:
     """Write the fixtures anew."""
     fixtures.write({str(case): computed(case, fixtures.SEED) for case in CASES})
+    generated.write({case.name: texts(case, fixtures.SEED) for case in generated.CASES})
     size = fixtures.FILE.stat().st_size / 1000
     print(f"pretrained/{fixtures.FILE.name}: {len(CASES)} models, {size:.0f} kB")
 

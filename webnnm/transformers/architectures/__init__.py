@@ -17,6 +17,8 @@ ARCHITECTURES: Mapping[str, str] = {
     "gemma": "llama",
     "gpt2": "gpt2",
     "llama": "llama",
+    "m2m_100": "bart",
+    "marian": "bart",
     "mistral": "llama",
     "qwen2": "llama",
     "qwen3": "llama",

@@ -1,15 +1,20 @@
-"""BART: an encoder as in BERT, and a decoder that also looks at what the encoder made.
+"""BART and its relatives: an encoder, and a decoder that also looks at what the encoder made.
 
-Source: M. Lewis et al., "BART", arXiv:1910.13461 (2019).
+Sources: M. Lewis et al., "BART", arXiv:1910.13461 (2019); M. Junczys-Dowmunt et al., "Marian",
+arXiv:1804.00344 (2018); A. Fan et al., "Beyond English-centric multilingual machine translation"
+(M2M100), arXiv:2010.11125 (2020).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from webnnm.core.arrays import HostArray
 from webnnm.formats.foreign import Form, Part, Reshaped
 from webnnm.transformers.architectures.encoder import linear
-from webnnm.transformers.architectures.encoder_decoder import INPUTS
+from webnnm.transformers.architectures.encoder_decoder import INPUTS, POSITIONS
+from webnnm.transformers.architectures.waves import halves, shifted_halves
 from webnnm.transformers.architectures.written import (
     Written,
     head,
@@ -28,128 +33,234 @@ OFFSET = 2
 STACKS = ("encoder", "decoder")
 
 
+class Variant(NamedTuple):
+    """What tells the members of the family apart.
+
+    Attributes: `family`, how the names of classes begin; `head`, how the one with scores ends;
+    `stored`, whether positions are in the file, else they are waves; `normed`, whether embeddings
+    are; `counted`, whether padding has no position; `first`, whether norms stand before attention
+    and MLP, and a last one behind all layers, else behind each; `bias`, whether scores have one;
+    `scaled`, whether embeddings are; `activation`.
+    """
+
+    family: str
+    head: str = "ForConditionalGeneration"
+    stored: bool = False
+    normed: bool = False
+    counted: bool = False
+    first: bool = False
+    bias: bool = True
+    scaled: bool = False
+    activation: str = "gelu"
+
+
+VARIANTS: Mapping[str, Variant] = {
+    "bart": Variant("Bart", stored=True, normed=True),
+    "marian": Variant("Marian", "MTModel"),
+    "m2m_100": Variant(
+        "M2M100", counted=True, first=True, bias=False, scaled=True, activation="relu"
+    ),
+}
+
+
 class Sizes(NamedTuple):
     """The sizes of a model; those of the layers for encoder and decoder."""
 
     vocabulary: int
+    written: int
     width: int
     positions: int
+    padding: int
     layers: tuple[int, int]
     heads: tuple[int, int]
     inner: tuple[int, int]
 
 
 def written(config: Config) -> Written:
-    """Return the text of a BART and its name map."""
-    kind = head(
-        config, "ForConditionalGeneration", "BartModel", default="BartForConditionalGeneration"
-    )
+    """Return the text of a model of the family and its name map."""
+    name = config.get("model_type")
+    variant = VARIANTS[name]
+    if config.tensors is not None and "encoder.embed_positions.weight" in config.tensors:
+        variant = variant._replace(stored=True)
+    default = variant.family + variant.head
+    kind = head(config, variant.head, f"{variant.family}Model", default=default)
     config.only("is_encoder_decoder", True)
     for key in ("num_hidden_layers", "normalize_before", "add_final_layer_norm"):
         config.only(key, config.get("encoder_layers", 12) if key.startswith("num") else False)
     config.only("normalize_embedding", True)
-    sizes, in_logits = _sizes(config), kind == "ForConditionalGeneration"
-    tied = config.flag("tie_word_embeddings", True)
-    scale = config.flag("scale_embedding")
-    product = "shared, bTranspose=true" if tied else f"lm_head, shape=[{sizes.vocabulary}]"
-    scores = (f"matmul({product})", "add(final_logits_bias)") if in_logits else ()
-    name, size = ("logits", sizes.vocabulary) if in_logits else ("last_hidden_state", sizes.width)
-    encoder, decoder = (_stack(sizes, stack, scale) for stack in STACKS)
-    activation = config.activation("activation_function", "gelu")
+    tied, alike = config.flag("tie_word_embeddings", True), variant.family != "Marian"
+    alike = config.flag("share_encoder_decoder_embeddings", True) or alike
+    shared = alike and (tied or "encoder.embed_tokens.weight" not in (config.tensors or ()))
+    sizes, in_logits = _sizes(config, alike), kind == variant.head
+    scale = config.flag("scale_embedding", variant.scaled)
+    biased = in_logits and variant.bias
+    if config.tensors is not None and "final_logits_bias" not in config.tensors:
+        biased = False
+    tables = ("shared", "shared" if shared else "decoder_embeddings")
+    product = f"{tables[1]}, bTranspose=true" if tied else f"lm_head, shape=[{sizes.written}]"
+    last = (f"matmul({product})", "add(final_logits_bias)" if biased else "") if in_logits else ()
+    block, size = ("logits", sizes.written) if in_logits else ("last_hidden_state", sizes.width)
+    pairs = zip(STACKS, tables, strict=True)
+    encoder, decoder = (_stack(variant, sizes, *each, scale) for each in pairs)
+    activation = config.activation("activation_function", variant.activation)
+    waves = _waves(variant, sizes)
+    parameters = {
+        "shared": [sizes.vocabulary, sizes.width],
+        **({} if shared else {"decoder_embeddings": [sizes.written, sizes.width]}),
+        **({"final_logits_bias": [sizes.written]} if biased else {}),
+        **{f"{s}_positions": [sizes.positions, sizes.width] for s in STACKS if variant.stored},
+    }
     source = statements(
         [
-            "model:name bart",
+            f"model:name {name}",
             *INPUTS,
-            f"{name}:param shared shape=[{sizes.vocabulary}, {sizes.width}]",
-            f"{name}:param final_logits_bias shape=[{sizes.vocabulary}]" if in_logits else "",
-            *(
-                f"{name}:param {stack}_positions shape=[{sizes.positions}, {sizes.width}]"
-                for stack in STACKS
-            ),
-            *output(name, size, *decoder, *scores, sequence="decoder_tokens"),
+            *(POSITIONS if variant.counted else ()),
+            *(f"{block}:param {each} shape={shape}" for each, shape in parameters.items()),
+            *(f"{block}:param {each} shape={list(a.shape)} lrm=0" for each, a in waves.items()),
+            *output(block, size, *decoder, *last, sequence="decoder_tokens"),
             *output("encoder_last_hidden_state", sizes.width, *encoder),
-            *(f"{s}_layer:layers\n{_layer(sizes, s, activation)}" for s in STACKS),
+            f"placed:layers\n{_placed(sizes, scale)}" if variant.counted else "",
+            *(f"{s}_layer:layers\n{_layer(variant, sizes, s, activation)}" for s in STACKS),
             "norm:layers layerNorm(scale=weight, bias=bias, epsilon=1e-5)",
         ]
     )
-    return Written(
-        source, _names(sizes, in_logits) | last_product(in_logits and not tied), "model."
-    )
+    names = _names(variant, sizes, shared) | last_product(in_logits and not tied)
+    names["final_logits_bias"] = Reshaped("final_logits_bias", (sizes.written,)) if biased else None
+    return Written(source, names, "model.", waves)
 
 
-def _sizes(config: Config) -> Sizes:
+def _sizes(config: Config, alike: bool) -> Sizes:
     def both(key: str, default: int) -> tuple[int, int]:
         return config.size(f"encoder_{key}", default), config.size(f"decoder_{key}", default)
 
+    vocabulary = config.size("vocab_size", 50265)
+    others = config.size("decoder_vocab_size", vocabulary)
     return Sizes(
-        vocabulary=config.size("vocab_size", 50265),
+        vocabulary=vocabulary,
+        written=vocabulary if alike else others,
         width=config.size("d_model", 1024),
         positions=config.size("max_position_embeddings", 1024),
+        padding=config.get("pad_token_id", 1),
         layers=both("layers", 12),
         heads=both("attention_heads", 16),
         inner=both("ffn_dim", 4096),
     )
 
 
-def _stack(sizes: Sizes, stack: str, scale: bool) -> tuple[str, ...]:
+def _waves(variant: Variant, sizes: Sizes) -> dict[str, HostArray]:
+    """Return the table of positions that the file does not have."""
+    if variant.stored:
+        return {}
+    if not variant.counted:
+        return {"waves": halves(sizes.positions, sizes.width)}
+    return {"waves": shifted_halves(sizes.positions, sizes.width, sizes.padding + 1)}
+
+
+def _stack(variant: Variant, sizes: Sizes, stack: str, table: str, scale: bool) -> tuple[str, ...]:
     """Return the layers of the encoder or the decoder."""
-    ids = "input_ids" if stack == "encoder" else "decoder_input_ids"
-    return (
-        f"embedding(shared, node={ids})",
+    of = "" if stack == "encoder" else "decoder_"
+    positions = f"{stack}_positions" if variant.stored else "waves"
+    begun = (
+        f"embedding({table}, node={of}input_ids)",
         f"mul({sizes.width**0.5})" if scale else "",
-        f"positionalEmbedding({stack}_positions)",
-        f"norm(weight={stack}_norm, bias={stack}_norm_b)",
+        f"positionalEmbedding({positions})",
+    )
+    if variant.counted:
+        begun = (f"placed(table={table}, ids={of}input_ids, places={of}position_ids)",)
+    norm = f"norm(weight={stack}_norm, bias={stack}_norm_b)"
+    return (
+        *begun,
+        norm if variant.normed else "",
         f"{stack}_layer(repeat={sizes.layers[STACKS.index(stack)]})",
+        norm if variant.first else "",
     )
 
 
-def _layer(sizes: Sizes, stack: str, activation: str) -> str:
+def _placed(sizes: Sizes, scale: bool) -> str:
+    """Return the layers of embeddings whose padding has no position."""
+    return layers(
+        f"notEqual({sizes.padding}, node=ids)",
+        "cast(float32)",
+        "reshape([1], name=counts)",
+        "embedding(table, node=ids)",
+        f"mul({sizes.width**0.5 if scale else 1}, name=embedded)",
+        "embedding(waves, node=places)",
+        "mul(counts)",
+        "add(embedded)",
+    )
+
+
+def _layer(variant: Variant, sizes: Sizes, stack: str, activation: str) -> str:
     """Return the layers of a block of the encoder or the decoder."""
     place, decodes = STACKS.index(stack), stack == "decoder"
     mask = "causal=true, mask=decoder_attention_mask" if decodes else "mask=attention_mask"
     heads = f"bias=true, heads={sizes.heads[place]}"
 
+    def part(norm: str, before: str, after: str, *inner: str) -> tuple[str, ...]:
+        """Return layers with a norm on one side of them, and what they add to."""
+        name = f", name={after}" if after else ""
+        weights = f"weight={norm}, bias={norm}_b"
+        if variant.first:
+            return f"norm({weights})", *inner, f"residual(to={before}{name})"
+        return *inner, f"residual(to={before})", f"norm({weights}{name})"
+
     def words(part: str) -> str:
         return ", ".join(f"{part}_w{word}" for word in "qkv") + f", o={part}_wo"
 
-    cross = (
-        f"attend({words('cross')}, {heads}, to=encoder_last_hidden_state, mask=attention_mask)",
-        "residual(to=attended)",
-        "norm(weight=cross_norm, bias=cross_norm_b, name=informed)",
-    )
+    own = f"{words(stack)}, {heads}, {mask}"
+    cross = f"{words('cross')}, {heads}, to=encoder_last_hidden_state, mask=attention_mask"
+    inner = (*linear(f"{stack}_up", sizes.inner[place]), activation)
     return layers(
-        f"attend({words(stack)}, {heads}, {mask})",
-        "residual(to=input)",
-        f"norm(weight={stack}_attention_norm, bias={stack}_attention_norm_b, name=attended)",
-        *(cross if decodes else ()),
-        *linear(f"{stack}_up", sizes.inner[place]),
-        activation,
-        *linear(f"{stack}_down", sizes.width),
-        f"residual(to={'informed' if decodes else 'attended'})",
-        f"norm(weight={stack}_mlp_norm, bias={stack}_mlp_norm_b)",
+        *part(
+            f"{stack}_attention_norm",
+            "input",
+            "attended",
+            f"attend({own})",
+        ),
+        *(part("cross_norm", "attended", "informed", f"attend({cross})") if decodes else ()),
+        *part(
+            f"{stack}_mlp_norm",
+            "informed" if decodes else "attended",
+            "",
+            *inner,
+            *linear(f"{stack}_down", sizes.width),
+        ),
     )
 
 
-def _names(sizes: Sizes, in_logits: bool) -> dict[str, str | Form | None]:
+def _names(variant: Variant, sizes: Sizes, shared: bool) -> dict[str, str | Form | None]:
+    tables: dict[str, str | None] = {"shared": "shared.weight"}
+    if not shared:
+        tables = {
+            "shared": "encoder.embed_tokens.weight",
+            "decoder_embeddings": "decoder.embed_tokens.weight",
+            "shared.weight": None,
+        }
     found: dict[str, str | Form | None] = {
-        "shared": "shared.weight",
-        "encoder.embed_tokens.weight": None,
-        "decoder.embed_tokens.weight": None,
+        **tables,
         **norm_names("cross_norm{n}", "decoder.layers.{n-1}.encoder_attn_layer_norm"),
         **_attention("cross", "decoder.layers.{n-1}.encoder_attn"),
     }
     for stack in STACKS:
         layer = f"{stack}.layers.{{n-1}}"
-        table = Part(f"{stack}.embed_positions.weight", 1, (OFFSET, sizes.positions))
-        found |= {f"{stack}_positions": table}
-        found |= norm_names(f"{stack}_norm1", f"{stack}.layernorm_embedding")
+        if shared:
+            found[f"{stack}.embed_tokens.weight"] = None
+        table = f"{stack}.embed_positions.weight"
+        if variant.normed:
+            found[f"{stack}_positions"] = Part(table, 1, (OFFSET, sizes.positions))
+            found |= norm_names(f"{stack}_norm1", f"{stack}.layernorm_embedding")
+        elif variant.stored:
+            found[f"{stack}_positions"] = table
+        else:
+            found[f"{table}s"] = None
+        if variant.first:
+            found |= norm_names(f"{stack}_norm1", f"{stack}.layer_norm")
         found |= norm_names(f"{stack}_attention_norm{{n}}", f"{layer}.self_attn_layer_norm")
         found |= norm_names(f"{stack}_mlp_norm{{n}}", f"{layer}.final_layer_norm")
         found |= linear_names(f"{stack}_up{{n}}", f"{layer}.fc1")
         found |= linear_names(f"{stack}_down{{n}}", f"{layer}.fc2")
         found |= _attention(stack, f"{layer}.self_attn")
-    logits_bias = Reshaped("final_logits_bias", (sizes.vocabulary,)) if in_logits else None
-    return found | {"final_logits_bias": logits_bias}
+    return found
 
 
 def _attention(part: str, place: str) -> dict[str, str | Form]:

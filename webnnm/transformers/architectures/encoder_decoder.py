@@ -8,3 +8,8 @@ INPUTS = (
     "decoder_input_ids:input int32 shape=[] sequence=decoder_tokens",
     "decoder_attention_mask:input int32 shape=[] sequence=decoder_tokens",
 )
+POSITIONS = (
+    "position_ids:input int32 shape=[] sequence=tokens",
+    "decoder_position_ids:input int32 shape=[] sequence=decoder_tokens",
+)
+"""The inputs of models that count the tokens that are no padding."""

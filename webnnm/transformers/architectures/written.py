@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.formats.foreign import Form, Transposed
 from webnnm.notation import parse
@@ -18,12 +19,14 @@ class Written(NamedTuple):
     """A model in the notation, and the names of its parameters in the files of Hugging Face.
 
     Attributes: `source`, the text; `names`, the name map of `webnnm.formats.name_map`; `prefix`,
-    what stands before the names of the files of models with a head, and is left out in the map.
+    what stands before the names of the files of models with a head, and is left out in the map;
+    `made`, tensors that no file needs to have, by the names that the map knows.
     """
 
     source: str
     names: Mapping[str, str | Form | None]
     prefix: str
+    made: Mapping[str, HostArray] = {}
 
 
 def head(config: Config, *known: str, default: str) -> str:

@@ -1,0 +1,109 @@
+"""Texts that models write, greedy and by beam search: the cases, and the committed file.
+
+The weights are drawn from a seed, as those of `fixtures`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import webnnm
+from tests.parity.pretrained.cases import BART, LLAMA, T5, Case
+from tests.parity.pretrained.fixtures import Fixture
+from tests.parity.pretrained.outcome import files
+from webnnm import PretrainedModel
+
+FILE = Path(__file__).with_name("generated.json")
+ENDS = [2, 5, 8, 13, 21]
+LONG = {**BART, "vocab_size": 65, "max_position_embeddings": 80}
+CASES = [
+    Case("t5", "T5ForConditionalGeneration", {**T5, "vocab_size": 57, "decoder_start_token_id": 0}),
+    Case("bart", "BartForConditionalGeneration", LONG),
+    Case("bart-ends", "BartForConditionalGeneration", {**LONG, "eos_token_id": ENDS}),
+    Case(
+        "marian",
+        "MarianMTModel",
+        {**LONG, "pad_token_id": 64, "decoder_start_token_id": 64, "eos_token_id": [0, 4, 11]},
+    ),
+    Case("m2m", "M2M100ForConditionalGeneration", {**LONG, "eos_token_id": 11}),
+    Case("llama", "LlamaForCausalLM", {**LLAMA, "max_position_embeddings": 90}),
+]
+ROWS = 7, 12, 3
+"""How many tokens the rows have."""
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "greedy": {"max_new_tokens": 64},
+    "forced": {"max_new_tokens": 9, "forced_bos_token_id": 9, "repetition_penalty": 1.4},
+    "beams": {"max_new_tokens": 20, "num_beams": 4},
+    "early": {
+        "max_new_tokens": 20,
+        "num_beams": 3,
+        "length_penalty": 2.0,
+        "early_stopping": True,
+        "forced_bos_token_id": 7,
+    },
+    "never": {
+        "max_new_tokens": 20,
+        "num_beams": 3,
+        "length_penalty": 0.5,
+        "early_stopping": "never",
+        "repetition_penalty": 1.3,
+        "suppress_tokens": [3, 6],
+    },
+    "short": {"max_new_tokens": 20, "num_beams": 2, "length_penalty": -1.0},
+}
+
+Texts = dict[str, list[list[int]]]
+
+
+def draw_rows(vocabulary: int, seed: int) -> list[list[int]]:
+    """Draw the tokens that are read."""
+    random = np.random.default_rng([seed, 3])
+    return [random.integers(4, vocabulary - 4, length).tolist() for length in ROWS]
+
+
+def settings_of(case: Case) -> dict[str, dict[str, Any]]:
+    """Return the settings by name; only decoders that read something have a forced first token."""
+    found = {name: dict(each) for name, each in SETTINGS.items()}
+    if case.name == "llama":
+        for each in found.values():
+            each.pop("forced_bos_token_id", None)
+    return found
+
+
+def loaded(fixture: Fixture, seed: int, backend: str = "numpy") -> PretrainedModel:
+    """Return the model of a case."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in files(fixture, seed).items():
+            Path(folder, name).write_bytes(data)
+        opened = webnnm.from_pretrained(folder, backend=backend, log=lambda line: None)
+        return asyncio.run(opened)
+
+
+def write(found: Mapping[str, tuple[Fixture, Texts]]) -> None:
+    """Write the file anew."""
+    content = {
+        name: {"config": fixture.config, "shapes": fixture.shapes, "texts": texts}
+        for name, (fixture, texts) in found.items()
+    }
+    lines = [f"{json.dumps(name)}: {json.dumps(each)}" for name, each in content.items()]
+    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def read() -> dict[str, tuple[Fixture, Texts]]:
+    """Return what the file has, by the names of the cases."""
+    return {
+        name: (
+            Fixture(
+                each["config"], {n: tuple(shape) for n, shape in each["shapes"].items()}, {}, {}
+            ),
+            each["texts"],
+        )
+        for name, each in json.loads(FILE.read_text()).items()
+    }

@@ -1,0 +1,50 @@
+"""Positions as sines and cosines, in tables as the models of Hugging Face make them.
+
+Source: A. Vaswani et al., "Attention is all you need", arXiv:1706.03762 (2017), section 3.5.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+
+from webnnm.core.arrays import HostArray
+
+BASE = 10000.0
+
+
+def halves(rows: int, width: int) -> HostArray:
+    """Return a table of positions from 0 on: all sines, and behind them all cosines.
+
+    >>> halves(1, 5).tolist()
+    [[0.0, 0.0, 0.0, 1.0, 1.0]]
+
+    Of an odd width the last cosine is left out.
+    """
+    rates = [BASE ** (-2 * pair / width) for pair in range((width + 1) // 2)]
+    return _table(range(rows), rates, rates[: width // 2], 0)
+
+
+def shifted_halves(rows: int, width: int, first: int) -> HostArray:
+    """Return a table of positions from `first` on, whose wavelengths end with 2π · 10000.
+
+    >>> [round(number, 2) for number in shifted_halves(1, 5, 2).tolist()[0]]
+    [0.91, 0.0, -0.42, 1.0, 0.0]
+
+    Of an odd width the last number is 0.
+    """
+    half = width // 2
+    rates = [BASE ** (-pair / max(1, half - 1)) for pair in range(half)]
+    return _table(range(first, first + rows), rates, rates, width % 2)
+
+
+def _table(
+    positions: range, sines: Sequence[float], cosines: Sequence[float], zeros: int
+) -> HostArray:
+    found = array("f")
+    for position in positions:
+        found.extend(math.sin(position * rate) for rate in sines)
+        found.extend(math.cos(position * rate) for rate in cosines)
+        found.extend([0.0] * zeros)
+    return HostArray("float32", (len(positions), len(sines) + len(cosines) + zeros), found)

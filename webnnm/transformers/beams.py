@@ -1,0 +1,215 @@
+"""Beam search: of each text several continuations go on, those with the best scores so far.
+
+The device keeps them: rows of its graphs are the beams of all texts, one text after the other. It
+tells the best candidates of every step, of which the host keeps the texts that have ended. Scores,
+their order and the end of the search are those of `transformers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import is_integer
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Operand
+
+ORDER = "beams/order"
+"""The row whose text each row goes on with, int32 `[rows]`."""
+TOTALS = "beams/totals"
+"""What the logarithms of a text's probabilities add up to, `[texts, beams]`."""
+VALUES, PLACES = "beams/values", "beams/places"
+"""The candidates of the last steps, best ones first, `[texts, ROUND, candidates]`: their sums, and
+beam · vocabulary + token, int32."""
+NOTHING = -1e9
+"""The score of a beam that is none."""
+REMOVED = -3e38
+
+
+@dataclass(frozen=True)
+class Beams:
+    """How texts are searched.
+
+    - `count`: texts that go on side by side for each prompt.
+    - `length_penalty`: scores are divided by the length to this power; above 0 prefers long texts.
+    - `early_stopping`: True ends the search once there are so many ends, "never" when no text can
+      become better, False where that is not to be expected.
+    - `ends`: tokens that end a text.
+
+    Raises `DataError` NNM704 for values out of their range.
+    """
+
+    count: int
+    length_penalty: float = 1.0
+    early_stopping: bool | Literal["never"] = False
+    ends: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        penalty: Any = self.length_penalty
+        number = isinstance(penalty, int | float) and not isinstance(penalty, bool)
+        if not is_integer(self.count) or self.count < 2:
+            raise _wrong("num_beams", self.count, "an integer from 1")
+        if not number or abs(penalty) == float("inf") or penalty != penalty:
+            raise _wrong("length_penalty", penalty, "a number")
+        if self.early_stopping not in (True, False, "never"):
+            raise _wrong("early_stopping", self.early_stopping, 'True, False or "never"')
+
+    def first_values(self, texts: int) -> dict[str, HostArray]:
+        """Return what the states begin with: of each text there is one beam."""
+        totals = [0.0, *[NOTHING] * (self.count - 1)] * texts
+        return {
+            ORDER: HostArray.of([*range(texts * self.count)], "int32"),
+            TOTALS: HostArray.of(totals, "float32", [texts, self.count]),
+        }
+
+
+def _wrong(name: str, value: Any, wanted: str) -> DataError:
+    return DataError("NNM704", f"{name} is {value!r}", hint=f"it is {wanted}")
+
+
+# On the device.
+
+
+def candidates(beams: int, ends: Sequence[int]) -> int:
+    """Return how many candidates a step has: some may end, and so many beams have to go on."""
+    return max(2, 1 + len(ends)) * beams
+
+
+def likelihoods(b: GraphBuilder, scores: Any) -> Any:
+    """Return the logarithms of the probabilities of scores `[rows, vocabulary]`."""
+    scores = scores - b.reduce_max(scores, axes=[1], keep_dimensions=True)
+    return scores - b.log(b.reduce_sum(b.exp(scores), axes=[1], keep_dimensions=True))
+
+
+def searched(
+    b: GraphBuilder, scores: Any, beams: int, ends: Sequence[int], steps: int
+) -> tuple[Any, dict[str, Operand]]:
+    """Return the next tokens of all rows, int32, and the states after a step.
+
+    `scores` are logarithms of probabilities, `steps` how many of them the states tell of.
+    """
+    rows, vocabulary = scores.shape
+    texts, amount = rows // beams, candidates(beams, ends)
+    totals = b.input(TOTALS, "float32", [texts, beams])
+    scores = scores + b.reshape(totals, new_shape=(rows, 1))
+    values, places = _best(b, b.reshape(scores, new_shape=(texts, beams * vocabulary)), amount)
+    beam = b.constant(0, "int32")
+    for first in range(vocabulary, beams * vocabulary, vocabulary):
+        later = b.greater_or_equal(places, b.constant(first, "int32"))
+        beam = beam + b.cast(later, type="int32")
+    token = places - beam * b.constant(vocabulary, "int32")
+    open_values = values
+    for end in ends:
+        ended = b.equal(token, b.constant(end, "int32"))
+        open_values = open_values + b.cast(ended, type="float32") * NOTHING
+    totals, kept = _best(b, open_values, beams)
+    row = beam + b.constant([text * beams for text in range(texts)], "int32", [texts, 1])
+    chosen = [
+        b.reshape(b.gather_elements(each, kept, axis=1), new_shape=(rows,))
+        for each in (token, b.expand(row, new_shape=(texts, amount)))
+    ]
+    states = {ORDER: chosen[1], TOTALS: totals}
+    for name, value in ((VALUES, values), (PLACES, places)):
+        log = b.input(name, value.dtype, [texts, steps, amount])
+        later = b.slice(log, starts=(0, 1, 0), sizes=(texts, steps - 1, amount))
+        last = b.reshape(value, new_shape=(texts, 1, amount))
+        states[name] = b.concat([later, last], axis=1)
+    return chosen[0], states
+
+
+def _best(b: GraphBuilder, scores: Any, count: int) -> tuple[Any, Any]:
+    """Return the largest of scores `[texts, n]` and their places, int32, in falling order."""
+    width = scores.shape[1]
+    numbers = b.constant([*range(width)], "int32", [1, width])
+    values: list[Any] = []
+    places: list[Any] = []
+    for _ in range(count):
+        place = b.arg_max(scores, axis=1, keep_dimensions=True, output_data_type="int32")
+        values.append(b.reduce_max(scores, axes=[1], keep_dimensions=True))
+        places.append(place)
+        scores = b.where(b.equal(numbers, place), b.constant(REMOVED, "float32"), scores)
+    return b.concat(values, axis=1), b.concat(places, axis=1)
+
+
+# On the host.
+
+
+class Candidate(NamedTuple):
+    """A text that goes on with a token: the beam that it is of, and the sum of its scores."""
+
+    value: float
+    beam: int
+    token: int
+
+
+class Search:
+    """The search of one text: `tokens` are those of its beams so far, without the prompt.
+
+    `most` tokens are written at most, of which `forced` are in the prompt; `last` is the last of so
+    many, if it is given. `done` tells whether nothing can change any more.
+    """
+
+    def __init__(
+        self,
+        beams: Beams,
+        vocabulary: int,
+        most: int,
+        forced: int = 0,
+        last: int | None = None,
+    ) -> None:
+        self.done = False
+        self._beams, self._vocabulary = beams, vocabulary
+        self._most, self._last = most, last
+        self._running: list[tuple[float, list[int]]] = [
+            (NOTHING if beam else 0.0, []) for beam in range(beams.count)
+        ]
+        self._ended: list[tuple[float, list[int]]] = []
+        self._length = forced
+
+    def step(self, values: Sequence[float], places: Sequence[int]) -> None:
+        """Take the candidates of a step as the device tells them; nothing once it is done."""
+        if self.done:
+            return
+        self._length += 1
+        found = [
+            Candidate(value, *divmod(place, self._vocabulary))
+            for value, place in zip(values, places, strict=True)
+        ]
+        full = self._length >= self._most
+        if full and self._last is not None:
+            found = [Candidate(v, n, self._last) for n, (v, _) in enumerate(self._running)]
+        texts = [(each.value, [*self._running[each.beam][1], each.token]) for each in found]
+        ends = [full or each.token in self._beams.ends for each in found]
+        best = zip(texts, ends, range(self._beams.count), strict=False)
+        scale = self._length**self._beams.length_penalty
+        self._ended += [(value / scale, text) for (value, text), end, _ in best if end]
+        self._ended = sorted(self._ended, key=lambda each: -each[0])[: self._beams.count]
+        going = [text for text, end in zip(texts, ends, strict=True) if not end]
+        self._running = going[: self._beams.count]
+        self.done = full or self._is_over()
+
+    def _is_over(self) -> bool:
+        """Tell whether no beam is expected to end better than those that have ended."""
+        if len(self._ended) < self._beams.count:
+            return False
+        if self._beams.early_stopping is True:
+            return True
+        length, penalty = self._length, self._beams.length_penalty
+        if self._beams.early_stopping == "never" and penalty > 0:
+            length = self._most
+        return self._running[0][0] / length**penalty <= self._ended[-1][0]
+
+    def tokens(self) -> list[int]:
+        """Return the tokens of the best text: of those that have ended, if there are any."""
+        return (self._ended or self._running)[0][1]
+
+
+def told(searches: Sequence[Search], found: Sequence[HostArray], count: int) -> None:
+    """Let searches take the last steps of what the device tells, `VALUES` and `PLACES`."""
+    values, places = (array.tolist() for array in found)
+    for search, rows, where in zip(searches, values, places, strict=True):
+        for step in range(len(rows) - count, len(rows)):
+            search.step(rows[step], where[step])
