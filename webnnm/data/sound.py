@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from webnnm.backends import pyodide_host
 from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
 from webnnm.core.errors import BackendError, DataError
 from webnnm.core.shapes import is_integer, show
 from webnnm.data.source_bytes import read_bytes
@@ -33,13 +34,19 @@ class Sound:
       samples: `[length, channels]` or `[channels, length]`. Channels are mixed.
     - `rate`: samples in a second.
 
-    Raises `DataError` NNM702 for other shapes, NNM704 for another rate.
+    Raises `DataError` NNM702 for other shapes and for whole numbers, NNM704 for another rate.
     """
 
     def __init__(self, samples: Any, rate: int) -> None:
         if not is_integer(rate) or rate < 1:
             raise DataError("NNM704", f"rate is {rate!r}", hint="samples in a second, from 1")
-        found = HostArray.of(samples, "float32")
+        found = HostArray.of(samples)
+        if not is_float(found.dtype):
+            hint = "divide them by what stands for 1, such as 32768"
+            raise DataError(
+                "NNM702", f"samples are {found.dtype}, not numbers from −1 to 1", hint=hint
+            )
+        found = HostArray.of(found, "float32")
         if len(found.shape) not in (1, 2):
             hint = "samples are [length] or [length, channels]"
             raise DataError("NNM702", f"sound of the shape {show(found.shape)}", hint=hint)

@@ -241,6 +241,7 @@ class PretrainedModel(NNModel):
         """
         settings = choice(
             self.generation_config,
+            self._generator.language.vocabulary,
             num_beams=num_beams,
             length_penalty=length_penalty,
             early_stopping=early_stopping,
@@ -288,7 +289,8 @@ class PretrainedModel(NNModel):
         """
         names = [vertex.block for vertex in self._generator.language.source]
         inputs = {name: more.pop(name) for name in names if name in more}
-        settings = choice(self.generation_config, **more)
+        vocabulary = self._generator.language.vocabulary
+        settings = choice(self.generation_config, vocabulary, **more)
         if names:
             source, single = self._source(input_ids, attention_mask, inputs)
             rows, most, about = self._begun(

@@ -55,6 +55,7 @@ def beginning(
 
 def choice(
     config: Mapping[str, Any],
+    vocabulary: int,
     *,
     num_beams: int = 1,
     length_penalty: float = 1.0,
@@ -66,11 +67,12 @@ def choice(
 ) -> dict[str, Any]:
     """Return how tokens are chosen, as arguments of `written`.
 
-    Tokens that the config suppresses are, unless others are named. Raises `DataError` NNM704 for
-    values out of their range, and for a function that shall choose among beams.
+    Tokens that the config suppresses are, unless others are named; there it may name some that the
+    vocabulary lacks. Raises `DataError` NNM704 for values out of their range, and for a function
+    that shall choose among beams.
     """
     if suppress_tokens is None:
-        suppress_tokens = suppressed(config)
+        suppress_tokens = [t for t in suppressed(config) if t < vocabulary]
     beams = None
     if num_beams != 1:
         if choose is not None:
@@ -78,7 +80,8 @@ def choice(
             raise DataError("NNM704", message, hint="leave one of them out")
         ends = (*sorted(end_tokens(config)),)
         beams = Beams(num_beams, length_penalty, early_stopping, ends)
-    chosen = Sampling(suppress_tokens=suppress_tokens, **sampling)
+    at_first = [t for t in _tokens(config, "begin_suppress_tokens") if t < vocabulary]
+    chosen = Sampling(suppress_tokens=suppress_tokens, begin_suppress_tokens=at_first, **sampling)
     return {"sampling": chosen, "beams": beams, "seed": seed, "choose": choose}
 
 

@@ -26,8 +26,8 @@ threshold, 10⁻¹³ of it."""
 HALVINGS = 31
 """Steps of a bisection: 30 / 2³¹ is less than the distance of two numbers of float32."""
 NEVER = -1e30
-SUPPRESSED = "suppress_tokens"
-RATED = ("repetition_penalty", SUPPRESSED)
+SUPPRESSED, AT_FIRST = "suppress_tokens", "begin_suppress_tokens"
+RATED = ("repetition_penalty", SUPPRESSED, AT_FIRST)
 """What makes the scores of some tokens less, whichever comes next."""
 
 
@@ -44,10 +44,11 @@ class Sampling:
     - `min_p`: only tokens that are at least this share as likely as the most likely one count.
     - `repetition_penalty`: positive scores of tokens that the text has are divided by it, negative
       ones multiplied (N. Keskar et al., "CTRL", arXiv:1909.05858).
-    - `suppress_tokens`: numbers of tokens that are never chosen.
+    - `suppress_tokens`: numbers of tokens that are never chosen; `begin_suppress_tokens`: of those
+      that no text begins with.
     - `timestamps`: what the rules of transcripts need to know.
 
-    Of these the last three come first; filters apply in this order, each to the probabilities that
+    Of these the last four come first; filters apply in this order, each to the probabilities that
     are left. Raises `DataError` NNM704 for values out of their range.
     """
 
@@ -57,6 +58,7 @@ class Sampling:
     min_p: float | None = None
     repetition_penalty: float | None = None
     suppress_tokens: Sequence[int] | None = None
+    begin_suppress_tokens: Sequence[int] | None = None
     timestamps: Timestamps | None = None
 
     def __post_init__(self) -> None:
@@ -70,8 +72,7 @@ class Sampling:
         """Return what is done; a graph does these, with any values."""
         greedy = not self.temperature
         unneeded = {"temperature", "top_k", "top_p", "min_p"} if greedy else set[str]()
-        if not self.suppress_tokens:
-            unneeded.add(SUPPRESSED)
+        unneeded |= {name for name in (SUPPRESSED, AT_FIRST) if not getattr(self, name)}
         if self.repetition_penalty == 1:
             unneeded.add("repetition_penalty")
         given = [field.name for field in fields(self) if getattr(self, field.name) is not None]
@@ -81,16 +82,16 @@ class Sampling:
         """Return the values of what is done."""
         found = {name: getattr(self, name) for name in self.kinds()}
         found.pop(TIMES, None)
-        tokens = found.pop(SUPPRESSED, ())
+        hidden = {name: found.pop(name) for name in (SUPPRESSED, AT_FIRST) if name in found}
         values = {name: HostArray.of([float(value)]) for name, value in found.items()}
-        if tokens:
-            hidden = [0.0] * vocabulary
+        for name, tokens in hidden.items():
+            scores = [0.0] * vocabulary
             for token in tokens:
                 if not 0 <= token < vocabulary:
-                    message = f"{SUPPRESSED}: {token} is not from 0 to {vocabulary - 1}"
+                    message = f"{name}: {token} is not from 0 to {vocabulary - 1}"
                     raise DataError("NNM711", message)
-                hidden[token] = NEVER
-            values[SUPPRESSED] = HostArray.of(hidden, "float32", [1, vocabulary])
+                scores[token] = NEVER
+            values[name] = HostArray.of(scores, "float32", [1, vocabulary])
         return values
 
 
@@ -134,8 +135,9 @@ def rated(b: GraphBuilder, scores: Any, kinds: tuple[str, ...], seen: Any) -> An
         by: Any = b.input("repetition_penalty", "float32", [1])
         fewer = b.where(b.lesser(scores, 0.0), scores * by, scores / by)
         scores = scores + seen * (fewer - scores)
-    if SUPPRESSED in kinds:
-        scores = scores + b.input(SUPPRESSED, "float32", [1, scores.shape[1]])
+    for name in (SUPPRESSED, AT_FIRST):
+        if name in kinds:
+            scores = scores + b.input(name, "float32", [1, scores.shape[1]])
     return scores
 
 

@@ -7,7 +7,7 @@ the token that was chosen last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from webnnm.core.errors import DataError
@@ -17,7 +17,7 @@ from webnnm.graph.node import Graph, Operand, OperatorNode
 from webnnm.graph.vertices import InputVertex, LayerVertex, Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.transformers.beams import ORDER, likelihoods, searched
-from webnnm.transformers.choice import SEEN, chosen, rated, with_tokens
+from webnnm.transformers.choice import AT_FIRST, SEEN, chosen, rated, with_tokens
 from webnnm.transformers.key_values import SOURCE, KeyValues
 
 TOKEN = "token"
@@ -121,6 +121,9 @@ class Language:
             return self._encoding(kind)
         builder = GraphBuilder()
         tokens = kind.tokens or 1
+        if not kind.tokens:  # a text has begun
+            later = tuple(name for name in kind.sampling if name != AT_FIRST)
+            kind = replace(kind, sampling=later)
         if kind.tokens:
             ids = builder.input(IDS, "int32", [kind.batch, tokens])
             start = builder.input(START, "int32", [1])

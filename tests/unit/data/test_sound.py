@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
+from array import array
 from typing import Any
 
 import pytest
@@ -28,6 +29,8 @@ def test_channels_are_mixed(samples: Any) -> None:
 def test_what_is_no_sound_is_named() -> None:
     with pytest.raises(DataError, match=r"sound of the shape \[1, 1, 1\]"):
         Sound([[[1.0]]], 8000)
+    with pytest.raises(DataError, match="samples are int32, not numbers from −1 to 1"):
+        Sound(array("h", [1, 2]), 8000)
     with pytest.raises(DataError, match="rate is 0"):
         Sound([1.0], 0)
     with pytest.raises(DataError, match="sound cannot be made of a int"):

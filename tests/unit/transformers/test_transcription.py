@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
@@ -247,6 +248,32 @@ def test_all_ways_to_give_sound_and_to_take_segments_agree(tmp_path: Path) -> No
     assert first and all(other == first for other in others)
     for segment in first:
         assert 0 <= segment.start <= segment.end <= 0.5
+
+
+def test_a_model_of_several_languages_is_told_one_draws_and_stops() -> None:
+    pytest.importorskip("tokenizers")
+    said = {"is_multilingual": True, "suppress_tokens": [SPACE]}
+    given = {**files(), "generation_config.json": json.dumps(said).encode()}
+
+    async def used() -> tuple[Any, ...]:
+        async with await webnnm.from_pretrained(given, **QUIET) as model:
+            samples: dict[str, Any] = {"audio": tone(0.3), "rate": SECOND}
+            heard = await model.transcribe(**samples)
+            german = {"language": "de", "task": "translate", "temperature": 0.7}
+            told = [await model.transcribe(**samples, **german, seed=7) for _ in range(2)]
+            count = 0
+            async for _ in model.transcribe(tone(3), rate=SECOND, temperature=1.0):
+                count += 1
+                if count == 2:
+                    model.stop()
+        return heard, *told, count
+
+    heard, *told, count = asyncio.run(used())
+    assert heard.language in ("en", "de")
+    assert [each.language for each in told] == ["de", "de"]
+    assert told[0].segments == told[1].segments
+    assert {segment.temperature for segment in told[0].segments} <= {0.7}
+    assert count == 2
 
 
 def test_without_a_rate_samples_are_no_sound() -> None:
