@@ -34,6 +34,7 @@ OF_PAGES = {
             "PP-OCRv6_det_small.onnx",
             "PP-OCRv6_rec_small.onnx",
             "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
+            "SmolLM2-135M-Instruct.Q4_1.gguf",
         )
     },
     **{

@@ -58,7 +58,7 @@ def address() -> Iterator[str]:
 @pytest.mark.slow
 @pytest.mark.skipif(FILE is None, reason="`make models` fetches SmolLM2-135M-Instruct")
 async def test_smollm2_learns_a_style(pyodide_page: PyodidePage, address: str) -> None:
-    sentences = (ROOT / "site" / "style.txt").read_text().splitlines()
+    sentences = (ROOT / "site" / "pirate.txt").read_text().splitlines()
     found = await pyodide_page.call(
         adapters_in_page.taught_style, address, sentences[:16], sentences[-4:]
     )

@@ -1,0 +1,183 @@
+"""The page that teaches a style: an adapter of a language model learns the reader's sentences."""
+
+import json
+import time
+from pathlib import Path
+
+from page import clear_error, element, log, ready, sentence, show_error
+from pyscript import when, window
+from pyscript.js_modules import chart
+
+from webnnm import from_pretrained, probe
+from webnnm.transformers.tokenizer import conversation
+
+MODEL = window.URL.new("./models/SmolLM2-135M-Instruct.Q4_1.gguf", window.location.href).href
+ASKED = "Write a sentence."
+"""What each of the sentences is the answer to, while they are learnt."""
+LONGEST = 40
+"""Tokens of an answer at most."""
+HELD_BACK = 0.15
+
+
+class Teacher:
+    """The model of the page, and what it is taught."""
+
+    def __init__(self):
+        self.model = None
+        self.taught = False
+        self.began = self.tokens = self.epochs = 0
+
+    async def load(self):
+        """Fetch the model and load its weights."""
+        self.model = await from_pretrained(MODEL, log=log)
+
+    async def answer(self, place):
+        """Ask the model, and show what it answers as it comes."""
+        place.textContent = ""
+        messages = [{"role": "user", "content": element("prompt").value}]
+        async for piece in self.model.generate(messages, max_new_tokens=LONGEST):
+            place.textContent += piece
+        speed = self.model.speed.tokens_per_second
+        self.tell(f"{speed:.1f} tokens written per second")
+
+    async def teach(self, sentences, epochs, rank):
+        """Train an adapter on sentences, and return the history."""
+        if self.taught:
+            await self.model.remove_lora()
+            self.taught = False
+        await self.answer(element("before"))
+        await self.model.add_lora(rank=rank)
+        self.taught = True
+        messages = [{"role": "user", "content": ASKED}]
+        prompt = conversation(messages, self.model.tokenizer.template)
+        texts = [(prompt, each) for each in sentences]
+        encode = self.model.tokenizer.encode
+        size = len(encode(prompt)) + sum(len(encode(each)) for each in sentences) / len(texts)
+        self.tokens = size * len(texts) * (1 - HELD_BACK)
+        self.epochs, self.began = epochs, time.perf_counter()
+        return await self.model.train_on(
+            texts, held_back=HELD_BACK, epochs=epochs, on_epoch=self.on_epoch, progress="off"
+        )
+
+    def on_epoch(self, record):
+        """Show how far the training is."""
+        seconds = time.perf_counter() - self.began
+        self.began = time.perf_counter()
+        chart.add(json.dumps([[record.epoch, record.loss, record.val_loss]]))
+        element("progress").value = record.epoch
+        told = f"Epoch {record.epoch} of {self.epochs} · loss {record.loss:.3f}"
+        told += "" if record.val_loss is None else f" · kept apart {record.val_loss:.3f}"
+        element("progress-text").textContent = told
+        self.tell(f"{self.tokens / seconds:,.0f} tokens learnt per second")
+
+    def tell(self, pace):
+        """Say how fast it goes, where, and with how much memory."""
+        memory = self.model.memory().bytes / 1e6
+        where = self.model.backend.description
+        element("speed").textContent = f"{pace}, on {where}, {memory:,.0f} MB"
+
+
+teacher = Teacher()
+
+
+def hand_over(busy):
+    """Enable what can be done while it learns or answers, or while it does not."""
+    element("work").disabled, element("stop").disabled = busy, not busy
+    element("ask").disabled = element("save").disabled = busy or not teacher.taught
+
+
+@when("click", "#download")
+async def download(event):
+    """Fetch the model when the reader wants it."""
+    clear_error()
+    element("download").disabled = True
+    element("loading").removeAttribute("value")
+    element("loading-text").textContent = "Fetching the model, then unpacking its weights …"
+    try:
+        answer = await window.fetch(MODEL, method="HEAD")
+        if not answer.ok:
+            element("loading-text").textContent = (
+                "This server has no SmolLM2-135M-Instruct.Q4_1.gguf. In a checkout of webnnm, "
+                "“make models” fetches it from the package index; then “make serve” again."
+            )
+            element("loading-text").classList.add("warning")
+            element("loading").value = 0
+            return
+        await teacher.load()
+    except Exception as error:
+        element("download").disabled = False
+        element("loading").value = 0
+        element("loading-text").textContent = "Nothing is loaded."
+        show_error(error)
+        return
+    element("download").hidden = element("loading").hidden = True
+    element("loading-text").textContent = f"Ready, on {teacher.model.backend.description}."
+    hand_over(False)
+
+
+@when("submit", "#form")
+async def teach(event):
+    """Teach the model the sentences, and ask it before and after."""
+    clear_error()
+    epochs = int(element("epochs").value)
+    element("progress").max, element("progress").value = epochs, 0
+    element("progress-text").textContent = "Asking, then reading the sentences …"
+    element("after").textContent = "–"
+    element("after").removeAttribute("data-done")
+    chart.reset(epochs)
+    hand_over(True)
+    element("stop").focus()
+    try:
+        lines = [each.strip() for each in element("sentences").value.splitlines() if each.strip()]
+        history = await teacher.teach(lines, epochs, int(element("rank").value))
+        text = f"{history.finished} epochs in {history.seconds:.0f} s"
+        element("progress-text").textContent += f" · {text}"
+        element("status").textContent = f"Training has ended: {text}."
+        if history.epochs:
+            first, last = history.epochs[0].loss, history.epochs[-1].loss
+            chart.describe(f"Loss of a token from {first:.2f} to {last:.2f}")
+        await teacher.answer(element("after"))
+        element("after").dataset.done = ""
+    except Exception as error:
+        element("progress-text").textContent = "No result"
+        show_error(error)
+    hand_over(False)
+    element("teach").focus()
+
+
+@when("click", "#stop")
+async def stop(event):
+    """End what is going on: an answer, or a training after the steps on their way."""
+    element("progress-text").textContent = "Stopping …"
+    teacher.model.stop()
+    if teacher.model.training:
+        await teacher.model.training.stop()
+
+
+@when("click", "#ask")
+async def ask(event):
+    """Ask the model that was taught."""
+    clear_error()
+    hand_over(True)
+    try:
+        await teacher.answer(element("after"))
+    except Exception as error:
+        show_error(error)
+    hand_over(False)
+    element("ask").focus()
+
+
+@when("click", "#save")
+async def save(event):
+    """Let the browser save the adapter among the downloads."""
+    clear_error()
+    try:
+        await teacher.model.save_lora("download:adapter_model.safetensors")
+        element("status").textContent = "adapter_model.safetensors is saved."
+    except Exception as error:
+        show_error(error)
+
+
+element("sentences").value = Path("pirate.txt").read_text().strip()
+ready()
+element("runs").textContent = sentence((await probe(trials=False)).sentence)
