@@ -15,6 +15,7 @@ NAMES = (
     "bert-base",
     "vit-base",
     "t5-gated",
+    "m2m-base",
     "whisper-plain",
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from webnnm.core.shapes import show
 from webnnm.notation.syntax import Items, Number, Value
@@ -23,15 +23,17 @@ from webnnm.ops.declare.token_cache import token_cache
 from webnnm.ops.declare.tokens import by_token, require_tokens
 from webnnm.ops.dropout import dropped
 from webnnm.ops.positions import BASE
-from webnnm.ops.rotary import require_pairs
+from webnnm.ops.rotary import Turns, require_pairs
 
 PROJECTED = ("q", "k", "v")
 
 
-def _check_rope(value: Any, *_: TensorType) -> float | None:
-    """Accept whether to rotate, or the base of the angles; None means not to rotate."""
+def _check_rope(value: Any, *_: TensorType) -> Turns | None:
+    """Accept whether to rotate, the base of the angles, or the rates of all pairs; None for not."""
     if value is None or isinstance(value, bool):
         return BASE if value else None
+    if isinstance(value, list | tuple):
+        return tuple(map(checks.positive, cast("Sequence[Any]", value)))
     return checks.positive(value)
 
 
@@ -44,7 +46,9 @@ def _check_scale(value: Any, *_: TensorType) -> float | None:
     return None if value is None else checks.positive(value)
 
 
-def _read_rope(value: Value) -> float | None:
+def _read_rope(value: Value) -> Turns | None:
+    if isinstance(value, Items):
+        return tuple(map(values.positive, value.items))
     if isinstance(value, Number):
         return values.positive(value)
     return BASE if values.boolean(value) else None
@@ -150,7 +154,7 @@ def _widths(layer: ShapeView, queries: Features) -> tuple[int, int, int] | None:
             layer.fail("NNM406", f"{width} features, {heads} heads", at="heads")
         size = width // heads
     if layer.options["rope"] is not None:
-        require_pairs(size)
+        require_pairs(size, layer.options["rope"])
     return heads * size, shared * size, shared * size
 
 
@@ -369,6 +373,7 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
         sample((2, 3, 8), (2, 5, 4), (2, 5, 4), heads=4, kv_heads=2, causal=True),
         sample((2, 4, 4), (2, 4, 4), (2, 4, 4), heads=2, causal=True, rope=True),
         sample((3, 4), (2, 4), (2, 6), (3, 2), rope=100.0),
+        sample((3, 4), (3, 4), (3, 4), rope=(1.0, 0.25)),
         sample((3, 2), (5, 2), (5, 2), causal=True, window=2),
         sample((2, 4), (5, 4), (5, 4), None, (4, 2), heads=2, scale=1.0, max_distance=3),
         sample((3, 2), (3, 2), (3, 2), None, (2, 1), causal=True, max_distance=4),
@@ -394,7 +399,7 @@ def attend(
     heads: int = 1,
     kv_heads: int | None = None,
     causal: bool = False,
-    rope: float | None = None,
+    rope: Turns | None = None,
     window: int | None = None,
     scale: float | None = None,
     max_distance: int = MAX_DISTANCE,

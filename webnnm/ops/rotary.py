@@ -19,23 +19,33 @@ from webnnm.ops.declare.token_cache import TokenCache, token_cache
 from webnnm.ops.declare.tokens import by_token, require_tokens
 from webnnm.ops.positions import BASE, rates
 
+Turns = float | tuple[float, ...]
+"""The base of the angles of all pairs, or how far each turns from one token to the next."""
+
 
 @lru_cache(maxsize=32)
 def _turned(
-    wave: Callable[[float], float], start: int, length: int, size: int, base: float
+    wave: Callable[[float], float], start: int, length: int, size: int, base: Turns
 ) -> array[float]:
     checks.few_enough(length * size, f"{length} positions of {size} features")
-    turns = rates(size, base)
+    turns = base if isinstance(base, tuple) else rates(size, base)
+    if len(turns) != size // 2:
+        raise OperatorError(
+            "NNM406", f"{len(turns)} rates, {size // 2} pairs of features to rotate"
+        )
     positions = range(start, start + length)
     return array("d", [wave(position * turn) for position in positions for turn in turns])
 
 
-def rotated(b: Builder, x: Tensor, base: float, start: int = 0) -> Any:
-    """Turn the pairs (i, i + size/2) of `x [..., tokens, size]` by position · base^(−2i/size)."""
+def rotated(b: Builder, x: Tensor, base: Turns, start: int = 0) -> Any:
+    """Turn the pairs (i, i + size/2) of `x [..., tokens, size]` by position · base^(−2i/size).
+
+    In place of the base may stand the rates themselves.
+    """
     return _turn(b, x, *_waves(b, x, base, start, x.shape[-2]))
 
 
-def rotated_at(b: Builder, x: Tensor, base: float, cache: TokenCache) -> Any:
+def rotated_at(b: Builder, x: Tensor, base: Turns, cache: TokenCache) -> Any:
     """Turn the pairs of `x [batch, …, tokens, size]` as the positions of a cache say."""
     batch, *middle, length, size = x.shape
     shape = (batch, *(1 for _ in middle), length, size // 2)
@@ -46,7 +56,7 @@ def rotated_at(b: Builder, x: Tensor, base: float, cache: TokenCache) -> Any:
     return _turn(b, x, cos, sin)
 
 
-def _waves(b: Builder, x: Tensor, base: float, start: int, length: int) -> list[Any]:
+def _waves(b: Builder, x: Tensor, base: Turns, start: int, length: int) -> list[Any]:
     """Return cosines and sines `[length, size/2]` of the angles at positions from `start` on."""
     size = x.shape[-1]
     return [
@@ -66,10 +76,13 @@ def _turn(b: Builder, x: Tensor, cos: Any, sin: Any) -> Any:
     return b.concat(rotated, axis=x.rank - 1)
 
 
-def require_pairs(size: int) -> None:
-    """Raise NNM406 for a head whose features do not pair off."""
+def require_pairs(size: int, base: Turns = BASE) -> None:
+    """Raise NNM406 for a head whose features do not pair off, or not with as many rates."""
     if size % 2:
         raise OperatorError("NNM406", f"a head of {size} features has no pairs to rotate")
+    if isinstance(base, tuple) and len(base) != size // 2:
+        message = f"{len(base)} rates for {size // 2} pairs of features to rotate"
+        raise OperatorError("NNM406", message)
 
 
 def _shape(layer: ShapeView) -> None:

@@ -75,6 +75,11 @@ def config_of_gguf(file: File) -> dict[str, Any]:
     scaling = file.metadata.get(f"{family}.rope.scaling.type", "none")
     if scaling != "none":
         config["rope_scaling"] = {"rope_type": scaling}
+        told = {"factor": "factor", "original_context_length": "original_max_position_embeddings"}
+        for key, name in told.items():
+            value = file.metadata.get(f"{family}.rope.scaling.{key}")
+            if value is not None:
+                config["rope_scaling"][name] = value
     end = file.metadata.get("tokenizer.ggml.eos_token_id")
     return config | ({"eos_token_id": end} if isinstance(end, int) else {})
 

@@ -91,6 +91,12 @@ def test_rotated_products_depend_on_the_distance_alone() -> None:
     np.testing.assert_allclose(rows[3, 1], expected, rtol=1e-6)
 
 
+def test_rates_of_all_pairs_stand_in_place_of_a_base() -> None:
+    q, k, v = drawn((3, 8), (3, 8), (3, 8))
+    rates = [100 ** (-2 * pair / 8) for pair in range(4)]
+    assert np.array_equal(attended(q, k, v, rope=rates), attended(q, k, v, rope=100.0))
+
+
 def test_later_queries_are_rotated_where_they_stand() -> None:
     q, k, v = drawn((4, 2), (4, 2), (4, 2))
     whole = attended(q, k, v, rope=True, causal=True)
@@ -255,6 +261,8 @@ def test_names_and_sequence_of_the_result() -> None:
         ("NNM406", "attend(q, k, v, ¦heads=3)", "4 features, 3 heads"),
         ("NNM406", "attend(q, k, v, heads=4, ¦kvHeads=3)", "4 heads, 3 of keys"),
         ("NNM406", "¦attend(q, k, v, heads=4, rope=true)", "1 features has no pairs"),
+        ("NNM406", "¦attend(q, k, v, heads=2, rope=[1, 0.5])", "2 rates for 1 pairs"),
+        ("NNM303", "attend(q, k, v, ¦rope=[1, 0])", "above 0"),
         ("NNM302", "¦attend(q, k)", "takes 3"),
         ("NNM303", "attend(q, k, v, ¦dropout=1)", "below 1"),
         ("NNM303", "attend(q, k, v, ¦heads=0)", "not an integer from 1"),

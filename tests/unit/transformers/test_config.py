@@ -50,8 +50,8 @@ def test_unknown_classes_list_those_that_are_known() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("rope_scaling", {"rope_type": "llama3", "factor": 8.0}),
-        ("rope_parameters", {"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0}),
+        ("rope_scaling", {"rope_type": "dynamic", "factor": 8.0}),
+        ("rope_parameters", {"rope_type": "longrope", "rope_theta": 1e4, "factor": 4.0}),
         ("rope_parameters", {"rope_type": "default", "partial_rotary_factor": 0.5}),
         ("hidden_act", "xielu"),
         ("sliding_window_pattern", 3),
@@ -66,10 +66,29 @@ def test_what_no_text_has_is_refused_by_its_key(key: str, value: Any) -> None:
     assert any(f'"{word}" is ' in message for word in words), message
 
 
-def test_layers_of_several_kinds_are_refused() -> None:
-    kinds = ["full_attention", "sliding_attention"]
-    given = {"layer_types": kinds, "sliding_window": 4, "use_sliding_window": True}
-    assert '"layer_types" is ' in refused({**LLAMA, **given})
+def test_layers_of_several_kinds_call_a_block_of_their_own() -> None:
+    full, window = "full_attention", "sliding_attention"
+    given = {**LLAMA, "sliding_window": 4, "use_sliding_window": True, "num_hidden_layers": 3}
+    source = written({**given, "layer_types": [full, window, window]}).source
+    assert "layer(repeat=1, attention=full),\n  layer(repeat=2, attention=windowed)" in source
+    assert written({**given, "max_window_layers": 1}).source == source
+    assert "full" not in written({**given, "max_window_layers": 0}).source
+    for kinds in ([full, window], [full, window, "chunked_attention"]):
+        assert '"layer_types" is ' in refused({**given, "layer_types": kinds})
+
+
+@pytest.mark.parametrize(
+    ("scaling", "words"),
+    [
+        ({"rope_type": "linear"}, 'has no "factor"'),
+        ({"type": "llama3", "factor": 8.0}, 'has no "low_freq_factor"'),
+        ({"rope_type": "yarn"}, 'has no "factor"'),
+        ({"rope_type": "linear", "factor": 2.0, "odd": 1}, '"odd" is 1'),
+    ],
+)
+def test_scaled_angles_need_their_numbers(scaling: dict[str, Any], words: str) -> None:
+    message = refused({**LLAMA, "rope_scaling": scaling})
+    assert message.startswith("NNM818: ") and words in message
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from webnnm.ops.declare.algebra import scalar_like
 from webnnm.ops.declare.relative import MAX_DISTANCE, relative_bias, relative_bias_at
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 from webnnm.ops.declare.token_cache import TokenCache
-from webnnm.ops.rotary import require_pairs, rotated, rotated_at
+from webnnm.ops.rotary import Turns, require_pairs, rotated, rotated_at
 
 MASKED = {"float32": -1e9, "float16": -65504.0}
 """What is added to the score of a pair that shall not meet."""
@@ -29,7 +29,7 @@ def attention(
     heads: int,
     kv_heads: int | None,
     causal: bool,
-    rope: float | None,
+    rope: Turns | None,
     window: int | None = None,
     scale: float | None = None,
     relative: Tensor | None = None,
@@ -53,7 +53,7 @@ def attention(
     length, size = queries.shape[-2:]
     tokens = keys.shape[-2]
     if rope is not None:
-        require_pairs(size)
+        require_pairs(size, rope)
     if kept is not None:
         keys, values = kept.kept(keys, values)
     if cache is not None:

@@ -6,11 +6,14 @@ arXiv:2310.06825; Qwen2, arXiv:2407.10671; Qwen3, arXiv:2505.09388; Gemma, arXiv
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from webnnm.formats.foreign import Form
 from webnnm.transformers.architectures.attention import attention
+from webnnm.transformers.architectures.rotary_rates import rotation
 from webnnm.transformers.architectures.written import (
     Written,
     head,
@@ -75,10 +78,11 @@ def written(config: Config) -> Written:
     output_name = "logits" if in_logits else "last_hidden_state"
     size = sizes.vocabulary if in_logits else sizes.width
     product = "embed_tokens, bTranspose=true" if tied else f"lm_head, shape=[{sizes.vocabulary}]"
+    kinds = _kinds(config, sizes.layers)
     body = (
         "embedding(embed_tokens, node=input_ids)",
         f"mul({sizes.width**0.5})" if variant.gemma else "",
-        f"layer(repeat={sizes.layers})",
+        *_repeated(kinds),
         "norm(weight=final_norm)",
         f"matmul({product})" if in_logits else "",
     )
@@ -90,15 +94,20 @@ def written(config: Config) -> Written:
         "mlp()",
         "residual(to=attended)",
     )
-    projected = attention(
-        sizes.width,
-        sizes.heads,
-        biases=biases,
-        kv_heads=sizes.shared,
-        head_size=sizes.head,
-        options=_options(config, sizes),
-        norms=variant.norms,
-    )
+    options = _options(config, sizes, {*kinds})
+    mixed = len(options) > 1
+    attentions = {
+        BLOCKS[kind] if mixed else "attention": attention(
+            sizes.width,
+            sizes.heads,
+            biases=biases,
+            kv_heads=sizes.shared,
+            head_size=sizes.head,
+            options=each,
+            norms=variant.norms,
+        )
+        for kind, each in options.items()
+    }
     source = statements(
         [
             f"model:name {name}",
@@ -107,7 +116,7 @@ def written(config: Config) -> Written:
             f"{output_name}:param embed_tokens shape=[{sizes.vocabulary}, {sizes.width}]",
             *output(output_name, size, *body),
             f"layer:layers\n{layer}",
-            f"attention:layers\n{projected}",
+            *(f"{block}:layers\n{each}" for block, each in attentions.items()),
             f"mlp:layers\n{_mlp(config, sizes, mlp_bias, variant.gemma)}",
             f"norm:layers {_norm(variant, config.number('rms_norm_eps', variant.epsilon))}",
         ]
@@ -129,17 +138,30 @@ def _sizes(config: Config) -> Sizes:
     )
 
 
-def _options(config: Config, sizes: Sizes) -> str:
-    """Return the options of attention that positions decide."""
+def _options(config: Config, sizes: Sizes, kinds: Collection[str]) -> dict[str, str]:
+    """Return the options of attention that positions decide, by what it looks at."""
     config.size("max_position_embeddings", 2048)
-    found = f"causal=true, rope={_rope_base(config)}, mask=attention_mask"
-    kinds = _kinds(config, sizes.layers)
-    if len({*kinds}) > 1 or not {*kinds} <= {FULL, SLIDING}:
-        raise config.refused("layer_types", kinds, "all layers see all tokens, or all a window")
-    return found + (f", window={config.size('sliding_window')}" if SLIDING in kinds else "")
+    turned = rotation(config, sizes.head)
+    found = f"causal=true, rope={turned.text()}, mask=attention_mask"
+    if turned.factor != 1:  # of queries and keys alike
+        found += f", scale={turned.factor**2 / math.sqrt(sizes.head)}"
+    options = {FULL: found}
+    if SLIDING in kinds:
+        options[SLIDING] = f"{found}, window={config.size('sliding_window')}"
+    return {kind: options[kind] for kind in sorted(kinds)}
 
 
 FULL, SLIDING = "full_attention", "sliding_attention"
+BLOCKS = {FULL: "full", SLIDING: "windowed"}
+"""What layers look at → the blocks of attention, where a model has both."""
+
+
+def _repeated(kinds: Sequence[str]) -> list[str]:
+    """Return the calls of all layers, one for layers of the same kind."""
+    if len({*kinds}) == 1:
+        return [f"layer(repeat={len(kinds)})"]
+    runs = ((kind, len([*run])) for kind, run in groupby(kinds))
+    return [f"layer(repeat={count}, attention={BLOCKS[kind]})" for kind, count in runs]
 
 
 def _kinds(config: Config, layers: int) -> list[str]:
@@ -147,20 +169,14 @@ def _kinds(config: Config, layers: int) -> list[str]:
     listed: list[str] | None = config.get("layer_types")
     limited = config.flag("use_sliding_window", "sliding_window" in config)
     first = config.get("max_window_layers", 0)
-    if listed or not (limited and "sliding_window" in config):
-        return listed or [FULL]
+    if listed:
+        if len(listed) != layers or not {*listed} <= {*BLOCKS}:
+            hint = f"{layers} of {FULL} or {SLIDING}"
+            raise config.refused("layer_types", listed, hint)
+        return listed
+    if not (limited and "sliding_window" in config):
+        return [FULL] * layers
     return [SLIDING if layer >= first else FULL for layer in range(layers)]
-
-
-def _rope_base(config: Config) -> float:
-    """Return the base of the angles; configs have had it in two places."""
-    given = Config(config.get("rope_parameters", {}))
-    config.only("rope_scaling", None, {"rope_type": "default"}, {"type": "default"})
-    given.only("rope_type", "default")
-    given.only("partial_rotary_factor", 1.0, 1)
-    base = given.number("rope_theta", config.number("rope_theta", 10000.0))
-    given.finish()
-    return base
 
 
 def _mlp(config: Config, sizes: Sizes, bias: bool, gemma: bool) -> str:

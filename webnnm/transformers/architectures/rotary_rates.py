@@ -1,0 +1,110 @@
+"""How far rotary angles turn from one token to the next, for models whose contexts were lengthened.
+
+Sources: S. Chen et al., "Extending context window of large language models via positional
+interpolation", arXiv:2306.15595; A. Dubey et al., "The Llama 3 herd of models", arXiv:2407.21783;
+B. Peng et al., "YaRN", arXiv:2309.00071; constants as in modeling_rope_utils.py of `transformers`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from webnnm.ops.positions import rates
+from webnnm.transformers.config import Config
+
+KINDS = ("default", "linear", "llama3", "yarn")
+
+
+class Rotation(NamedTuple):
+    """The `base` of angles, or the rate of each pair, and what their cosines are multiplied by."""
+
+    base: float
+    rates: tuple[float, ...] = ()
+    factor: float = 1.0
+
+    def text(self) -> str:
+        """Return the value of `rope=`."""
+        return f"[{', '.join(map(repr, self.rates))}]" if self.rates else str(self.base)
+
+
+def rotation(config: Config, size: int) -> Rotation:
+    """Return the angles of heads of a size, as a config says in one of two places.
+
+    Raises `DataError` NNM818 for other kinds of scaling.
+    """
+    told: dict[str, Any] = {**config.get("rope_parameters", {}), **config.get("rope_scaling", {})}
+    given = Config(told)
+    given.only("partial_rotary_factor", 1.0, 1)
+    base = given.number("rope_theta", config.number("rope_theta", 10000.0))
+    kind = given.get("rope_type", given.get("type", "default"))
+    if kind not in KINDS:
+        hint = f"models with {', '.join(KINDS)} can be loaded"
+        raise config.refused(
+            "rope_scaling" if "rope_scaling" in config else "rope_type", kind, hint
+        )
+    plain = rates(size, base)
+    found = Rotation(base)
+    if kind == "linear":
+        factor = given.number("factor")
+        found = Rotation(base, tuple(rate / factor for rate in plain))
+    elif kind == "llama3":
+        found = Rotation(base, _llama3(given, config, plain))
+    elif kind == "yarn":
+        found = _yarn(given, config, base, plain)
+    given.finish()
+    return found
+
+
+def _trained(given: Config, config: Config) -> int:
+    """Return how many tokens a context had in training."""
+    longest = config.size("max_position_embeddings", 2048)
+    return given.size("original_max_position_embeddings", longest)
+
+
+def _llama3(given: Config, config: Config, plain: list[float]) -> tuple[float, ...]:
+    """Return rates of which slow ones are slower, with a smooth passage to those that stay."""
+    trained, factor = _trained(given, config), given.number("factor")
+    low, high = given.number("low_freq_factor"), given.number("high_freq_factor")
+
+    def slowed(rate: float) -> float:
+        turns = trained * rate / (2 * math.pi)
+        share = min(1.0, max(0.0, (turns - low) / (high - low)))
+        return (1 - share) * rate / factor + share * rate
+
+    return tuple(map(slowed, plain))
+
+
+def _yarn(given: Config, config: Config, base: float, plain: list[float]) -> Rotation:
+    """Return rates that change from pair to pair, by how often each turns in a context."""
+    trained, size = _trained(given, config), 2 * len(plain)
+    longer = config.size("max_position_embeddings", 2048) / trained
+    factor = given.number("factor", longer if longer != 1 else None)
+
+    def pair(turns: float) -> float:
+        return size * math.log(trained / (turns * 2 * math.pi)) / (2 * math.log(base))
+
+    first, last = pair(given.number("beta_fast", 32)), pair(given.number("beta_slow", 1))
+    if given.flag("truncate", True):
+        first, last = math.floor(first), math.ceil(last)
+    first, last = max(first, 0), min(last, size - 1)
+    last += 0.001 if first == last else 0
+
+    def slowed(place: int, rate: float) -> float:
+        share = min(1.0, max(0.0, (place - first) / (last - first)))
+        return share * rate / factor + (1 - share) * rate
+
+    found = tuple(slowed(place, rate) for place, rate in enumerate(plain))
+    return Rotation(base, found, _larger(given, factor))
+
+
+def _larger(given: Config, factor: float) -> float:
+    """Return what cosines and sines are multiplied by."""
+    scale, whole = given.get("mscale"), given.get("mscale_all_dim")
+    if "attention_factor" in given:
+        return given.number("attention_factor")
+
+    def grown(by: float) -> float:
+        return 0.1 * by * math.log(factor) + 1.0 if factor > 1 else 1.0
+
+    return grown(scale) / grown(whole) if scale and whole else grown(1)
