@@ -12,6 +12,8 @@ from tests.work import draws
 from webnnm import GraphBuilder, gradients
 from webnnm.compiler.plan import Plan, lower
 from webnnm.compiler.rematerialisation import peak_bytes, rematerialised
+from webnnm.graph.elaborate import elaborate
+from webnnm.graph.low_rank import adapted_document
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Operand
 from webnnm.ops.declare.naming import snake_case
@@ -99,3 +101,16 @@ def test_a_plan_that_cannot_get_smaller_stays_as_it_is() -> None:
     assert rematerialised(plan) is plan
     empty = lower(b.build({"x": b.inputs["x"]}))
     assert rematerialised(empty) is empty
+
+
+def test_a_step_of_adapters_takes_less() -> None:
+    text = """m:input shape=[16] sequence=words; m:output shape=[16] sequence=words;
+        m:layers unit(repeat=12); unit:layers rmsNorm(g),
+        attend(q, k, v, o=w, heads=2, causal=true), residual(to=input);"""
+    adapted = elaborate(adapted_document(network(text)))
+    lowered = lower_network(adapted, batch=4, sequence={"words": 32}, training=True)
+    loss = (lowered.outputs["m"] * lowered.outputs["m"]).reduce_sum()
+    learning = [lowered.parameters[p.name] for p in adapted.parameters if p.trainable]
+    found = {f"g{k}": g for k, g in enumerate(gradients(loss, learning))}
+    plan = lower(lowered.builder.build(found))
+    assert peak_bytes(rematerialised(plan)) < 0.6 * peak_bytes(plan)
