@@ -9,7 +9,8 @@
 
 import { BridgeError, borrow } from "./common.js";
 
-const STORAGE = "webnnm downloads";
+// The service worker removes what begins with "webnnm " and is not of its version.
+const STORAGE = "webnnm-downloads";
 /** Bytes that are kept at once; a connection that ends loses no more. */
 const PART = 1 << 23;
 /** Bytes that cross to Python at once. */

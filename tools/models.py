@@ -29,6 +29,7 @@ OF_PAGES = {
     **{
         name: name
         for name in (
+            "SmolLM2-135M-Instruct.Q4_1.gguf",
             "multistyle26.onnx",
             "silero_vad_16k_op15.onnx",
             "PP-OCRv6_det_small.onnx",

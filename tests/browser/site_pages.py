@@ -10,8 +10,8 @@ from tests.browser.harness import pages_have_numpy
 
 PAGES = (
     *("index.html", "hello.html", "iris.html", "digits.html", "worker.html"),
-    *("camera.html", "speech.html", "transcribe.html", "ocr.html", "gpt.html", "teach.html"),
-    "notation.html",
+    *("camera.html", "speech.html", "transcribe.html", "ocr.html", "notation.html"),
+    *("gpt.html", "teach.html", "chat.html"),
 )
 WITHOUT_PYTHON = ("notation.html",)
 

@@ -8,7 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import accumulate
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from webnnm.core.arrays import HostArray
@@ -101,9 +100,8 @@ async def from_pretrained(
     Nothing is loaded then.
     """
     how = Downloads(progress=progress, keep=keep, hashes=hashes or {})
-    file = binary = None
-    if isinstance(source, str | Path) and str(source).endswith(".gguf"):
-        file = await gguf_of(source, how)
+    file, binary = await gguf_of(source, how), None
+    if file is not None:
         config = config_of_gguf(file)
     else:
         config, binary = await folder_of(source, how)

@@ -17,7 +17,7 @@ from webnnm.transformers.ctranslate2_model import config_of_ctranslate2
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
 WEIGHTS = "model.safetensors"
-BINARY = "model.bin"
+BINARY, GGUF = "model.bin", ".gguf"
 INDEX = f"{WEIGHTS}.index.json"
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 TEMPLATE = "chat_template.jinja"
@@ -70,12 +70,17 @@ async def weights_of(folder: Folder, how: Downloads) -> dict[str, StoredTensor]:
     return tensors
 
 
-async def gguf_of(place: str | Path, how: Downloads) -> gguf.File:
-    """Return what a GGUF file holds, none of its tensors copied.
+async def gguf_of(source: Folder, how: Downloads) -> gguf.File | None:
+    """Return what a GGUF file holds, none of its tensors copied; None for other sources.
 
     Raises `DataError` NNM715 where it cannot be read, NNM801 and NNM802 where it is damaged.
     """
-    return gguf.read(await how.bytes(place))
+    if isinstance(source, Mapping):
+        found = next((data for name, data in source.items() if name.endswith(GGUF)), None)
+        return None if found is None else gguf.read(found)
+    if not str(source).partition("?")[0].endswith(GGUF):
+        return None
+    return gguf.read(await how.bytes(source))
 
 
 async def folder_of(

@@ -1,0 +1,179 @@
+"""The chat page: a small language model answers on this device, token by token."""
+
+import time
+
+from fetched import FOLDER, MEGABYTE, hear, load, missing, offered, show_progress, tell
+from page import clear_error, element, make, show_error
+from pyscript import when
+
+from webnnm import DataError, forget_downloads, from_pretrained
+
+FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+HASH = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+
+class Chat:
+    """The model, and the conversation so far."""
+
+    def __init__(self):
+        self.model = None
+        self.messages = []
+
+    async def use(self, model):
+        """Take a model; of one before, the memory is freed."""
+        if self.model is not None:
+            self.model.close()
+        self.model = model
+        self.forget()
+        element("message").focus()
+
+    def forget(self):
+        """Begin a new conversation."""
+        self.messages = []
+        element("conversation").replaceChildren()
+        element("rate").textContent = "Nothing has been said yet."
+
+    async def answer(self, text):
+        """Answer a message; the conversation keeps what was said when it is stopped."""
+        self.messages.append({"role": "user", "content": text})
+        self.say("You", text)
+        shown, answer, started = self.say("Model", "…"), "", time.perf_counter()
+        count = 0
+        element("rate").textContent = "Reading …"
+        element("conversation").setAttribute("aria-busy", "true")  # read out when it is whole
+        async for piece in self.model.generate(self.prompt(), **settings()):
+            if not count:
+                first = time.perf_counter() - started
+            count += 1
+            answer += piece
+            shown.textContent = answer
+            shown.scrollIntoView(block="nearest")
+            self.tell(first)
+        shown.textContent = answer or "(no answer)"
+        element("conversation").setAttribute("aria-busy", "false")
+        self.messages.append({"role": "assistant", "content": answer})
+        if count:
+            self.tell(first)
+        element("rate").dataset.count = str(len(self.messages))
+
+    def prompt(self):
+        """Return the messages, what the model is to be first."""
+        role = element("role").value.strip()
+        return [{"role": "system", "content": role}] * bool(role) + self.messages
+
+    def say(self, who, text):
+        """Add a message to the page, and return the element of its text."""
+        item, shown = make("li"), make("p", text)
+        item.append(make("strong", who), shown)
+        element("conversation").append(item)
+        return shown
+
+    def tell(self, first):
+        """Say how fast it is, where, and in how much memory."""
+        speed, held = self.model.speed, self.model.backend.ledger().bytes
+        element("rate").textContent = (
+            f"{speed.tokens_per_second:.1f} tokens a second, the first after {first:.1f} s "
+            f"({speed.prompt_tokens} tokens read), {held / MEGABYTE:.0f} MB, "
+            f"on {self.model.backend.description}"
+        )
+
+
+def settings():
+    """Return how tokens are chosen."""
+    temperature = float(element("temperature").value)
+    return {
+        "max_new_tokens": int(element("most").value),
+        "temperature": temperature or None,
+        "top_p": 0.95 if temperature else None,
+        "seed": int(time.time()),
+    }
+
+
+async def fetched():
+    """Return the model that the page offers."""
+    keep = element("keep").checked
+    try:
+        return await from_pretrained(
+            FOLDER + FILE,
+            progress=lambda name, done, total: show_progress(done, total),
+            keep=keep,
+            hashes={FILE: HASH},
+            log=hear,
+        )
+    except DataError as error:
+        if "answered 404" in error.message:
+            raise missing(FILE) from error
+        raise
+
+
+async def chosen():
+    """Return the model of a file that was chosen."""
+    file = element("file").files.item(0)
+    tell("Reading …")
+    return await from_pretrained({file.name: (await file.arrayBuffer()).to_bytes()}, log=hear)
+
+
+async def only(model):
+    """Return the models that were loaded: this one."""
+    return [model]
+
+
+@when("change", "#file")
+async def choose(event):
+    """Take a model of the reader's own."""
+    if element("file").files.length:
+        clear_error()
+        await load(chosen, chat.use, only)
+
+
+@when("submit", "#say")
+async def send(event):
+    """Send a message, and show the answer as it comes."""
+    event.preventDefault()
+    text = element("message").value.strip()
+    if not text or element("send").disabled:
+        return
+    clear_error()
+    element("message").value = ""
+    element("send").disabled = element("new").disabled = True
+    element("stop").disabled = False
+    try:
+        await chat.answer(text)
+    except Exception as error:
+        show_error(error)
+        element("rate").textContent = "There is no answer."
+    element("send").disabled = element("new").disabled = False
+    element("stop").disabled = True
+    element("message").focus()
+
+
+@when("keydown", "#message")
+def press(event):
+    """Send with Enter; Shift and Enter begin a new line."""
+    if event.key == "Enter" and not event.shiftKey and not event.isComposing:
+        event.preventDefault()
+        element("say").requestSubmit()
+
+
+@when("click", "#stop")
+def stop(event):
+    """End the answer here."""
+    chat.model.stop()
+
+
+@when("click", "#new")
+def anew(event):
+    """Begin a new conversation."""
+    chat.forget()
+    element("message").focus()
+
+
+@when("click", "#remove")
+async def remove(event):
+    """Remove what the browser keeps."""
+    await forget_downloads()
+    element("removed").textContent = "The browser keeps no model any more."
+
+
+chat = Chat()
+await offered(fetched, chat.use, only)
