@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tools import models, page_wheel, pyodide, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
+from tools.navigation import write_navigation
 
 PAGES = ROOT / "site"
 VENDOR = SITE / "vendor"
@@ -106,22 +107,23 @@ def write_explanations(site: Path) -> None:
 def build() -> None:
     """Build build/site from scratch when anything in it has changed."""
     built, whole = page_wheel.current(), wheel.current()
-    inputs = [path for path in (PAGES, BRIDGE, ROOT / "package-lock.json") if path.exists()]
-    inputs += [
+    inputs = [
+        PAGES,
+        BRIDGE,
+        ROOT / "package-lock.json",
         *built,
         whole,
         DISTRIBUTION / "pyodide-lock.json",
         DIGITS,
         ROOT / "tools" / "build_site.py",
+        ROOT / "tools" / "navigation.py",
         *models.of_pages(),
     ]
     with step("site", fingerprint(inputs), VENDOR / "pyodide") as needed:
         if needed:
             shutil.rmtree(SITE, ignore_errors=True)
-            if PAGES.exists():
-                shutil.copytree(PAGES, SITE)
-            else:
-                SITE.mkdir(parents=True)
+            shutil.copytree(PAGES, SITE)
+            write_navigation(SITE)
             shutil.copy2(DIGITS, SITE / DIGITS.name)
             vendor_pyscript()
             vendor_chart()

@@ -7,12 +7,9 @@ from typing import Any
 import pytest
 
 from tests.browser.harness import pages_have_numpy
+from tools.navigation import LINKS
 
-PAGES = (
-    *("index.html", "hello.html", "iris.html", "digits.html", "worker.html"),
-    *("camera.html", "speech.html", "transcribe.html", "ocr.html", "notation.html"),
-    *("gpt.html", "teach.html", "chat.html"),
-)
+PAGES = tuple(LINKS)
 WITHOUT_PYTHON = ("notation.html",)
 
 
