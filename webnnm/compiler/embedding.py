@@ -13,36 +13,50 @@ from webnnm.core.dtypes import byte_length
 from webnnm.core.shapes import count
 
 Call = dict[str, Any]
+SMALL = 16
+"""By this factor a product is smaller than the matrix where few rows are multiplied by it."""
 
 
 def embedded(plan: Plan, tensors: Mapping[str, int]) -> Plan:
     """Return the plan in which inputs are constants: name → handle of a tensor.
 
-    What is too large for that stays an input. A constant that a transpose and other operators use
-    is there once more for the transpose: Chromium transposes a constant when it builds a graph if
-    nothing else uses it, and else in every run.
+    What is too large for that stays an input. A constant that other operators use, and few rows are
+    multiplied by the transpose of, is there once more for that: Chromium transposes a constant when
+    it builds a graph if nothing else uses it, else in every run, for longer than the product takes.
     """
     content, calls = plan.content, list(plan.content["operators"])
+    left = MAX_GRAPH_CONSTANT_BYTES - len(plan.constants)
+    inputs: list[Call] = []
+    held: list[Call] = []
+    for given in content["inputs"]:
+        length = byte_length(given["dtype"], count(given["shape"]))
+        if given["name"] in tensors and length <= min(left, MAX_CONSTANT_BYTES):
+            held.append({**given, "length": length, "tensor": tensors[given["name"]]})
+            left -= length
+        else:
+            inputs.append(given)
     others = [call for part in ("before", "after") for call in content.get(part, ())]
+    free = 1 + max((id for call in (*calls, *others) for id in call["results"]), default=0)
     uses = Counter(id for call in calls for id in operands_of(call))
     transposes = {
         call["operands"][0]: place for place, call in enumerate(calls) if call["op"] == "transpose"
     }
-    left = MAX_GRAPH_CONSTANT_BYTES - len(plan.constants)
-    free = 1 + max((id for call in (*calls, *others) for id in call["results"]), default=0)
-    inputs: list[Call] = []
-    constants: list[Call] = list(content["constants"])
-    for given in content["inputs"]:
-        id, length = given["id"], byte_length(given["dtype"], count(given["shape"]))
-        ids = [id, free] if id in transposes and uses[id] > 1 else [id]
-        if given["name"] not in tensors or length > min(left // len(ids), MAX_CONSTANT_BYTES):
-            inputs.append(given)
+    products = {
+        call["operands"][1]: plan.sizes.get(call["results"][0])
+        for call in calls
+        if call["op"] == "matmul"
+    }
+    copies: list[Call] = []
+    for constant in held:
+        id, length = constant["id"], constant["length"]
+        if id not in transposes or uses[id] == 1 or length > left:
             continue
-        held = {**given, "length": length, "tensor": tensors[given["name"]]}
-        constants += [{**held, "id": each} for each in ids]
-        left -= length * len(ids)
-        if len(ids) > 1:
-            calls[transposes[id]] = renamed(calls[transposes[id]], {id: free})
-            free += 1
+        place = transposes[id]
+        product = products.get(calls[place]["results"][0])
+        if product is not None and product * SMALL <= length:
+            calls[place] = renamed(calls[place], {id: free})
+            copies.append({**constant, "id": free})
+            left, free = left - length, free + 1
+    constants = [*content["constants"], *held, *copies]
     changed = {"inputs": inputs, "constants": constants, "operators": calls}
     return replace(plan, content={**content, **changed})
