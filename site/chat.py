@@ -2,14 +2,12 @@
 
 import time
 
-from fetched import FOLDER, MEGABYTE, hear, load, missing, offered, show_progress, tell
+from fetched import MEGABYTE, load
 from page import clear_error, element, make, show_error
+from pretrained import SMOLLM2, chosen, model_of, offered_model
 from pyscript import when
 
-from webnnm import DataError, forget_downloads, from_pretrained
-
-FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-HASH = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+from webnnm import forget_downloads
 
 
 class Chat:
@@ -89,41 +87,12 @@ def settings():
     }
 
 
-async def fetched():
-    """Return the model that the page offers."""
-    keep = element("keep").checked
-    try:
-        return await from_pretrained(
-            FOLDER + FILE,
-            progress=lambda name, done, total: show_progress(done, total),
-            keep=keep,
-            hashes={FILE: HASH},
-            log=hear,
-        )
-    except DataError as error:
-        if "answered 404" in error.message:
-            raise missing(FILE) from error
-        raise
-
-
-async def chosen():
-    """Return the model of a file that was chosen."""
-    file = element("file").files.item(0)
-    tell("Reading …")
-    return await from_pretrained({file.name: (await file.arrayBuffer()).to_bytes()}, log=hear)
-
-
-async def only(model):
-    """Return the models that were loaded: this one."""
-    return [model]
-
-
 @when("change", "#file")
 async def choose(event):
     """Take a model of the reader's own."""
     if element("file").files.length:
         clear_error()
-        await load(chosen, chat.use, only)
+        await load(lambda: chosen("file"), chat.use, model_of)
 
 
 @when("submit", "#say")
@@ -176,4 +145,4 @@ async def remove(event):
 
 
 chat = Chat()
-await offered(fetched, chat.use, only)
+await offered_model(SMOLLM2, chat.use)

@@ -4,14 +4,13 @@ import json
 import time
 from pathlib import Path
 
-from page import clear_error, element, log, ready, sentence, show_error
-from pyscript import when, window
+from page import clear_error, element, show_error
+from pretrained import SMOLLM2, offered_model
+from pyscript import when
 from pyscript.js_modules import chart
 
-from webnnm import from_pretrained, probe
 from webnnm.transformers.tokenizer import conversation
 
-MODEL = window.URL.new("./models/SmolLM2-135M-Instruct.Q4_1.gguf", window.location.href).href
 ASKED = "Write a sentence."
 """What each of the sentences is the answer to, while they are learnt."""
 LONGEST = 40
@@ -27,9 +26,9 @@ class Teacher:
         self.taught = False
         self.began = self.tokens = self.epochs = 0
 
-    async def load(self):
-        """Fetch the model and load its weights."""
-        self.model = await from_pretrained(MODEL, log=log)
+    async def use(self, model):
+        """Take the model."""
+        self.model = model
 
     async def answer(self, place):
         """Ask the model, and show what it answers as it comes."""
@@ -64,10 +63,10 @@ class Teacher:
         seconds = time.perf_counter() - self.began
         self.began = time.perf_counter()
         chart.add(json.dumps([[record.epoch, record.loss, record.val_loss]]))
-        element("progress").value = record.epoch
+        element("course").value = record.epoch
         told = f"Epoch {record.epoch} of {self.epochs} · loss {record.loss:.3f}"
         told += "" if record.val_loss is None else f" · kept apart {record.val_loss:.3f}"
-        element("progress-text").textContent = told
+        element("course-text").textContent = told
         self.tell(f"{self.tokens / seconds:,.0f} tokens learnt per second")
 
     def tell(self, pace):
@@ -86,42 +85,13 @@ def hand_over(busy):
     element("ask").disabled = element("save").disabled = busy or not teacher.taught
 
 
-@when("click", "#download")
-async def download(event):
-    """Fetch the model when the reader wants it."""
-    clear_error()
-    element("download").disabled = True
-    element("loading").removeAttribute("value")
-    element("loading-text").textContent = "Fetching the model, then unpacking its weights …"
-    try:
-        answer = await window.fetch(MODEL, method="HEAD")
-        if not answer.ok:
-            element("loading-text").textContent = (
-                "This server has no SmolLM2-135M-Instruct.Q4_1.gguf. In a checkout of webnnm, "
-                "“make models” fetches it from the package index; then “make serve” again."
-            )
-            element("loading-text").classList.add("warning")
-            element("loading").value = 0
-            return
-        await teacher.load()
-    except Exception as error:
-        element("download").disabled = False
-        element("loading").value = 0
-        element("loading-text").textContent = "Nothing is loaded."
-        show_error(error)
-        return
-    element("download").hidden = element("loading").hidden = True
-    element("loading-text").textContent = f"Ready, on {teacher.model.backend.description}."
-    hand_over(False)
-
-
 @when("submit", "#form")
 async def teach(event):
     """Teach the model the sentences, and ask it before and after."""
     clear_error()
     epochs = int(element("epochs").value)
-    element("progress").max, element("progress").value = epochs, 0
-    element("progress-text").textContent = "Asking, then reading the sentences …"
+    element("course").max, element("course").value = epochs, 0
+    element("course-text").textContent = "Asking, then reading the sentences …"
     element("after").textContent = "–"
     element("after").removeAttribute("data-done")
     chart.reset(epochs)
@@ -131,7 +101,7 @@ async def teach(event):
         lines = [each.strip() for each in element("sentences").value.splitlines() if each.strip()]
         history = await teacher.teach(lines, epochs, int(element("rank").value))
         text = f"{history.finished} epochs in {history.seconds:.0f} s"
-        element("progress-text").textContent += f" · {text}"
+        element("course-text").textContent += f" · {text}"
         element("status").textContent = f"Training has ended: {text}."
         if history.epochs:
             first, last = history.epochs[0].loss, history.epochs[-1].loss
@@ -139,7 +109,7 @@ async def teach(event):
         await teacher.answer(element("after"))
         element("after").dataset.done = ""
     except Exception as error:
-        element("progress-text").textContent = "No result"
+        element("course-text").textContent = "No result"
         show_error(error)
     hand_over(False)
     element("teach").focus()
@@ -148,7 +118,7 @@ async def teach(event):
 @when("click", "#stop")
 async def stop(event):
     """End what is going on: an answer, or a training after the steps on their way."""
-    element("progress-text").textContent = "Stopping …"
+    element("course-text").textContent = "Stopping …"
     teacher.model.stop()
     if teacher.model.training:
         await teacher.model.training.stop()
@@ -179,5 +149,4 @@ async def save(event):
 
 
 element("sentences").value = Path("pirate.txt").read_text().strip()
-ready()
-element("runs").textContent = sentence((await probe(trials=False)).sentence)
+await offered_model(SMOLLM2, teacher.use)

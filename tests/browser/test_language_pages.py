@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.browser.site_pages import check_usable, open_site_page
-from tools.common import SITE
-
-in_one_browser = pytest.mark.projects("webnn")
-MODEL = SITE / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+from tests.browser.test_model_pages import in_one_browser
 
 
 async def quickly(page: Any, **fields: str) -> None:
@@ -69,11 +64,3 @@ async def test_a_style_page_says_what_it_would_fetch(page: Any, site_url: str) -
     assert await page.locator("#teach").is_disabled()
     assert not [url for url in asked if url.endswith(".gguf")]
     await check_usable(page)
-
-
-@in_one_browser
-@pytest.mark.skipif(MODEL.exists(), reason="the model is in the site")
-async def test_a_server_without_the_model_is_told(page: Any, site_url: str) -> None:
-    await open_site_page(page, site_url, "teach.html")
-    await page.locator("#download").click()
-    await page.locator("#loading-text", has_text="“make models” fetches it").wait_for()

@@ -237,7 +237,8 @@ async def test_without_webnn_a_picture_is_painted_on_onnx_runtime(
 
 @in_one_browser
 @pytest.mark.parametrize(
-    "name", ["camera.html", "speech.html", "transcribe.html", "chat.html", "ocr.html"]
+    "name",
+    ["camera.html", "speech.html", "transcribe.html", "chat.html", "search.html", "ocr.html"],
 )
 async def test_without_its_file_a_page_says_how_to_get_it(
     page: Any, site_url: str, project: Any, name: str

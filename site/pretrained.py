@@ -1,0 +1,50 @@
+"""Models of Hugging Face that pages load when the reader asks for them."""
+
+from fetched import FOLDER, hear, missing, offered, show_progress, tell
+from page import element
+from pyscript import window
+
+from webnnm import from_pretrained
+
+SMOLLM2 = "SmolLM2-135M-Instruct.Q4_1.gguf"
+HASHES = {
+    SMOLLM2: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+}
+"""The hashes of files that are checked."""
+
+
+async def offered_model(name, start, **settings):
+    """Offer to download a model of this site and to load it; `start` is awaited with it."""
+
+    async def there():
+        first = name if name.endswith(".gguf") else f"{name}/config.json"
+        if not (await window.fetch(FOLDER + first, method="HEAD")).ok:
+            raise missing(name)
+        return FOLDER + name
+
+    async def made(source):
+        return await model_of(source, hashes=HASHES, **settings)
+
+    await offered(there, start, made)
+
+
+async def model_of(source, **settings):
+    """Return the models of a page: the one of an address, or of files by their names."""
+
+    def come(name, done, total):
+        show_progress(done, total)
+        if done == total:
+            tell("Compiling …")
+
+    box = element("keep")
+    keep = box is None or box.checked
+    return [await from_pretrained(source, keep=keep, progress=come, log=hear, **settings)]
+
+
+async def chosen(field):
+    """Return the contents of the files that were chosen in a field, by name."""
+    tell("Reading …")
+    files = element(field).files
+    given = [files.item(place) for place in range(files.length)]
+    return {each.name: (await each.arrayBuffer()).to_bytes() for each in given}
