@@ -2,9 +2,8 @@
 
 from fetched import FOLDER, hear, missing, offered, show_progress, tell
 from page import element
-from pyscript import window
 
-from webnnm import from_pretrained
+from webnnm import DataError, from_pretrained
 
 SMOLLM2 = "SmolLM2-135M-Instruct.Q4_1.gguf"
 HASHES = {
@@ -17,16 +16,18 @@ HASHES = {
 async def offered_model(name, start, **settings):
     """Offer to download a model of this site and to load it; `start` is awaited with it."""
 
-    async def there():
-        first = name if name.endswith(".gguf") else f"{name}/config.json"
-        if not (await window.fetch(FOLDER + first, method="HEAD")).ok:
-            raise missing(name)
+    async def address():
         return FOLDER + name
 
     async def made(source):
-        return await model_of(source, hashes=HASHES, **settings)
+        try:
+            return await model_of(source, hashes=HASHES, **settings)
+        except DataError as error:
+            if "answered 404" in error.message:
+                raise missing(name) from error
+            raise
 
-    await offered(there, start, made)
+    await offered(address, start, made)
 
 
 async def model_of(source, **settings):
@@ -37,8 +38,7 @@ async def model_of(source, **settings):
         if done == total:
             tell("Compiling …")
 
-    box = element("keep")
-    keep = box is None or box.checked
+    keep = getattr(element("keep"), "checked", True)
     return [await from_pretrained(source, keep=keep, progress=come, log=hear, **settings)]
 
 

@@ -116,7 +116,7 @@ async def search(event):
     except Exception as error:
         show_error(error)
     element("find").disabled, element("stop").disabled = False, True
-    element("found").dataset.done = str(len(searcher.known))
+    element("found").dataset.query = query
 
 
 @when("click", "#stop")

@@ -7,6 +7,11 @@ from collections.abc import Collection, Sequence
 
 WORDS = ["<s>", "<|im_start|>", "<|im_end|>", *"abcdefghijklmnopqrstuvwxyz", "Ġ", "th"]
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+EVEN = {"direction": "Right"}
+PADDED = {"strategy": {"Fixed": 9}, "pad_to_multiple_of": None} | {
+    f"pad_{word}": value for word, value in {"id": 0, "type_id": 0, "token": "<s>"}.items()
+}
+"""How the last batch of a tokenizer was made even, which files keep."""
 
 
 def tokenizer(words: Sequence[str], control: Collection[int], merges: Sequence[str] = ()) -> str:
@@ -18,6 +23,8 @@ def tokenizer(words: Sequence[str], control: Collection[int], merges: Sequence[s
     return json.dumps(
         {
             "version": "1.0",
+            "truncation": EVEN | {"stride": 0, "strategy": "LongestFirst", "max_length": 3},
+            "padding": EVEN | PADDED,
             "added_tokens": added,
             "normalizer": None,
             "pre_tokenizer": BYTES,
