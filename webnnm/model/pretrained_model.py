@@ -7,12 +7,10 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from webnnm.core.arrays import HostArray
-from webnnm.core.errors import DataError, WebNNMError, suggestion
-from webnnm.core.shapes import count, show
+from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.downloads import Downloads, Progress
 from webnnm.expert.reviewer import Reviewer
 from webnnm.formats.name_map import Names, assigned
@@ -24,6 +22,7 @@ from webnnm.transformers.generator import Choose, Generator, Speed
 from webnnm.transformers.gguf_model import config_of_gguf, tensors_of_gguf
 from webnnm.transformers.gguf_tokenizer import tokenizer_of
 from webnnm.transformers.hearing import Features, Stream
+from webnnm.transformers.inputs import read_inputs
 from webnnm.transformers.pretrained import (
     Folder,
     folder_of,
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from webnnm.backends.base import Backend
     from webnnm.data.dataset import Dataset
     from webnnm.evaluation.history import History
-    from webnnm.graph.vertices import InputVertex
     from webnnm.model.adapting import Origin
     from webnnm.model.keywords import Hyperparameters
     from webnnm.notation.syntax import Document
@@ -312,7 +310,7 @@ class PretrainedModel(NNModel):
             masks = token_rows(mask)[0] if mask is not None else None
             ids, own = even(rows) if masks is None else (rows, masks)
             given |= {"input_ids": ids, "attention_mask": own}
-        return self._arrays(given, self._generator.language.source), single
+        return read_inputs(self.config, given, self._generator.language.source), single
 
     def _begun(
         self,
@@ -613,7 +611,7 @@ class PretrainedModel(NNModel):
         Raises `DataError` NNM710 for wrong names, NNM702 for shapes that do not fit, NNM711 for
         tokens outside of the vocabulary, and for more tokens than the model has positions.
         """
-        arrays = self._arrays(inputs, self.network.inputs)
+        arrays = read_inputs(self.config, inputs, self.network.inputs)
         async with self._turn:
             context = await self._context(arrays)
             found = await context.computed(arrays)
@@ -623,64 +621,6 @@ class PretrainedModel(NNModel):
         """Free all device memory of the model."""
         self._forget()
         super().close()
-
-    def _arrays(
-        self, given: Mapping[str, Any], wanted: Sequence[InputVertex]
-    ) -> dict[str, HostArray]:
-        """Return the data of inputs, those that were left out as Hugging Face fills them."""
-        vertices = {vertex.block: vertex for vertex in wanted}
-        for name in given:
-            if name not in vertices:
-                hint = suggestion(name, vertices) or f"there are {', '.join(vertices)}"
-                raise DataError("NNM710", f'the model has no input "{name}"', hint=hint)
-        found = {
-            name: _array(vertices[name], value)
-            for name, value in given.items()
-            if value is not None
-        }
-        shifted = "decoder_input_ids" in vertices and self.config.get("model_type") in SHIFTED
-        if shifted and "input_ids" in found and "decoder_input_ids" not in found:
-            found["decoder_input_ids"] = self._shifted(found["input_ids"])
-        if self.config.get("model_type") in COUNTED:
-            _count_positions(vertices, found, self.config.get("pad_token_id", 1))
-        for name, vertex in vertices.items():
-            if name not in found:
-                found[name] = _default(vertex, found)
-        self._check_sizes(vertices, found)
-        return {name: found[name] for name in vertices}
-
-    def _shifted(self, ids: HostArray) -> HostArray:
-        """Return what a decoder reads that writes these tokens again: each row a place later."""
-        start = self.config.get("decoder_start_token_id", 2)
-        rows = [[start, *row[:-1]] for row in ids.tolist()]
-        return HostArray.of(rows, ids.dtype)
-
-    def _check_sizes(
-        self, vertices: Mapping[str, InputVertex], arrays: Mapping[str, HostArray]
-    ) -> None:
-        """Check that rows and sequences agree, and that tokens are in the vocabulary."""
-        first: dict[str | None, tuple[str, int]] = {}
-        for name, array in arrays.items():
-            sizes: list[tuple[str | None, int]] = [(None, array.shape[0])]
-            if sequence := vertices[name].features[0].sequence:
-                sizes.append((sequence, array.shape[1]))
-            for what, size in sizes:
-                other, expected = first.setdefault(what, (name, size))
-                if size != expected:
-                    message = f"{name} is {show(array.shape)}, {other} {show(arrays[other].shape)}"
-                    raise DataError("NNM702", message, hint="they have equal rows and lengths")
-            for key in self._limits(name):
-                if isinstance(limit := self.config.get(key), int):
-                    _check_values(name, array, key, limit)
-
-    def _limits(self, name: str) -> Sequence[str]:
-        """Return the keys of the config that limit the values of an input."""
-        if name == "decoder_input_ids" and self.config.get("decoder_vocab_size"):
-            return ("decoder_vocab_size",)
-        name = name.removeprefix("decoder_")
-        if name == "position_ids" and self.config.get("model_type") in COUNTED:
-            return ("max_position_embeddings",)
-        return LIMITS.get(name, ())
 
     async def _context(self, arrays: Mapping[str, HostArray]) -> InferenceContext:
         """Return the context of a batch and its lengths, compiled at its first use."""
@@ -729,79 +669,3 @@ async def _tokenizer(
 
 def _raised(error: WebNNMError) -> Tokenizer:
     raise error
-
-
-def _array(vertex: InputVertex, value: Any) -> HostArray:
-    """Return data in the type and with the dimensions of an input."""
-    array = HostArray.of(value, vertex.dtype)
-    features = vertex.features[0]
-    sizes = features.sizes()
-    lead = 2 if features.sequence is not None else 1
-    if (
-        len(array.shape) != lead + len(sizes)
-        or array.shape[lead:] != sizes
-        or not count(array.shape)
-    ):
-        dimensions = ["batch", features.sequence][:lead] + list(map(str, sizes))
-        wanted = f"[{', '.join(str(each) for each in dimensions)}]"
-        raise DataError("NNM702", f"{vertex.block} is {wanted}, {show(array.shape)} was given")
-    return array
-
-
-def _default(vertex: InputVertex, given: Mapping[str, HostArray]) -> HostArray:
-    """Return what Hugging Face takes for an input that is left out."""
-    name = vertex.block
-    like = given.get(name.rpartition("attention_mask")[0] + "input_ids")
-    fill = DEFAULTS.get(name.removeprefix("decoder_"))
-    if like is None or fill is None:
-        raise DataError("NNM710", f"{name} is needed", hint=f"forward({name}=…)")
-    batch, length = like.shape
-    return HostArray.of([fill(place) for place in range(length)] * batch, vertex.dtype, like.shape)
-
-
-SHIFTED = frozenset({"bart"})
-"""Values of `model_type` whose decoders read `input_ids` where `decoder_input_ids` are left out."""
-
-
-COUNTED = frozenset({"m2m_100"})
-"""Values of `model_type` whose positions count the tokens that are no padding."""
-
-
-def _count_positions(
-    vertices: Mapping[str, InputVertex], found: dict[str, HostArray], padding: int
-) -> None:
-    """Add positions that were left out: 0, 1, 2, … of the tokens that are no padding."""
-    for of in ("", "decoder_"):
-        ids, name = found.get(f"{of}input_ids"), f"{of}position_ids"
-        if ids is None or name not in vertices or name in found:
-            continue
-        rows: list[list[int]] = []
-        for row in ids.tolist():
-            counts = accumulate(int(token != padding) for token in row)
-            rows.append([max(0, count - 1) for count in counts])
-        found[name] = HostArray.of(rows, vertices[name].dtype)
-
-
-DEFAULTS: Mapping[str, Callable[[int], int]] = {
-    "attention_mask": lambda place: 1,
-    "position_ids": lambda place: place,
-    "token_type_ids": lambda place: 0,
-}
-"""Inputs that may be left out → the value at each place."""
-
-
-LIMITS: Mapping[str, Sequence[str]] = {
-    "input_ids": ("vocab_size",),
-    "position_ids": ("n_positions",),
-    "token_type_ids": ("type_vocab_size",),
-}
-"""Inputs that are rows of tables → the keys of the config that say how many rows there are."""
-
-
-def _check_values(name: str, array: HostArray, key: str, limit: int) -> None:
-    values = array.values()
-    least, most = min(values), max(values)
-    if least < 0 or most >= limit:
-        wrong = least if least < 0 else most
-        message = f"{name}: {wrong} is not from 0 to {limit - 1}"
-        raise DataError("NNM711", message, hint=f'the config says "{key}": {limit}')

@@ -1,0 +1,145 @@
+"""The inputs of a model of Hugging Face: their shapes, their limits, and what may be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import count, show
+from webnnm.graph.vertices import InputVertex
+
+Vertices = Mapping[str, InputVertex]
+
+DEFAULTS: Mapping[str, Callable[[int], int]] = {
+    "attention_mask": lambda place: 1,
+    "position_ids": lambda place: place,
+    "token_type_ids": lambda place: 0,
+}
+"""Inputs that may be left out → the value at each place."""
+SHIFTED = frozenset({"bart"})
+"""Values of `model_type` whose decoders read `input_ids` where `decoder_input_ids` are left out."""
+COUNTED = frozenset({"m2m_100"})
+"""Values of `model_type` whose positions count the tokens that are no padding."""
+LIMITS: Mapping[str, Sequence[str]] = {
+    "input_ids": ("vocab_size",),
+    "position_ids": ("n_positions",),
+    "token_type_ids": ("type_vocab_size",),
+}
+"""Inputs that are rows of tables → the keys of the config that say how many rows there are."""
+
+
+def read_inputs(
+    config: Mapping[str, Any], given: Mapping[str, Any], wanted: Sequence[InputVertex]
+) -> dict[str, HostArray]:
+    """Return the data of inputs, those that were left out as Hugging Face fills them.
+
+    Raises `DataError` NNM710 for wrong names, NNM702 for shapes that do not fit, NNM711 for values
+    that are not rows of their tables.
+    """
+    vertices = {vertex.block: vertex for vertex in wanted}
+    for name in given:
+        if name not in vertices:
+            hint = suggestion(name, vertices) or f"there are {', '.join(vertices)}"
+            raise DataError("NNM710", f'the model has no input "{name}"', hint=hint)
+    found = {
+        name: _array(vertices[name], value) for name, value in given.items() if value is not None
+    }
+    shifted = "decoder_input_ids" in vertices and config.get("model_type") in SHIFTED
+    if shifted and "input_ids" in found and "decoder_input_ids" not in found:
+        start = config.get("decoder_start_token_id", 2)
+        found["decoder_input_ids"] = _shifted(found["input_ids"], start)
+    if config.get("model_type") in COUNTED:
+        _count_positions(vertices, found, config.get("pad_token_id", 1))
+    for name, vertex in vertices.items():
+        if name not in found:
+            found[name] = _default(vertex, found)
+    _check_sizes(vertices, found)
+    _check_values(config, found)
+    return {name: found[name] for name in vertices}
+
+
+def _array(vertex: InputVertex, value: Any) -> HostArray:
+    """Return data in the type and with the dimensions of an input."""
+    array = HostArray.of(value, vertex.dtype)
+    features = vertex.features[0]
+    sizes = features.sizes()
+    lead = 2 if features.sequence is not None else 1
+    if (
+        len(array.shape) != lead + len(sizes)
+        or array.shape[lead:] != sizes
+        or not count(array.shape)
+    ):
+        dimensions = ["batch", features.sequence][:lead] + list(map(str, sizes))
+        wanted = f"[{', '.join(str(each) for each in dimensions)}]"
+        raise DataError("NNM702", f"{vertex.block} is {wanted}, {show(array.shape)} was given")
+    return array
+
+
+def _shifted(ids: HostArray, start: int) -> HostArray:
+    """Return what a decoder reads that writes these tokens again: each row a place later."""
+    return HostArray.of([[start, *row[:-1]] for row in ids.tolist()], ids.dtype)
+
+
+def _count_positions(vertices: Vertices, found: dict[str, HostArray], padding: int) -> None:
+    """Add positions that were left out: 0, 1, 2, … of the tokens that are no padding."""
+    for of in ("", "decoder_"):
+        ids, name = found.get(f"{of}input_ids"), f"{of}position_ids"
+        if ids is None or name not in vertices or name in found:
+            continue
+        rows: list[list[int]] = []
+        for row in ids.tolist():
+            counts = accumulate(int(token != padding) for token in row)
+            rows.append([max(0, count - 1) for count in counts])
+        found[name] = HostArray.of(rows, vertices[name].dtype)
+
+
+def _default(vertex: InputVertex, given: Mapping[str, HostArray]) -> HostArray:
+    """Return what Hugging Face takes for an input that is left out."""
+    name = vertex.block
+    like = given.get(name.rpartition("attention_mask")[0] + "input_ids")
+    fill = DEFAULTS.get(name.removeprefix("decoder_"))
+    if like is None or fill is None:
+        raise DataError("NNM710", f"{name} is needed", hint=f"forward({name}=…)")
+    batch, length = like.shape
+    return HostArray.of([fill(place) for place in range(length)] * batch, vertex.dtype, like.shape)
+
+
+def _check_sizes(vertices: Vertices, arrays: Mapping[str, HostArray]) -> None:
+    """Check that rows and sequences agree."""
+    first: dict[str | None, tuple[str, int]] = {}
+    for name, array in arrays.items():
+        sizes: list[tuple[str | None, int]] = [(None, array.shape[0])]
+        if sequence := vertices[name].features[0].sequence:
+            sizes.append((sequence, array.shape[1]))
+        for what, size in sizes:
+            other, expected = first.setdefault(what, (name, size))
+            if size != expected:
+                message = f"{name} is {show(array.shape)}, {other} {show(arrays[other].shape)}"
+                raise DataError("NNM702", message, hint="they have equal rows and lengths")
+
+
+def _check_values(config: Mapping[str, Any], arrays: Mapping[str, HostArray]) -> None:
+    """Check that tokens are in the vocabulary, and other values in the tables of their inputs."""
+    for name, array in arrays.items():
+        for key in _limits(config, name):
+            if not isinstance(limit := config.get(key), int):
+                continue
+            values = array.values()
+            least, most = min(values), max(values)
+            if least < 0 or most >= limit:
+                wrong = least if least < 0 else most
+                message = f"{name}: {wrong} is not from 0 to {limit - 1}"
+                raise DataError("NNM711", message, hint=f'the config says "{key}": {limit}')
+
+
+def _limits(config: Mapping[str, Any], name: str) -> Sequence[str]:
+    """Return the keys of the config that limit the values of an input."""
+    if name == "decoder_input_ids" and config.get("decoder_vocab_size"):
+        return ("decoder_vocab_size",)
+    name = name.removeprefix("decoder_")
+    if name == "position_ids" and config.get("model_type") in COUNTED:
+        return ("max_position_embeddings",)
+    return LIMITS.get(name, ())
