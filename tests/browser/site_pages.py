@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from tests.browser.harness import pages_have_numpy
+from tools.common import SITE
 from tools.navigation import LINKS
 
 PAGES = tuple(LINKS)
 WITHOUT_PYTHON = ("notation.html",)
+SMOLLM2 = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 # Whether a page shows other probabilities than these.
@@ -40,6 +42,13 @@ CLICK_ON_THE_WAY = """
   }).observe(text, { childList: true, characterData: true, subtree: true });
 }
 """
+
+
+def needs(*models: str) -> None:
+    """Skip a test of models that `make models` has not fetched."""
+    for model in models:
+        if not (SITE / "models" / model).exists():
+            pytest.skip(f"{model} is not in the site: `make models` fetches it")
 
 
 async def open_site_page(page: Any, site_url: str, name: str) -> None:

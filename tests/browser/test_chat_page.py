@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.site_pages import check_usable, open_site_page
-from tests.browser.test_model_pages import in_one_browser, needs, new_page, ready
+from tests.browser.site_pages import SMOLLM2, check_usable, needs, open_site_page
+from tests.browser.test_model_pages import in_one_browser, new_page, ready
 
 pytest.importorskip("numpy")
 
@@ -26,7 +26,6 @@ STOP_ON_THE_WAY = """
   }).observe(conversation, { childList: true, characterData: true, subtree: true });
 }
 """
-FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 async def say(page: Any, text: str, messages: int) -> str:
@@ -88,7 +87,7 @@ async def test_another_file_than_the_one_that_is_meant_is_refused(
 async def test_smollm2_knows_a_capital_and_is_kept(
     launch: Any, new_page: Any, site_url: str, project: Any
 ) -> None:
-    needs(FILE)
+    needs(SMOLLM2)
     page = await new_page(await launch(project.name))
     await ready(page, site_url, "chat.html")
     assert "Paris" in await say(page, "What is the capital of France?", 2)
@@ -96,7 +95,7 @@ async def test_smollm2_knows_a_capital_and_is_kept(
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     await ready(page, site_url, "chat.html")
-    assert not [url for url in asked if url.endswith(FILE)]
+    assert not [url for url in asked if url.endswith(SMOLLM2)]
     assert "Paris" in await say(page, "What is the capital of France?", 2)
     print(await page.locator("#rate").text_content())
     await page.locator("#remove").click(force=True)

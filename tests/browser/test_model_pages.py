@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from tests.browser.harness import PageLog, block_other_hosts
-from tests.browser.site_pages import check_usable, open_site_page
+from tests.browser.site_pages import check_usable, needs, open_site_page
 from tests.places import SHARED
-from tools.common import SITE
 
 in_one_browser = pytest.mark.projects("webnn")
 
@@ -57,13 +56,6 @@ async def new_page(site_url: str, page_log: PageLog) -> AsyncIterator[Any]:
     for context in contexts:
         await context.close()
     page_log.check()
-
-
-def needs(*models: str) -> None:
-    """Skip a test of models that `make models` has not fetched."""
-    for model in models:
-        if not (SITE / "models" / model).exists():
-            pytest.skip(f"{model} is not in the site: `make models` fetches it")
 
 
 def needs_speech() -> None:

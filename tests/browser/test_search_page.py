@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.site_pages import check_usable, open_site_page
-from tests.browser.test_model_pages import in_one_browser, needs, new_page, ready
+from tests.browser.site_pages import check_usable, needs, open_site_page
+from tests.browser.test_model_pages import in_one_browser, new_page, ready
 from tests.unit.transformers.folders import packed
 from tests.unit.transformers.tokenizer_json import tokenizer
 from webnnm.core.arrays import HostArray

@@ -7,12 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.browser.site_pages import check_usable, open_site_page
+from tests.browser.site_pages import check_usable, needs, open_site_page
 from tests.browser.test_model_pages import (
     ALLOWED,
     SPEECH,
     in_one_browser,
-    needs,
     needs_speech,
     new_page,
     ready,

@@ -183,7 +183,7 @@ class WebNNBackend(Backend):
         Raises `BackendError` NNM505 or NNM409 with the operator and the label of the layer.
         """
         compiled = compile_plan(graph, self._target(constants or (), recompute=recompute))
-        plan = compiled.plan
+        plan, variant = compiled.plan, ""
         if constants:
             from webnnm.compiler.embedding import embedded
 
@@ -193,13 +193,11 @@ class WebNNBackend(Backend):
                 # Too large to be constants, they are taken as tensors hold them.
                 compiled = compile_plan(graph, self._target(recompute=recompute))
                 plan = embedded(compiled.plan, handles)
-        inputs, rewrites = compiled.inputs, compiled.rewrites
-        self.rewrites += [text for text in rewrites if text not in self.rewrites]
-        key = plan.hash
-        if constants:
-            inputs = {name: inputs[name] for name in plan.inputs}
             self._variants += 1  # the tensors may have other values the next time
-            key = f"{key} {self._variants}"
+            variant = f" {self._variants}"
+        inputs = {name: compiled.inputs[name] for name in plan.inputs}
+        self.rewrites += [text for text in compiled.rewrites if text not in self.rewrites]
+        key = plan.hash + variant
         seconds = 0.0
         if key not in self._built:
             began = time.perf_counter()
@@ -211,7 +209,7 @@ class WebNNBackend(Backend):
             seconds = time.perf_counter() - began
         lease = Lease(self._built[key], key)
         lease.built.users.add(lease)
-        return Executable(self, inputs, compiled.outputs, lease, tuple(rewrites), seconds)
+        return Executable(self, inputs, compiled.outputs, lease, tuple(compiled.rewrites), seconds)
 
     def _target(self, fixed: Container[str] = (), *, recompute: bool = False) -> Target:
         return Target(self.limits, self._traps, fixed, recompute)

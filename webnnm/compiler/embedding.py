@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from webnnm.compiler.plan import Plan, operands_of, renamed
+from webnnm.compiler.plan import Plan, free_number, operands_of, renamed
 from webnnm.compiler.traps.constants import MAX_CONSTANT_BYTES, MAX_GRAPH_CONSTANT_BYTES
 from webnnm.core.dtypes import byte_length
 from webnnm.core.shapes import count
@@ -35,8 +35,7 @@ def embedded(plan: Plan, tensors: Mapping[str, int]) -> Plan:
             left -= length
         else:
             inputs.append(given)
-    others = [call for part in ("before", "after") for call in content.get(part, ())]
-    free = 1 + max((id for call in (*calls, *others) for id in call["results"]), default=0)
+    free = free_number(content)
     uses = Counter(id for call in calls for id in operands_of(call))
     transposes = {
         call["operands"][0]: place for place, call in enumerate(calls) if call["op"] == "transpose"

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from webnnm.compiler.plan import Plan, operands_of, renamed
+from webnnm.compiler.plan import Plan, free_number, operands_of, renamed
 
 SEGMENTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """The numbers of segments that are tried."""
@@ -75,8 +75,7 @@ class _Rewriting:
         self._sizes = dict(plan.sizes)
         self._made = {r: place for place, call in enumerate(self._calls) for r in call["results"]}
         content = plan.content
-        taken = [each["id"] for each in (*content["inputs"], *content["constants"])]
-        self._free = max([*taken, *self._made], default=0) + 1
+        self._free = free_number(content)
         self._segments = self._cut(count)
         self._kept = {output["id"] for output in content["outputs"]}
         for place, call in enumerate(self._calls[:turn]):

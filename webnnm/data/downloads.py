@@ -87,7 +87,7 @@ async def _on_desktop(address: str, tell: Tell) -> Any:
     """Return the bytes of a file; the pages of one on a disk are read when they are needed."""
     try:
         if "://" in address:
-            return await asyncio.to_thread(_loaded, address, tell)
+            return await open_url(address, tell)
         with Path(address).open("rb") as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:  # an empty file cannot be mapped
@@ -96,18 +96,27 @@ async def _on_desktop(address: str, tell: Tell) -> Any:
     return data
 
 
-def _loaded(address: str, tell: Tell) -> bytearray:
+async def open_url(address: str, tell: Tell | None = None) -> bytearray:
+    """Return what an address answers with, on a desktop.
+
+    Raises `OSError` where it does not answer, `ValueError` where the answer is not whole.
+    """
     from urllib.request import urlopen
 
-    with urlopen(address, timeout=30) as answer:
-        total = int(answer.headers.get("content-length") or 0)
-        data = bytearray()
-        while part := answer.read(CHUNK):
-            data += part
-            tell(len(data), max(total, len(data)))
-    if len(data) < total:
-        raise ValueError(f"the connection ended after {len(data)} of {total} bytes")
-    return data
+    def load() -> bytearray:
+        with urlopen(address, timeout=30) as answer:
+            total = int(answer.headers.get("content-length") or 0)
+            data = bytearray()
+            while part := answer.read(CHUNK):
+                data += part
+                if tell is not None:
+                    tell(len(data), max(total, len(data)))
+        if len(data) < total:
+            raise ValueError(f"the connection ended after {len(data)} of {total} bytes")
+        return data
+
+    # In a thread: other tasks go on while the answer is on its way.
+    return await asyncio.to_thread(load)
 
 
 async def forget_downloads() -> None:

@@ -131,7 +131,10 @@ class Microphone:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._close()
+        opened, self._open = self._open, None
+        if opened is not None:
+            await opened.close()
+            self._proxy.destroy()
 
     async def __aiter__(self) -> AsyncGenerator[Sound]:
         """Yield what is heard until `stop`, and what was heard until then."""
@@ -144,12 +147,6 @@ class Microphone:
 
     def _take(self, samples: Any) -> None:
         self._heard.put_nowait(Sound(samples.to_py(), self.rate))
-
-    async def _close(self) -> None:
-        opened, self._open = self._open, None
-        if opened is not None:
-            await opened.close()
-            self._proxy.destroy()
 
 
 def _mixed(array_: HostArray, axis: int | None = None) -> HostArray:

@@ -38,19 +38,8 @@ async def read_text(location: str | Path) -> str:
             from webnnm.backends.pyodide_host import fetched
 
             return await (await fetched(address)).string()
+        from webnnm.data.downloads import open_url
+
         return (await open_url(address)).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise DataError("NNM715", f'"{address}" cannot be read: {error}') from error
-
-
-async def open_url(address: str) -> bytes:
-    """Return what an address answers with, on a desktop."""
-    import asyncio
-    from urllib.request import urlopen
-
-    def load() -> bytes:
-        with urlopen(address, timeout=30) as answer:
-            return answer.read()
-
-    # In a thread: other tasks go on while the answer is on its way.
-    return await asyncio.to_thread(load)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from webnnm.core.errors import DataError
-from webnnm.data.source import open_url
+from webnnm.data.downloads import open_url
 
 
 async def read_bytes(location: str | Path) -> Any:

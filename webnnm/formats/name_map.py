@@ -83,9 +83,7 @@ def assigned(
     Raises `DataError` NNM805 for names without a counterpart, on both sides, NNM806 for shapes and
     types; NNM704 for patterns that make no sense.
     """
-    rules = [_Rule(key, value) for key, value in (names or {}).items()]
-    exact = {rule.key: rule for rule in rules if not rule.is_pattern}
-    sources = {name: _source(name, exact, rules) for name in types}
+    sources, rules = _sources(types, names)
     places = {name: s.name if isinstance(s, Form) else s for name, s in sources.items()}
     if strict:
         _check_names(tensors, types, rules, places)
@@ -108,9 +106,7 @@ def places(types: Iterable[str], names: Names | None = None) -> dict[str, str | 
     >>> places(["w2"], {"w{n}": "fc.{n-1}.weight"})
     {'w2': 'fc.1.weight'}
     """
-    rules = [_Rule(key, value) for key, value in (names or {}).items()]
-    exact = {rule.key: rule for rule in rules if not rule.is_pattern}
-    return {name: _source(name, exact, rules) for name in types}
+    return _sources(types, names)[0]
 
 
 class _Rule:
@@ -230,12 +226,19 @@ def _filled(value: str | Form, put: Callable[[re.Match[str]], str]) -> str | For
     return type(value)(_filled(value.source, put), **others)
 
 
-def _source(name: str, exact: Mapping[str, _Rule], rules: Sequence[_Rule]) -> str | Form:
-    for rule in [exact[name]] if name in exact else [r for r in rules if r.is_pattern]:
-        found = rule.source(name)
-        if found is not None:
-            return found
-    return name
+def _sources(
+    types: Iterable[str], names: Names | None
+) -> tuple[dict[str, str | Form], list[_Rule]]:
+    """Return by parameter what it takes, and the rules of the name map, which know their use."""
+    rules = [_Rule(key, value) for key, value in (names or {}).items()]
+    exact = {rule.key: [rule] for rule in rules if not rule.is_pattern}
+    patterns = [rule for rule in rules if rule.is_pattern]
+
+    def source(name: str) -> str | Form:
+        asked = (rule.source(name) for rule in exact.get(name, patterns))
+        return next((found for found in asked if found is not None), name)
+
+    return {name: source(name) for name in types}, rules
 
 
 def _check_names(

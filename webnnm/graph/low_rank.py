@@ -12,6 +12,7 @@ from itertools import count
 from typing import NamedTuple, cast
 
 from webnnm.core.errors import DataError, Span, suggestion
+from webnnm.core.shapes import is_integer
 from webnnm.graph.splitting import reparsed
 from webnnm.graph.vertices import (
     LayerVertex,
@@ -145,7 +146,7 @@ def _is_block(name: str) -> bool:
 
 
 def _check_numbers(rank: int, alpha: float, dropout: float) -> None:
-    if isinstance(rank, bool) or not isinstance(rank, int) or rank < 1:  # type: ignore[reportUnnecessaryIsInstance]
+    if not is_integer(rank) or rank < 1:
         raise DataError("NNM704", f"rank is {rank!r}", hint="an integer from 1, such as 8")
     if not 0 < alpha < float("inf"):
         raise DataError("NNM704", f"alpha is {alpha!r}", hint="a number above 0, such as 2 · rank")

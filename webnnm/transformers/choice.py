@@ -14,7 +14,7 @@ from webnnm.core.shapes import is_integer
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 from webnnm.ops.declare.generator import MODULI, advance
-from webnnm.transformers.timestamps import TIMES, TimestampRules, Timestamps
+from webnnm.transformers.timestamps import NEVER, TIMES, TimestampRules, Timestamps
 
 SEEN = "seen"
 """Which tokens a text has so far, 0/1 `[batch, vocabulary]`: a state of graphs."""
@@ -25,7 +25,6 @@ LEAST = -30.0
 threshold, 10⁻¹³ of it."""
 HALVINGS = 31
 """Steps of a bisection: 30 / 2³¹ is less than the distance of two numbers of float32."""
-NEVER = -1e30
 SUPPRESSED, AT_FIRST = "suppress_tokens", "begin_suppress_tokens"
 RATED = ("repetition_penalty", SUPPRESSED, AT_FIRST)
 """What makes the scores of some tokens less, whichever comes next."""

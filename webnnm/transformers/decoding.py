@@ -18,6 +18,7 @@ from webnnm.graph.vertices import InputVertex, LayerVertex, Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.transformers.beams import ORDER, likelihoods, searched
 from webnnm.transformers.choice import AT_FIRST, SEEN, chosen, rated, with_tokens
+from webnnm.transformers.inputs import DEFAULTS
 from webnnm.transformers.key_values import SOURCE, KeyValues
 
 TOKEN = "token"
@@ -177,14 +178,10 @@ class Language:
         return _cast(b, _before_softmax(b, output), "float32")
 
 
-KNOWN = frozenset({"position_ids", "attention_mask", "token_type_ids"})
-"""Inputs that follow from the tokens."""
-
-
 def known(vertex: InputVertex) -> str:
     """Return what an input is called of those that follow from the tokens, "" if it is none."""
     name = vertex.block.removeprefix("decoder_")
-    return name if name in KNOWN else ""
+    return name if name in DEFAULTS else ""
 
 
 def source_type(vertex: InputVertex, batch: int, lengths: Mapping[str, int]) -> TensorType:

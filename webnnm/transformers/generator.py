@@ -11,6 +11,7 @@ from typing import Any
 from webnnm.backends.base import Backend, DeviceTensor, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
+from webnnm.core.shapes import is_integer
 from webnnm.graph.vertices import Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.parameters import ParameterStore
@@ -217,7 +218,7 @@ class Generator:
 
     def _checked(self, rows: list[list[int]], wanted: int) -> int:
         """Return how many tokens there is room for behind the longest text, at most as wanted."""
-        if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:  # type: ignore[reportUnnecessaryIsInstance]
+        if not is_integer(wanted) or wanted < 1:
             message = f"max_new_tokens is {wanted!r}"
             raise DataError("NNM704", message, hint="give an integer from 1")
         if not rows or not all(rows):

@@ -9,9 +9,9 @@ from webnnm.backends.base import Backend, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data.resampling import resampled
-from webnnm.data.sound import Sound, load_sound
+from webnnm.data.sound import RATE, Sound, load_sound
 from webnnm.graph.builder import GraphBuilder
-from webnnm.transformers.log_mel import HOP, RATE, log_mel
+from webnnm.transformers.log_mel import HOP, log_mel
 
 
 class Features:
@@ -73,8 +73,7 @@ async def _blocks(audio: Any, rate: int | None) -> AsyncIterator[Sound]:
         async for block in audio:  # type: ignore[reportUnknownVariableType]
             yield _sound(block, rate)
         return
-    known = isinstance(audio, Sound) or not _is_file(audio)
-    yield _sound(audio, rate) if known else await load_sound(audio)
+    yield await load_sound(audio) if _is_file(audio) else _sound(audio, rate)
 
 
 def _is_file(audio: Any) -> bool:

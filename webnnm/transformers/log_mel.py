@@ -13,11 +13,10 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.data.framing import framed_product
+from webnnm.data.sound import RATE
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 
-RATE = 16_000
-"""Samples in a second."""
 WINDOW, HOP = 400, 160
 """Samples of a frame, and from one frame to the next."""
 BINS = WINDOW // 2 + 1

@@ -21,6 +21,7 @@ PROGRESS = "timestamps/progress"
 time and the one before, the least time that may come, whether the transcript goes on, the sum of
 logarithms of probabilities, and the probability of silence."""
 NEVER = -1e30
+"""The score of tokens that must not come."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.data.dataset import Dataset
 from webnnm.graph.vertices import Network
+from webnnm.transformers.inputs import DEFAULTS
 from webnnm.transformers.texts import end_tokens
 
 IGNORED = -1
@@ -95,7 +96,7 @@ def texts_dataset(
 
 
 def _check_network(network: Network) -> None:
-    known = ("input_ids", "attention_mask", "position_ids", "token_type_ids")
+    known = {"input_ids", *DEFAULTS}
     strange = [vertex.block for vertex in network.inputs if vertex.block not in known]
     if strange or [output.name for output in network.outputs] != ["logits"]:
         outputs = ", ".join(output.name for output in network.outputs)

@@ -16,10 +16,11 @@ from itertools import pairwise
 from typing import Any
 
 from webnnm.core.arrays import HostArray
+from webnnm.data.sound import RATE
 from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Generator
 from webnnm.transformers.hearing import Features, Stream
-from webnnm.transformers.log_mel import HOP, RATE
+from webnnm.transformers.log_mel import HOP
 from webnnm.transformers.speech_tokens import SpeechTokens
 from webnnm.transformers.texts import continued
 from webnnm.transformers.timestamps import PROGRESS
