@@ -14,6 +14,7 @@ NAMES = (
     "qwen3-plain",
     "bert-base",
     "vit-base",
+    "clip-plain",
     "t5-gated",
     "m2m-base",
     "whisper-plain",

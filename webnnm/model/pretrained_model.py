@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
@@ -41,17 +39,15 @@ if TYPE_CHECKING:
     from webnnm.data.dataset import Dataset
     from webnnm.evaluation.history import History
     from webnnm.model.adapting import Origin
+    from webnnm.model.forward import Forward
     from webnnm.model.keywords import Hyperparameters
     from webnnm.notation.syntax import Document
-    from webnnm.runtime.context import InferenceContext
     from webnnm.transformers.training_texts import Example
 
 LENGTH = 16
 """Tokens of a sequence where nothing says how many: reviews and profiles are of so many."""
 OF_ROWS = ("E403", "E405", "E608", "E618", "E623")
 """Rules about rows with a class each: texts are few, tokens many, and their padding is masked."""
-MOST_COMPILED = 4
-"""Graphs of different sizes that are kept; of more, the one that was used longest ago goes."""
 
 
 async def from_pretrained(
@@ -502,16 +498,11 @@ class PretrainedModel(NNModel):
 
     def _forget(self) -> None:
         """Free what is compiled for `forward` and `generate`."""
-        contexts = list(self._contexts.values())
-        self._contexts.clear()
-        for context in contexts:
-            context.close()
         if self._transcribing is not None:
             self._transcribing.stop()
-        if generator := vars(self).pop("_generator", None):
-            generator.close()
-        if features := vars(self).pop("_features", None):
-            features.close()
+        for name in ("_forward", "_generator", "_features"):
+            if used := vars(self).pop(name, None):
+                used.close()
 
     def transcribe(
         self,
@@ -589,12 +580,10 @@ class PretrainedModel(NNModel):
         return self._generator.speed
 
     @cached_property
-    def _contexts(self) -> OrderedDict[Any, InferenceContext]:
-        return OrderedDict()
+    def _forward(self) -> Forward:
+        from webnnm.model.forward import Forward
 
-    @cached_property
-    def _turn(self) -> asyncio.Lock:
-        return asyncio.Lock()
+        return Forward(self.state, self.config)
 
     async def forward(self, **inputs: Any) -> dict[str, Any]:
         """Return the outputs by name, for inputs with the names of Hugging Face.
@@ -606,37 +595,39 @@ class PretrainedModel(NNModel):
         `input_ids` are `[batch, tokens]`, and so are `attention_mask` (1 where a token counts, 0
         for padding, on either side; by default all count), `position_ids` (0, 1, 2, …) and
         `token_type_ids` (0). `model.inputs()` lists those of a model, `model.outputs()` its
-        results. For sizes that are new a graph is compiled first.
+        results. For sizes that are new a graph is compiled first. Of CLIP, the inputs of one tower
+        are enough; those of both have as many texts and pictures as you like.
 
         Raises `DataError` NNM710 for wrong names, NNM702 for shapes that do not fit, NNM711 for
         tokens outside of the vocabulary, and for more tokens than the model has positions.
         """
-        arrays = read_inputs(self.config, inputs, self.network.inputs)
-        async with self._turn:
-            context = await self._context(arrays)
-            found = await context.computed(arrays)
-        return {name: array.public() for name, array in found.items()}
+        return await self._forward.outputs(inputs)
+
+    async def get_text_features(self, **inputs: Any) -> Any:
+        """Return what CLIP makes of texts, `[texts, size]`; inputs are those of `forward`.
+
+        >>> async def features(model):
+        ...     return await model.get_text_features(input_ids=[[5, 8, 2], [7, 2, 2]])
+
+        `forward` has them with length 1, as `text_embeds`. Raises `DataError` NNM710 where the
+        model has no such output, and what `forward` raises.
+        """
+        return await self._forward.output("text_features", inputs)
+
+    async def get_image_features(self, **inputs: Any) -> Any:
+        """Return what CLIP makes of pictures, `[pictures, size]`; the input is `pixel_values`.
+
+        >>> async def features(model, pixels):
+        ...     return await model.get_image_features(pixel_values=pixels)
+
+        `forward` has them with length 1, as `image_embeds`. Raises what `get_text_features` raises.
+        """
+        return await self._forward.output("image_features", inputs)
 
     def close(self) -> None:
         """Free all device memory of the model."""
         self._forget()
         super().close()
-
-    async def _context(self, arrays: Mapping[str, HostArray]) -> InferenceContext:
-        """Return the context of a batch and its lengths, compiled at its first use."""
-        batch, lengths = 0, dict[str, int]()
-        for vertex in self.network.inputs:
-            shape = arrays[vertex.block].shape
-            batch = shape[0]
-            if (sequence := vertex.features[0].sequence) is not None:
-                lengths[sequence] = shape[1]
-        key = batch, *lengths.items()
-        if key not in self._contexts:
-            self._contexts[key] = await self.create_context(batch, lengths)
-        self._contexts.move_to_end(key)
-        while len(self._contexts) > MOST_COMPILED:
-            self._contexts.popitem(last=False)[1].close()
-        return self._contexts[key]
 
 
 def _origin(config: Mapping[str, Any], names: Names, prefix: str) -> Origin:

@@ -20,7 +20,8 @@ HARMLESS = re.compile(
     | max_length | min_length | num_beams | do_sample | early_stopping | length_penalty
     | no_repeat_ngram_size | repetition_penalty | temperature | top_[kp]
     | static_position_embeddings | is_llama_config | transformers\.js_config | output_past
-    | save_step | directionality | tie_weights_ | n_positions
+    | save_step | directionality | tie_weights_ | n_positions | typical_p
+    | num_(beam_groups|return_sequences)
     | pooler_(type|fc_size|num_attention_heads|num_fc_layers|size_per_head)
     """,
     re.VERBOSE,
@@ -65,6 +66,8 @@ class Config:
         self.given = dict(given)
         self.tensors = tensors
         self._read: set[str] = {*ignore}
+        self._parts: list[Config] = []
+        self._place = ""
 
     def __contains__(self, key: str) -> bool:
         return self.get(key) is not None
@@ -96,6 +99,22 @@ class Config:
             raise self._wrong(key, "true or false")
         return found
 
+    def part(self, key: str) -> Config:
+        """Return the config of a part, which `finish` looks at too; empty if there is none."""
+        found = self.get(key, {})
+        if not isinstance(found, dict):
+            raise self._wrong(key, "an object of keys and values")
+        place = f"{self._place}{key}."
+        ignored = [k.removeprefix(place) for k in self._read if k.startswith(place)]
+        part = Config(cast("dict[str, Any]", found), ignored, self.tensors)
+        part._place = place
+        self._parts.append(part)
+        return part
+
+    def pass_over(self) -> None:
+        """Take all keys as read: nothing of this part is computed."""
+        self._read |= {*self.given}
+
     def activation(self, key: str, default: str | None = None) -> str:
         """Return the layer of an activation."""
         found = self.get(key, default)
@@ -115,20 +134,23 @@ class Config:
         """Refuse what was asked for and not read: only empty keys are passed over."""
         for key, value in self.given.items():
             if key not in self._read and value and not HARMLESS.fullmatch(key):
-                hint = f'ignore=["{key}"], if results do not depend on it'
+                hint = f'ignore=["{self._place}{key}"], if results do not depend on it'
                 raise self.refused(key, value, hint)
+        for part in self._parts:
+            part.finish()
 
-    @staticmethod
-    def refused(key: str, value: Any, hint: str) -> DataError:
+    def refused(self, key: str, value: Any, hint: str) -> DataError:
         """Return NNM818, the error of a key that asks for what no text has."""
-        message = f'config.json: "{key}" is {_shown(value)}, which is not supported'
+        message = f'config.json: "{self._place}{key}" is {_shown(value)}, which is not supported'
         return DataError("NNM818", message, hint=hint)
 
     def _wrong(self, key: str, wanted: str) -> DataError:
         if self.given.get(key) is None:
-            return DataError("NNM818", f'config.json has no "{key}"', hint=wanted)
+            return DataError("NNM818", f'config.json has no "{self._place}{key}"', hint=wanted)
         told = _shown(self.given[key])
-        return DataError("NNM818", f'config.json: "{key}" is {told}', hint=f"it is {wanted}")
+        return DataError(
+            "NNM818", f'config.json: "{self._place}{key}" is {told}', hint=f"it is {wanted}"
+        )
 
 
 def read_config(text: str, name: str = "config.json") -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -40,10 +40,7 @@ def read_inputs(
     that are not rows of their tables.
     """
     vertices = {vertex.block: vertex for vertex in wanted}
-    for name in given:
-        if name not in vertices:
-            hint = suggestion(name, vertices) or f"there are {', '.join(vertices)}"
-            raise DataError("NNM710", f'the model has no input "{name}"', hint=hint)
+    check_inputs(given, vertices)
     found = {
         name: _array(vertices[name], value) for name, value in given.items() if value is not None
     }
@@ -59,6 +56,14 @@ def read_inputs(
     _check_sizes(vertices, found)
     _check_values(config, found)
     return {name: found[name] for name in vertices}
+
+
+def check_inputs(given: Iterable[str], known: Collection[str]) -> None:
+    """Raise `DataError` NNM710 for the name of an input that there is not."""
+    for name in given:
+        if name not in known:
+            hint = suggestion(name, known) or f"there are {', '.join(known)}"
+            raise DataError("NNM710", f'the model has no input "{name}"', hint=hint)
 
 
 def _array(vertex: InputVertex, value: Any) -> HostArray:
@@ -123,6 +128,7 @@ def _check_sizes(vertices: Vertices, arrays: Mapping[str, HostArray]) -> None:
 
 def _check_values(config: Mapping[str, Any], arrays: Mapping[str, HostArray]) -> None:
     """Check that tokens are in the vocabulary, and other values in the tables of their inputs."""
+    config = config.get("text_config") or config
     for name, array in arrays.items():
         for key in _limits(config, name):
             if not isinstance(limit := config.get(key), int):

@@ -12,7 +12,8 @@ class Case:
     """A class of `transformers` and the keys of its config.
 
     Attributes: `batch` and `length` of its inputs; `inputs`, which ones beside `input_ids`; `rows`,
-    what pads them: "right", "left", or "" for none; `target`, the length of the target sequence.
+    what pads them: "right", "left", or "" for none; `target`, the length of the target sequence;
+    `pictures`, how many there are where texts are compared with them.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Case:
     length: int = 7
     rows: str = "right"
     target: int = 4
+    pictures: int = 2
 
     def __str__(self) -> str:
         return self.name
@@ -102,6 +104,17 @@ WHISPER = {
     "eos_token_id": 2,
     "decoder_start_token_id": 3,
 }
+CLIP_TEXT = {
+    "vocab_size": 9,
+    "hidden_size": 18,
+    "intermediate_size": 29,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "max_position_embeddings": 17,
+    "projection_dim": 11,
+    "eos_token_id": 5,
+}
+CLIP_VISION = {**VIT, "projection_dim": 11}
 BOTH = ("attention_mask", "decoder_input_ids", "decoder_attention_mask")
 
 CASES = [
@@ -277,6 +290,32 @@ CASES = [
         "vit-wide",
         "ViTModel",
         {**VIT, "image_size": [8, 20], "num_attention_heads": 2, "pooler_output_size": 11},
+        inputs=(),
+        batch=1,
+    ),
+    Case(
+        "clip-plain",
+        "CLIPModel",
+        {"text_config": CLIP_TEXT, "vision_config": CLIP_VISION, "projection_dim": 11},
+    ),
+    Case(
+        "clip-highest",
+        "CLIPModel",
+        {
+            "text_config": {**CLIP_TEXT, "eos_token_id": 2, "hidden_act": "gelu"},
+            "vision_config": {**CLIP_VISION, "num_channels": 1, "layer_norm_eps": 1e-3},
+            "projection_dim": 7,
+        },
+        rows="",
+        pictures=1,
+    ),
+    Case("clip-text", "CLIPTextModel", CLIP_TEXT),
+    Case("clip-text-projected", "CLIPTextModelWithProjection", CLIP_TEXT, rows=""),
+    Case("clip-vision", "CLIPVisionModel", CLIP_VISION, inputs=()),
+    Case(
+        "clip-vision-projected",
+        "CLIPVisionModelWithProjection",
+        {**CLIP_VISION, "image_size": 20, "hidden_act": "relu", "num_hidden_layers": 1},
         inputs=(),
         batch=1,
     ),

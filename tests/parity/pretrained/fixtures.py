@@ -43,18 +43,23 @@ def _drawn(name: str, shape: tuple[int, ...], seed: int) -> Any:
     if len(shape) > 1:
         return (values * 0.3).astype(np.float32)
     scale = "weight" in name and any(word in name.lower() for word in ("norm", "ln_"))
-    return (scale + values * 0.3).astype(np.float32)
+    return np.asarray(scale + values * 0.3, np.float32)
 
 
 def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
     """Draw the inputs of a case."""
     random = np.random.default_rng([seed, zlib.crc32(case.name.encode())])
-    if "image_size" in config:
-        image = config["image_size"]
-        sizes = image if isinstance(image, list) else [image, image]
-        pixels = random.random((case.batch, config["num_channels"], *sizes))
-        return {"pixel_values": (2 * pixels - 1).astype(np.float32)}
     found: Arrays = {}
+    seeing = config.get("vision_config", config)
+    if "image_size" in seeing:
+        image = seeing["image_size"]
+        sizes = image if isinstance(image, list) else [image, image]
+        count = case.pictures if "vision_config" in config else case.batch
+        pixels = random.random((count, seeing["num_channels"], *sizes))
+        found["pixel_values"] = (2 * pixels - 1).astype(np.float32)
+        if seeing is config:
+            return found
+    config = config.get("text_config", config)
     whole = config["vocab_size"]
     vocabularies = {"": whole, "decoder_": config.get("decoder_vocab_size") or whole}
     for stem, length in (("", case.length), ("decoder_", case.target)):
@@ -70,7 +75,8 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
         sizes = case.batch, config["num_mel_bins"], 2 * config["max_source_positions"]
         found["input_features"] = (2 * random.random(sizes) - 1).astype(np.float32)
         return {name: found[name] for name in case.inputs}
-    return {name: found[name] for name in ("input_ids", *case.inputs)}
+    seen = ("pixel_values",) if seeing is not config and "pixel_values" in found else ()
+    return {name: found[name] for name in ("input_ids", *seen, *case.inputs)}
 
 
 def _mask(case: Case, length: int) -> Any:

@@ -18,7 +18,10 @@ from tests.parity.pretrained.cases import Case
 from tests.parity.pretrained.fixtures import Arrays, Fixture, draw_inputs, draw_weights
 from tests.parity.pretrained.generated import Texts, draw_rows, settings_of
 
-WANTED = ("logits", "last_hidden_state", "pooler_output", "encoder_last_hidden_state")
+WANTED = (
+    *("logits", "last_hidden_state", "pooler_output", "encoder_last_hidden_state"),
+    *("logits_per_image", "logits_per_text", "image_embeds", "text_embeds"),
+)
 
 
 @contextmanager

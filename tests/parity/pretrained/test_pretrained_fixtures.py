@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
+import webnnm
 from tests.parity.pretrained import fixtures
 from tests.parity.pretrained.cases import CASES, Case
-from tests.parity.pretrained.outcome import LIMIT, difference, outputs
-from webnnm import WebNNMError
+from tests.parity.pretrained.fixtures import Arrays
+from tests.parity.pretrained.outcome import LIMIT, difference, files, outputs
+from webnnm import PretrainedModel, WebNNMError
 
 recorded = cache(fixtures.read)
 
@@ -44,3 +49,69 @@ def test_embeddings_are_pooled_from_what_the_encoder_gives(name: str, pooling: s
     wanted = means if pooling == "mean" else hidden[:, 0]
     wanted = wanted / np.linalg.norm(wanted, axis=-1, keepdims=True)
     np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-5, atol=1e-6)
+
+
+def _clip(call: Callable[[PretrainedModel, Arrays], Awaitable[Any]], **settings: Any) -> Any:
+    fixture = recorded()["clip-plain"]
+    given = files(fixture, fixtures.SEED)
+
+    async def called() -> Any:
+        model = await webnnm.from_pretrained(
+            given, backend="numpy", log=lambda line: None, **settings
+        )
+        async with model:
+            return await call(model, fixture.inputs)
+
+    return asyncio.run(called()), fixture
+
+
+def test_towers_of_clip_run_alone() -> None:
+    async def alone(model: PretrainedModel, inputs: Arrays) -> Any:
+        texts = {name: inputs[name] for name in ("input_ids", "attention_mask")}
+        one = await model.forward(pixel_values=inputs["pixel_values"])
+        return await model.forward(**texts) | one
+
+    found, fixture = _clip(alone)
+    assert found.keys() == {"text_embeds", "image_embeds"}
+    for name, array in found.items():
+        np.testing.assert_allclose(array, fixture.outputs[name], rtol=1e-5, atol=1e-6)
+
+
+def test_features_of_clip_have_the_direction_of_its_embeddings() -> None:
+    async def features(model: PretrainedModel, inputs: Arrays) -> Any:
+        return {
+            "text_embeds": await model.get_text_features(input_ids=inputs["input_ids"]),
+            "image_embeds": await model.get_image_features(pixel_values=inputs["pixel_values"]),
+        }
+
+    found, fixture = _clip(features)
+    for name, array in found.items():
+        assert array.shape == fixture.outputs[name].shape
+        length = np.linalg.norm(array, axis=-1, keepdims=True)
+        assert not np.allclose(length, 1)
+        if name == "image_embeds":  # texts are padded there
+            np.testing.assert_allclose(array / length, fixture.outputs[name], rtol=1e-5, atol=1e-6)
+
+
+def test_a_tower_is_loaded_from_a_folder_of_both() -> None:
+    async def states(model: PretrainedModel, inputs: Arrays) -> Any:
+        with pytest.raises(WebNNMError, match="NNM710") as caught:
+            await model.get_image_features(pixel_values=inputs["pixel_values"])
+        assert 'no output "image_features"' in str(caught.value)
+        return await model.forward(input_ids=inputs["input_ids"])
+
+    found, fixture = _clip(states, architecture="CLIPTextModel")
+    assert found.keys() == {"last_hidden_state", "pooler_output"}
+    assert found["pooler_output"].shape == (len(fixture.inputs["input_ids"]), 18)
+
+
+def test_features_of_the_other_tower_need_its_inputs() -> None:
+    async def wrong(model: PretrainedModel, inputs: Arrays) -> Any:
+        with pytest.raises(WebNNMError, match="NNM710") as caught:
+            await model.get_image_features(input_ids=inputs["input_ids"])
+        with pytest.raises(WebNNMError, match="NNM711"):
+            await model.get_text_features(input_ids=inputs["input_ids"] + 9)
+        return str(caught.value)
+
+    found, _ = _clip(wrong)
+    assert "pixel_values is needed" in found

@@ -142,3 +142,46 @@ def test_windows_become_an_option_of_attention() -> None:
     mistral = {**LLAMA, "model_type": "mistral", "sliding_window": 5}
     assert "window=5" in written(mistral).source
     assert "window" not in written({**mistral, "sliding_window": None}).source
+
+
+CLIP: Mapping[str, Any] = {
+    "model_type": "clip",
+    "text_config": {"vocab_size": 9, "num_hidden_layers": 1},
+    "vision_config": {"num_hidden_layers": 1},
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "more", "told"),
+    [
+        ("text_config", {"hidden_act": "xielu"}, '"text_config.hidden_act" is "xielu"'),
+        ("vision_config", {"num_experts": 4}, '"vision_config.num_experts" is 4'),
+        ("vision_config", {"hidden_size": 0}, '"vision_config.hidden_size" is 0'),
+        ("vision_config", {"image_size": 16}, '"image_size" is 16 x 16, patches are larger'),
+    ],
+)
+def test_keys_of_parts_are_named_with_their_place(
+    part: str, more: Mapping[str, Any], told: str
+) -> None:
+    message = refused({**CLIP, part: {**CLIP[part], **more}})
+    assert message.startswith("NNM818") and told in message
+
+
+def test_keys_of_parts_are_passed_over_by_their_place() -> None:
+    told = {**CLIP, "text_config": {**CLIP["text_config"], "num_experts": 4}}
+    assert 'ignore=["text_config.num_experts"]' in refused(told)
+    assert written(told, ignore=["text_config.num_experts"]).source
+
+
+def test_parts_that_are_not_asked_for_may_say_what_they_like() -> None:
+    told = {**CLIP, "vision_config": {"num_experts": 4}, "architectures": ["CLIPTextModel"]}
+    assert "pixel_values" not in written(told).source
+
+
+def test_a_part_is_an_object() -> None:
+    assert '"text_config" is 3' in refused({**CLIP, "text_config": 3})
+
+
+def test_a_tower_alone_has_no_other() -> None:
+    message = refused({"model_type": "clip_text_model", "architectures": ["CLIPVisionModel"]})
+    assert "the folder has a CLIPTextModel alone" in message

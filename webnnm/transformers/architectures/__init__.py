@@ -13,6 +13,9 @@ from webnnm.transformers.config import Config
 ARCHITECTURES: Mapping[str, str] = {
     "bart": "bart",
     "bert": "bert",
+    "clip": "clip",
+    "clip_text_model": "clip",
+    "clip_vision_model": "clip",
     "distilbert": "distilbert",
     "gemma": "llama",
     "gpt2": "gpt2",

@@ -5,12 +5,10 @@ Source: A. Dosovitskiy et al., "An image is worth 16x16 words", arXiv:2010.11929
 
 from __future__ import annotations
 
-from typing import Any, cast
-
-from webnnm.core.errors import DataError
 from webnnm.formats.foreign import Form, Reshaped
 from webnnm.transformers.architectures.attention import attention
 from webnnm.transformers.architectures.encoder import labels, linear
+from webnnm.transformers.architectures.patches import picture
 from webnnm.transformers.architectures.written import (
     Written,
     declared_bias,
@@ -30,23 +28,16 @@ FIRST = ("slice([0, 0], [1, -1])", "flatten()")
 def written(config: Config) -> Written:
     """Return the text of a vision transformer and its name map."""
     kind = head(config, "Model", "ForImageClassification", default="ViTModel")
-    width, channels = config.size("hidden_size", 768), config.size("num_channels", 3)
+    width = config.size("hidden_size", 768)
     heads, inner = config.size("num_attention_heads", 12), config.size("intermediate_size", 3072)
     count = config.size("num_hidden_layers", 12)
-    height, across = _pair(config, "image_size", 224)
-    patch = _pair(config, "patch_size", 16)
+    seen = picture(config)
     config.get("encoder_stride")
-    patches = (height // patch[0]) * (across // patch[1])
-    tokens = patches + 1
+    tokens = seen.patches + 1
     biases = "qkvo" if config.flag("qkv_bias", True) else "o"
     activation = config.activation("hidden_act", "gelu")
     body = [
-        f"conv2d(patch, node=pixel_values, filters={width}, kernel=[{patch[0]}, {patch[1]}], "
-        f"strides=[{patch[0]}, {patch[1]}], bias=patch_b)",
-        f"reshape([{width}, {patches}])",
-        "transpose([1, 0], name=patches)",
-        "concat([cls_token, patches], axis=0)",
-        "positionalEmbedding(position_embeddings)",
+        *seen.tokens(width),
         f"layer(repeat={count})",
         "norm(weight=final_norm, bias=final_norm_b)",
     ]
@@ -65,9 +56,8 @@ def written(config: Config) -> Written:
     source = statements(
         [
             "model:name vit",
-            f"pixel_values:input shape={{channels:{channels}, height:{height}, width:{across}}}",
-            f"{name}:param cls_token shape=[1, {width}]",
-            f"{name}:param position_embeddings shape=[{tokens}, {width}]",
+            seen.input,
+            *seen.parameters(name, width),
             *outputs,
             f"layer:param up_b shape=[{inner}] shared=false",
             f"layer:param down_b shape=[{width}] shared=false",
@@ -78,15 +68,6 @@ def written(config: Config) -> Written:
         ]
     )
     return Written(source, _names(kind, biases, width, tokens, count), "vit.")
-
-
-def _pair(config: Config, key: str, default: int) -> tuple[int, int]:
-    """Return height and width, which a config may give as one number."""
-    found: Any = config.get(key, default)
-    pair = cast("list[Any]", found) if isinstance(found, list) else [found, found]
-    if len(pair) != 2 or not all(type(size) is int and size > 0 for size in pair):
-        raise DataError("NNM818", f'config.json: "{key}" is {found}', hint="height and width")
-    return pair[0], pair[1]
 
 
 def _outputs(

@@ -1,0 +1,106 @@
+"""`forward` of a model of Hugging Face: the outputs for inputs, by their names there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.graph.vertices import Network
+from webnnm.model.towers import FEATURES, PICTURES, WEIGHTS, Comparison, towers
+from webnnm.runtime.context import InferenceContext
+from webnnm.runtime.state import ModelState
+from webnnm.transformers.inputs import check_inputs, read_inputs
+
+MOST_COMPILED = 4
+"""Graphs of different sizes that are kept; of more, the one that was used longest ago goes."""
+
+
+class Forward:
+    """Compiles graphs for the numbers of rows and tokens that come, and keeps the last ones.
+
+    Towers, parts of the network that have no input in common, run by themselves.
+    """
+
+    def __init__(self, state: ModelState, config: Mapping[str, Any]) -> None:
+        self._state, self._config = state, config
+        self._contexts: OrderedDict[Any, InferenceContext] = OrderedDict()
+        self._turn = asyncio.Lock()
+
+    @cached_property
+    def _towers(self) -> list[Network]:
+        return towers(self._state.network)
+
+    @cached_property
+    def _comparison(self) -> Comparison:
+        return Comparison(self._state.backend)
+
+    async def outputs(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the outputs by name. Raises what `PretrainedModel.forward` raises."""
+        found = await self._computed(inputs)
+        if WEIGHTS in found and PICTURES in found:
+            async with self._turn:
+                found |= await self._comparison.of(found)
+        kept = found if len(self._towers) == 1 else found.keys() - FEATURES
+        return {name: array.public() for name, array in found.items() if name in kept}
+
+    async def output(self, name: str, inputs: Mapping[str, Any]) -> Any:
+        """Return one output. Raises `DataError` NNM710 if there is none of that name."""
+        own = [part for part in self._towers if name in [each.name for each in part.outputs]]
+        if not own:
+            names = ", ".join(output.name for output in self._state.network.outputs)
+            message = f'the model has no output "{name}": it has {names}'
+            raise DataError("NNM710", message, hint="models of the class CLIPModel have it")
+        found = await self._computed(inputs)
+        if name not in found:
+            read_inputs(self._config, {}, own[0].inputs)  # says what is needed
+        return found[name].public()
+
+    async def _computed(self, inputs: Mapping[str, Any]) -> dict[str, HostArray]:
+        """Return the outputs of all towers that have an input."""
+        given = {name: value for name, value in inputs.items() if value is not None}
+        check_inputs(given, [vertex.block for vertex in self._state.network.inputs])
+        parts = [t for t in self._towers if any(v.block in given for v in t.inputs)]
+        found: dict[str, HostArray] = {}
+        for part in parts or self._towers:
+            blocks = [vertex.block for vertex in part.inputs]
+            own = {name: value for name, value in given.items() if name in blocks}
+            arrays = read_inputs(self._config, own, part.inputs)
+            async with self._turn:
+                found |= await self._context(part, arrays).computed(arrays)
+        return found
+
+    def _context(self, part: Network, arrays: Mapping[str, HostArray]) -> InferenceContext:
+        """Return the context of a batch and its lengths, which is compiled at its first use."""
+        batch, lengths = 0, dict[str, int]()
+        for vertex in part.inputs:
+            shape = arrays[vertex.block].shape
+            batch = shape[0]
+            if (sequence := vertex.features[0].sequence) is not None:
+                lengths[sequence] = shape[1]
+        key = part.outputs[0].name, batch, *lengths.items()
+        if key not in self._contexts:
+            state = self._state
+            self._contexts[key] = InferenceContext(
+                part,
+                state.backend,
+                state.parameters,
+                state.standardizations,
+                batch_size=batch,
+                sequence={**state.sequence, **lengths},
+                seed=state.seed,
+            )
+        self._contexts.move_to_end(key)
+        while len(self._contexts) > MOST_COMPILED:
+            self._contexts.popitem(last=False)[1].close()
+        return self._contexts[key]
+
+    def close(self) -> None:
+        """Free what is on the device."""
+        while self._contexts:
+            self._contexts.popitem()[1].close()
+        self._comparison.close()

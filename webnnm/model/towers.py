@@ -1,0 +1,84 @@
+"""Models of several towers, such as CLIP: each runs by itself, and what they give is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from webnnm.backends.base import Backend, Executable
+from webnnm.core.arrays import HostArray
+from webnnm.core.shapes import Shape
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.vertices import (
+    InputVertex,
+    Network,
+    Output,
+    Vertex,
+    layers_before,
+)
+
+WEIGHTS, PICTURES = "zeroshot_weights", "image_embeds"
+"""Outputs whose product tells how well texts and pictures fit."""
+FEATURES = frozenset({"text_features", "image_features", WEIGHTS})
+"""Outputs from which others are made."""
+
+
+def towers(network: Network) -> list[Network]:
+    """Return the parts of a network that have no input in common, in the order of its outputs."""
+    found: list[Network] = []
+    groups: list[tuple[set[int], list[Output]]] = []
+    for output in network.outputs:
+        needs = {id(vertex) for vertex in _before([output]) if isinstance(vertex, InputVertex)}
+        apart = [group for group in groups if not group[0] & needs]
+        joined = [group for group in groups if group[0] & needs]
+        outputs = [each for group in joined for each in group[1]]
+        groups = [*apart, (needs.union(*(group[0] for group in joined)), [*outputs, output])]
+    for _, outputs in groups:
+        vertices = _before(outputs)
+        ids = {id(vertex) for vertex in vertices}
+        found.append(
+            replace(
+                network,
+                outputs=[output for output in network.outputs if output in outputs],
+                inputs=[vertex for vertex in network.inputs if id(vertex) in ids],
+                parameters=[vertex for vertex in network.parameters if id(vertex) in ids],
+                layers=[vertex for vertex in network.layers if id(vertex) in ids],
+                order=[vertex for vertex in network.order if id(vertex) in ids],
+            )
+        )
+    return found
+
+
+def _before(outputs: Sequence[Output]) -> list[Vertex]:
+    """Return all vertices that outputs depend on."""
+    layers = layers_before(output.source.vertex for output in outputs)
+    others = [source.vertex for layer in layers for source in layer.sources()]
+    return [*layers, *others]
+
+
+class Comparison:
+    """Compares texts with pictures, each with each, on a device."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._kept: tuple[tuple[Shape, Shape], Executable] | None = None
+
+    async def of(self, found: Mapping[str, HostArray]) -> dict[str, HostArray]:
+        """Return `logits_per_image [pictures, texts]` and `logits_per_text`, its transpose."""
+        given = {name: found[name] for name in (WEIGHTS, PICTURES)}
+        shapes = given[WEIGHTS].shape, given[PICTURES].shape
+        if self._kept is None or self._kept[0] != shapes:
+            self.close()
+            b = GraphBuilder()
+            weights, pictures = (b.input(name, "float32", a.shape) for name, a in given.items())
+            scores = b.matmul(pictures, b.transpose(weights, permutation=(1, 0)))
+            other = b.transpose(scores, permutation=(1, 0))
+            graph = b.build({"logits_per_image": scores, "logits_per_text": other})
+            self._kept = shapes, await self._backend.compile(graph)
+        return await self._kept[1].run_host(given)
+
+    def close(self) -> None:
+        """Free what is on the device."""
+        if self._kept is not None:
+            self._backend.release(self._kept[1])
+            self._kept = None

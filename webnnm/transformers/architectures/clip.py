@@ -1,0 +1,266 @@
+"""CLIP: a tower that reads texts and one that looks at pictures, into one space of vectors.
+
+Source: A. Radford et al., "Learning transferable visual models from natural language supervision",
+arXiv:2103.00020 (2021).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from webnnm.formats.foreign import Form, Reshaped
+from webnnm.transformers.architectures.encoder import INPUTS, linear
+from webnnm.transformers.architectures.patches import picture
+from webnnm.transformers.architectures.written import (
+    Written,
+    declared_bias,
+    head,
+    layers,
+    linear_names,
+    norm_names,
+    output,
+    statements,
+)
+from webnnm.transformers.config import Config
+
+TEXT, PICTURE = "CLIPTextModel", "CLIPVisionModel"
+PARTS = {"clip_text_model": TEXT, "clip_vision_model": PICTURE}
+"""`model_type` of a tower by itself → its class."""
+PROJECTING = "WithProjection"
+KINDS = ("CLIPModel", *(tower + end for tower in PARTS.values() for end in ("", PROJECTING)))
+HIGHEST = 2
+"""As the token that ends texts, it stands for the highest one of each, as in the first files."""
+STATES = "last_hidden_state"
+
+
+class Tower(NamedTuple):
+    """The sizes of a tower, and how it is written.
+
+    Attributes: `word`, how its blocks and parameters begin; `place`, what stands before names in
+    the file; `projected`, the size of the space of both towers, 0 where there is none; `both`,
+    whether the other tower stands beside it; `tokens`, how many there are if they are no sequence.
+    """
+
+    word: str
+    place: str
+    width: int
+    inner: int
+    heads: int
+    depth: int
+    activation: str
+    epsilon: float
+    projected: int
+    both: bool
+    tokens: int = 0
+
+    def norm(self, of: str) -> str:
+        """Return a layer normalisation."""
+        weight = f"{self.word}_{of}norm"
+        more = "" if self.epsilon == 1e-5 else f", epsilon={self.epsilon}"
+        return f"norm(weight={weight}, bias={weight}_b{more})"
+
+    def outputs(self, states: list[str], pooling: list[str]) -> list[str]:
+        """Return the outputs: of all tokens, and of what stands for all of them."""
+        projection = f"matmul({self.word}_projection, shape=[{self.projected}])"
+        if self.both:
+            vector = f"{self.word}_features"
+            states = [*states[:-1], f"{states[-1][:-1]}, name={self.word}_states)"]
+            return [
+                *output(vector, self.projected, *states, *pooling, projection, tokens=False),
+                *output(
+                    f"{self.word}_embeds", self.projected, f"unit(node={vector})", tokens=False
+                ),
+            ]
+        name, size = f"{self.word}_embeds", self.projected
+        rows = [*pooling, projection]
+        if not self.projected:
+            name, size, rows = "pooler_output", self.width, pooling
+        shape = f"shape=[{self.width}] sequence=tokens"
+        if self.tokens:
+            shape = f"shape={{tokens:{self.tokens}, features:{self.width}}}"
+        return [
+            f"{STATES}:output {shape}",
+            f"{STATES}:layers\n{layers(*states)}",
+            *output(name, size, *rows, tokens=False),
+        ]
+
+
+def written(config: Config) -> Written:
+    """Return the text of both towers, or of one of them, and its name map."""
+    alone = PARTS.get(config.get("model_type"))
+    kind = head(config, *KINDS, default=alone or "CLIPModel")
+    if alone and not kind.startswith(alone):
+        raise config.refused("architectures", [kind], f"the folder has a {alone} alone")
+    both = kind == "CLIPModel"
+    text, vision = (config, config) if alone else map(config.part, ("text_config", "vision_config"))
+    shared = config.size("projection_dim", 512)
+    config.get("logit_scale_init_value")
+    lines = [f"model:name {config.get('model_type')}"]
+    names: dict[str, str | Form | None] = {}
+    for tower, told, write in ((TEXT, text, _reading), (PICTURE, vision, _looking)):
+        if not both and not kind.startswith(tower):
+            told.pass_over()
+            continue
+        own = told.size("projection_dim", 512)
+        projected = shared if both else own if kind.endswith(PROJECTING) else 0
+        more, places = write(told, projected, both, alone is not None)
+        lines, names = lines + more, names | places
+    if both:
+        names["logit_scale"] = Reshaped("logit_scale", (1,))
+        lines += _weights(shared)
+    others = ("text_model.*", "vision_model.*", "text_projection.*", "visual_projection.*")
+    names |= dict.fromkeys(others) | ({} if both else {"logit_scale": None})
+    lines += ["norm:layers layerNorm(scale=weight, bias=bias)"]
+    prefix = {TEXT: "text_model.", PICTURE: "vision_model."}.get(alone or "", "")
+    return Written(statements(lines), names, prefix)
+
+
+def _weights(size: int) -> list[str]:
+    """Return the output that pictures are multiplied by to be told apart by texts."""
+    length = "reduceL2(axes=[features], keepDimensions=true, name=length)"
+    return [
+        f"unit:layers\n{layers(length, 'div([input, length])')}",
+        "zeroshot_weights:param logit_scale shape=[1]",
+        *output(
+            "zeroshot_weights",
+            size,
+            "exp(node=logit_scale, name=scale)",
+            "mul([text_embeds, scale])",
+            tokens=False,
+        ),
+    ]
+
+
+def _tower(config: Config, word: str, sizes: tuple[int, int, int], **more: Any) -> Tower:
+    width, inner, heads = sizes
+    config.flag("tie_word_embeddings", True)  # of nothing: there are no scores of words
+    return Tower(
+        word=word,
+        width=config.size("hidden_size", width),
+        inner=config.size("intermediate_size", inner),
+        heads=config.size("num_attention_heads", heads),
+        depth=config.size("num_hidden_layers", 12),
+        activation=config.activation("hidden_act", "quick_gelu"),
+        epsilon=config.number("layer_norm_eps", 1e-5),
+        **more,
+    )
+
+
+Names = dict[str, str | Form | None]
+
+
+def _reading(config: Config, projected: int, both: bool, alone: bool) -> tuple[list[str], Names]:
+    """Return the statements and the names of the tower that reads texts."""
+    place = "" if alone else "text_model."
+    tower = _tower(config, "text", (512, 2048, 8), place=place, projected=projected, both=both)
+    states = [
+        "embedding(words, node=input_ids)",
+        "positionalEmbedding(text_positions)",
+        f"text_layer(repeat={tower.depth})",
+        tower.norm(""),
+    ]
+    end = config.get("eos_token_id", 49407)
+    marked = ("argMax(node=input_ids, axis=tokens, name=ends)",)
+    if end != HIGHEST:
+        marked = (
+            f"equal({end}, node=input_ids)",
+            "cast(float32)",
+            "argMax(axis=tokens, name=ends)",
+        )
+    last = f"gather(node={'text_states' if both else STATES}, indices=ends, axis=tokens)"
+    outputs = tower.outputs(states, [*marked, last])
+    block = outputs[0].partition(":")[0]
+    tables = {
+        "words": config.size("vocab_size", 49408),
+        "text_positions": config.size("max_position_embeddings", 77),
+    }
+    lines = [
+        *INPUTS,
+        *(f"{block}:param {table} shape=[{rows}, {tower.width}]" for table, rows in tables.items()),
+        *outputs,
+        *_layer(tower, ", causal=true, mask=attention_mask"),
+    ]
+    names: Names = {
+        **_names(tower),
+        "words": f"{place}embeddings.token_embedding.weight",
+        "text_positions": f"{place}embeddings.position_embedding.weight",
+        **norm_names("text_norm1", f"{place}final_layer_norm"),
+    }
+    return lines, names
+
+
+def _looking(config: Config, projected: int, both: bool, alone: bool) -> tuple[list[str], Names]:
+    """Return the statements and the names of the tower that looks at pictures."""
+    place = "" if alone else "vision_model."
+    seen = picture(config, patch=32)
+    tower = _tower(
+        config,
+        "image",
+        (768, 3072, 12),
+        place=place,
+        projected=projected,
+        both=both,
+        tokens=seen.patches + 1,
+    )
+    states = [
+        *seen.tokens(tower.width, bias=False),
+        tower.norm("first_"),
+        f"image_layer(repeat={tower.depth})",
+    ]
+    of = "" if both else f"node={STATES}, "
+    pooling = [f"slice({of}[0, 0], [1, -1])", "flatten()", tower.norm("")]
+    outputs = tower.outputs(states, pooling)
+    lines = [
+        seen.input,
+        *seen.parameters(outputs[0].partition(":")[0], tower.width),
+        *outputs,
+        f"image_layer:param image_up_b shape=[{tower.inner}] shared=false",
+        f"image_layer:param image_down_b shape=[{tower.width}] shared=false",
+        *_layer(tower, ""),
+    ]
+    names: Names = {
+        **_names(tower),
+        "cls_token": Reshaped(f"{place}embeddings.class_embedding", (1, tower.width)),
+        "patch1": f"{place}embeddings.patch_embedding.weight",
+        "position_embeddings": f"{place}embeddings.position_embedding.weight",
+        **norm_names("image_first_norm1", f"{place}pre_layrnorm"),
+        **norm_names("image_norm1", f"{place}post_layernorm"),
+    }
+    return lines, names
+
+
+def _layer(tower: Tower, options: str) -> list[str]:
+    """Return the block of the layers of a tower."""
+    word, lead = tower.word, f"{tower.tokens}, " if tower.tokens else ""
+    projections = ", ".join(f"{word}_w{each}" for each in "qkv")
+    rows = layers(
+        tower.norm("attention_"),
+        f"attend({projections}, o={word}_wo, bias=true, heads={tower.heads}{options})",
+        "residual(to=input, name=attended)",
+        tower.norm("mlp_"),
+        *linear(f"{word}_up", f"{lead}{tower.inner}"),
+        tower.activation,
+        *linear(f"{word}_down", f"{lead}{tower.width}"),
+        "residual(to=attended)",
+    )
+    return [f"{word}_layer:layers\n{rows}"]
+
+
+def _names(tower: Tower) -> Names:
+    """Return the names of the parameters of the layers of a tower."""
+    word, layer = tower.word, f"{tower.place}encoder.layers.{{n-1}}"
+    projection = "text_projection" if word == "text" else "visual_projection"
+    projecting = linear_names(f"{word}_projection1", projection, bias=False)
+    found: Names = {
+        f"{tower.place}embeddings.position_ids": None,
+        **(projecting if tower.projected else {}),
+        **norm_names(f"{word}_attention_norm{{n}}", f"{layer}.layer_norm1"),
+        **norm_names(f"{word}_mlp_norm{{n}}", f"{layer}.layer_norm2"),
+    }
+    for each, name in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
+        found |= linear_names(f"{word}_w{each}{{n}}", f"{layer}.self_attn.{name}")
+    for each, name in (("up", "fc1"), ("down", "fc2")):
+        parameter, place = f"{word}_{each}", f"{layer}.mlp.{name}"
+        found |= linear_names(f"{parameter}{{n}}", place, bias=not tower.tokens)
+        found |= declared_bias(f"{parameter}_b", place, tower.depth) if tower.tokens else {}
+    return found

@@ -1,0 +1,78 @@
+"""Pictures cut into patches, which become tokens."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+from webnnm.core.errors import DataError
+from webnnm.transformers.config import Config
+
+
+class Picture(NamedTuple):
+    """What an encoder of pictures takes: channels, height and width, and those of a patch."""
+
+    channels: int
+    height: int
+    width: int
+    patch: tuple[int, int]
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """How many patches lie below and beside each other."""
+        return self.height // self.patch[0], self.width // self.patch[1]
+
+    @property
+    def patches(self) -> int:
+        """How many patches there are."""
+        return self.grid[0] * self.grid[1]
+
+    @property
+    def input(self) -> str:
+        """The statement of the input."""
+        sizes = f"channels:{self.channels}, height:{self.height}, width:{self.width}"
+        return f"pixel_values:input shape={{{sizes}}}"
+
+    def cut(self, features: int, *, bias: bool = True) -> str:
+        """Return the layer that makes so many features of each patch."""
+        patch = f"[{self.patch[0]}, {self.patch[1]}]"
+        biased = ", bias=patch_b" if bias else ""
+        return (
+            f"conv2d(patch, node=pixel_values, filters={features}, kernel={patch}, "
+            f"strides={patch}{biased})"
+        )
+
+    def tokens(self, features: int, *, bias: bool = True) -> tuple[str, ...]:
+        """Return the layers that put `cls_token` before the patches, and add their positions."""
+        return (
+            self.cut(features, bias=bias),
+            f"reshape([{features}, {self.patches}])",
+            "transpose([1, 0], name=patches)",
+            "concat([cls_token, patches], axis=0)",
+            "positionalEmbedding(position_embeddings)",
+        )
+
+    def parameters(self, block: str, features: int) -> tuple[str, str]:
+        """Return the statements of the parameters of `tokens`."""
+        return (
+            f"{block}:param cls_token shape=[1, {features}]",
+            f"{block}:param position_embeddings shape=[{self.patches + 1}, {features}]",
+        )
+
+
+def picture(config: Config, *, size: int = 224, patch: int = 16) -> Picture:
+    """Return what a config says of pictures. Raises `DataError` NNM818 for what makes no sense."""
+    height, width = _pair(config, "image_size", size)
+    cut = _pair(config, "patch_size", patch)
+    if height < cut[0] or width < cut[1]:
+        message = f'config.json: "image_size" is {height} x {width}, patches are larger'
+        raise DataError("NNM818", message, hint='"patch_size" is height and width of a patch')
+    return Picture(config.size("num_channels", 3), height, width, cut)
+
+
+def _pair(config: Config, key: str, default: int) -> tuple[int, int]:
+    """Return height and width, which a config may give as one number."""
+    found: Any = config.get(key, default)
+    pair = cast("list[Any]", found) if isinstance(found, list) else [found, found]
+    if len(pair) != 2 or not all(type(size) is int and size > 0 for size in pair):
+        raise DataError("NNM818", f'config.json: "{key}" is {found}', hint="height and width")
+    return pair[0], pair[1]
