@@ -173,9 +173,9 @@ class PyodidePage:
             cause = "Pyodide died" if self.log.died.is_set() else "the program did not end in time"
             raise PythonError("\n".join([cause, *self.log.console[-30:]]))
         answer = program.result()
-        assert not answer["replaced"], f"other tests would meet what is left: {answer['replaced']}"
         if "error" in answer:
             raise PythonError(answer["error"])
+        assert not answer["replaced"], f"other tests would meet what is left: {answer['replaced']}"
         return json.loads(answer["text"])
 
     async def start_anew(

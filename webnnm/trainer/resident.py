@@ -347,7 +347,7 @@ class ResidentTraining:
         """
         if place == epochs:
             self._best = None
-            self._backend.dispatch(self._device.copy_parameters, self.current, self._device.best)
+            self._stepper.copy_parameters(self._device.best)
         else:
             assert self._last is not None
             self._best = replace(self._last, steps=self._steps_of(place, self._last))
@@ -360,7 +360,7 @@ class ResidentTraining:
 
         Only between two calls, after so many epochs.
         """
-        device, backend = self._device, self._backend
+        device = self._device
         if self._best is not None:
             # What is known of the best parameters is how to compute them: now is the time.
             spare = next(state for state in device.spares if state is not self._best.state)
@@ -368,7 +368,7 @@ class ResidentTraining:
             self._stepper.restore(self._best.state, self._best.steps)
             self._write(self._best.tables)
             await self._stepper.run(self._best.steps)
-            backend.dispatch(device.copy_parameters, self.current, device.best)
+            self._stepper.copy_parameters(device.best)
             self._stepper.restore(spare, 0)
             self._best = None
             if self._last is not None:

@@ -35,8 +35,6 @@ class Stepper:
         self._device = device
         self._backend: Backend = device.backend
         self._multi_step = multi_step
-        a, b = device.buffers
-        self._totals = [(b[TOTALS], a[TOTALS])]
         self.tuner = DispatchTuner(every=every)
         self.micro_steps = 1
         self.step = step
@@ -70,8 +68,10 @@ class Stepper:
             if not dispatches:
                 continue
             try:
+                a, b = self._device.buffers
+                totals = [(b[TOTALS], a[TOTALS])]
                 found = await self._backend.run_steps(
-                    executable, self._bindings(), self._dispatches, dispatches, self._totals
+                    executable, self._bindings(), self._dispatches, dispatches, totals
                 )
             except ContextLost as lost:
                 if lost.step is None:
@@ -106,7 +106,20 @@ class Stepper:
 
     def copy_state(self, into: Tensors) -> None:
         """Copy the present state, all of it, into other tensors."""
-        self._backend.dispatch(self._device.copy_state, self.current, into)
+        self._copy(self._device.copy_state, into)
+
+    def copy_parameters(self, into: Tensors) -> None:
+        """Copy the present parameters into other tensors."""
+        self._copy(self._device.copy_parameters, into)
+
+    def _copy(self, copies: Executable, into: Tensors) -> None:
+        current = self.current
+        self._backend.dispatch(copies, current, into)
+        # Steps go on with the copies, and the originals are kept. Were both the copying and the
+        # next step to read the originals, Chromium would let the step after that overwrite them as
+        # soon as one of the two has ended.
+        for name, copied in into.items():
+            current[name], into[name] = copied, current[name]
 
     def restore(self, state: Tensors, steps: int) -> None:
         """Go back to a copy of the state, so many steps before."""

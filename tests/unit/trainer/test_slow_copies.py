@@ -1,0 +1,134 @@
+"""What a training copies on the device stays right where steps overtake the copying."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from webnnm import Dataset, NNModel
+from webnnm.backends.base import Binding, DeviceTensor, Executable
+from webnnm.backends.reference import ReferenceBackend
+from webnnm.core.arrays import HostArray
+from webnnm.trainer.tuner import DispatchTuner
+
+np = pytest.importorskip("numpy")
+pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="copies are slow by threads")
+
+SOURCE = """
+m:input shape=[3]; m:output shape=[2]; m:loss MSE;
+m:layers matmul(w, shape=[6]), add(b), tanh(), dropout(0.2), matmul(w), add(b);
+"""
+SETTINGS: dict[str, Any] = {
+    "epochs": 9,
+    "batch_size": 5,
+    "seeds": 0,
+    "progress": "off",
+    "optimizer": "adam",
+    "lr": 0.05,
+}
+
+
+@dataclass
+class Copying:
+    """Copies that were queued; `shared` are the tensors that others have read meanwhile."""
+
+    executable: Executable
+    inputs: Binding
+    outputs: Binding
+    shared: set[int] = field(default_factory=set[int])
+
+
+class Overtaking(ReferenceBackend):
+    """Copies as late as Chromium does on a busy machine.
+
+    Who reads what is being copied waits for nobody; who writes to it waits for the copying, unless
+    another reader has ended before; who takes the copies waits for them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue: list[Copying] = []
+
+    def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
+        read = {inputs[name].handle for name in executable.inputs}
+        written = {outputs[name].handle for name in executable.outputs}
+        self.reach(read, written)
+        if executable.inputs == executable.outputs:
+            names = executable.outputs
+            given = {name: inputs[name] for name in names}
+            self.queue.append(Copying(executable, given, {name: outputs[name] for name in names}))
+        else:
+            super().dispatch(executable, inputs, outputs)
+
+    def reach(self, read: set[Any], written: set[Any]) -> None:
+        """Copy what has to be copied before tensors are read and written."""
+        for copying in [*self.queue]:
+            sources = {tensor.handle for tensor in copying.inputs.values()}
+            targets = {tensor.handle for tensor in copying.outputs.values()}
+            if targets & (read | written) or sources & written - copying.shared:
+                self.queue.remove(copying)
+                super().dispatch(copying.executable, copying.inputs, copying.outputs)
+            else:
+                copying.shared |= read & sources
+
+    def release(self, *things: DeviceTensor | Executable) -> None:
+        while self.queue:  # what was queued before is done
+            copying = self.queue.pop(0)
+            super().dispatch(copying.executable, copying.inputs, copying.outputs)
+        super().release(*things)
+
+    def write(self, tensor: DeviceTensor, data: HostArray) -> None:
+        self.reach(set(), {tensor.handle})
+        super().write(tensor, data)
+
+    async def read(self, *tensors: DeviceTensor) -> list[HostArray]:
+        self.reach({tensor.handle for tensor in tensors}, set())
+        return await super().read(*tensors)
+
+
+def rows(split: tuple[int, int, int]) -> Dataset:
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(30, 3))
+    y = np.sin(x[:, :2]) + 0.1 * draw.normal(size=(30, 2))
+    return Dataset(x.tolist(), y.tolist(), split=split)
+
+
+async def create(split: tuple[int, int, int], backend: ReferenceBackend) -> NNModel:
+    return await NNModel.create(
+        source=SOURCE, dataset=rows(split), backend=backend, log=lambda _: None
+    )
+
+
+def values(model: NNModel) -> dict[str, Any]:
+    return {p.name: p.value.tolist() for p in model.params()}
+
+
+@pytest.mark.parametrize("split", [(20, 10, 0), (30, 0, 0)], ids=["epoch by epoch", "several"])
+async def test_best_and_interrupted_states_are_whole(
+    split: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webnnm.backends.reference.STEPS_BETWEEN_YIELDS", 1)
+    monkeypatch.setattr(DispatchTuner, "epochs_per_call", lambda _tuner, _steps, most: min(3, most))
+    monkeypatch.setattr(DispatchTuner, "steps_per_call", lambda _tuner, left: min(left, 3))
+    whole = await create(split, ReferenceBackend())
+    history = await whole.train(SETTINGS)
+    assert history.best_epoch > 1
+    backend = Overtaking()
+    model = await create(split, backend)
+    assert (await model.train(SETTINGS)).losses == history.losses
+    assert values(model) == values(whole)
+    draw = random.Random(3)
+    for turns in (draw.randrange(10, 60) for _ in range(6)):
+        model = await create(split, backend)
+        training = asyncio.ensure_future(model.train(SETTINGS))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        training.cancel()
+        await asyncio.wait([training])
+        await model.train(resume=model.checkpoint is not None and training.cancelled(), **SETTINGS)
+        assert values(model) == values(whole), f"stopped after {turns} turns"
