@@ -8,7 +8,7 @@ import sys
 from tools.common import CACHE, ROOT, fingerprint, run, step
 
 REQUIREMENTS = (
-    *("torch==2.13.0", "transformers==5.23.0", "peft==0.21.0"),
+    *("torch==2.13.0", "transformers==5.23.0", "peft==0.21.0", "diffusers==0.42.1"),
     *("jax==0.10.2", "jaxlib==0.10.2", "numpy>=2.1,<3", "pytest>=8"),
 )
 """On Linux, PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu offers smaller builds."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from webnnm.core.errors import ModelError, Span
 from webnnm.core.shapes import MAX_DIMENSION
-from webnnm.core.spelling import folded
 from webnnm.graph.outline import Outline
 from webnnm.graph.vertices import ConstantVertex, InputVertex, ParameterVertex, written
 from webnnm.notation.syntax import (
@@ -20,7 +18,6 @@ from webnnm.notation.syntax import (
     Number,
     Reference,
     ShapeValue,
-    Text,
     Value,
 )
 from webnnm.ops.declare.features import Changes, Features
@@ -96,7 +93,7 @@ class Declared:
         option = written(self.outline.parameters[word].options).get("shared")
         return option is not None and str(option.value) == "false"
 
-    def parameter(self, word: str, name: str) -> ParameterVertex:
+    def parameter(self, word: str, name: str, shape: ShapeValue) -> ParameterVertex:
         """Return a vertex for a declared parameter, under its own or a copy's name."""
         declaration = self.outline.parameters[word]
         options = written(declaration.options)
@@ -104,7 +101,7 @@ class Declared:
             if option.name not in ("init", "trainable", "lrm", "decay", "shared"):
                 message = f'parameters have no option "{option.name}"'
                 raise self.outline.error("NNM301", message, option.span)
-        sizes, names = shape_of(self.outline, declaration.shape)
+        sizes, names = shape_of(self.outline, shape)
         init, lrm = options.get("init"), options.get("lrm")
         return ParameterVertex(
             span=declaration.span,
@@ -144,26 +141,11 @@ def shape_of(outline: Outline, shape: ShapeValue) -> tuple[list[int], list[str |
     for size, _ in pairs:
         value = size.value if isinstance(size, Number) else None
         if not isinstance(value, int) or not 1 <= value <= MAX_DIMENSION:
-            raise _bad_size(outline, size, shape.span)
+            from webnnm.graph.remedies import bad_size
+
+            raise bad_size(outline, size, shape.span)
         sizes.append(value)
     return sizes, [name for _, name in pairs]
-
-
-def _bad_size(outline: Outline, size: Any, span: Span) -> ModelError:
-    if isinstance(size, Reference | Text):
-        from webnnm.graph.foreign_words import BATCH_WORDS
-
-        of_batch = isinstance(size, Reference) and folded(str(size)) in BATCH_WORDS
-        return outline.error(
-            "NNM109",
-            f'"{size}" is not bound to a size' if isinstance(size, Reference) else "not a size",
-            size.span,
-            "leave the batch out: shapes are those of one row, as in shape=[4]"
-            if of_batch
-            else "sizes in a macro are bound by the call",
-        )
-    place = size.span if size is not None else span
-    return outline.error("NNM109", f"dimension must be 1 … {MAX_DIMENSION}", place)
 
 
 def _flat(data: Value) -> float | list[float]:

@@ -57,7 +57,10 @@ class Expander:
         self.globals: dict[str, Any] = {}
         self.used: set[str] = set()
         self._call_options = {option.name for call in outline.calls() for option in call.options}
-        self._words = {name: placeholder_words(block) for name, block in outline.blocks.items()}
+        self._words = {
+            name: placeholder_words(block, outline.parameters)
+            for name, block in outline.blocks.items()
+        }
 
     def expand_root(self, block: Block, entering: Flow) -> Flow:
         """Expand the layers of a root block and return what flows out."""

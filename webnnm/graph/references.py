@@ -9,7 +9,7 @@ from webnnm.core.errors import ModelError, Span, suggestion
 from webnnm.graph.declare import Declared
 from webnnm.graph.expand import Expander
 from webnnm.graph.outline import Outline
-from webnnm.graph.scope import Bound, Flow, Pending, Scope
+from webnnm.graph.scope import Bound, Flow, Pending, Scope, plain, substitute
 from webnnm.graph.vertices import LayerVertex, ParameterVertex, Source
 from webnnm.notation.syntax import Reference
 
@@ -99,7 +99,10 @@ class References:
         if key not in self._copies:
             self._counts[word] = number = self._counts.get(word, 0) + 1
             name = word if number == 1 else f"{word}{number}"
-            self._copies[key] = self.declared.parameter(word, name)
+            shape = self.outline.parameters[word].shape
+            if copy:
+                shape = plain(substitute(shape, scope))
+            self._copies[key] = self.declared.parameter(word, name, shape)
             self.parameters.append(self._copies[key])
         return Source(self._copies[key])
 

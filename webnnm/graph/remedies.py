@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from webnnm.core.shapes import show
+from webnnm.core.errors import ModelError, Span
+from webnnm.core.shapes import MAX_DIMENSION, show
 from webnnm.core.spelling import folded
-from webnnm.graph.foreign_words import LAYERS
+from webnnm.graph.foreign_words import BATCH_WORDS, LAYERS
+from webnnm.graph.outline import Outline
 from webnnm.graph.vertices import LayerVertex, LiteralVertex, Output, Vertex
 from webnnm.notation.numerals import write_number
-from webnnm.notation.syntax import Items, Number, Value
+from webnnm.notation.syntax import Items, Number, Reference, Text, Value
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.layer import LayerRules
 from webnnm.ops.declare.naming import camel_case
@@ -93,3 +96,20 @@ def output_remedy(output: Output, declared: Sequence[int], source: str) -> str:
     if vertex.shape is not None:
         return f"{place} has that shape: write shape={show(declared)} there, or leave it out"
     return f"{place} decides the shape"
+
+
+def bad_size(outline: Outline, size: Any, span: Span) -> ModelError:
+    """Return NNM109, the error of a size in a declared shape that is none."""
+    if isinstance(size, Reference | Text):
+        if isinstance(size, Text):
+            message, hint = "not a size", _BOUND
+        else:
+            message = f'"{size}" is not bound to a size'
+            hint = _NO_BATCH if folded(str(size)) in BATCH_WORDS else _BOUND
+        return outline.error("NNM109", message, size.span, hint)
+    place = size.span if size is not None else span
+    return outline.error("NNM109", f"dimension must be 1 … {MAX_DIMENSION}", place)
+
+
+_BOUND = "sizes in a macro are bound by the call, those of its parameters with shared=false"
+_NO_BATCH = "leave the batch out: shapes are those of one row, as in shape=[4]"

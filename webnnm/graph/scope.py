@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from webnnm.graph.outline import Block
 from webnnm.graph.vertices import LayerVertex, Source
 from webnnm.notation.syntax import (
     Call,
+    Declaration,
     Dimension,
     Items,
     Layer,
@@ -125,14 +126,17 @@ def show_value(value: Value | None) -> str:
             return "a list"
 
 
-def placeholder_words(block: Block) -> set[str]:
-    """Return the bare words of a block's layers: everything that may be a placeholder."""
+def placeholder_words(block: Block, parameters: Mapping[str, Declaration]) -> set[str]:
+    """Return the bare words of a block's layers, and of the shapes of parameters that they name.
+
+    Each of them may be a placeholder.
+    """
     words: set[str] = set()
     for layer in block.layers.layers if block.layers else ():
         words.add(layer.operator)
         values = (*layer.operands, *(o.value for o in layer.options if o.name != "name"))
         words.update(_references(values))
-    return words
+    return words.union(_references(parameters[w].shape for w in words if w in parameters))
 
 
 def _references(values: Iterable[Value | None]) -> Iterable[str]:

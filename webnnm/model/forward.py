@@ -11,6 +11,7 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.graph.vertices import Network
+from webnnm.model.prompts import prompts, takes_prompts
 from webnnm.model.towers import FEATURES, PICTURES, WEIGHTS, Comparison, towers
 from webnnm.runtime.context import InferenceContext
 from webnnm.runtime.state import ModelState
@@ -41,7 +42,12 @@ class Forward:
 
     async def outputs(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the outputs by name. Raises what `PretrainedModel.forward` raises."""
-        found = await self._computed(inputs)
+        vertices = self._state.network.inputs
+        if takes_prompts(vertices):
+            asked = prompts(inputs, vertices)
+            found = asked.results(await self._computed(asked.inputs))
+        else:
+            found = await self._computed(inputs)
         if WEIGHTS in found and PICTURES in found:
             async with self._turn:
                 found |= await self._comparison.of(found)

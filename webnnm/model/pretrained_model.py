@@ -13,7 +13,7 @@ from webnnm.data.downloads import Downloads, Progress
 from webnnm.expert.reviewer import Reviewer
 from webnnm.formats.name_map import Names, assigned
 from webnnm.model.nnmodel import NNModel
-from webnnm.transformers.architectures import written
+from webnnm.transformers.architectures import CLASS, written
 from webnnm.transformers.beginning import beginning, choice, even, last_token
 from webnnm.transformers.ctranslate2_model import ends_of_ctranslate2, tensors_of_ctranslate2
 from webnnm.transformers.generator import Choose, Generator, Speed
@@ -22,6 +22,8 @@ from webnnm.transformers.gguf_tokenizer import tokenizer_of
 from webnnm.transformers.hearing import Features, Stream
 from webnnm.transformers.inputs import read_inputs
 from webnnm.transformers.pretrained import (
+    OF_DIFFUSERS,
+    WEIGHTS,
     Folder,
     folder_of,
     generation_config_of,
@@ -107,7 +109,11 @@ async def from_pretrained(
     if file is not None:
         tensors, read = tensors_of_gguf(file, prefix), partial(tokenizer_of, file.metadata)
     else:
-        found = await weights_of(source, how) if binary is None else tensors_of_ctranslate2(binary)
+        found = (
+            await weights_of(source, how, OF_DIFFUSERS if CLASS in config else WEIGHTS)
+            if binary is None
+            else tensors_of_ctranslate2(binary)
+        )
         tensors = {name.removeprefix(prefix): tensor for name, tensor in found.items()}
         tokenizer, template = await tokenizer_texts(source)
         if binary is not None:

@@ -13,12 +13,13 @@ from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.attention import MASKED, attention, require_causal
 from webnnm.ops.declare.composite import composed
 from webnnm.ops.declare.features import Conflict, Features
+from webnnm.ops.declare.grid_positions import grid_sizes
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Option, sample
 from webnnm.ops.declare.padding import every, extremes, lengths, valid
 from webnnm.ops.declare.relative import MAX_DISTANCE
-from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.declare.token_cache import token_cache
 from webnnm.ops.declare.tokens import by_token, require_tokens
 from webnnm.ops.dropout import dropped
@@ -26,6 +27,8 @@ from webnnm.ops.positions import BASE
 from webnnm.ops.rotary import Turns, require_pairs
 
 PROJECTED = ("q", "k", "v")
+GRID = ("relativeHeight", "relativeWidth")
+"""Tables of how far cells of a grid are apart: both, or none."""
 
 
 def _check_rope(value: Any, *_: TensorType) -> Turns | None:
@@ -111,6 +114,7 @@ def _shape(layer: ShapeView) -> None:
     widths = _widths(layer, queries)
     if widths is None:
         return
+    _check_grid(layer, queries, widths[0] // layer.options["heads"])
     for slot, source, width in zip(PROJECTED, sources, widths, strict=True):
         _project(layer, slot, source, width)
     width, names = widths[0], [None]
@@ -135,6 +139,26 @@ def _learn_distances(layer: ShapeView) -> None:
             table.learn([None, heads])
         except Conflict:
             layer.fail("NNM404", f"table {table}, {heads} heads", at="relativeBias")
+
+
+def _check_grid(layer: ShapeView, queries: Features, size: int) -> None:
+    """Raise NNM304 or NNM404 for tables of distances that are not those of the tokens."""
+    tables = [layer.tensors[name] for name in GRID if name in layer.tensors]
+    if not tables:
+        return
+    if "to" in layer.tensors:
+        layer.fail("NNM304", "cells of two grids have no distance", at="to")
+    if len(tables) < 2 or queries.sequence is not None or not queries.dims:
+        message = "relativeHeight and relativeWidth are of all tokens of a grid, without a sequence"
+        layer.fail("NNM304", message)
+    for name, table in zip(GRID, tables, strict=True):
+        try:
+            table.learn([None, size])
+        except Conflict:
+            layer.fail("NNM404", f"table {table}, heads of size {size}", at=name)
+    rows, (down, across) = queries.dims[-2], (table.dims or [None] for table in tables)
+    if rows is not None and down[0] is not None and across[0] is not None:
+        grid_sizes((down[0], size), (across[0], size), rows, size)
 
 
 def _widths(layer: ShapeView, queries: Features) -> tuple[int, int, int] | None:
@@ -220,6 +244,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     table = layer.tensors.get("relativeBias")
     if table is not None and cross:
         layer.fail("NNM304", "tokens of two sequences have no distance", at="relativeBias")
+    down, across = (layer.tensors.get(name) for name in GRID)
     limit = None
     if keys.mask is not None or (causal and queries.mask is not None):
         # In rows of other lengths, the last query and the last key stand elsewhere.
@@ -257,6 +282,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         scale=layer.options["scale"],
         relative=None if table is None else table.tensor,
         max_distance=layer.options["max_distance"],
+        grid=None if down is None or across is None else (down.tensor, across.tensor),
         drop=partial(_dropped, b, layer),
         limit=limit,
         cache=cache,
@@ -335,7 +361,7 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
     ranks={
         **dict.fromkeys(PROJECTED, (2, None)),
         "mask": (1, None),
-        "relative_bias": (2, 2),
+        **dict.fromkeys(("relative_bias", "relative_height", "relative_width"), (2, 2)),
     },
     checks={"heads": checks.integer(1)},
     options={
@@ -352,6 +378,10 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
             TensorSlot(name="to", option=True, optional=True, aside=True),
             TensorSlot(name="mask", option=True, optional=True, promotes=False),
             TensorSlot(name="relativeBias", parameter="table", option=True, optional=True),
+            *(
+                TensorSlot(name=name, parameter="table", option=True, optional=True)
+                for name in GRID
+            ),
         ),
         options={
             "kv_heads": ValueOption(read=values.integer(1)),
@@ -377,6 +407,7 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
         sample((3, 2), (5, 2), (5, 2), causal=True, window=2),
         sample((2, 4), (5, 4), (5, 4), None, (4, 2), heads=2, scale=1.0, max_distance=3),
         sample((3, 2), (3, 2), (3, 2), None, (2, 1), causal=True, max_distance=4),
+        sample((2, 6, 4), (2, 6, 4), (2, 6, 4), None, None, (3, 2), (5, 2), heads=2),
         sample(
             (2, 3, 4),
             (2, 2, 4),
@@ -395,6 +426,8 @@ def attend(
     v: Tensor,
     mask: Tensor | None = None,
     relative_bias: Tensor | None = None,
+    relative_height: Tensor | None = None,
+    relative_width: Tensor | None = None,
     *,
     heads: int = 1,
     kv_heads: int | None = None,
@@ -407,8 +440,15 @@ def attend(
     """Attend with operands `[…, tokens, heads · size]` and a mask for `[…, heads, q, k]`.
 
     With a window, causal queries see so many keys: the one of their own token is the last. What
-    `relative_bias [buckets, heads]` has for the distance of two tokens is added to their scores.
+    `relative_bias [buckets, heads]` has for the distance of two tokens is added to their scores; of
+    tokens that are the cells of a grid, row by row, the products of a query with what
+    `relative_height [2 · height − 1, size]` and `relative_width [2 · width − 1, size]` have.
     """
+    grid = None
+    if relative_height is not None or relative_width is not None:
+        if relative_height is None or relative_width is None:
+            raise OperatorError("NNM302", "one of the tables of a grid is missing")
+        grid = relative_height, relative_width
     return attention(
         b,
         q,
@@ -423,4 +463,5 @@ def attend(
         scale=scale,
         relative=relative_bias,
         max_distance=max_distance,
+        grid=grid,
     )

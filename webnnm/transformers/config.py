@@ -82,28 +82,28 @@ class Config:
         """Return an integer from 1."""
         found = self.get(key, default)
         if isinstance(found, bool) or not isinstance(found, int) or found < 1:
-            raise self._wrong(key, "an integer from 1")
+            raise self.wrong(key, "an integer from 1")
         return found
 
     def number(self, key: str, default: float | None = None) -> float:
         """Return a number above 0."""
         found = self.get(key, default)
         if isinstance(found, bool) or not isinstance(found, int | float) or found <= 0:
-            raise self._wrong(key, "a number above 0")
+            raise self.wrong(key, "a number above 0")
         return int(found) if found == int(found) else found
 
     def flag(self, key: str, default: bool = False) -> bool:
         """Return true or false."""
         found = self.get(key, default)
         if not isinstance(found, bool):
-            raise self._wrong(key, "true or false")
+            raise self.wrong(key, "true or false")
         return found
 
     def part(self, key: str) -> Config:
         """Return the config of a part, which `finish` looks at too; empty if there is none."""
         found = self.get(key, {})
         if not isinstance(found, dict):
-            raise self._wrong(key, "an object of keys and values")
+            raise self.wrong(key, "an object of keys and values")
         place = f"{self._place}{key}."
         ignored = [k.removeprefix(place) for k in self._read if k.startswith(place)]
         part = Config(cast("dict[str, Any]", found), ignored, self.tensors)
@@ -144,7 +144,8 @@ class Config:
         message = f'config.json: "{self._place}{key}" is {_shown(value)}, which is not supported'
         return DataError("NNM818", message, hint=hint)
 
-    def _wrong(self, key: str, wanted: str) -> DataError:
+    def wrong(self, key: str, wanted: str) -> DataError:
+        """Return NNM818, the error of a key that is missing or makes no sense."""
         if self.given.get(key) is None:
             return DataError("NNM818", f'config.json has no "{self._place}{key}"', hint=wanted)
         told = _shown(self.given[key])

@@ -41,9 +41,12 @@ def read_inputs(
     """
     vertices = {vertex.block: vertex for vertex in wanted}
     check_inputs(given, vertices)
-    found = {
-        name: _array(vertices[name], value) for name, value in given.items() if value is not None
-    }
+    given = {name: value for name, value in given.items() if value is not None}
+    numbers = {name for name, value in given.items() if _is_number(value)}
+    found = {n: _array(vertices[n], value) for n, value in given.items() if n not in numbers}
+    rows = next((array.shape[0] for array in found.values()), 1)
+    for name in numbers:  # one for all rows
+        found[name] = _array(vertices[name], HostArray.of(given[name], shape=[1]).tolist() * rows)
     shifted = "decoder_input_ids" in vertices and config.get("model_type") in SHIFTED
     if shifted and "input_ids" in found and "decoder_input_ids" not in found:
         start = config.get("decoder_start_token_id", 2)
@@ -64,6 +67,10 @@ def check_inputs(given: Iterable[str], known: Collection[str]) -> None:
         if name not in known:
             hint = suggestion(name, known) or f"there are {', '.join(known)}"
             raise DataError("NNM710", f'the model has no input "{name}"', hint=hint)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) or getattr(value, "shape", None) == ()
 
 
 def _array(vertex: InputVertex, value: Any) -> HostArray:

@@ -12,13 +12,14 @@ from webnnm.data.downloads import Downloads
 from webnnm.data.source import read_text
 from webnnm.formats import ctranslate2, gguf
 from webnnm.formats.safetensors import File, StoredTensor, parsed, read
+from webnnm.transformers.architectures import CLASS
 from webnnm.transformers.config import read_config
 from webnnm.transformers.ctranslate2_model import config_of_ctranslate2
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
-WEIGHTS = "model.safetensors"
+WEIGHTS, OF_DIFFUSERS = "model.safetensors", "diffusion_pytorch_model.safetensors"
 BINARY, GGUF = "model.bin", ".gguf"
-INDEX = f"{WEIGHTS}.index.json"
+INDEX = "{}.index.json"
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 TEMPLATE = "chat_template.jinja"
 
@@ -46,26 +47,32 @@ async def generation_config_of(folder: Folder, config: Mapping[str, Any]) -> Map
     return {**kept, **read_config(found, GENERATION)}
 
 
-async def weights_of(folder: Folder, how: Downloads) -> dict[str, StoredTensor]:
+async def weights_of(
+    folder: Folder, how: Downloads, file: str = WEIGHTS
+) -> dict[str, StoredTensor]:
     """Return the tensors of all files of a folder, as they lie there, none of them copied.
+
+    `file` is what they are called where all of them are in one.
 
     Raises `DataError` NNM715 for a file that is missing, NNM801, NNM802 for one that is damaged,
     NNM805 for a shard that lacks a tensor that the index says is there.
     """
     try:
-        files = {WEIGHTS: read(await _data_of(folder, WEIGHTS, how))}
+        files = {file: read(await _data_of(folder, file, how))}
         places = None
     except DataError as error:
         if error.code != "NNM715":
             raise
-        places = await _index(folder, error)
+        places = await _index(folder, file, error)
         files = await _shards(folder, places, how)
     tensors: dict[str, StoredTensor] = {}
-    for file in files.values():
-        tensors |= file.tensors
+    for each in files.values():
+        tensors |= each.tensors
     for name, shard in (places or {}).items():
         if name not in files[shard].tensors:
-            message = f'{INDEX} says that tensor "{name}" is in {shard}, which lacks it'
+            message = (
+                f'{INDEX.format(file)} says that tensor "{name}" is in {shard}, which lacks it'
+            )
             raise DataError("NNM805", message, hint="get both files again, of one version")
     return tensors
 
@@ -99,7 +106,7 @@ async def folder_of(
         if error.code != "NNM715":
             raise
         missing = error
-    if "model_type" in config:
+    if "model_type" in config or CLASS in config:
         return config, None
     try:
         file = ctranslate2.read(await _data_of(folder, BINARY, how))
@@ -140,22 +147,23 @@ def joined(folder: str | Path, name: str) -> str | Path:
     return Path(folder) / name
 
 
-async def _index(folder: Folder, missing: DataError) -> Mapping[str, str]:
+async def _index(folder: Folder, file: str, missing: DataError) -> Mapping[str, str]:
     """Return tensor → file, for weights in several files."""
+    index = INDEX.format(file)
     try:
-        text = await _text_of(folder, INDEX)
+        text = await _text_of(folder, index)
     except DataError as error:
         if error.code != "NNM715":
             raise
-        words = f"{missing.message}; {INDEX} is not there either"
-        hint = f"weights are read from {WEIGHTS}, or from the shards that {INDEX} lists"
+        words = f"{missing.message}; {index} is not there either"
+        hint = f"weights are read from {file}, or from the shards that {index} lists"
         raise DataError("NNM715", words, hint=hint) from error
     try:
         found = parsed(text)
         places = cast("dict[str, Any]", found)["weight_map"].items()
         return {str(name): _inside(shard) for name, shard in places}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DataError("NNM802", f'{INDEX} has no "weight_map" of files: {error}') from error
+        raise DataError("NNM802", f'{index} has no "weight_map" of files: {error}') from error
 
 
 def _inside(shard: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Case:
-    """A class of `transformers` and the keys of its config.
+    """A class of `transformers`, or of `diffusers`, and the keys of its config.
 
     Attributes: `batch` and `length` of its inputs; `inputs`, which ones beside `input_ids`; `rows`,
     what pads them: "right", "left", or "" for none; `target`, the length of the target sequence;
@@ -115,6 +115,52 @@ CLIP_TEXT = {
     "eos_token_id": 5,
 }
 CLIP_VISION = {**VIT, "projection_dim": 11}
+SAM_VISION = {
+    "hidden_size": 12,
+    "output_channels": 16,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 2,
+    "image_size": 20,
+    "patch_size": 4,
+    "window_size": 3,
+    "global_attn_indexes": [1],
+    "num_pos_feats": 8,
+    "mlp_dim": 20,
+}
+SAM = {
+    "vision_config": SAM_VISION,
+    "prompt_encoder_config": {
+        "hidden_size": 16,
+        "image_size": 20,
+        "patch_size": 4,
+        "mask_input_channels": 8,
+    },
+    "mask_decoder_config": {
+        "hidden_size": 16,
+        "mlp_dim": 22,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "iou_head_hidden_dim": 14,
+    },
+}
+UNET = {
+    "sample_size": 4,
+    "block_out_channels": [8, 12],
+    "layers_per_block": 1,
+    "cross_attention_dim": 18,
+    "attention_head_dim": 2,
+    "norm_num_groups": 4,
+    "down_block_types": ["CrossAttnDownBlock2D", "DownBlock2D"],
+    "up_block_types": ["UpBlock2D", "CrossAttnUpBlock2D"],
+}
+VAE = {
+    "sample_size": 8,
+    "block_out_channels": [8, 12],
+    "layers_per_block": 1,
+    "norm_num_groups": 4,
+    "down_block_types": ["DownEncoderBlock2D"] * 2,
+    "up_block_types": ["UpDecoderBlock2D"] * 2,
+}
 BOTH = ("attention_mask", "decoder_input_ids", "decoder_attention_mask")
 
 CASES = [
@@ -316,6 +362,74 @@ CASES = [
         "clip-vision-projected",
         "CLIPVisionModelWithProjection",
         {**CLIP_VISION, "image_size": 20, "hidden_act": "relu", "num_hidden_layers": 1},
+        inputs=(),
+        batch=1,
+    ),
+    Case("sam-plain", "SamModel", SAM, inputs=(), batch=2),
+    Case(
+        "sam-other",
+        "SamModel",
+        {
+            "vision_config": {
+                **SAM_VISION,
+                "image_size": 24,
+                "num_hidden_layers": 2,
+                "global_attn_indexes": [],
+                "qkv_bias": False,
+                "use_abs_pos": False,
+            },
+            "prompt_encoder_config": {
+                **SAM["prompt_encoder_config"],
+                "image_size": 24,
+                "layer_norm_eps": 1e-3,
+            },
+            "mask_decoder_config": {
+                **SAM["mask_decoder_config"],
+                "num_hidden_layers": 1,
+                "num_multimask_outputs": 2,
+                "iou_head_depth": 2,
+                "layer_norm_eps": 1e-3,
+            },
+        },
+        inputs=(),
+        batch=1,
+    ),
+    Case(
+        "sam-vision",
+        "SamVisionModel",
+        {**SAM_VISION, "use_rel_pos": False, "global_attn_indexes": [0, 1]},
+        inputs=(),
+        batch=1,
+    ),
+    Case("unet-plain", "UNet2DConditionModel", UNET, inputs=(), batch=2),
+    Case(
+        "unet-deep",
+        "UNet2DConditionModel",
+        {
+            **UNET,
+            "layers_per_block": 2,
+            "block_out_channels": [8, 8],
+            "attention_head_dim": [2, 4],
+            "transformer_layers_per_block": 2,
+            "use_linear_projection": True,
+            "flip_sin_to_cos": False,
+            "freq_shift": 1,
+            "norm_eps": 1e-3,
+        },
+        inputs=(),
+        batch=1,
+    ),
+    Case("vae-plain", "AutoencoderKL", VAE, inputs=(), batch=2),
+    Case(
+        "vae-bare",
+        "AutoencoderKL",
+        {
+            **VAE,
+            "latent_channels": 3,
+            "use_post_quant_conv": False,
+            "use_quant_conv": False,
+            "mid_block_add_attention": False,
+        },
         inputs=(),
         batch=1,
     ),

@@ -49,6 +49,8 @@ def _drawn(name: str, shape: tuple[int, ...], seed: int) -> Any:
 def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
     """Draw the inputs of a case."""
     random = np.random.default_rng([seed, zlib.crc32(case.name.encode())])
+    if "_class_name" in config:
+        return _latents(case, config, random)
     found: Arrays = {}
     seeing = config.get("vision_config", config)
     if "image_size" in seeing:
@@ -57,6 +59,10 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
         count = case.pictures if "vision_config" in config else case.batch
         pixels = random.random((count, seeing["num_channels"], *sizes))
         found["pixel_values"] = (2 * pixels - 1).astype(np.float32)
+        if "prompt_encoder_config" in config:
+            points = image * random.random((case.pictures, 2, 3, 2))
+            labels = random.choice([-10, -1, 0, 1], (case.pictures, 2, 3))
+            return found | {"input_points": points.astype(np.float32), "input_labels": labels}
         if seeing is config:
             return found
     config = config.get("text_config", config)
@@ -77,6 +83,22 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
         return {name: found[name] for name in case.inputs}
     seen = ("pixel_values",) if seeing is not config and "pixel_values" in found else ()
     return {name: found[name] for name in ("input_ids", *seen, *case.inputs)}
+
+
+def _latents(case: Case, config: Mapping[str, Any], random: np.random.Generator) -> Arrays:
+    """Draw the inputs of a model of `diffusers`."""
+    decodes = "latent_channels" in config
+    size = config["sample_size"] // (2 if decodes else 1)
+    channels = config["latent_channels" if decodes else "in_channels"]
+    drawn = 2 * random.random((case.batch, channels, size, size)) - 1
+    if decodes:
+        return {"z": drawn.astype(np.float32)}
+    told = 2 * random.random((case.batch, case.length, config["cross_attention_dim"])) - 1
+    return {
+        "sample": drawn.astype(np.float32),
+        "timestep": random.integers(0, 1000, case.batch),
+        "encoder_hidden_states": told.astype(np.float32),
+    }
 
 
 def _mask(case: Case, length: int) -> Any:

@@ -1,4 +1,4 @@
-"""The cases computed by `transformers`: configs, weights and outputs are its own."""
+"""The cases computed by `transformers` and `diffusers`: all of it is their own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import diffusers
 import torch
 import transformers
 from safetensors.numpy import load_file, save_file
@@ -21,29 +22,37 @@ from tests.parity.pretrained.generated import Texts, draw_rows, settings_of
 WANTED = (
     *("logits", "last_hidden_state", "pooler_output", "encoder_last_hidden_state"),
     *("logits_per_image", "logits_per_text", "image_embeds", "text_embeds"),
+    *("pred_masks", "iou_scores", "sample"),
 )
 
 
 @contextmanager
 def _loaded(case: Case, seed: int) -> Generator[tuple[Any, Fixture]]:
     """Yield a model with weights of a seed, its config and the shapes of its file."""
-    kind: Any = getattr(transformers, case.architecture)
+    kind: Any = getattr(transformers, case.architecture, None)
     with tempfile.TemporaryDirectory() as folder:
-        kind(kind.config_class(**case.config)).save_pretrained(folder)
+        settings: dict[str, Any] = {}
+        if kind is None:
+            kind, settings = getattr(diffusers, case.architecture), {"low_cpu_mem_usage": False}
+            kind(**case.config).save_pretrained(folder)
+        else:
+            kind(kind.config_class(**case.config)).save_pretrained(folder)
         config = json.loads(Path(folder, "config.json").read_text())
-        file = Path(folder, "model.safetensors")
+        (file,) = Path(folder).glob("*.safetensors")
         shapes = {name: array.shape for name, array in load_file(file).items()}
         save_file(draw_weights(shapes, seed), file, metadata={"format": "pt"})
-        yield kind.from_pretrained(folder).eval(), Fixture(config, shapes, {}, {})
+        yield kind.from_pretrained(folder, **settings).eval(), Fixture(config, shapes, {}, {})
 
 
 def computed(case: Case, seed: int) -> Fixture:
     """Return the config, the shapes of the weights in the file, inputs of a seed, and outputs."""
     with _loaded(case, seed) as (model, told):
-        inputs = draw_inputs(case, model.config.to_dict(), seed)
+        told_more = getattr(model.config, "to_dict", lambda: told.config)()
+        inputs = draw_inputs(case, told_more, seed)
     given = {name: torch.from_numpy(array) for name, array in inputs.items()}
     with torch.no_grad():
-        outputs = model(**given, return_dict=True)
+        called = model.decode if "z" in given else model
+        outputs = called(**given, return_dict=True)
     found: Arrays = {name: outputs[name].numpy() for name in WANTED if name in outputs}
     return replace(told, inputs=inputs, outputs=found)
 

@@ -14,6 +14,8 @@ import webnnm
 from tests.parity.pretrained.fixtures import Arrays, Fixture, draw_weights
 from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import chunks
+from webnnm.transformers.architectures import CLASS
+from webnnm.transformers.pretrained import OF_DIFFUSERS, WEIGHTS
 
 LIMIT = 1e-5
 """How far an output may be from that of `transformers` on NumPy, relatively."""
@@ -25,7 +27,9 @@ def files(fixture: Fixture, seed: int) -> dict[str, bytes]:
     arrays = {n: HostArray.of(array) for n, array in draw_weights(fixture.shapes, seed).items()}
     return {
         "config.json": json.dumps(fixture.config).encode(),
-        "model.safetensors": b"".join(chunks(arrays, {"format": "pt"})),
+        OF_DIFFUSERS if CLASS in fixture.config else WEIGHTS: b"".join(
+            chunks(arrays, {"format": "pt"})
+        ),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from doctest import DocTestParser
 from functools import cache
 from typing import Any
 
@@ -16,7 +17,9 @@ from tests.parity.pretrained import fixtures
 from tests.parity.pretrained.cases import CASES, Case
 from tests.parity.pretrained.fixtures import Arrays
 from tests.parity.pretrained.outcome import LIMIT, difference, files, outputs
+from tools.common import ROOT
 from webnnm import PretrainedModel, WebNNMError
+from webnnm.formats.safetensors import chunks, read
 
 recorded = cache(fixtures.read)
 
@@ -115,3 +118,70 @@ def test_features_of_the_other_tower_need_its_inputs() -> None:
 
     found, _ = _clip(wrong)
     assert "pixel_values is needed" in found
+
+
+def _renamed(name: str, renamed: Callable[[str], str]) -> float:
+    """Return how far outputs are where the names in the file are others."""
+    fixture = recorded()[name]
+    given = files(fixture, fixtures.SEED)
+    (place,) = (each for each in given if each.endswith(".safetensors"))
+    tensors = {renamed(each): tensor.array() for each, tensor in read(given[place]).tensors.items()}
+    given[place] = b"".join(chunks(tensors, {}))
+
+    async def called() -> Arrays:
+        model = await webnnm.from_pretrained(given, backend="numpy", log=lambda line: None)
+        async with model:
+            return await model.forward(**fixture.inputs)
+
+    return difference(asyncio.run(called()), fixture)
+
+
+def test_names_of_older_files_are_known() -> None:
+    assert _renamed("clip-text", lambda name: f"text_model.{name}") <= LIMIT
+    old = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
+
+    def older(name: str) -> str:
+        for word, other in old.items():
+            name = name.replace(f".{word}.", f".{other}.")
+        return name
+
+    assert _renamed("vae-plain", older) <= LIMIT
+
+
+def test_one_time_is_that_of_all_rows() -> None:
+    fixture = recorded()["unet-plain"]
+    inputs = dict(fixture.inputs)
+    inputs["timestep"] = inputs["timestep"][:1].repeat(2)
+    alike = outputs(replace(fixture, inputs=inputs), fixtures.SEED)["sample"]
+    inputs["timestep"] = int(inputs["timestep"][0])
+    one = outputs(replace(fixture, inputs=inputs), fixtures.SEED)["sample"]
+    np.testing.assert_array_equal(one, alike)
+
+
+def test_the_loop_of_the_documents_makes_pictures_of_noise() -> None:
+    text = (ROOT / "docs" / "transformers.md").read_text(encoding="utf-8")
+    sources = [example.source for example in DocTestParser().get_examples(text)]
+    (loop,) = (source for source in sources if "def painted" in source)
+    space: dict[str, Any] = {}
+    exec(loop, space)
+    noise = np.random.default_rng(0).normal(size=(1, 4, 4, 4))
+
+    async def painted() -> list[Any]:
+        models = [
+            await webnnm.from_pretrained(
+                files(recorded()[name], fixtures.SEED), backend="numpy", log=lambda line: None
+            )
+            for name in ("clip-text", "unet-plain", "vae-plain")
+        ]
+        pictures = [
+            await space["painted"](*models, [1, 2, 5], others, noise, 3, guidance)
+            for guidance, others in ((1, [1, 3, 5]), (1, [1, 4, 5]), (2, [1, 4, 5]))
+        ]
+        for model in models:
+            model.close()
+        return pictures
+
+    one, same, other = asyncio.run(painted())
+    assert one.shape == (1, 3, 8, 8) and np.isfinite(one).all()
+    np.testing.assert_allclose(one, same, rtol=1e-3, atol=1e-4)  # at 1 the other text is nothing
+    assert not np.allclose(same, other, rtol=1e-2)

@@ -59,6 +59,26 @@ def test_shared_false_gives_every_expansion_a_copy() -> None:
     assert operands[0] is operands[1] is not operands[2]
 
 
+def test_copies_have_sizes_that_their_call_binds() -> None:
+    text = model(
+        "unit(inner=6), unit(inner=2)",
+        "unit:param p shape=[4, inner] shared=false, q shape={rows:inner, columns:4} shared=false;",
+        "unit:layers matmul(p), tanh(), matmul(q);",
+        output="shape=[4]",
+    )
+    assert parameters(text) == {"p": (4, 6), "q": (6, 4), "p2": (4, 2), "q2": (2, 4)}
+
+
+def test_a_shared_parameter_has_no_sizes_of_a_call() -> None:
+    text = model(
+        "unit(inner=4)",
+        "unit:param p shape=[4, ¦inner];",
+        "unit:layers matmul(p, shape=[inner]);",
+        output="shape=[4]",
+    )
+    fails("NNM109", text, says='"inner" is not bound to a size', hint="shared=false")
+
+
 def test_declared_parameters_join_in_order_of_use() -> None:
     text = model(
         "matmul(w, shape=[4]), add(b), matmul(a)",

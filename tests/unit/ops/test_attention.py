@@ -330,6 +330,47 @@ def test_buckets_of_distances(
         np.testing.assert_array_equal(found[:, query, query + apart], table[bucket])
 
 
+def test_cells_of_a_grid_know_how_far_they_are_apart() -> None:
+    height, width, size = 2, 3, 4
+    cells = [(y, x) for y in range(height) for x in range(width)]
+    q, k, v, down, across = drawn(*[(6, size)] * 3, (3, size), (5, size))
+    apart = [
+        [q[i] @ (down[y - m + height - 1] + across[x - n + width - 1]) for m, n in cells]
+        for i, (y, x) in enumerate(cells)
+    ]
+    b = GraphBuilder()
+    xs = [b.input(f"x{i}", "float32", t.shape) for i, t in enumerate((q, k, v, down, across))]
+    y = b.attend(*xs[:3], relative_height=xs[3], relative_width=xs[4])
+    given = {f"x{i}": t for i, t in enumerate((q, k, v, down, across))}
+    found = evaluate(b.build({"y": y}), given, wide=True)["y"]
+    np.testing.assert_allclose(found, formula(q, k, v, addend=np.array(apart)), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("code", "layer", "says"),
+    [
+        ("NNM304", "¦attend(q, k, v, relativeHeight=h)", "of all tokens of a grid"),
+        ("NNM404", "attend(q, k, v, heads=2, ¦relativeHeight=h, relativeWidth=w)", "heads of size"),
+        ("NNM404", "¦attend(q, k, v, relativeHeight=h, relativeWidth=h)", "6 tokens of size 4"),
+        (
+            "NNM304",
+            "attend(q, k, v, ¦to=input, relativeHeight=h, relativeWidth=w)",
+            "have no distance",
+        ),
+    ],
+)
+def test_errors_of_grids(code: str, layer: str, says: str) -> None:
+    tables = "m:param h shape=[3, 4], w shape=[5, 4];"
+    source = model(layer, tables, input="shape=[6, 4]", output="shape=[6, 4]")
+    fails(code, source, says=says)
+
+
+def test_a_sequence_is_no_grid() -> None:
+    tables = "m:param h shape=[3, 4], w shape=[5, 4];"
+    layer = "¦attend(q, k, v, relativeHeight=h, relativeWidth=w)"
+    fails("NNM304", text(layer, tables), says="without a sequence")
+
+
 def test_some_projections_alone_may_have_a_bias() -> None:
     found = parameters(text("attend(q, k, v, o, heads=2, bias=[q, v, o])"))
     assert [name for name in found if "_b" in name] == ["q_b1", "v_b1", "o_b1"]

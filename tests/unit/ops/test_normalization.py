@@ -110,6 +110,7 @@ def test_group_normalisation_is_mean_variance_normalisation_of_five_dimensions()
     groups, factor = x.reshape(2, 2, 2, 3, 3), scale.reshape(2, 2, 1, 1)
     found = applied("mean_variance_normalization", groups, scale=factor, axes=[2, 3, 4])
     near(found, unit(groups, (2, 3, 4)) * factor)
+    near(applied("group_normalization", x, scale, groups=2), found.reshape(x.shape))
 
 
 def test_a_mean_alone_is_what_the_variance_is_about() -> None:
@@ -127,6 +128,7 @@ def test_a_mean_alone_is_what_the_variance_is_about() -> None:
         ("layer_normalization", {}),
         ("rms_norm", {}),
         ("instance_normalization", {}),
+        ("group_normalization", {"groups": 1}),
         ("mean_variance_normalization", {}),
         ("mean_variance_normalization", {"mean": np.zeros((2, 1, 1, 1))}),
     ],
@@ -175,6 +177,7 @@ def test_what_webnn_has_stays_one_operator(name: str, shapes: Any, native: list[
         ("rmsNorm(g, axis=height)", {"g1": (4,)}),
         ("instanceNorm(scale=g, bias=b)", {"g1": (3,), "b1": (3,)}),
         ("instanceNorm(scale=g, layout=nhwc)", {"g1": (3,)}),
+        ("groupNorm(groups=3, scale=g, bias=b)", {"g1": (3,), "b1": (3,)}),
         ("meanVarianceNormalization(scale=g, bias=b)", {"g1": (3, 4, 5), "b1": (3, 4, 5)}),
         ("meanVarianceNormalization(bias=b, axes=[height])", {"b1": (4,)}),
         ("batchNorm()", {"mean1": (3,), "variance1": (3,)}),
@@ -220,6 +223,15 @@ def test_named_features_decide_the_layout_of_instance_normalisation() -> None:
     text = model("instanceNorm(scale=g)", input=between, output=between)
     expected = unit(x, (1, 3)) * scale[:, None]
     np.testing.assert_allclose(run(text, {"m": x, "param/g1": scale}), expected, atol=1e-5)
+
+
+def test_channels_of_groups_stand_anywhere_beside_a_sequence() -> None:
+    x, scale = drawn(0, 2, 6, 5, 4), drawn(1, 4)
+    last = "shape={width:5, channels:4}"
+    text = model("groupNorm(scale=g, groups=2)", input=f"{last} sequence=true", output=last)
+    grouped = unit(x.reshape(2, 6, 5, 2, 2), (2, 4)).reshape(x.shape)
+    found = run(text, {"m": x, "param/g1": scale}, {"sequence": 6})
+    np.testing.assert_allclose(found, grouped * scale, atol=1e-5)
 
 
 def test_normalisation_works_beside_and_along_a_sequence() -> None:

@@ -185,3 +185,63 @@ def test_a_part_is_an_object() -> None:
 def test_a_tower_alone_has_no_other() -> None:
     message = refused({"model_type": "clip_text_model", "architectures": ["CLIPVisionModel"]})
     assert "the folder has a CLIPTextModel alone" in message
+
+
+UNET: Mapping[str, Any] = {
+    "_class_name": "UNet2DConditionModel",
+    "sample_size": 4,
+    "block_out_channels": [8, 12],
+    "layers_per_block": 1,
+    "cross_attention_dim": 10,
+    "attention_head_dim": 2,
+    "norm_num_groups": 4,
+    "down_block_types": ["CrossAttnDownBlock2D", "DownBlock2D"],
+    "up_block_types": ["UpBlock2D", "CrossAttnUpBlock2D"],
+}
+VAE: Mapping[str, Any] = {
+    "_class_name": "AutoencoderKL",
+    "sample_size": 8,
+    "block_out_channels": [8, 12],
+    "norm_num_groups": 4,
+    "up_block_types": ["UpDecoderBlock2D"] * 2,
+}
+SAM: Mapping[str, Any] = {"model_type": "sam"}
+
+
+@pytest.mark.parametrize(
+    ("config", "more", "told"),
+    [
+        (UNET, {"_class_name": "UNet2DModel"}, '_class_name "UNet2DModel" is unknown'),
+        (UNET, {"addition_embed_type": "text_time"}, '"addition_embed_type" is "text_time"'),
+        (UNET, {"resnet_time_scale_shift": "scale_shift"}, '"resnet_time_scale_shift"'),
+        (UNET, {"sample_size": 5}, "height and width are multiples of 2"),
+        (UNET, {"sample_size": "5"}, '"sample_size" is "5"'),
+        (UNET, {"attention_head_dim": 5}, "8 channels are not shared evenly by 5 heads"),
+        (UNET, {"attention_head_dim": [2]}, "an integer from 1, or 2 of them"),
+        (UNET, {"block_out_channels": [8, 10]}, "4 groups do not share evenly"),
+        (UNET, {"block_out_channels": []}, '"block_out_channels" is []'),
+        (UNET, {"down_block_types": ["DownBlock2D"]}, "2 kinds of blocks, one for each level"),
+        (UNET, {"up_block_types": ["UpBlock2D", "AttnUpBlock2D"]}, '"AttnUpBlock2D"'),
+        (UNET, {"cross_attention_dim": [10, 10]}, '"cross_attention_dim" is [10, 10]'),
+        (VAE, {"up_block_types": ["UpDecoderBlock2D", "AttnUpDecoderBlock2D"]}, "AttnUpDecoder"),
+        (VAE, {"sample_size": 1}, "at least 2 for so many levels"),
+        (VAE, {"mid_block_add_norm": True}, '"mid_block_add_norm" is true'),
+        (SAM, {"vision_config": {"global_attn_indexes": 3}}, '"vision_config.global_attn_indexes"'),
+        (SAM, {"vision_config": {"window_size": -1}}, '"vision_config.window_size" is -1'),
+        (SAM, {"vision_config": {"image_size": [64, 32]}}, "as high as wide"),
+        (SAM, {"mask_decoder_config": {"hidden_size": 64}}, '"mask_decoder_config.hidden_size"'),
+        (SAM, {"mask_decoder_config": {"num_attention_heads": 3}}, "2 times 3 heads"),
+        (SAM, {"prompt_encoder_config": {"image_size": 512}}, "models with 1024 can be loaded"),
+    ],
+)
+def test_what_parts_of_pictures_lack_is_named(
+    config: Mapping[str, Any], more: Mapping[str, Any], told: str
+) -> None:
+    message = refused({**config, **more})
+    assert message.startswith("NNM81") and told in message
+
+
+def test_sizes_of_the_published_models_are_the_defaults() -> None:
+    assert "repeat=2" in written(SAM).source and "relativeHeight" in written(SAM).source
+    large = {key: UNET[key] for key in ("_class_name",)} | {"cross_attention_dim": 768}
+    assert "resnet(filters=1280, kept=projected)" in written(large).source

@@ -10,6 +10,7 @@ from typing import Any
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import broadcast, show
 from webnnm.ops.declare.algebra import scalar_like
+from webnnm.ops.declare.grid_positions import grid_bias
 from webnnm.ops.declare.relative import MAX_DISTANCE, relative_bias, relative_bias_at
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 from webnnm.ops.declare.token_cache import TokenCache
@@ -34,6 +35,7 @@ def attention(
     scale: float | None = None,
     relative: Tensor | None = None,
     max_distance: int = MAX_DISTANCE,
+    grid: tuple[Tensor, Tensor] | None = None,
     drop: Callable[[Tensor], Tensor] | None = None,
     limit: Callable[[Tensor], Tensor] | None = None,
     cache: TokenCache | None = None,
@@ -42,7 +44,8 @@ def attention(
     """Return softmax(Q·Kᵀ/√size + M)·V per head, for operands `[…, tokens, heads · size]`.
 
     `scale` stands in place of 1/√size; `relative` is a table `[buckets, heads]` of what is added to
-    the scores by the distance of two tokens. `drop` is applied to the weights, which are what the
+    the scores by the distance of two tokens; `grid` are tables for tokens that are cells of a grid,
+    see `grid_bias`. `drop` is applied to the weights, which are what the
     softmax gives, `limit` to the masked scores `[…, heads, queries, keys]`, float32. With a
     `cache`, causal queries meet its keys too; `kept` has the keys of tokens that stay the same.
     """
@@ -65,9 +68,12 @@ def attention(
         # Where later queries meet all keys, the last of both stand at the same position.
         start = tokens - length if causal else 0
         queries, keys = rotated(b, queries, rope, start), rotated(b, keys, rope)
+    apart = None if grid is None else grid_bias(b, queries, *grid)
     scale = 1 / math.sqrt(size) if scale is None else scale
     queries = _grouped(b, queries if scale == 1 else queries * scale, shared)
     scores = _ungrouped(b, b.matmul(queries, _transposed(b, keys)), heads, length)
+    if apart is not None:
+        scores = scores + apart
     if relative is not None:
         scores = scores + (
             relative_bias(b, relative, heads, length, tokens, causal, max_distance)

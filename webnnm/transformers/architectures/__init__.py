@@ -25,12 +25,17 @@ ARCHITECTURES: Mapping[str, str] = {
     "mistral": "llama",
     "qwen2": "llama",
     "qwen3": "llama",
+    "sam": "sam",
+    "sam_vision_model": "sam",
     "smollm2": "llama",
     "t5": "t5",
     "vit": "vit",
     "whisper": "whisper",
 }
 """`model_type` → module here; its `written(config)` is a function of the config alone."""
+DIFFUSERS: Mapping[str, str] = {"AutoencoderKL": "autoencoder", "UNet2DConditionModel": "unet"}
+"""`_class_name` in the folders of diffusers, which have no `model_type` → module here."""
+CLASS = "_class_name"
 
 
 def written(
@@ -53,12 +58,13 @@ def written(
     `model_type` or class, NNM818 for a key that is missing, wrong, or asks for what no text has.
     """
     read = Config(config, ignore, tensors)
-    kind = read.get("model_type", "")
-    if not isinstance(kind, str) or kind not in ARCHITECTURES:
-        told = f'model_type "{kind}" is unknown' if kind else 'there is no "model_type"'
-        message = f"config.json: {told}; known are {', '.join(ARCHITECTURES)}"
-        raise DataError("NNM817", message, hint=suggestion(str(kind), ARCHITECTURES))
-    module = import_module(f"{__name__}.{ARCHITECTURES[kind]}")
+    key = "model_type" if "model_type" in read or CLASS not in read else CLASS
+    kind, known = read.get(key, ""), ARCHITECTURES if key == "model_type" else DIFFUSERS
+    if not isinstance(kind, str) or kind not in known:
+        told = f'{key} "{kind}" is unknown' if kind else f'there is no "{key}"'
+        message = f"config.json: {told}; known are {', '.join(known)}"
+        raise DataError("NNM817", message, hint=suggestion(str(kind), known))
+    module = import_module(f"{__name__}.{known[kind]}")
     found: Written = module.written(read)
     read.finish()
     return found

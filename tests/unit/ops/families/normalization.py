@@ -68,6 +68,15 @@ def instance(draw: DrawFn) -> Drawn:
 
 
 @st.composite
+def group(draw: DrawFn) -> Drawn:
+    groups, each = draw(sizes), draw(sizes)
+    channels = (groups * each,)
+    shape = (draw(sizes), *channels, *draw(shapes(0, 3)))
+    options: dict[str, Any] = {"groups": groups, "epsilon": draw(epsilons)}
+    return Drawn("groupNormalization", (shape, *draw(given(channels))), options)
+
+
+@st.composite
 def mean_variance(draw: DrawFn) -> Drawn:
     shape = draw(shapes(1, 4))
     axes = draw(some_axes(shape))
@@ -87,4 +96,4 @@ def dropout(draw: DrawFn) -> Drawn:
 
 def cases() -> SearchStrategy[Drawn]:
     """Draw one case of the family."""
-    return st.one_of(layer(), batch(), instance(), mean_variance(), dropout())
+    return st.one_of(layer(), batch(), instance(), group(), mean_variance(), dropout())

@@ -1,0 +1,133 @@
+"""Prompts of Segment Anything: points and boxes as rows of a model, and masks for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import count, show
+from webnnm.graph.vertices import InputVertex
+
+POINTS, LABELS, BOXES, MASKS = "input_points", "input_labels", "input_boxes", "input_masks"
+HAS_MASKS, OUTPUTS = "has_input_masks", "output_tokens"
+PICTURES = ("pixel_values", "image_embeddings", MASKS)
+PADDING, CORNERS = [[0.0, 0.0]], [2, 3]
+"""What stands behind points where there is no box, with the label -1, and labels of a box."""
+MANY = "multimask_output"
+
+
+class Prompts(NamedTuple):
+    """Inputs of a model whose rows are prompts, and how its results are put back into pictures.
+
+    Attributes: `inputs`; `lead`, the sizes before those of a prompt; `first` and `last`, which
+    masks are wanted.
+    """
+
+    inputs: dict[str, Any]
+    lead: tuple[int, ...]
+    first: int
+    last: int | None
+
+    def results(self, found: Mapping[str, HostArray]) -> dict[str, HostArray]:
+        """Return the wanted masks and their scores, of all prompts of each picture."""
+        return {name: self._result(array) for name, array in found.items()}
+
+    def _result(self, array: HostArray) -> HostArray:
+        rows, masks, *sizes = array.shape
+        step = len(array.data) // (rows * masks)
+        data, wanted = memoryview(array.data), range(masks)[self.first : self.last]
+        starts = (step * (row * masks + mask) for row in range(rows) for mask in wanted)
+        parts = b"".join(data[start : start + step] for start in starts)
+        return HostArray(array.dtype, [*self.lead, len(wanted), *sizes], bytearray(parts))
+
+
+def takes_prompts(vertices: Sequence[InputVertex]) -> bool:
+    """Tell whether a model with these inputs draws masks for prompts."""
+    return {POINTS, HAS_MASKS} <= {vertex.block for vertex in vertices}
+
+
+def prompts(given: Mapping[str, Any], vertices: Sequence[InputVertex]) -> Prompts:
+    """Return the inputs of a model for prompts as `SamModel` of Hugging Face takes them.
+
+    `input_points` are `[batch, prompts, points, 2]` with `input_labels [batch, prompts, points]`,
+    or without the prompts for one in each picture; `input_boxes` are `[batch, prompts, 4]`. Raises
+    `DataError` NNM710 where there is neither, NNM702 for shapes that do not fit.
+    """
+    inputs = {name: value for name, value in given.items() if value is not None}
+    many = inputs.pop(MANY, True)
+    boxes = _array(inputs.pop(BOXES, None), "float32", BOXES, (3,), (4,))
+    points = _array(inputs.pop(POINTS, None), "float32", POINTS, (3, 4), (2,))
+    labels = _array(inputs.pop(LABELS, None), "int32", LABELS, (2, 3), ())
+    if (points is None) != (labels is None) or (points is None and boxes is None):
+        missing = LABELS if points is not None else POINTS
+        hint = f"points come with labels: 1 for what is wanted, 0 for what is not; or {BOXES}="
+        raise DataError("NNM710", f"{missing} is needed", hint=hint)
+    if points is not None and labels is not None and points.shape[:-1] != labels.shape:
+        message = f"{POINTS} is {show(points.shape)}, {LABELS} {show(labels.shape)}"
+        raise DataError("NNM702", message, hint="each point has a label")
+    leads = [points.shape[:-2]] if points is not None else []
+    leads += [boxes.shape[:2]] if boxes is not None else []
+    if len({*leads}) > 1:
+        message = " and ".join(show(lead) for lead in leads)
+        raise DataError("NNM702", f"points and boxes of {message} prompts", hint="give as many")
+    lead = leads[0]
+    rows = count(lead)
+    inputs |= _tokens(points, labels, boxes, rows)
+    if len(lead) > 1:
+        inputs |= {n: _repeated(inputs[n], lead[1]) for n in PICTURES if n in inputs}
+    sizes = {vertex.block: vertex for vertex in vertices}
+    inputs[HAS_MASKS] = [float(MASKS in inputs)] * rows
+    if MASKS not in inputs:
+        shape = (rows, *sizes[MASKS].features[0].sizes())
+        inputs[MASKS] = HostArray("float32", shape, bytes(4 * count(shape)))
+    inputs[OUTPUTS] = [[*range(sizes[OUTPUTS].length or 0)]] * rows
+    return Prompts(inputs, lead, int(bool(many)), None if many else 1)
+
+
+def _array(
+    value: Any, dtype: Any, name: str, ranks: tuple[int, ...], last: tuple[int, ...]
+) -> HostArray | None:
+    """Return an input in its type. Raises `DataError` NNM702 for other shapes."""
+    if value is None:
+        return None
+    array = HostArray.of(value, dtype)
+    if len(array.shape) not in ranks or array.shape[len(array.shape) - len(last) :] != last:
+        wanted = ", ".join(["batch", "prompts", "points", *map(str, last)][: max(ranks)])
+        if name == BOXES:
+            wanted = "batch, prompts, 4"
+        raise DataError("NNM702", f"{name} is [{wanted}], {show(array.shape)} was given")
+    return array
+
+
+def _tokens(
+    points: HostArray | None, labels: HostArray | None, boxes: HostArray | None, rows: int
+) -> dict[str, Any]:
+    """Return points and labels of each prompt, then the corners of its box, or padding."""
+    places: list[Any] = [[]] * rows
+    kinds: list[Any] = [[]] * rows
+    if points is not None and labels is not None:
+        places = _rows(points, rows, points.shape[-2:])
+        kinds = _rows(labels, rows, labels.shape[-1:])
+    more: list[Any] = [PADDING] * rows if boxes is None else _rows(boxes, rows, (2, 2))
+    kind = [-1] if boxes is None else CORNERS
+    return {
+        POINTS: [place + behind for place, behind in zip(places, more, strict=True)],
+        LABELS: [each + kind for each in kinds],
+    }
+
+
+def _rows(array: HostArray, rows: int, sizes: Sequence[int]) -> list[Any]:
+    return HostArray(array.dtype, [rows, *sizes], array.data).tolist()
+
+
+def _repeated(value: Any, times: int) -> HostArray:
+    """Return each row of a picture so many times, once for each of its prompts."""
+    array = HostArray.of(value, "float32")
+    if times == 1 or not array.shape or not array.shape[0]:
+        return array
+    step = len(array.data) // array.shape[0]
+    data = memoryview(array.data)
+    parts = (bytes(data[n : n + step]) * times for n in range(0, len(array.data), step))
+    return HostArray("float32", [array.shape[0] * times, *array.shape[1:]], b"".join(parts))

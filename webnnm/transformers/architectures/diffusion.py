@@ -1,0 +1,129 @@
+"""What the networks of latent diffusion share: blocks of convolutions, and how they are named.
+
+Source: R. Rombach et al., "High-resolution image synthesis with latent diffusion models",
+arXiv:2112.10752 (2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from webnnm.core.errors import DataError
+from webnnm.transformers.architectures.places import Places
+from webnnm.transformers.architectures.written import layers
+from webnnm.transformers.config import Config
+
+DOUBLED = "resample2d(scales=[2, 2])"
+"""The layer that doubles height and width: each cell becomes four."""
+
+
+class Body(Places):
+    """The layers of a network in their order, and where their weights lie in the file."""
+
+    def __init__(self, groups: int, epsilon: float) -> None:
+        super().__init__()
+        self.rows: list[str] = []
+        self.groups, self.epsilon = groups, epsilon
+
+    def add(self, *rows: str) -> None:
+        """Add layers."""
+        self.rows += rows
+
+    def called(self, name: str) -> None:
+        """Name the result of the last layer."""
+        self.rows[-1] = f"{self.rows[-1][:-1]}, name={name})"
+
+    def convolution(self, word: str, place: str, filters: int, options: str = "") -> None:
+        """Add a convolution of 3 × 3 cells."""
+        self.add(f"conv2d({word}, filters={filters}, kernel=3, padding=1, bias={word}_b{options})")
+        self.weight(word, place)
+
+    def norm(self, word: str, place: str) -> None:
+        """Add a group normalisation with an activation behind it."""
+        self.add(f"normed(weight={word}, bias={word}_b)")
+        self.weight(word, place)
+
+    def resnet(self, place: str, before: int, filters: int, *, timed: bool = False) -> None:
+        """Add a block of two convolutions and what goes past them."""
+        kept = "identity" if before == filters else "projected"
+        self.add(f"resnet(filters={filters}, kept={kept})")
+        words = {"first_norm": "norm1", "first": "conv1", "second_norm": "norm2", "second": "conv2"}
+        for word, name in words.items():
+            self.weight(word, f"{place}.{name}")
+        if timed:
+            self.matrix("shift", f"{place}.time_emb_proj")
+        if before != filters:
+            self.weight("shortcut", f"{place}.conv_shortcut")
+
+    def blocks(self, activation: str, *, timed: bool) -> list[str]:
+        """Return the statements of the blocks that are called."""
+        norm = f"groupNorm(groups={self.groups}, epsilon={self.epsilon}, scale=weight, bias=bias)"
+        shift = (
+            activation.replace("(", "(node=time", 1),
+            "matmul(shift, shape=[filters])",
+            "add(shift_b)",
+            "reshape([filters, 1, 1], name=shifted)",
+            "add([drawn, shifted])",
+        )
+        rows = layers(
+            "kept(name=past)",
+            "normed(node=input, weight=first_norm, bias=first_norm_b)",
+            "conv2d(first, filters=filters, kernel=3, padding=1, bias=first_b, name=drawn)",
+            *(shift if timed else ()),
+            "normed(weight=second_norm, bias=second_norm_b)",
+            "conv2d(second, filters=filters, kernel=3, padding=1, bias=second_b)",
+            "residual(to=past)",
+        )
+        projection = "conv2d(shortcut, filters=filters, kernel=1, bias=shortcut_b)"
+        projects = any(name.startswith("shortcut") for name in self.names)
+        return [
+            f"resnet:layers\n{rows}",
+            f"projected:layers {projection}" if projects else "",
+            f"normed:layers\n{layers(norm, activation)}",
+        ]
+
+
+def latents(config: Config, key: str, default: int) -> tuple[int, int]:
+    """Return height and width. Raises `DataError` NNM818 for what is none."""
+    found: Any = config.get(key, default)
+    pair = cast("list[Any]", found) if isinstance(found, list) else [found, found]
+    if len(pair) != 2 or not all(type(size) is int and size > 0 for size in pair):
+        raise config.wrong(key, "height and width")
+    return pair[0], pair[1]
+
+
+def widths(config: Config, key: str, default: Sequence[int], groups: int) -> list[int]:
+    """Return the channels of each level. Raises NNM818 where groups do not share them evenly."""
+    found: Any = config.get(key, [*default])
+    listed = cast("list[Any]", found) if isinstance(found, list) else []
+    if not listed or not all(_is_size(each) for each in listed):
+        raise config.wrong(key, "a list of integers from 1")
+    if any(width % groups for width in listed):
+        message = f'config.json: "{key}" is {listed}, which {groups} groups do not share evenly'
+        raise DataError("NNM818", message, hint='see "norm_num_groups"')
+    return listed
+
+
+def kinds(config: Config, key: str, known: Sequence[str], count: int) -> list[str]:
+    """Return the kinds of blocks. Raises `DataError` NNM818 for those that are not known."""
+    found: Any = config.get(key, [known[0]] * count)
+    if not isinstance(found, list) or len(cast("list[Any]", found)) != count:
+        raise config.wrong(key, f"a list of {count} kinds of blocks, one for each level")
+    for kind in cast("list[Any]", found):
+        if kind not in known:
+            raise config.refused(key, kind, f"blocks are {' or '.join(known)}")
+    return cast("list[str]", found)
+
+
+def per_level(config: Config, key: str, default: int, count: int) -> list[int]:
+    """Return a number for each level, which a config may give as one."""
+    found: Any = config.get(key, default)
+    listed = cast("list[Any]", found) if isinstance(found, list) else [found] * count
+    if len(listed) != count or not all(_is_size(each) for each in listed):
+        raise config.wrong(key, f"an integer from 1, or {count} of them")
+    return listed
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and value > 0

@@ -1,0 +1,390 @@
+"""Segment Anything: an encoder of pictures, and a decoder of masks for points and boxes.
+
+Source: A. Kirillov et al., "Segment anything", arXiv:2304.02643 (2023).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from webnnm.core.arrays import HostArray
+from webnnm.formats.foreign import Reshaped
+from webnnm.transformers.architectures.encoder import linear
+from webnnm.transformers.architectures.places import Places
+from webnnm.transformers.architectures.sam_vision import Encoder, encoder, encoding
+from webnnm.transformers.architectures.written import Written, head, layers, output, statements
+from webnnm.transformers.config import Config
+
+WHOLE, LOOKING, DECODING = "SamModel", "SamVisionModel", "SamMaskDecoder"
+ALONE = "sam_vision_model"
+EPSILON = 1e-6
+LABELS = ("not_a_point", "background", "foreground", "top_left", "bottom_right")
+"""What points of a prompt stand for, by their labels from -1 on."""
+ABSENT = -10
+"""The label of a point that is none."""
+RATE = 2
+"""By how much attention to the picture is narrower than features."""
+PROMPT, DECODER = "prompt_encoder", "mask_decoder"
+ATTENTION = (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj"))
+
+
+class Sizes(NamedTuple):
+    """The sizes of the decoder of masks.
+
+    Attributes: `masks`, how many there are; `scored` and `scoring`, width and layers of what tells
+    how good they are; `hinted`, channels that a given mask goes through; `image` and `grid`, sizes
+    of a picture before and after the encoder.
+    """
+
+    width: int
+    inner: int
+    heads: int
+    depth: int
+    masks: int
+    scored: int
+    scoring: int
+    hinted: int
+    waves: int
+    image: int
+    grid: int
+    epsilon: float
+    hinting: float
+    activations: tuple[str, str]
+
+    @property
+    def cells(self) -> int:
+        """How many cells a picture has."""
+        return self.grid**2
+
+    def norm(self, word: str, name: str = "") -> str:
+        """Return a normalisation of features, and what its result is called."""
+        named = f", name={name}" if name else ""
+        return f"norm(weight={word}_norm, bias={word}_norm_b{named})"
+
+
+def written(config: Config) -> Written:
+    """Return the text of the model, or of one of its two parts, and its name map."""
+    alone = config.get("model_type") == ALONE
+    kind = head(config, WHOLE, LOOKING, DECODING, default=LOOKING if alone else WHOLE)
+    if alone and kind != LOOKING:
+        raise config.refused("architectures", [kind], f"the folder has a {LOOKING} alone")
+    config.flag("tie_word_embeddings", True)  # of nothing: there are no words
+    parts = ("prompt_encoder_config", "mask_decoder_config")
+    prompt, decoder = (config, config) if alone else map(config.part, parts)
+    vision = encoder(config if alone else config.part("vision_config"))
+    places, made = Places(), dict[str, HostArray]()
+    lines = [f"model:name {config.get('model_type')}"]
+    if kind == LOOKING:
+        lines += _looking(vision, places)
+        if not alone:
+            prompt.pass_over()
+            decoder.pass_over()
+    else:
+        sizes = _sizes(prompt, decoder, vision)
+        made["grid"] = _grid(sizes.grid)
+        rows, more = list[str](), list[str]()
+        if kind == WHOLE:
+            lines += [vision.seen.input]
+            rows, more = encoding(vision, places, "pred_masks")
+            rows[-1] = f"{rows[-1][:-1]}, name=image_embeddings)"
+        else:
+            lines += [f"image_embeddings:input shape={vision.shape}"]
+        lines += [*_decoding(sizes, places, rows), *more]
+    lines += [f"channels:layers layerNorm(scale=weight, bias=bias, axes=[0], epsilon={EPSILON})"]
+    passed = ("vision_encoder.*", "prompt_encoder.*", "mask_decoder.*", "shared_image_embedding.*")
+    return Written(statements(lines), places.names | dict.fromkeys(passed), "", made)
+
+
+def _looking(vision: Encoder, places: Places) -> list[str]:
+    """Return the statements of the encoder by itself."""
+    rows, more = encoding(vision, places, "last_hidden_state")
+    return [
+        vision.seen.input,
+        f"last_hidden_state:output shape={vision.shape}",
+        f"last_hidden_state:layers\n{layers(*rows)}",
+        *more,
+    ]
+
+
+def _sizes(prompt: Config, decoder: Config, vision: Encoder) -> Sizes:
+    """Return the sizes of the decoder. Raises `DataError` NNM818 where the parts do not fit."""
+    width, grid = decoder.size("hidden_size", 256), vision.seen.grid[0]
+    image = vision.seen.height
+    decoder.only("hidden_size", vision.given)
+    prompt.only("hidden_size", width)
+    prompt.only("image_embedding_size", grid)
+    prompt.only("image_size", image)
+    prompt.only("num_point_embeddings", len(LABELS) - 1)
+    prompt.get("patch_size")
+    decoder.only("attention_downsample_rate", RATE)
+    heads = decoder.size("num_attention_heads", 8)
+    if width % 8 or width % (RATE * heads):
+        hint = f"8 divides it, and so do {RATE} times {heads} heads"
+        raise decoder.refused("hidden_size", width, hint)
+    return Sizes(
+        width=width,
+        inner=decoder.size("mlp_dim", 2048),
+        heads=heads,
+        depth=decoder.size("num_hidden_layers", 2),
+        masks=decoder.size("num_multimask_outputs", 3) + 1,
+        scored=decoder.size("iou_head_hidden_dim", 256),
+        scoring=decoder.size("iou_head_depth", 3),
+        hinted=prompt.size("mask_input_channels", 16),
+        waves=width // 2,
+        image=image,
+        grid=grid,
+        epsilon=decoder.number("layer_norm_eps", 1e-6),
+        hinting=prompt.number("layer_norm_eps", 1e-6),
+        activations=(
+            decoder.activation("hidden_act", "relu"),
+            prompt.activation("hidden_act", "gelu"),
+        ),
+    )
+
+
+def _grid(side: int) -> HostArray:
+    """Return where the cells of a picture have their middle, from -1 to 1: across, then down."""
+    middles = [(2 * n + 1) / side - 1 for n in range(side)]
+    return HostArray.of(
+        [c for y in middles for x in middles for c in (x, y)], "float32", [side**2, 2]
+    )
+
+
+def _decoding(sizes: Sizes, places: Places, encoder_rows: list[str]) -> list[str]:
+    """Return the statements of prompts and masks; the rows of an encoder come first."""
+    width, side = sizes.width, 4 * sizes.grid
+    parameters = {
+        "grid": [sizes.cells, 2],
+        "waves": [2, sizes.waves],
+        "iou_token": [1, width],
+        "mask_tokens": [sizes.masks, width],
+        "no_mask": [width, 1, 1],
+        **{label: [1, width] for label in LABELS},
+    }
+    rows = [*encoder_rows, *_prompts(), *_hints(sizes, places), *_turns(sizes, places)]
+    rows += _masks(sizes, places)
+    _named(sizes, places)
+    return [
+        "input_points:input shape=[2] sequence=points",
+        "input_labels:input int32 shape=[] sequence=points",
+        f"input_masks:input shape={{channels:1, height:{side}, width:{side}}}",
+        "has_input_masks:input shape=[]",
+        f"output_tokens:input int32 shape=[] sequence={{outputs:{sizes.masks + 1}}}",
+        *(
+            f"pred_masks:param {name} shape={shape}{' lrm=0' if name == 'grid' else ''}"
+            for name, shape in parameters.items()
+        ),
+        f"pred_masks:output shape={{masks:{sizes.masks}, height:{side}, width:{side}}}",
+        f"pred_masks:layers\n{layers(*rows)}",
+        *output("iou_scores", sizes.masks, *_scores(sizes, places), tokens=False),
+        *_blocks(sizes),
+    ]
+
+
+def _prompts() -> list[str]:
+    """Return the layers that make tokens of what is asked for, and of the points."""
+    return [
+        "concat([iou_token, mask_tokens], axis=0, name=asked)",
+        "embedding(asked, node=output_tokens, name=outputs)",
+        f"concat([{', '.join(LABELS)}], axis=0, name=labelled)",
+        "add(1, node=input_labels)",
+        "max(0)",
+        "embedding(labelled, name=labels)",
+        "greater(-1, node=input_labels)",
+        "cast(float32)",
+        "reshape([1], name=placed)",
+        f"greater({ABSENT}, node=input_labels)",
+        "cast(float32)",
+        "reshape([1], name=present)",
+        "scaled(node=input_points)",
+        "waved(axis=0)",
+        "mul(placed)",
+        "add(labels)",
+        "mul(present, name=points)",
+        "concat([outputs, points], axis=sequence, name=tokens)",
+        "waved(node=grid, axis=1, name=places)",
+    ]
+
+
+def _hints(sizes: Sizes, places: Places) -> list[str]:
+    """Return the layers that add a given mask to the picture, or what stands for none."""
+    place = f"{PROMPT}.mask_embed"
+    for number in (1, 2, 3):
+        places.weight("hint", f"{place}.conv{number}")
+    for number in (1, 2):
+        places.weight("hint_norm", f"{place}.layer_norm{number}")
+    norm = "channels(weight=hint_norm, bias=hint_norm_b"
+    norm += ")" if sizes.hinting == EPSILON else f", epsilon={sizes.hinting})"
+    return [
+        f"conv2d(hint, node=input_masks, filters={sizes.hinted // 4}, kernel=2, strides=2, "
+        "bias=hint_b)",
+        norm,
+        sizes.activations[1],
+        f"conv2d(hint, filters={sizes.hinted}, kernel=2, strides=2, bias=hint_b)",
+        norm,
+        sizes.activations[1],
+        f"conv2d(hint, filters={sizes.width}, kernel=1, bias=hint_b, name=hinted)",
+        "reshape([1, 1, 1], node=has_input_masks, name=has_hint)",
+        "where(has_hint, hinted, no_mask)",
+        "add(image_embeddings)",
+        f"reshape([{sizes.width}, {sizes.cells}])",
+        "transpose([1, 0], name=picture)",
+    ]
+
+
+def _turns(sizes: Sizes, places: Places) -> list[str]:
+    """Return the layers in which tokens and the picture look at each other."""
+    rows: list[str] = []
+    queries, keys = "tokens", "picture"
+    for n in range(sizes.depth):
+        begin = "again" if n else "alone"
+        rows += [f"two_ways(queries={queries}, keys={keys}, begin={begin}, name=turn{n + 1})"]
+        queries, keys = f"turn{n + 1}.answers", f"turn{n + 1}.seen"
+        layer = f"{DECODER}.transformer.layers.{n}"
+        names = {"own": "self_attn", "seek": "cross_attn_token_to_image"}
+        names["tell"] = "cross_attn_image_to_token"
+        for k, word in enumerate(("own", "seek", "mlp", "tell"), 1):
+            places.weight(f"{word}_norm", f"{layer}.layer_norm{k}")
+        for word, name in names.items():
+            _attention(places, word, f"{layer}.{name}", declared=word == "seek")
+        for word, name in (("up", "lin1"), ("down", "lin2")):
+            places.matrix(word, f"{layer}.mlp.{name}")
+    place = f"{DECODER}.transformer"
+    _attention(places, "seek", f"{place}.final_attn_token_to_image", declared=True)
+    places.weight("last_norm", f"{place}.layer_norm_final_attn")
+    return [
+        *rows,
+        f"seek(queries={queries}, keys={keys})",
+        f"residual(to={queries})",
+        "norm(weight=last_norm, bias=last_norm_b, epsilon=1e-5, name=answers)",
+    ]
+
+
+def _attention(places: Places, word: str, place: str, *, declared: bool) -> None:
+    for letter, name in ATTENTION:
+        own = declared and letter == "v"
+        places.matrix(f"{word}_w{letter}", f"{place}.{name}", bias=not own)
+        if own:
+            places.declared(f"{word}_wv_b", f"{place}.{name}.bias")
+
+
+def _masks(sizes: Sizes, places: Places) -> list[str]:
+    """Return the layers that enlarge the picture and multiply it by what each mask asks for."""
+    width, grid, side = sizes.width, sizes.grid, 4 * sizes.grid
+    for number in (1, 2):
+        places.weight("grow", f"{DECODER}.upscale_conv{number}")
+    places.weight("grow_norm", f"{DECODER}.upscale_layer_norm")
+    for n in range(sizes.masks):
+        place = f"{DECODER}.output_hypernetworks_mlps.{n}"
+        for word, name in (("first", "proj_in"), ("second", "layers.0"), ("third", "proj_out")):
+            places.matrix(word, f"{place}.{name}")
+    numbers = range(1, sizes.masks + 1)
+    grow = "kernel=2, strides=2, bias=grow_b"
+    return [
+        f"transpose([1, 0], node=turn{sizes.depth}.seen)",
+        f"reshape([{width}, {grid}, {grid}])",
+        f"convTranspose2d(grow, filters={width // 4}, {grow})",
+        "channels(weight=grow_norm, bias=grow_norm_b)",
+        "gelu()",
+        f"convTranspose2d(grow, filters={width // 8}, {grow})",
+        "gelu()",
+        f"reshape([{width // 8}, {side**2}], name=canvas)",
+        *(f"brush(place={number}, name=brush{number})" for number in numbers),
+        f"concat([{', '.join(f'brush{number}' for number in numbers)}], axis=0)",
+        "matmul(canvas)",
+        f"reshape([{sizes.masks}, {side}, {side}])",
+    ]
+
+
+def _scores(sizes: Sizes, places: Places) -> list[str]:
+    """Return the layers that tell how good masks are."""
+    place = f"{DECODER}.iou_prediction_head"
+    names = ["proj_in", *(f"layers.{n}" for n in range(sizes.scoring - 2)), "proj_out"]
+    rows = ["gather(node=answers, shape={outputs:0})"]
+    for n, name in enumerate(names):
+        last = n == len(names) - 1
+        rows += linear("score", sizes.masks if last else sizes.scored)
+        rows += [] if last else ["relu()"]
+        places.matrix("score", f"{place}.{name}")
+    return rows
+
+
+def _named(sizes: Sizes, places: Places) -> None:
+    """Tell where the declared parameters lie; the grid is in no file."""
+    points = [f"{PROMPT}.not_a_point_embed", *(f"{PROMPT}.point_embed.{n}" for n in range(4))]
+    places.names |= {
+        "waves": "shared_image_embedding.positional_embedding",
+        "iou_token": f"{DECODER}.iou_token.weight",
+        "mask_tokens": f"{DECODER}.mask_tokens.weight",
+        "no_mask": Reshaped(f"{PROMPT}.no_mask_embed.weight", (sizes.width, 1, 1)),
+        **{label: f"{place}.weight" for label, place in zip(LABELS, points, strict=True)},
+    }
+
+
+def _blocks(sizes: Sizes) -> list[str]:
+    """Return the statements of the blocks that are called."""
+    width, narrow, cells = sizes.width, sizes.width // RATE, sizes.cells
+    heads = f"bias=[q, k, o], heads={sizes.heads}"
+    narrowed = f"{heads}, headSize={narrow // sizes.heads}"
+    two_ways = layers(
+        "begin(node=queries)",
+        sizes.norm("own", "settled"),
+        "seek(queries=settled, keys=keys)",
+        "residual(to=settled)",
+        sizes.norm("seek", "found"),
+        *linear("up", sizes.inner),
+        sizes.activations[0],
+        *linear("down", width),
+        "residual(to=found)",
+        sizes.norm("mlp", "answers"),
+        *linear("tell_wv", narrow),
+        "identity(name=told)",
+        "add([answers, tokens], name=tellers)",
+        "add([keys, places])",
+        f"attend(tell_wq, tell_wk, told, o=tell_wo, to=tellers, {narrowed})",
+        "residual(to=keys)",
+        sizes.norm("tell", "seen"),
+    )
+    again = layers(
+        *linear("own_wv", width),
+        "identity(name=told)",
+        "add([input, tokens])",
+        f"attend(own_wq, own_wk, told, o=own_wo, {heads})",
+        "residual(to=input)",
+    )
+    seek = layers(
+        f"matmul(seek_wv, node=keys, shape=[{cells}, {narrow}])",
+        "add(seek_wv_b, name=told)",
+        "add([keys, places], name=located)",
+        "add([queries, tokens])",
+        f"attend(seek_wq, seek_wk, told, o=seek_wo, to=located, {narrowed})",
+    )
+    waved = layers(
+        "matmul(waves)",
+        f"mul({2 * math.pi}, name=angles)",
+        "sin(name=sines)",
+        "cos(node=angles, name=cosines)",
+        "concat([sines, cosines], axis=axis)",
+    )
+    brush = layers(
+        "gather(node=answers, shape={outputs:place})",
+        *linear("first", width),
+        "relu()",
+        *linear("second", width),
+        "relu()",
+        *linear("third", width // 8),
+        f"reshape([1, {width // 8}])",
+    )
+    alone = f"attend(own_wq, own_wk, own_wv, o=own_wo, bias=true, heads={sizes.heads})"
+    return [
+        f"scaled:layers\n{layers('add(0.5)', f'mul({2 / sizes.image})', 'sub(1)')}",
+        f"waved:layers\n{waved}",
+        f"two_ways:layers\n{two_ways}",
+        f"alone:layers {alone}",
+        f"again:layers\n{again}" if sizes.depth > 1 else "",
+        f"seek:param seek_wv_b shape=[{narrow}] shared=false",
+        f"seek:layers\n{seek}",
+        f"brush:layers\n{brush}",
+        f"norm:layers layerNorm(scale=weight, bias=bias, epsilon={sizes.epsilon})",
+    ]

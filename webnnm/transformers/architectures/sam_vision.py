@@ -1,0 +1,199 @@
+"""The encoder of pictures of Segment Anything: attention in windows, in some layers everywhere.
+
+Source: A. Kirillov et al., "Segment anything", arXiv:2304.02643 (2023), after Y. Li et al.,
+"Exploring plain vision transformer backbones for object detection", arXiv:2203.16527 (2022).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple, cast
+
+from webnnm.formats.foreign import Part, Reshaped, Transposed
+from webnnm.transformers.architectures.encoder import linear
+from webnnm.transformers.architectures.patches import Picture, picture
+from webnnm.transformers.architectures.places import Places
+from webnnm.transformers.architectures.written import layers
+from webnnm.transformers.config import Config
+
+PLACE = "vision_encoder"
+
+
+class Encoder(NamedTuple):
+    """The sizes of an encoder; `given`, channels of what it gives; `everywhere`, which layers have
+    attention between all cells."""
+
+    seen: Picture
+    width: int
+    inner: int
+    heads: int
+    depth: int
+    given: int
+    window: int
+    everywhere: frozenset[int]
+    biased: bool
+    relative: bool
+    absolute: bool
+    activation: str
+    epsilon: float
+
+    @property
+    def shape(self) -> str:
+        """The shape of what it gives."""
+        height, width = self.seen.grid
+        return f"{{channels:{self.given}, height:{height}, width:{width}}}"
+
+
+def encoder(config: Config) -> Encoder:
+    """Return what a config says of an encoder."""
+    for key in ("num_pos_feats", "scale", "mlp_ratio", "tie_word_embeddings"):
+        config.get(key)
+    width = config.size("hidden_size", 768)
+    depth = config.size("num_hidden_layers", 12)
+    listed: Any = config.get("global_attn_indexes", [2, 5, 8, 11])
+    if not isinstance(listed, list) or not all(type(n) is int for n in cast("list[Any]", listed)):
+        raise config.wrong("global_attn_indexes", "a list of the numbers of layers")
+    window = config.get("window_size", 14)
+    if type(window) is not int or window < 0:
+        raise config.wrong("window_size", "an integer from 0, which stands for no windows")
+    found = Encoder(
+        seen=picture(config, size=1024),
+        width=width,
+        inner=config.size("mlp_dim", int(width * config.number("mlp_ratio", 4.0))),
+        heads=config.size("num_attention_heads", 12),
+        depth=depth,
+        given=config.size("output_channels", 256),
+        window=window,
+        everywhere=frozenset(range(depth) if not window else cast("list[int]", listed)),
+        biased=config.flag("qkv_bias", True),
+        relative=config.flag("use_rel_pos", True),
+        absolute=config.flag("use_abs_pos", True),
+        activation=config.activation("hidden_act", "gelu"),
+        epsilon=config.number("layer_norm_eps", 1e-6),
+    )
+    height, across = found.seen.grid
+    if height != across:
+        raise config.refused("image_size", [height, across], "pictures are as high as wide")
+    return found
+
+
+def encoding(found: Encoder, places: Places, block: str) -> tuple[list[str], list[str]]:
+    """Return the layers of an encoder, and the statements of what they call; `block` has them."""
+    height, across = found.seen.grid
+    places.weight("patch", f"{PLACE}.patch_embed.projection")
+    rows = [found.seen.cut(found.width), "transpose([1, 2, 0])"]
+    lines: list[str] = []
+    if found.absolute:
+        shape = (height, across, found.width)
+        rows += ["add(positions)"]
+        lines += [f"{block}:param positions shape={list(shape)}"]
+        places.names["positions"] = Reshaped(f"{PLACE}.pos_embed", shape)
+    number = 0
+    while number < found.depth:
+        far = number in found.everywhere
+        ends = (n for n in range(number, found.depth) if (n in found.everywhere) != far)
+        end = next(ends, found.depth)
+        times = f"repeat={end - number}" if end - number > 1 else ""
+        rows += [f"{'everywhere' if far else 'in_windows'}({times})"]
+        for n in range(number, end):
+            _places(found, places, f"{PLACE}.layers.{n}")
+        number = end
+    rows += ["transpose([2, 0, 1])", *_neck(found, places)]
+    return rows, lines + _blocks(found)
+
+
+def _neck(found: Encoder, places: Places) -> tuple[str, ...]:
+    for number in (1, 2):
+        places.weight("neck", f"{PLACE}.neck.conv{number}", bias=False)
+        places.weight("neck_norm", f"{PLACE}.neck.layer_norm{number}")
+    return (
+        f"conv2d(neck, filters={found.given}, kernel=1)",
+        "channels(weight=neck_norm, bias=neck_norm_b)",
+        f"conv2d(neck, filters={found.given}, kernel=3, padding=1)",
+        "channels(weight=neck_norm, bias=neck_norm_b)",
+    )
+
+
+def _places(found: Encoder, places: Places, layer: str) -> None:
+    """Tell where the weights of a layer lie; queries, keys and values are one matrix there."""
+    for word, name in (("look_norm", "layer_norm1"), ("see_norm", "layer_norm2")):
+        places.weight(word, f"{layer}.{name}")
+    for k, word in enumerate("qkv"):
+        name = places.weight(f"w{word}", f"{layer}.attn.qkv", partial(_third, k), bias=False)
+        if found.biased:
+            places.names[f"w{word}_b{name}"] = Part(f"{layer}.attn.qkv.bias", k, 3)
+    places.matrix("wo", f"{layer}.attn.proj")
+    if found.relative:
+        places.declared("heights", f"{layer}.attn.rel_pos_h")
+        places.declared("widths", f"{layer}.attn.rel_pos_w")
+    for word, name in (("see_up", "lin1"), ("see_down", "lin2")):
+        places.matrix(word, f"{layer}.mlp.{name}", bias=False)
+        places.declared(f"{word}_b", f"{layer}.mlp.{name}.bias")
+
+
+def _third(part: int, name: str) -> Transposed:
+    return Transposed(Part(name, part, 3))
+
+
+def _blocks(found: Encoder) -> list[str]:
+    """Return the statements of the layers."""
+    height, across = found.seen.grid
+    relative = ", relativeHeight=heights, relativeWidth=widths" if found.relative else ""
+    biases = "bias=true" if found.biased else "bias=[o]"
+    head = found.width // found.heads
+    tables = [
+        f"look:param {name} shape=[far, {head}] shared=false" for name in ("heights", "widths")
+    ]
+    norm = f"layerNorm(scale=look_norm, bias=look_norm_b, epsilon={found.epsilon})"
+    kinds = {number in found.everywhere for number in range(found.depth)}
+    far = 2 * height - 1
+    whole = (
+        norm,
+        f"reshape([{height * across}, {found.width}])",
+        _look(found, far),
+        f"reshape([{height}, {across}, {found.width}])",
+        "see(past=input)",
+    )
+    see = layers(
+        "residual(to=past, name=looked)",
+        f"layerNorm(scale=see_norm, bias=see_norm_b, epsilon={found.epsilon})",
+        *linear("see_up", f"{height}, {across}, {found.inner}"),
+        found.activation,
+        *linear("see_down", f"{height}, {across}, {found.width}"),
+        "residual(to=looked)",
+    )
+    return [
+        f"everywhere:layers\n{layers(*whole)}" if True in kinds else "",
+        f"in_windows:layers\n{layers(norm, *_windows(found))}" if False in kinds else "",
+        *(tables if found.relative else ()),
+        f"look:layers attend(wq, wk, wv, o=wo, {biases}, heads={found.heads}{relative})",
+        f"see:param see_up_b shape=[{found.inner}] shared=false",
+        f"see:param see_down_b shape=[{found.width}] shared=false",
+        f"see:layers\n{see}",
+    ]
+
+
+def _look(found: Encoder, far: int) -> str:
+    """Return the call of attention between cells of so many distances."""
+    return f"look(far={far})" if found.relative else "look()"
+
+
+def _windows(found: Encoder) -> tuple[str, ...]:
+    """Return the layers that look at cells of the same window, which are padded at the ends."""
+    side, width, window = found.seen.grid[0], found.width, found.window
+    padding = -side % window
+    count = (side + padding) // window
+    cut = f"[{count}, {window}, {count}, {window}, {width}]"
+    joined = f"[{count}, {count}, {window}, {window}, {width}]"
+    return (
+        f"pad([0, 0, 0], [{padding}, {padding}, 0])" if padding else "",
+        f"reshape({cut})",
+        "transpose([0, 2, 1, 3, 4])",
+        f"reshape([{count**2}, {window**2}, {width}])",
+        _look(found, 2 * window - 1),
+        f"reshape({joined})",
+        "transpose([0, 2, 1, 3, 4])",
+        f"reshape([{side + padding}, {side + padding}, {width}])",
+        f"slice([0, 0, 0], [{side}, {side}, {width}])" if padding else "",
+        "see(past=input)",
+    )
