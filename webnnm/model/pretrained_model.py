@@ -75,7 +75,8 @@ async def from_pretrained(
 
     The folder has a `config.json`, of which the text of the model is written, and
     `model.safetensors`, or shards and their index; a GGUF file has all of it inside. Whisper may
-    lie in a folder of CTranslate2, with a `model.bin`. In place of a folder, the bytes of its files
+    lie in a folder of CTranslate2, with a `model.bin`, parts of Stable Diffusion in those of
+    diffusers. In place of a folder, the bytes of its files
     may be given by their names. Weights are float32 on the device, whatever they are in the files.
     See `docs/transformers.md` for the architectures.
 

@@ -85,6 +85,14 @@ class Config:
             raise self.wrong(key, "an integer from 1")
         return found
 
+    def pair(self, key: str, default: int) -> tuple[int, int]:
+        """Return height and width, which a config may give as one number."""
+        found: Any = self.get(key, default)
+        pair = cast("list[Any]", found) if isinstance(found, list) else [found, found]
+        if len(pair) != 2 or not all(type(size) is int and size > 0 for size in pair):
+            raise self.wrong(key, "height and width, integers from 1")
+        return pair[0], pair[1]
+
     def number(self, key: str, default: float | None = None) -> float:
         """Return a number above 0."""
         found = self.get(key, default)

@@ -6,7 +6,7 @@ arXiv:2112.10752 (2022).
 
 from __future__ import annotations
 
-from webnnm.transformers.architectures.diffusion import DOUBLED, Body, kinds, latents, widths
+from webnnm.transformers.architectures.diffusion import DOUBLED, Body, kinds, widths
 from webnnm.transformers.architectures.written import Written, layers, statements
 from webnnm.transformers.config import Config
 
@@ -27,9 +27,7 @@ def written(config: Config) -> Written:
     groups = config.size("norm_num_groups", 32)
     channels = widths(config, "block_out_channels", [64], groups)
     kinds(config, "up_block_types", ["UpDecoderBlock2D"], len(channels))
-    height, width = (
-        size // 2 ** (len(channels) - 1) for size in latents(config, "sample_size", 32)
-    )
+    height, width = (size // 2 ** (len(channels) - 1) for size in config.pair("sample_size", 32))
     if not height or not width:
         raise config.wrong("sample_size", f"at least {2 ** (len(channels) - 1)} for so many levels")
     size, pictured = config.size("latent_channels", 4), config.size("out_channels", 3)

@@ -84,15 +84,6 @@ class Body(Places):
         ]
 
 
-def latents(config: Config, key: str, default: int) -> tuple[int, int]:
-    """Return height and width. Raises `DataError` NNM818 for what is none."""
-    found: Any = config.get(key, default)
-    pair = cast("list[Any]", found) if isinstance(found, list) else [found, found]
-    if len(pair) != 2 or not all(type(size) is int and size > 0 for size in pair):
-        raise config.wrong(key, "height and width")
-    return pair[0], pair[1]
-
-
 def widths(config: Config, key: str, default: Sequence[int], groups: int) -> list[int]:
     """Return the channels of each level. Raises NNM818 where groups do not share them evenly."""
     found: Any = config.get(key, [*default])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 from webnnm.core.errors import DataError
 from webnnm.transformers.config import Config
@@ -61,18 +61,9 @@ class Picture(NamedTuple):
 
 def picture(config: Config, *, size: int = 224, patch: int = 16) -> Picture:
     """Return what a config says of pictures. Raises `DataError` NNM818 for what makes no sense."""
-    height, width = _pair(config, "image_size", size)
-    cut = _pair(config, "patch_size", patch)
+    height, width = config.pair("image_size", size)
+    cut = config.pair("patch_size", patch)
     if height < cut[0] or width < cut[1]:
         message = f'config.json: "image_size" is {height} x {width}, patches are larger'
         raise DataError("NNM818", message, hint='"patch_size" is height and width of a patch')
     return Picture(config.size("num_channels", 3), height, width, cut)
-
-
-def _pair(config: Config, key: str, default: int) -> tuple[int, int]:
-    """Return height and width, which a config may give as one number."""
-    found: Any = config.get(key, default)
-    pair = cast("list[Any]", found) if isinstance(found, list) else [found, found]
-    if len(pair) != 2 or not all(type(size) is int and size > 0 for size in pair):
-        raise DataError("NNM818", f'config.json: "{key}" is {found}', hint="height and width")
-    return pair[0], pair[1]

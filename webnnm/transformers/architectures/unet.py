@@ -16,7 +16,6 @@ from webnnm.transformers.architectures.diffusion import (
     DOUBLED,
     Body,
     kinds,
-    latents,
     per_level,
     widths,
 )
@@ -117,7 +116,7 @@ def _levels(config: Config, groups: int) -> tuple[list[Level], list[Level]]:
     count = len(channels)
     heads = per_level(config, "attention_head_dim", 8, count)  # of heads, whatever it is called
     depths = per_level(config, "transformer_layers_per_block", 1, count)
-    height, across = latents(config, "sample_size", 64)
+    height, across = config.pair("sample_size", 64)
     least = 2 ** (count - 1)
     if height % least or across % least:
         hint = f"with {count} levels, height and width are multiples of {least}"
@@ -149,14 +148,14 @@ def _time(body: Body, size: int, activation: str, cosines_first: bool) -> None:
         "sin(name=sines)",
         "cos(node=angles, name=cosines)",
         f"concat([{waves}], axis=0)",
-        f"matmul(timed, shape=[{size}])",
-        "add(timed_b)",
+        f"matmul(moment, shape=[{size}])",
+        "add(moment_b)",
         activation,
-        f"matmul(timed, shape=[{size}])",
-        "add(timed_b, name=time)",
+        f"matmul(moment, shape=[{size}])",
+        "add(moment_b, name=time)",
     )
-    body.matrix("timed", "time_embedding.linear_1")
-    body.matrix("timed", "time_embedding.linear_2")
+    body.matrix("moment", "time_embedding.linear_1")
+    body.matrix("moment", "time_embedding.linear_2")
 
 
 def _rates(width: int, shift: float) -> HostArray:
