@@ -6,15 +6,13 @@ import json
 import time
 from typing import Any
 
-from webnnm import Dataset, GraphBuilder, NNModel, backend
+from webnnm import Dataset, GraphBuilder, NNModel, TextDataset, backend
 from webnnm.core.arrays import HostArray
 from webnnm.graph.autodiff import gradients
 
 # What other contestants do not do is off: the seed search, decay, clipping, loss weights.
 EQUAL: dict[str, Any] = {
-    "optimizer": "sgdm",
     "schedule": "constant",
-    "weight_decay": 0.0,
     "seeds": 0,
     "gradient_clipping": "off",
     "gradient_scaling": "off",
@@ -38,13 +36,12 @@ class Ours:
         self.backend = backend
         self.start = {name: numbers[name] for name in workload["parameters"]}
         self.rows = numbers["x"]
-        self.dataset = Dataset(
-            numbers["x"], numbers["y"], split=(1, 0, 0), method="sequential", name="bench"
-        )
+        self.dataset = _dataset(workload, numbers["x"], numbers["y"])
+        sgd = {"momentum_factor": workload["momentum"], "weight_decay": 0.0}
         self.settings = {
             **EQUAL,
-            "lr": workload["lr"],
-            "momentum_factor": workload["momentum"],
+            **(sgd if workload["optimizer"] == "sgdm" else workload["adamw"]),
+            **{name: workload[name] for name in ("optimizer", "lr")},
             "batch_size": workload["batch"],
         }
         self.lines: list[str] = []
@@ -132,16 +129,24 @@ class Ours:
         self.model.close()
 
 
+def _dataset(workload: dict[str, Any], x: HostArray, y: HostArray) -> Dataset:
+    given: dict[str, Any] = {"split": (1, 0, 0), "method": "sequential", "name": "bench"}
+    if workload["kind"] != "gpt":
+        return Dataset(x, y, **given)
+    text = HostArray("int32", (len(x) * x.shape[1] + 1,), bytes(x.data) + bytes(y.data[-4:]))
+    return TextDataset(text, x.shape[1], vocabulary=workload["classes"], **given)
+
+
 async def open_workload(described: str, content: Any, backend: str) -> Ours:
     """Return a model for a workload on a backend; the numbers lie in one buffer."""
     workload = json.loads(described)
     memory = content.to_py()
     numbers: dict[str, HostArray] = {}
-    for name, (offset, shape) in workload["tensors"].items():
+    for name, (offset, shape, dtype) in workload["tensors"].items():
         count = 4
         for size in shape:
             count *= size
-        numbers[name] = HostArray("float32", shape, memory[offset : offset + count])
+        numbers[name] = HostArray(dtype, shape, memory[offset : offset + count])
     ours = Ours(workload, numbers, backend)
     await ours.open()
     return ours

@@ -72,11 +72,12 @@ export async function take(described) {
   content = await (await fetch(`/bench-data/${described.file}`)).arrayBuffer();
 }
 
-/** @param {string} name */
+/** @param {string} name @returns {any} */
 function numbers(name) {
-  const [offset, shape] = workload.tensors[name];
+  const [offset, shape, dataType] = workload.tensors[name];
   const count = shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1);
-  return new Float32Array(content, offset, count);
+  const values = dataType === "int32" ? Int32Array : Float32Array;
+  return new values(content, offset, count);
 }
 
 function model() {

@@ -37,6 +37,7 @@ STEP_LIMITS: Mapping[str, Mapping[str, Limit]] = {
     "cnn": {"webnn": Limit(1.15), "tfjs": at_least(30), "torch": at_least(0.25)},
     "lstm": {"webnn": Limit(1)},
     "transformer": {"webnn": Limit(1.05)},
+    "gpt": {"webnn": Limit(1.05), "torch": at_least(0.5)},
 }
 FALLBACK_LIMITS: Mapping[str, Mapping[str, Limit]] = {
     "mlp_large": {"numpy": at_least(10), "tfjs": at_least(4)},

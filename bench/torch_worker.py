@@ -64,7 +64,26 @@ def transformer(p: Tensors, x: Any, facts: dict[str, Any]) -> Any:
     return torch.addmm(p["b3"], x.mean(1), p["w3"])
 
 
-MODELS = {"mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer}
+def gpt(p: Tensors, x: Any, facts: dict[str, Any]) -> Any:
+    """Return the logits of every letter, `[letters, vocabulary]`, of causal transformer blocks."""
+    rows, length = x.shape
+    heads, width = facts["heads"], facts["width"]
+    x = F.embedding(x, p["table"]) + p["place"]
+    for n in range(1, facts["layers"] + 1):
+        normal = F.layer_norm(x, (width,), p[f"s{2 * n - 1}"])
+        q, k, v = (
+            (normal @ p[f"{name}{n}"]).view(rows, length, heads, width // heads).transpose(1, 2)
+            for name in "qkv"
+        )
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + mixed.transpose(1, 2).reshape(rows, length, width) @ p[f"o{n}"]
+        normal = F.layer_norm(x, (width,), p[f"s{2 * n}"])
+        x = x + F.gelu(normal @ p[f"up{n}"]) @ p[f"down{n}"]
+    x = F.layer_norm(x, (width,), p[f"s{2 * facts['layers'] + 1}"])
+    return (x @ p["table"].T).flatten(0, 1)
+
+
+MODELS = {"mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer, "gpt": gpt}
 
 
 def arranged(workload: dict[str, Any], name: str, values: Any) -> Any:
@@ -80,13 +99,13 @@ class Contestant:
 
     def __init__(self, workload: dict[str, Any], folder: Path) -> None:
         self.workload = workload
-        content = np.fromfile(folder / workload["file"], "<f4")
+        content = (folder / workload["file"]).read_bytes()
         arrays = {
-            name: content[offset // 4 : offset // 4 + math.prod(shape)].reshape(shape)
-            for name, (offset, shape) in workload["tensors"].items()
+            name: np.frombuffer(content, dtype, math.prod(shape), offset).reshape(shape)
+            for name, (offset, shape, dtype) in workload["tensors"].items()
         }
-        self.x = torch.from_numpy(arrays.pop("x").copy())
-        self.y = torch.from_numpy(arrays.pop("y").argmax(1))
+        self.x, y = torch.from_numpy(arrays.pop("x").copy()), arrays.pop("y")
+        self.y = torch.from_numpy(y.astype("int64") if workload["kind"] == "gpt" else y.argmax(1))
         self.start = {
             name: torch.from_numpy(arranged(workload, name, array))
             for name, array in arrays.items()
@@ -98,9 +117,17 @@ class Contestant:
     def restart(self) -> None:
         """Begin anew."""
         self.parameters = {n: t.clone().requires_grad_() for n, t in self.start.items()}
-        self.optimizer = torch.optim.SGD(
-            self.parameters.values(), lr=self.workload["lr"], momentum=self.workload["momentum"]
-        )
+        learned, lr = list(self.parameters.values()), self.workload["lr"]
+        if self.workload["optimizer"] == "sgdm":
+            self.optimizer = torch.optim.SGD(learned, lr=lr, momentum=self.workload["momentum"])
+            return
+        adamw = self.workload["adamw"]
+        groups = [
+            {"params": [t for t in learned if t.dim() > 1], "weight_decay": adamw["weight_decay"]},
+            {"params": [t for t in learned if t.dim() == 1], "weight_decay": 0.0},
+        ]
+        betas = adamw["beta1"], adamw["beta2"]
+        self.optimizer = torch.optim.AdamW(groups, lr, betas, adamw["epsilon"], fused=True)
 
     def step(self, number: int) -> Any:
         """Train one batch and return its loss."""
@@ -108,7 +135,7 @@ class Contestant:
         rows = slice(number * batch, (number + 1) * batch)
         self.optimizer.zero_grad()
         logits = self.model(self.parameters, self.x[rows], self.workload["facts"])
-        loss = F.cross_entropy(logits, self.y[rows])
+        loss = F.cross_entropy(logits, self.y[rows].flatten())
         loss.backward()
         self.optimizer.step()
         return loss.detach()

@@ -96,7 +96,7 @@ async def measure(
     step = (await contest.call("webnn", "train", 2))["step"]
     epochs = max(workload.epochs, min(1000, round(1e3 * seconds / (step * workload.steps))))
     steps = Steps(workload, epochs)
-    left = list(contest.facts["tensorflow"]["found"])
+    left = list(contest.facts["tensorflow"]["found"]) if workload.tensorflow else []
     steps.remarks += [
         f"TensorFlow.js has no {name} backend here: {why}"
         for name, why in contest.facts["tensorflow"]["missing"].items()

@@ -38,6 +38,13 @@ export class Device {
 /** @param {number[]} shape */
 export const size = (shape) => shape.reduce((a, b) => a * b, 1);
 
+/** 1 where classes are those of the places in a shape, elsewhere 0.
+ * @param {any} b @param {any} classes @param {number[]} shape */
+export function oneHot(b, classes, shape) {
+  const places = Int32Array.from({ length: size(shape) }, (_, place) => place);
+  return b.cast(b.equal(classes, b.constant({ dataType: "int32", shape }, places)), "float32");
+}
+
 /** A training step under construction. */
 export class Step {
   learns = true;
@@ -56,6 +63,7 @@ export class Step {
     this.next = {};
     this.rate = this.fixed("rate", "float32", [], new Float32Array([workload.lr]));
     this.momentum = this.number(workload.momentum);
+    this.learn = workload.optimizer === "adamw" ? this.adamw() : this.momentumSgd;
     this.cursor = this.carried("cursor", "int32", []);
     this.loss = this.carried("loss", "float32", []);
     this.next.cursor = this.b.add(this.cursor, this.b.constant(
@@ -91,13 +99,13 @@ export class Step {
   /** The rows of the batch: `[batch, ...shape]` of rows in the order of the epoch.
    * @param {number[]} shape */
   batch(shape) {
-    const { batch, steps, classes } = this.workload;
+    const { batch, steps, tensors } = this.workload;
     const order = Int32Array.from({ length: steps * batch }, (_, row) => row);
     const picked = this.b.gather(this.fixed("order", "int32", [steps, batch], order), this.cursor);
     const rows = (/** @type {string} */ name, /** @type {number[]} */ features) => this.b.gather(
-      this.fixed(name, "float32", [steps * batch, ...features], this.numbers(name)), picked,
+      this.fixed(name, tensors[name][2], [steps * batch, ...features], this.numbers(name)), picked,
     );
-    return { x: rows("x", shape), y: rows("y", [classes]) };
+    return { x: rows("x", shape), y: rows("y", tensors.y[1].slice(1)) };
   }
 
   /** @param {Model} model */
@@ -108,24 +116,57 @@ export class Step {
     return this.build();
   }
 
-  /** Softmax and cross-entropy: adds the loss, returns its gradient. @param {any} z @param {any} y */
+  /** Softmax and cross-entropy: adds the loss, returns its gradient. `y` is one-hot, or classes.
+   * @param {any} z @param {any} y */
   crossEntropy(z, y) {
     const { b } = this;
+    const [rows, classes] = z.shape;
+    const wanted = y.dataType === "int32"
+      ? oneHot(b, b.reshape(y, [rows, 1]), [1, classes])
+      : y;
     const p = b.softmax(z, 1);
-    const scale = 1 / this.workload.batch;
-    const sum = b.reduceSum(b.mul(y, b.log(p)), { axes: [0, 1] });
-    this.next.loss = b.sub(this.loss, b.mul(sum, this.number(scale)));
-    return b.mul(b.sub(p, y), this.number(scale));
+    const scale = this.number(1 / rows);
+    const sum = b.reduceSum(b.mul(wanted, b.log(p)), { axes: [0, 1] });
+    this.next.loss = b.sub(this.loss, b.mul(sum, scale));
+    return b.mul(b.sub(p, wanted), scale);
   }
 
   /** Stochastic gradient descent with momentum: v ← μv + g, w ← w − ηv.
    * @param {string} name @param {any} w @param {any} g */
-  learn(name, w, g) {
+  momentumSgd(name, w, g) {
     const { b } = this;
     const { shape } = /** @type {{ shape: number[] }} */ (this.state.get(name));
     const v = b.add(b.mul(this.carried(`${name}/v`, "float32", shape), this.momentum), g);
     this.next[`${name}/v`] = v;
     this.next[name] = b.sub(w, b.mul(v, this.rate));
+  }
+
+  /** AdamW: m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², w ← w − η(m̂/(√v̂ + ε) + λw), where the
+   * numbers of a step are worked out once: η·m̂/(√v̂ + ε) is m/(a√v + c). Vectors do not decay. */
+  adamw() {
+    const { b, workload: { adamw: { beta1, beta2, epsilon, weight_decay: decay } } } = this;
+    const one = this.number(1);
+    const power = (/** @type {number} */ beta, /** @type {string} */ name) => {
+      const before = this.carried(name, "float32", [], new Float32Array([1]));
+      this.next[name] = b.mul(before, this.number(beta));
+      return b.sub(one, this.next[name]);
+    };
+    const inverse = b.div(power(beta1, "beta1"), this.rate);
+    const a = b.div(inverse, b.sqrt(power(beta2, "beta2")));
+    const c = b.mul(inverse, this.number(epsilon));
+    const kept = b.sub(one, b.mul(this.rate, this.number(decay)));
+    const mean = (/** @type {string} */ name, /** @type {any} */ g, /** @type {number} */ beta) => {
+      const before = this.carried(name, "float32", g.shape);
+      const found = b.add(b.mul(before, this.number(beta)), b.mul(g, this.number(1 - beta)));
+      this.next[name] = found;
+      return found;
+    };
+    return (/** @type {string} */ name, /** @type {any} */ w, /** @type {any} */ g) => {
+      const m = mean(`${name}/m`, g, beta1);
+      const v = mean(`${name}/v`, b.mul(g, g), beta2);
+      const change = b.div(m, b.add(b.mul(b.sqrt(v), a), c));
+      this.next[name] = b.sub(g.shape.length > 1 ? b.mul(w, kept) : w, change);
+    };
   }
 
   async build() {

@@ -6,23 +6,46 @@
  */
 
 /**
- * A layer x·w + b with its gradients.
+ * A layer x·w + b, or x·w, with its gradients.
  *
- * @param {Step} step @param {string} weight @param {string} bias
+ * @param {Step} step @param {string} weight @param {string | null} bias
  * @param {number} inputs @param {number} units @param {Float32Array} [data]
  */
 export function dense(step, weight, bias, inputs, units, data = step.numbers(weight)) {
   const { b } = step;
   const w = step.parameter(weight, [inputs, units], data);
-  const c = step.parameter(bias, [units]);
+  const c = bias && step.parameter(bias, [units]);
   return {
     /** @param {any} x */
-    forward: (x) => b.add(b.matmul(x, w), c),
+    forward: (x) => (c ? b.add(b.matmul(x, w), c) : b.matmul(x, w)),
     /** @param {any} x @param {any} g @param {boolean} further */
     backward(x, g, further = true) {
-      step.learn(bias, c, b.reduceSum(g, { axes: [0] }));
+      if (bias) step.learn(bias, c, b.reduceSum(g, { axes: [0] }));
       step.learn(weight, w, b.matmul(b.transpose(x), g));
       return further ? b.matmul(g, b.transpose(w)) : null;
+    },
+  };
+}
+
+/** The function x·Φ(x), with its gradient Φ(x) + x·φ(x). @param {Step} step */
+export function gelu(step) {
+  const { b } = step;
+  const half = step.number(0.5);
+  /** @type {any} */
+  let kept = null;
+  return {
+    /** @param {any} x */
+    forward(x) {
+      const share = b.add(b.mul(b.erf(b.mul(x, step.number(Math.SQRT1_2))), half), half);
+      kept = { x, share };
+      return b.mul(x, share);
+    },
+    /** @param {any} g */
+    backward(g) {
+      const { x, share } = kept;
+      const bell = b.exp(b.mul(b.mul(x, x), step.number(-0.5)));
+      const slope = b.mul(b.mul(x, bell), step.number((2 * Math.PI) ** -0.5));
+      return b.mul(g, b.add(share, slope));
     },
   };
 }
@@ -99,12 +122,12 @@ export const turned = (values, rows, columns) => channelsLast(values, rows, colu
 /**
  * Layer normalisation over the last of two dimensions, with its gradients.
  *
- * @param {Step} step @param {string} scale @param {string} bias @param {number} width
+ * @param {Step} step @param {string} scale @param {string | null} bias @param {number} width
  */
 export function layerNorm(step, scale, bias, width) {
   const { b } = step;
   const s = step.parameter(scale, [width]);
-  const t = step.parameter(bias, [width]);
+  const t = bias && step.parameter(bias, [width]);
   const mean = (/** @type {any} */ x) => b.reduceMean(x, { axes: [1], keepDimensions: true });
   /** @type {any} */
   let normal = null;
@@ -113,16 +136,17 @@ export function layerNorm(step, scale, bias, width) {
   return {
     /** @param {any} x */
     forward(x) {
-      if (!step.learns) return b.layerNormalization(x, { scale: s, bias: t, axes: [1] });
+      if (!step.learns) return b.layerNormalization(x, { scale: s, ...(t && { bias: t }), axes: [1] });
       const apart = b.sub(x, mean(x));
       const variance = mean(b.mul(apart, apart));
       inverse = b.reciprocal(b.sqrt(b.add(variance, step.number(1e-5))));
       normal = b.mul(apart, inverse);
-      return b.add(b.mul(normal, s), t);
+      const scaled = b.mul(normal, s);
+      return t ? b.add(scaled, t) : scaled;
     },
     /** @param {any} g */
     backward(g) {
-      step.learn(bias, t, b.reduceSum(g, { axes: [0] }));
+      if (bias) step.learn(bias, t, b.reduceSum(g, { axes: [0] }));
       step.learn(scale, s, b.reduceSum(b.mul(g, normal), { axes: [0] }));
       const scaled = b.mul(g, s);
       const along = b.mul(normal, mean(b.mul(scaled, normal)));
@@ -201,23 +225,31 @@ export function lstm(step, inputs, units, length) {
 }
 
 /**
- * Self-attention in several heads, with one projection to queries, keys and values.
+ * Self-attention in several heads, with one projection to queries, keys and values; causal: tokens
+ * look at themselves and those before.
  *
- * @param {Step} step @param {number} width @param {number} heads @param {number} length
+ * @param {Step} step @param {string[]} names of queries, keys, values and what follows them
+ * @param {number} width @param {number} heads @param {number} length @param {boolean} causal
  */
-export function attention(step, width, heads, length) {
+export function attention(step, names, width, heads, length, causal) {
   const { b } = step;
   const three = 3 * width;
   const joined = new Float32Array(width * three);
-  ["q1", "k1", "v1"].forEach((name, part) => {
+  const [output = ""] = names.slice(3);
+  const queried = names.slice(0, 3).join("");
+  names.slice(0, 3).forEach((name, part) => {
     step.numbers(name).forEach((value, at) => {
       joined[Math.floor(at / width) * three + part * width + (at % width)] = value;
     });
   });
-  const w = step.parameter("qkv", [width, three], joined);
-  const p = step.parameter("p1", [width, width]);
+  const w = step.parameter(queried, [width, three], joined);
+  const p = step.parameter(output, [width, width]);
   const depth = width / heads;
   const scale = step.number(depth ** -0.5);
+  const later = Float32Array.from(
+    { length: length * length }, (_, at) => (at % length > Math.floor(at / length) ? -1e30 : 0),
+  );
+  const mask = causal && b.constant({ dataType: "float32", shape: [length, length] }, later);
   const exchange = { permutation: [0, 2, 1, 3] };
   const turn = (/** @type {any} */ x) => b.transpose(x, { permutation: [0, 1, 3, 2] });
   /** @type {any} */
@@ -228,15 +260,16 @@ export function attention(step, width, heads, length) {
       const parts = b.reshape(b.matmul(x, w), [rows, length, 3 * heads, depth]);
       const [q, k, v] = b.split(b.transpose(parts, exchange), 3, { axis: 1 });
       const queries = b.mul(q, scale);
-      const weights = b.softmax(b.matmul(queries, turn(k)), 3);
+      const scores = b.matmul(queries, turn(k));
+      const weights = b.softmax(mask ? b.add(scores, mask) : scores, 3);
       const mixed = b.reshape(b.transpose(b.matmul(weights, v), exchange), [rows * length, width]);
       kept = { x, rows, queries, k, v, weights, mixed };
       return b.matmul(mixed, p);
     },
-    /** @param {any} g */
-    backward(g) {
+    /** @param {any} g @param {boolean} further */
+    backward(g, further = true) {
       const { x, rows, queries, k, v, weights, mixed } = kept;
-      step.learn("p1", p, b.matmul(b.transpose(mixed), g));
+      step.learn(output, p, b.matmul(b.transpose(mixed), g));
       const to = b.reshape(b.matmul(g, b.transpose(p)), [rows, length, heads, depth]);
       const dmixed = b.transpose(to, exchange);
       const dweights = b.matmul(dmixed, turn(v));
@@ -248,7 +281,8 @@ export function attention(step, width, heads, length) {
         b.matmul(turn(weights), dmixed),
       ], 1);
       const flat = b.reshape(b.transpose(all, exchange), [rows * length, three]);
-      step.learn("qkv", w, b.matmul(b.transpose(x), flat));
+      step.learn(queried, w, b.matmul(b.transpose(x), flat));
+      return further ? b.matmul(flat, b.transpose(w)) : null;
     },
   };
 }

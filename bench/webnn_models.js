@@ -4,8 +4,9 @@
  * @module
  * @typedef {import("./webnn.js").Model} Model
  */
+import { oneHot } from "./webnn.js";
 import {
-  attention, behindPooling, behindRelu, channelsLast, conv, dense, layerNorm, lstm,
+  attention, behindPooling, behindRelu, channelsLast, conv, dense, gelu, layerNorm, lstm,
 } from "./webnn_layers.js";
 
 /** Dense layers with relu in between. @type {Model} */
@@ -86,7 +87,7 @@ const transformer = {
   layers(step, x, rows) {
     const { b } = step;
     const { features: [length, width], facts: { heads, inner } } = step.workload;
-    const attend = attention(step, width, heads, length);
+    const attend = attention(step, ["q1", "k1", "v1", "p1"], width, heads, length, false);
     const first = layerNorm(step, "s1", "t1", width);
     const up = dense(step, "w1", "b1", width, inner);
     const down = dense(step, "w2", "b2", inner, width);
@@ -105,11 +106,75 @@ const transformer = {
         g = second.backward(b.reshape(wide, [rows * length, width]));
         const lower = behindRelu(step, down.backward(high, g), high);
         g = first.backward(b.add(g, up.backward(middle, lower)));
-        attend.backward(g);
+        attend.backward(g, false);
+      },
+    };
+  },
+};
+
+/**
+ * A block of a GPT: attention and two products with gelu in between, each normalised before.
+ *
+ * @param {import("./webnn_layers.js").Step} step @param {number} number
+ */
+function block(step, number) {
+  const { b } = step;
+  const { features: [length], facts: { heads, width } } = step.workload;
+  const names = ["q", "k", "v", "o"].map((name) => `${name}${number}`);
+  const first = layerNorm(step, `s${2 * number - 1}`, null, width);
+  const attend = attention(step, names, width, heads, length, true);
+  const second = layerNorm(step, `s${2 * number}`, null, width);
+  const up = dense(step, `up${number}`, null, width, 4 * width);
+  const activation = gelu(step);
+  const down = dense(step, `down${number}`, null, 4 * width, width);
+  /** @type {any} */
+  let kept = null;
+  return {
+    /** @param {any} x @param {number} rows */
+    forward(x, rows) {
+      const attended = b.add(x, attend.forward(first.forward(x), rows));
+      const normal = second.forward(attended);
+      const high = activation.forward(up.forward(normal));
+      kept = { normal, high };
+      return b.add(attended, down.forward(high));
+    },
+    /** @param {any} g */
+    backward(g) {
+      const { normal, high } = kept;
+      const inner = up.backward(normal, activation.backward(down.backward(high, g)));
+      const attended = b.add(g, second.backward(inner));
+      return b.add(attended, first.backward(attend.backward(attended)));
+    },
+  };
+}
+
+/** A GPT: letters and their places, blocks, the table of the letters once more. @type {Model} */
+const gpt = {
+  features: ({ features }) => features,
+  layers(step, ids, rows) {
+    const { b } = step;
+    const { features: [length], classes, facts: { layers, width } } = step.workload;
+    const table = step.parameter("table", [classes, width]);
+    const place = step.parameter("place", [length, width]);
+    const blocks = Array.from({ length: layers }, (_, index) => block(step, index + 1));
+    const last = layerNorm(step, `s${2 * layers + 1}`, null, width);
+    let x = b.reshape(b.add(b.gather(table, ids), place), [rows * length, width]);
+    for (const each of blocks) x = each.forward(x, rows);
+    const end = last.forward(x);
+    return {
+      logits: b.matmul(end, b.transpose(table)),
+      backward(g) {
+        let back = last.backward(b.matmul(g, table));
+        for (const each of [...blocks].reverse()) back = each.backward(back);
+        const ofPlaces = b.reduceSum(b.reshape(back, [rows, length, width]), { axes: [0] });
+        step.learn("place", place, ofPlaces);
+        const given = oneHot(b, b.reshape(ids, [1, rows * length]), [classes, 1]);
+        const ofTable = b.add(b.matmul(b.transpose(g), end), b.matmul(given, back));
+        step.learn("table", table, ofTable);
       },
     };
   },
 };
 
 /** @type {{ [kind: string]: Model }} */
-export const MODELS = { mlp, cnn, lstm: recurrent, transformer };
+export const MODELS = { mlp, cnn, lstm: recurrent, transformer, gpt };

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 CLASSES = 10
 LEARNING_RATE = 0.01
 MOMENTUM = 0.9
+ADAMW = {"beta1": 0.9, "beta2": 0.99, "epsilon": 1e-8, "weight_decay": 0.1}
 SEED = 7
+SURPRISES = 0.3
+"""The share of letters that do not follow from the one before."""
 
 DENSE = "dense:layers matmul(w), add(b), activation();"
 POOL = "maxPool2d(windowDimensions={height:2, width:2}, strides={height:2, width:2})"
@@ -30,7 +33,8 @@ class Workload:
     `name` and `title`; `kind` is what the contestants' programs go by; `text` is the model in our
     notation, with `parameters`, name → shape, as it names them; `features` is the shape of a row,
     `batch` the rows of a step and `steps` the batches of an epoch; `epochs` the least of a
-    training, and `lr` its learning rate; `facts` are numbers that a kind needs.
+    training, and `lr` its learning rate; `optimizer` is "sgdm" or "adamw"; `tensorflow` says
+    whether TensorFlow.js takes part; `facts` are numbers that a kind needs.
     """
 
     name: str
@@ -44,6 +48,8 @@ class Workload:
     classes: int = CLASSES
     epochs: int = 4
     lr: float = LEARNING_RATE
+    optimizer: str = "sgdm"
+    tensorflow: bool = True
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
@@ -58,8 +64,10 @@ class Workload:
             "steps": self.steps,
             "classes": self.classes,
             "facts": dict(self.facts),
+            "optimizer": self.optimizer,
             "lr": self.lr,
             "momentum": MOMENTUM,
+            "adamw": ADAMW,
             "parameters": {name: list(shape) for name, shape in self.parameters.items()},
         }
 
@@ -173,10 +181,52 @@ model:layers
     facts={"heads": 4, "inner": 512},
 )
 
+LETTERS, WIDTH, DEPTH, WINDOW = 65, 384, 6, 128
+
+GPT = Workload(
+    name="gpt",
+    title=f"GPT, {DEPTH} layers, {WIDTH} wide, 6 heads, {LETTERS} letters, batch 8 × {WINDOW}",
+    kind="gpt",
+    text=f"""
+model:input int32 shape=[] sequence=letters;
+model:param table shape=[{LETTERS}, {WIDTH}];
+model:param place shape=[{WINDOW}, {WIDTH}];
+model:output shape=[{LETTERS}] sequence=letters;
+model:loss SCE;
+model:layers
+  embedding(table), positionalEmbedding(place), block(repeat={DEPTH}),
+  layerNormalization(scale=s), matmul(table, bTranspose=true);
+block:layers
+  layerNormalization(scale=s),
+  attend(q, k, v, o, heads=6, causal=true),
+  residual(to=input, name=attended),
+  layerNormalization(scale=s),
+  matmul(up, shape=[{4 * WIDTH}]), gelu(), matmul(down, shape=[{WIDTH}]),
+  residual(to=attended);
+""",
+    parameters={
+        "table": (LETTERS, WIDTH),
+        "place": (WINDOW, WIDTH),
+        **{f"s{n}": (WIDTH,) for n in range(1, 2 * DEPTH + 2)},
+        **{f"{name}{n}": (WIDTH, WIDTH) for n in range(1, DEPTH + 1) for name in "qkvo"},
+        **{f"up{n}": (WIDTH, 4 * WIDTH) for n in range(1, DEPTH + 1)},
+        **{f"down{n}": (4 * WIDTH, WIDTH) for n in range(1, DEPTH + 1)},
+    },
+    features=(WINDOW,),
+    batch=8,
+    steps=10,
+    classes=LETTERS,
+    epochs=2,
+    lr=1e-3,
+    optimizer="adamw",
+    tensorflow=False,
+    facts={"heads": 6, "layers": DEPTH, "width": WIDTH},
+)
+
 # It takes some ten thousand steps until webnnm has settled how many go into a dispatch.
 TINY = replace(mlp("mlp_tiny", "MLP 4-16-3, batch 32", [4, 16, 3], 32, 100), epochs=400)
 LARGE = mlp("mlp_large", "MLP 784-256-128-10, batch 64", [784, 256, 128, 10], 64, 100)
-WORKLOADS = {w.name: w for w in (LARGE, TINY, CNN, LSTM, BLOCK)}
+WORKLOADS = {w.name: w for w in (LARGE, TINY, CNN, LSTM, BLOCK, GPT)}
 
 
 def numbers(workload: Workload) -> dict[str, np.ndarray[Any, Any]]:
@@ -191,9 +241,11 @@ def numbers(workload: Workload) -> dict[str, np.ndarray[Any, Any]]:
         for name, shape in workload.parameters.items()
     }
     for name, shape in workload.parameters.items():
-        if workload.kind == "transformer" and name.startswith("s"):
+        if workload.kind in ("transformer", "gpt") and name.startswith("s"):
             found[name] = np.ones(shape, "float32")
     rows = workload.batch * workload.steps
+    if workload.kind == "gpt":
+        return found | _text(random, rows, workload)
     of = random.integers(0, workload.classes, rows)
     centres = normal(workload.classes, *workload.features) * 0.3
     found["x"] = centres[of] + normal(rows, *workload.features)
@@ -201,7 +253,22 @@ def numbers(workload: Workload) -> dict[str, np.ndarray[Any, Any]]:
     return found
 
 
+def _text(
+    random: np.random.Generator, rows: int, workload: Workload
+) -> dict[str, np.ndarray[Any, Any]]:
+    """Return letters, each of which mostly follows from the one before: `x`, and the next, `y`."""
+    (length,), letters = workload.features, workload.classes
+    following, surprises = random.permutation(letters), random.random(rows * length) < SURPRISES
+    text = [0]
+    for surprise in surprises:
+        text.append(int(random.integers(letters)) if surprise else int(following[text[-1]]))
+    found = np.array(text, "int32")
+    return {"x": found[:-1].reshape(rows, length), "y": found[1:].reshape(rows, length)}
+
+
 def _spread(workload: Workload, name: str, shape: tuple[int, ...]) -> np.float32:
+    if workload.kind == "gpt":
+        return np.float32(0.02)
     if len(shape) == 1 or name.startswith("c"):
         return np.float32(0.01)
     inputs = math.prod(shape[1:]) if name.startswith("f") else shape[0]
@@ -213,16 +280,16 @@ def _spread(workload: Workload, name: str, shape: tuple[int, ...]) -> np.float32
 def write(workload: Workload, folder: Path) -> dict[str, Any]:
     """Write the numbers of a workload to a file; return what it holds, as the programs read it.
 
-    `tensors` is name → [offset in bytes, shape], all float32.
+    `tensors` is name → [offset in bytes, shape, data type].
     """
     folder.mkdir(parents=True, exist_ok=True)
     tensors: dict[str, Any] = {}
     offset = 0
     with (folder / f"{workload.name}.bin").open("wb") as file:
         for name, array in numbers(workload).items():
-            content = np.ascontiguousarray(array, "<f4").tobytes()
+            content = np.ascontiguousarray(array).tobytes()
             file.write(content)
-            tensors[name] = [offset, list(array.shape)]
+            tensors[name] = [offset, list(array.shape), str(array.dtype)]
             offset += len(content)
     described = workload.described | {"file": f"{workload.name}.bin", "tensors": tensors}
     (folder / f"{workload.name}.json").write_text(json.dumps(described))

@@ -1,4 +1,4 @@
-"""Operators on what may be very large, written with others, for backends that get it wrong."""
+"""Operators that backends get wrong, of large numbers above all, written with others."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Operand, OperatorNode
 from webnnm.ops.declare.known import known_values
+
+SATURATED = 8.0
+"""From here on gelu(x) is x, and erf(x/√2) is 1."""
+TINY = 1e-30
+LAST_DIGIT = 2.0**-24
+"""Of float32, relatively."""
 
 
 def root(b: GraphBuilder, node: OperatorNode) -> Operand:
@@ -52,6 +58,19 @@ def _pooled_squares(b: GraphBuilder, wide: Operand, options: Mapping[str, Any]) 
 
     cells = real_cells(b, wide, options["layout"], *pool_windows(wide.shape, **options))
     return b.average_pool2d(wide * wide, **options) * cells
+
+
+def error_function(b: GraphBuilder, x: Operand) -> Operand:
+    """Return erf x = (2·gelu(h) − h) / h with h = √2·x, kept from 0 and infinity."""
+    factor = math.sqrt(2)
+    if isinstance(x.node, OperatorNode) and x.node.operator.name == "mul":
+        inner, scale = x.node.operands
+        values = known_values(scale) if scale and not scale.rank else None
+        if inner and values:
+            x, factor = inner, factor * values[0]
+    h = x if math.isclose(factor, 1, rel_tol=LAST_DIGIT) else x * factor
+    h = b.max(-SATURATED, b.min(SATURATED, h))
+    return (b.gelu(h) * 2.0 - h) * h / b.max(TINY, h * h)
 
 
 def place(b: GraphBuilder, node: OperatorNode) -> Operand:

@@ -227,7 +227,7 @@ class ResidentTraining:
 
     async def run_steps(self, count: int) -> list[Totals]:
         """Run some steps in one call and return the totals of the epochs so far."""
-        self._last = self._replay_point()
+        self._last = self._replay_point(count)
         with self._counted():
             totals = await self._stepper.timed(
                 count, epoch=self.feed.steps, total=self.schedule.total
@@ -237,16 +237,20 @@ class ResidentTraining:
         rows = range(0, len(values), len(names))
         return [Totals(dict(zip(names, values[k : k + len(names)], strict=True))) for k in rows]
 
-    def _replay_point(self) -> ReplayPoint:
+    def _replay_point(self, count: int) -> ReplayPoint:
         """Return from where to get to the present step: the copy of before, or a new one.
 
-        A copy of a large state takes as long as a good part of a step.
+        A copy of a large state takes as long as a good part of a step. A single step needs none: it
+        leaves what it reads as it is.
         """
         assert self._last is not None
         last, now = self._last, self._stepper.step
         steps = now - last.step
-        if last.step >= 0 and steps * self._stepper.tuner.step_seconds <= REPEATED:
+        copied = last.step >= 0 and any(last.state is state for state in self._device.spares)
+        if copied and steps * self._stepper.tuner.step_seconds <= REPEATED:
             return replace(last, steps=steps)
+        if count == 1 < self.feed.steps:  # calls of several epochs have more
+            return ReplayPoint(last.tables, self.current, 0, now)
         taken = None if self._best is None else self._best.state
         spare = next(state for state in self._device.spares if state is not taken)
         self._stepper.copy_state(spare)

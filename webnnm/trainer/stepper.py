@@ -122,8 +122,9 @@ class Stepper:
             current[name], into[name] = copied, current[name]
 
     def restore(self, state: Tensors, steps: int) -> None:
-        """Go back to a copy of the state, so many steps before."""
-        self._backend.dispatch(self._device.copy_state, state, self.current)
+        """Go back to a copy of the state, so many steps before, or to the state that was kept."""
+        if state is not self.current:
+            self._backend.dispatch(self._device.copy_state, state, self.current)
         self.step -= steps
         self.in_flight = False
 

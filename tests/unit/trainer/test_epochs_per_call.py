@@ -114,11 +114,23 @@ async def test_patience_ends_within_a_call(epochs_per_call: int, restore: bool) 
     assert model.step == 6 * len(history.epochs)
 
 
-@pytest.mark.parametrize(("seconds", "copies"), [(math.inf, 3), (-1, 18)])
-async def test_short_calls_share_a_copy_of_the_state(
-    seconds: float, copies: int, monkeypatch: pytest.MonkeyPatch
+def patch_steps(patch: pytest.MonkeyPatch, steps: int, seconds: float) -> None:
+    """Give calls so many steps, and copies of the state so many seconds in which they serve."""
+
+    def steps_per_call(_: DispatchTuner, left: int) -> int:
+        return min(left, steps)
+
+    patch.setattr("webnnm.trainer.resident.REPEATED", seconds)
+    patch.setattr(DispatchTuner, "steps_per_call", steps_per_call)
+
+
+@pytest.mark.parametrize(
+    ("steps", "seconds", "copies"), [(2, math.inf, 3), (2, -1, 9), (1, math.inf, 0)]
+)
+async def test_short_calls_share_a_copy_of_the_state_and_single_steps_need_none(
+    steps: int, seconds: float, copies: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webnnm.trainer.resident.REPEATED", seconds)
+    patch_steps(monkeypatch, steps, seconds)
     copy, copied = Stepper.copy_state, []
 
     def counted(self: Stepper, into: Any) -> None:
@@ -126,20 +138,21 @@ async def test_short_calls_share_a_copy_of_the_state(
         copy(self, into)
 
     monkeypatch.setattr(Stepper, "copy_state", counted)
-    await trained(0, epochs=3, on_batch=lambda _: None)
+    await trained(0, epochs=3)
     assert len(copied) == copies
 
 
-@pytest.mark.parametrize("seconds", [math.inf, -1])
-async def test_a_divergence_behind_a_shared_copy_is_found_at_its_step(
-    seconds: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("steps", "seconds"), [(2, math.inf), (2, -1), (1, math.inf)])
+async def test_a_divergence_is_found_at_its_step(
+    steps: int, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webnnm.trainer.resident.REPEATED", seconds)
     seen: list[int] = []
-    with pytest.raises(Exception, match="NNM708") as caught:
+    with pytest.raises(Exception, match="NNM708"):
         await trained(0, epochs=30, lr=1e6, on_batch=lambda record: seen.append(record.batch))
     epoch, batch = divmod(len(seen), 6)
-    assert f"epoch {epoch + 1}, batch {batch + 1}" in str(caught.value)
+    patch_steps(monkeypatch, steps, seconds)
+    with pytest.raises(Exception, match=f"epoch {epoch + 1}, batch {batch + 1}"):
+        await trained(0, epochs=30, lr=1e6)
 
 
 async def test_epochs_before_a_divergence_are_recorded() -> None:

@@ -144,6 +144,16 @@ def _is_bounded(x: Operand) -> bool:
     return values is not None and max(values, default=0) <= LARGEST_INVERTIBLE
 
 
+def _error_function(b: GraphBuilder, node: Node) -> Operand | None:
+    """erf(x) → 2·Φ(√2·x) − 1 with Φ(h) = gelu(h) / h."""
+    (x,) = _operands(node)
+    if x.dtype != "float32":
+        return None
+    from webnnm.compiler.infinite import error_function
+
+    return error_function(b, x)
+
+
 def _triangle(b: GraphBuilder, node: Node) -> Operand | None:
     """The triangle of x → where(triangle of ones, x, 0), where x is not known to be finite."""
     if not isinstance(node, OperatorNode) or not is_float(node.types[0].dtype):
@@ -198,6 +208,12 @@ TRAPS = (
         "another shape",
         evidence=(_moved_logarithm("float16", True), _moved_logarithm("float32", False)),
         rule=_logarithm,
+    ),
+    Trap(
+        operators=frozenset({"erf"}),
+        reason="it would take ten times as long as gelu, and be less exact; computed by gelu",
+        evidence=(Probe(lambda g: g.erf(g.tensor([1e-4])), Values([1.12837917e-4])),),
+        rule=_error_function,
     ),
     Trap(
         operators=frozenset({"reduceLogSumExp"}),

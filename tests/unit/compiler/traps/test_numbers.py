@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -162,6 +163,26 @@ def test_other_quotients_stay() -> None:
     total = b.reduce_sum(x, axes=[1], keep_dimensions=True)
     graph = b.build({"y": b.div(x, total), "z": b.div(total, 2.0), "m": b.div(2.0, b.exp(x))})
     assert out_of_traps(graph, division.TRAPS) is graph
+
+
+@pytest.mark.parametrize("halved", [False, True])
+def test_the_error_function_is_that_of_gelu(halved: bool) -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [12])
+    graph = b.build({"y": b.erf(x * math.sqrt(0.5) if halved else x)})
+    fitted = out_of_traps(graph, numbers.TRAPS)
+    assert "erf" not in names(fitted)
+    assert names(fitted)[0] == ("min" if halved else "mul")
+    given = [0, 1e-30, 1e-4, 0.1, -0.5, 1, -2, 4, -40, 1e30, -np.inf, np.nan]
+    feeds = {"x": np.asarray(given, np.float32)}
+    expected, found = (evaluate(g, feeds)["y"] for g in (graph, fitted))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-7)
+
+
+def test_the_error_function_of_halves_stays() -> None:
+    b = GraphBuilder()
+    graph = b.build({"y": b.erf(b.input("x", "float16", [3]))})
+    assert out_of_traps(graph, numbers.TRAPS) is graph
 
 
 INFINITE = np.asarray([[np.inf, 2, np.nan, -1], [-np.inf, 0, 4, np.nan], [3, np.inf, 5, 6]])
