@@ -55,6 +55,7 @@ LATE = (
             "reference",
             "shared",
             "speed",
+            "unpacking",
             "webnn_runner",
         )
     ),

@@ -150,13 +150,15 @@ class Backend(ABC):
     `rewrites`, how compiled graphs were changed to run on this backend, and `faults`, the bugs of
     the backend that some of these avoid; `dispatch_seconds`, the overhead of a dispatch;
     `max_tensor_bytes`, the largest tensor, None for no limit; `reason`, why "auto" chose it in
-    place of WebNN, "" where it did not.
+    place of WebNN, "" where it did not; `unpacks`, whether tensors hold packed weights as float32
+    (True) or packed (False), None for what suits the device: it may be set before they are made.
     """
 
     name: str
     reason: str = ""
     dispatch_seconds: float = 0.0
     max_tensor_bytes: int | None = None
+    unpacks: bool | None = None
 
     def __init__(self) -> None:
         self.rewrites = []
@@ -202,6 +204,13 @@ class Backend(ABC):
 
         Raises `BackendError` if the backend cannot run the graph.
         """
+
+    def _has_packed(self, graph: Graph | Scan, constants: Binding | None) -> bool:
+        """Tell whether there may be weights of few bits, see `unpacking.unpacked`."""
+        return isinstance(graph, Graph) and (
+            graph.uses({"dequantizeLinear"})
+            or any(each.type.dtype != "float32" for each in (constants or {}).values())
+        )
 
     @abstractmethod
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:

@@ -14,6 +14,7 @@ from webnnm.backends.base import Binding, DeviceTensor, Executable, check_bindin
 from webnnm.backends.batches import batched
 from webnnm.backends.kernels import KernelBackend, array_of, computable, computed, taken
 from webnnm.backends.reference import Namespace
+from webnnm.backends.unpacking import unpacked
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.errors import BackendError, ContextLost
@@ -174,6 +175,10 @@ class JaxBackend(KernelBackend):
         Raises `BackendError` NNM709 where a kernel or XLA cannot do that.
         """
         self._check_open()
+        if self._has_packed(graph, constants) and (
+            found := await unpacked(self, graph, constants, recompute)
+        ):
+            return found
         graph = computable(graph)
         began = time.perf_counter()
         with self._working():

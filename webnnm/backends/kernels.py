@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from webnnm.backends.base import Backend, DeviceTensor, Executable, Ledger, check_data
@@ -36,18 +36,23 @@ def computed(
     inputs: Mapping[str, Any],
     np: Any,
     placed: Callable[[Node, Any], Any] = lambda _node, value: value,
+    last: Mapping[int, Sequence[tuple[int, int]]] | None = None,
 ) -> dict[str, Any]:
     """Return the outputs of a computable graph as arrays of a namespace.
 
     `np` is the Python array API with the data types of tensors, and three functions more that
     kernels may call: `erf(x)`; `put_at(x, index, values)` and `add_at(x, slices, values)`, which
     return x with values in place of its elements or added to them, and may write into x. `placed`
-    sees the value of every input and of every result, and returns what stands for it.
+    sees the value of every input and of every result, and returns what stands for it. `last` are
+    those of `last_uses`, after which values are given up.
     """
     values: dict[tuple[int, int], Any] = {}
     for node in graph.nodes():
         if isinstance(node, InputNode):
-            given = np.asarray(inputs[node.name], dtype=getattr(np, node.types[0].dtype))
+            given = inputs[node.name]
+            if isinstance(given, HostArray):
+                given = array_of(np, given)
+            given = np.asarray(given, dtype=getattr(np, node.types[0].dtype))
             values[node.number, 0] = placed(node, np.reshape(given, node.types[0].shape))
         elif isinstance(node, ConstantNode):
             values[node.number, 0] = array_of(np, node.array)
@@ -65,7 +70,24 @@ def computed(
             for index, (type, value) in enumerate(zip(node.types, results, strict=True)):
                 value = wrapped(np, np.asarray(value), type.dtype)
                 values[node.number, index] = placed(node, value)
+            for number, index in (last or {}).get(node.number, ()):
+                del values[number, index]
     return {name: values[o.number, o.index] for name, o in graph.outputs.items()}
+
+
+def last_uses(graph: Graph) -> dict[int, list[tuple[int, int]]]:
+    """Return by the number of a node the results that nothing needs after it."""
+    ends: dict[tuple[int, int], int] = {}
+    for node in graph.nodes():
+        if isinstance(node, OperatorNode):
+            ends |= {(node.number, index): node.number for index in range(len(node.types))}
+            ends |= {(o.number, o.index): node.number for o in node.operands if o}
+    for operand in graph.outputs.values():
+        ends.pop((operand.number, operand.index), None)
+    found: dict[int, list[tuple[int, int]]] = {}
+    for result, number in ends.items():
+        found.setdefault(number, []).append(result)
+    return found
 
 
 def wrapped(np: Any, value: Any, dtype: DataType) -> Any:
@@ -92,16 +114,23 @@ def array_of(np: Any, array: HostArray) -> Any:
     """Return a host array as an array of a namespace, in memory of its own."""
     if array.dtype in FORMATS:
         values = np.frombuffer(array.data, dtype=array.dtype)
-    else:
-        values = np.asarray(array.values())
+    else:  # two in each byte, the first in its lower half
+        bytes = np.frombuffer(array.data, dtype="uint8")
+        pairs = np.reshape(np.stack([bytes & 15, bytes >> 4], axis=-1), (-1,))
+        values = wrapped(np, np.astype(pairs[: count(array.shape)], "int8"), array.dtype)
     return np.reshape(np.astype(values, getattr(np, array.dtype)), array.shape)
 
 
 def host_array(type: TensorType, value: Any) -> HostArray:
     """Return a copy of a NumPy array as a host array."""
-    packed = value.dtype.name == type.dtype
-    data = value.tobytes() if packed else pack(value.reshape(-1).tolist(), type.dtype)
-    return HostArray(type.dtype, type.shape, data)
+    if type.dtype in FORMATS:
+        same = value.dtype.name == type.dtype
+        data = value.tobytes() if same else pack(value.reshape(-1).tolist(), type.dtype)
+        return HostArray(type.dtype, type.shape, data)
+    flat = value.reshape(-1).astype("uint8") & 15
+    low, high = flat[::2], flat[1::2].copy()
+    high.resize(low.shape)
+    return HostArray(type.dtype, type.shape, (low | high << 4).tobytes())
 
 
 def taken(graph: Graph, fixed: Container[str]) -> dict[str, TensorType]:

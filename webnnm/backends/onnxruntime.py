@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from webnnm.backends.base import Binding, DeviceTensor, Executable, check_binding, check_data
 from webnnm.backends.kernels import KernelBackend, array_of, host_array, taken
 from webnnm.backends.reference import STEPS_BETWEEN_YIELDS, Namespace
+from webnnm.backends.unpacking import unpacked
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import byte_length
 from webnnm.core.errors import BackendError
@@ -101,6 +102,10 @@ class OnnxRuntimeBackend(KernelBackend):
         has no operators for.
         """
         self._check_open()
+        if self._has_packed(graph, constants) and (
+            found := await unpacked(self, graph, constants, recompute)
+        ):
+            return found
         graph = graph.unrolled() if isinstance(graph, Scan) else graph
         began = time.perf_counter()
         fixed = self._embedded(constants or {})

@@ -11,6 +11,7 @@ from typing import Any
 from webnnm.backends import pyodide_host
 from webnnm.backends.base import Backend, Binding, Executable, Runner
 from webnnm.backends.pyodide_host import Bridge, Names
+from webnnm.backends.unpacking import unpacked
 from webnnm.backends.webnn import Built, Lease, WebNNBackend
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
@@ -90,6 +91,10 @@ class OnnxRuntimeWebBackend(WebNNBackend):
         Raises `BackendError` NNM505 where it refuses, `ModelError` NNM901 for an operator that ONNX
         has no operators for.
         """
+        if self._has_packed(graph, constants) and (
+            found := await unpacked(self, graph, constants, recompute)
+        ):
+            return found
         graph = graph.unrolled() if isinstance(graph, Scan) else graph
         _check_nibbles(graph)
         began = time.perf_counter()

@@ -12,8 +12,16 @@ from typing import Any
 
 from webnnm.backends import pyodide_host
 from webnnm.backends.base import Binding, DeviceTensor, Executable, check_binding
-from webnnm.backends.kernels import KernelBackend, array_of, computable, computed
-from webnnm.core.arrays import HostArray
+from webnnm.backends.kernels import (
+    KernelBackend,
+    array_of,
+    computable,
+    computed,
+    host_array,
+    last_uses,
+)
+from webnnm.core.arrays import HostArray, zeros
+from webnnm.core.dtypes import FORMATS
 from webnnm.core.errors import BackendError
 from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
@@ -101,12 +109,14 @@ class ReferenceBackend(KernelBackend):
 
     def _array(self, type: TensorType, data: HostArray | None) -> Any:
         np = self._numpy
+        if type.dtype not in FORMATS:  # two numbers in a byte, unpacked where they are computed
+            return zeros(*type) if data is None else data.copy()
         if data is None:
             return np.zeros(type.shape, dtype=getattr(np, type.dtype))
         return array_of(np, data)
 
     def _host(self, array: Any) -> Any:
-        return array
+        return array_of(self._numpy, array) if isinstance(array, HostArray) else array
 
     async def compile(
         self,
@@ -117,21 +127,28 @@ class ReferenceBackend(KernelBackend):
     ) -> Executable:
         """Compile a graph: there is nothing to do but to note it."""
         self._check_open()
+        if self._has_packed(graph, constants):
+            from webnnm.backends.unpacking import unpacked
+
+            if found := await unpacked(self, graph, constants, recompute):
+                return found
         fixed = {name: tensor.handle.value for name, tensor in (constants or {}).items()}
         graph = computable(graph)
-        return self._executable(graph, fixed, (graph, fixed))
+        return self._executable(graph, fixed, (graph, fixed, last_uses(graph)))
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Run a graph at once."""
         self._check_open()
         check_binding(executable, inputs, outputs)
-        graph, fixed = executable.handle.value
+        graph, fixed, last = executable.handle.value
         given = fixed | {name: inputs[name].handle.value for name in executable.inputs}
         began = time.perf_counter()
         with self._numpy.errstate(all="ignore"):
-            found = computed(graph, given, self._numpy)
+            found = computed(graph, given, self._numpy, last=last)
         for name, value in found.items():
-            outputs[name].handle.value = value
+            type = executable.outputs[name]
+            kept = value if type.dtype in FORMATS else host_array(type, value)
+            outputs[name].handle.value = kept
         self._busy += time.perf_counter() - began
 
     async def run_steps(

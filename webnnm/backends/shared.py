@@ -54,7 +54,7 @@ class SharedBackend(Backend):
         self.name, self.device, self.reason = backend.name, backend.device, backend.reason
         self.rewrites, self.faults = backend.rewrites, backend.faults
         self.dispatch_seconds = backend.dispatch_seconds
-        self.max_tensor_bytes = backend.max_tensor_bytes
+        self.max_tensor_bytes, self.unpacks = backend.max_tensor_bytes, backend.unpacks
         self._tensors: dict[Any, DeviceTensor] = {}
         self._graphs: dict[Any, Executable] = {}
         self._closed = False

@@ -182,6 +182,12 @@ class WebNNBackend(Backend):
 
         Raises `BackendError` NNM505 or NNM409 with the operator and the label of the layer.
         """
+        if self._has_packed(graph, constants):
+            from webnnm.backends.unpacking import unpacked
+
+            found = await unpacked(self, graph, constants, recompute)
+            if found:
+                return found
         compiled = compile_plan(graph, self._target(constants or (), recompute=recompute))
         plan, variant = compiled.plan, ""
         if constants:

@@ -119,7 +119,8 @@ class _Lowering:
         for vertex in self.network.inputs:
             self._input(vertex, inputs.get(vertex.block))
         for vertex in self.network.parameters:
-            self._parameter(vertex, parameters.get(vertex.name))
+            if not vertex.packing:  # else at its first use
+                self._parameter(vertex, parameters.get(vertex.name))
 
     def _input(self, vertex: InputVertex, given: Operand | None) -> None:
         features = vertex.features[0]
@@ -158,6 +159,10 @@ class _Lowering:
         name = PARAMETER_PREFIX + vertex.name
         type = TensorType(vertex.dtype, sizes)
         self._check_size(type, f'the parameter "{vertex.name}"', vertex.span)
+        if vertex.packing:
+            from webnnm.graph.packed_parameters import unpacked_input
+
+            given = unpacked_input(self.builder, name, vertex, self.training)
         operand = given or self.builder.input(name, vertex.dtype, sizes)
         self.lowered.parameters[vertex.name] = operand
         self.done[id(vertex)] = (LayoutTensor(operand, tuple(range(len(sizes)))),)
@@ -241,8 +246,11 @@ class _Lowering:
             literal = dtype or self._flow_type(layer)
             operand = self.builder.constant(vertex.data, literal)
             return LayoutTensor(operand, tuple(range(operand.rank)))
-        if isinstance(vertex, ConstantVertex) and id(vertex) not in self.done:
-            self.done[id(vertex)] = (self._constant(vertex),)
+        if id(vertex) not in self.done:
+            if isinstance(vertex, ConstantVertex):
+                self.done[id(vertex)] = (self._constant(vertex),)
+            elif isinstance(vertex, ParameterVertex):
+                self._parameter(vertex, None)
         value = self.done[id(vertex)][source.result]
         return value if dtype is None else self._cast(value, dtype)
 

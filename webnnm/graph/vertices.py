@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
@@ -14,6 +14,9 @@ from webnnm.notation.syntax import Call, Option, Reference, ShapeValue
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.layer import LayerRules, ParameterRole
 from webnnm.ops.declare.operator import AnyOperator
+
+if TYPE_CHECKING:
+    from webnnm.graph.packing import Packing
 
 
 @dataclass(eq=False, kw_only=True)
@@ -65,7 +68,8 @@ class ParameterVertex(Vertex):
     """A declared or new parameter.
 
     `init` is the written initialiser or None; `user` the layer that uses it first, in `role`;
-    `value` what it starts with, of a file, in place of an initialiser.
+    `value` what it starts with, of a file, in place of an initialiser; `packing` how it is stored,
+    None as it is.
     """
 
     name: str
@@ -76,6 +80,7 @@ class ParameterVertex(Vertex):
     decay: bool | None = None
     user: LayerVertex | None = None
     value: HostArray | None = None
+    packing: Packing | None = None
 
 
 @dataclass(eq=False, kw_only=True)

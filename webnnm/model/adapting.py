@@ -15,6 +15,7 @@ from webnnm.formats.name_map import Names, places
 from webnnm.formats.safetensors import read
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.low_rank import Adapter, adapted_document, adapters
+from webnnm.graph.packing import Packing
 from webnnm.notation.syntax import Document
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.refit import refit
@@ -144,12 +145,13 @@ async def merge_lora(state: ModelState, plain: Document) -> list[str]:
     """Add the products to their matrices, and go back to the text before."""
     state.occupancy.check()
     backend, parameters, found = state.backend, state.parameters, known_adapters(state)
+    packings = {vertex.name: vertex.packing for vertex in state.network.parameters}
     merged: dict[str, Any] = {}
     executables: dict[Any, Any] = {}
     try:
         for each in found:
             kinds = [parameters.types[name] for name in each[:3]]
-            _check_float(each.weight, kinds[0])
+            _check_float(each.weight, kinds[0], packings[each.weight])
             key = (*kinds, each.scale)
             if key not in executables:
                 b = GraphBuilder()
@@ -171,12 +173,14 @@ async def merge_lora(state: ModelState, plain: Document) -> list[str]:
     return _weights(found)
 
 
-def _check_float(name: str, type: TensorType) -> None:
-    if type.dtype != "float32":
+def _check_float(name: str, type: TensorType, packing: Packing | None) -> None:
+    if packing is not None or type.dtype != "float32":
         raise DataError(
             "NNM704",
-            f'an adapter cannot be merged into "{name}", which is {type.dtype}',
-            hint="keep the adapter beside it, or load the model with float32 weights",
+            f'an adapter cannot be merged into "{name}", which is {packing or type.dtype}',
+            hint="keep the adapter beside it, or await model.quantize(None) before"
+            if packing
+            else "keep the adapter beside it, or load the model with float32 weights",
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.expert.reviewer import Reviewer, half_network
 from webnnm.formats.onnx.exporting.file import write_model
@@ -97,11 +98,19 @@ def _exported(
     if graph == "train":
         trained, settings = _training(_sized(state, lengths), hyperparameters)
         return train_graph(trained, settings, batch, lengths)
-    values = {name: state.parameters.value(name) for name in state.parameters.types}
-    fixed = values if constants else None
+    fixed = _values(state) if constants else None
     if graph == "loss":
         return loss_graph(network, _sized(state, lengths).losses(), batch, lengths, fixed)
     return inference_graph(network, batch, lengths, fixed)
+
+
+def _values(state: ModelState) -> dict[str, HostArray]:
+    """Return the values of all parameters, of those that graphs unpack those of their parts."""
+    found: dict[str, HostArray] = {}
+    for name in state.parameters.types:
+        stored = state.parameters.stored(name)
+        found |= getattr(stored, "parts", {}) or {name: state.parameters.value(name)}
+    return found
 
 
 def _check(

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from webnnm.model.forward import Forward
     from webnnm.model.keywords import Hyperparameters
     from webnnm.notation.syntax import Document
+    from webnnm.runtime.packed import Memory
     from webnnm.transformers.training_texts import Example
 
 LENGTH = 16
@@ -63,6 +64,8 @@ async def from_pretrained(
     progress: Progress | None = None,
     keep: bool = False,
     hashes: Mapping[str, str] | None = None,
+    weights: str | None = None,
+    block: int = 32,
     log: Callable[[str], object] = print,
 ) -> PretrainedModel:
     """Load a model of Hugging Face from a folder, a GGUF file, or an address, as notation.
@@ -76,9 +79,9 @@ async def from_pretrained(
     The folder has a `config.json`, of which the text of the model is written, and
     `model.safetensors`, or shards and their index; a GGUF file has all of it inside. Whisper may
     lie in a folder of CTranslate2, with a `model.bin`, parts of Stable Diffusion in those of
-    diffusers. In place of a folder, the bytes of its files
-    may be given by their names. Weights are float32 on the device, whatever they are in the files.
-    See `docs/transformers.md` for the architectures.
+    diffusers. In place of a folder, the bytes of its files may be given by their names. Weights are
+    float32 on the device, whatever they are in the files, unless `weights` says otherwise. See
+    `docs/transformers.md` for the architectures.
 
     - `backend`, `device_type`, `log`: see `NNModel.create`.
     - `architecture`: the class of the model, such as "BertModel", in place of the config's.
@@ -90,11 +93,13 @@ async def from_pretrained(
     - `keep`: in pages, the browser keeps files of weights: the next visit does not fetch them, and
       what did not come whole goes on from where it ended. `webnnm.forget_downloads()` removes them.
     - `hashes`: name of a file of weights → the SHA-256 that it has to have.
+    - `weights`: "float16", "int8" or "int4", in which matrices are stored, and `block`, how many
+      numbers share a scale; see `PretrainedModel.quantize`.
 
     Raises `DataError` NNM817 for an unknown architecture, NNM818 for keys of the config that are
     missing, wrong or not supported, NNM715 for files that are missing, NNM801 or NNM802 for damaged
-    ones and for other hashes, NNM805 and NNM806 for weights that are not those of the config.
-    Nothing is loaded then.
+    ones and for other hashes, NNM805 and NNM806 for weights that are not those of the config,
+    NNM704 for `weights` and blocks that there are not. Nothing is loaded then.
     """
     how = Downloads(progress=progress, keep=keep, hashes=hashes or {})
     file, binary = await gguf_of(source, how), None
@@ -129,7 +134,8 @@ async def from_pretrained(
         "log": log,
         "sequence_length": LENGTH,
     }
-    model = await PretrainedModel.begun(settings, config, {**tensors, **made}, names)
+    tensors = {**tensors, **made}
+    model = await PretrainedModel.begun(settings, config, tensors, names, weights, block)
     model.generation_config, model.read_tokenizer = generation, read
     model.origin = partial(_origin, told, names, prefix)
     return model
@@ -153,15 +159,24 @@ class PretrainedModel(NNModel):
         config: Mapping[str, Any],
         tensors: Mapping[str, Any],
         names: Mapping[str, Any],
+        weights: str | None = None,
+        block: int = 32,
     ) -> Self:
         """Return a model of a text whose parameters start with tensors of a file.
 
-        All of it is checked before memory is taken; nothing is initialised at random.
+        All of it is checked before memory is taken; nothing is initialised at random. Matrices are
+        packed one by one, where `weights` says so.
         """
         model = await cls._opened(settings)
         try:
             found = assigned(tensors, model.parameters.types, names)
-            await model.parameters.begin((name, each.view) for name, each in found.items())
+            values = {name: each.view for name, each in found.items()}
+            if weights is None:
+                await model.parameters.begin(values.items())
+            else:
+                from webnnm.runtime.packed import begin_packed
+
+                await begin_packed(model.state, values, weights, block)
             model.state.trained = True
             model.config = model.generation_config = config
             model._introduce()
@@ -339,6 +354,70 @@ class PretrainedModel(NNModel):
         if not self._generator.language.source:
             return tokens, most, {}
         return self._begun(self._source(tokens, None, {})[0], most, forced)
+
+    async def quantize(self, weights: str | None, *, block: int = 32) -> list[str]:
+        """Store matrices in fewer bits, or as float32 again; return the names of those packed now.
+
+        >>> async def small(folder):
+        ...     model = await webnnm.from_pretrained(folder)
+        ...     names = await model.quantize("int4")
+        ...     print(len(names), "matrices,", model.memory())
+
+        - `weights`: "float16"; "int8", whole numbers from -127 to 127 with a scale for each block;
+          "int4", from 0 to 15 with a scale and a least value; None for float32.
+        - `block`: how many numbers share these, along the axis that products sum over; where it
+          does not divide that, the next size that does.
+
+        Matrices of `matmul`, `attend` and `embedding` layers are packed, tied ones too; norms,
+        biases, and what has fewer than 1024 elements stay as they are. Computation is in float32.
+        Packed matrices are frozen: `add_lora` trains beside them. What is rounded stays so: None
+        brings float32 back, not the values of before. `docs/quantization.md` tells what it costs.
+
+        Raises `DataError` NNM704 for other weights and blocks, NNM712 while the model is trained.
+        """
+        from webnnm.runtime.packed import quantize
+
+        found = await quantize(self.state, weights, block)
+        self._refitted(self._plain)
+        return found
+
+    def memory(self) -> Memory:
+        """Return what the model has allocated, by purpose, and what its parameters are stored in.
+
+        Packed matrices are held as float32 by processors that would unpack them in every run: then
+        `kinds["parameters"]` of the device is more than `stored`.
+        """
+        from webnnm.runtime.packed import memory
+
+        return memory(self.state)
+
+    async def perplexity(
+        self, text: str | Sequence[int], *, length: int | None = None, stride: int | None = None
+    ) -> float:
+        """Return how many tokens the model wavers between, on average, at each token of a text.
+
+        >>> async def compared(model, text):
+        ...     before = await model.perplexity(text)
+        ...     await model.quantize("int8")
+        ...     return await model.perplexity(text) / before
+
+        It is e to the mean negative logarithm of the probability of each token after the first. The
+        text, or its tokens, is read in windows (see
+        https://huggingface.co/docs/transformers/perplexity): each tells of the tokens that the one
+        before did not have.
+
+        - `length`: tokens of a window; by default 512, or as many as the model has positions for.
+        - `stride`: tokens from window to window, by default half of `length`. Smaller strides give
+          tokens more to go by, and take longer.
+
+        Raises `DataError` NNM717 where the model does not go on with texts, NNM711 for a text of
+        fewer than two tokens, NNM704 for numbers out of range.
+        """
+        from webnnm.transformers.perplexity import perplexity
+
+        tokens = self.tokenizer.encode(text) if isinstance(text, str) else [*text]
+        most = self.config.get("max_position_embeddings", self.config.get("n_positions"))
+        return await perplexity(self.state, tokens, length, stride, most)
 
     def texts(
         self,

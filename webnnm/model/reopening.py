@@ -27,7 +27,8 @@ async def reopen(state: ModelState) -> None:
     )
     try:
         parameters = ParameterStore(state.network, backend, state.occupancy)
-        await parameters.begin(state.parameters.values().items())
+        known = state.parameters
+        await parameters.begin((name, known.stored(name)) for name in known.types)
     except BaseException:
         backend.close()
         raise

@@ -63,7 +63,7 @@ def _layer_row(layer: LayerVertex) -> tuple[str, str, str, str]:
         for source in layer.sources()
         if isinstance(source.vertex, ParameterVertex) and source.vertex.user is layer
     ]
-    names = ", ".join(f"{p.name} {p.features[0]}" for p in own[:MOST_NAMED])
+    names = ", ".join(f"{p.name} {p.packing or ''}{p.features[0]}" for p in own[:MOST_NAMED])
     if len(own) > MOST_NAMED:
         names += f", … {len(own)} in all"
     number = sum(count(p.features[0].sizes()) for p in own)

@@ -65,7 +65,7 @@ def _split(shape: Shape, parts: Shape) -> tuple[list[int], list[int]]:
     return whole, blocks
 
 
-def _over_blocks(b: Builder, x: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
+def over_blocks(b: Builder, x: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
     """Return both in shapes that broadcast, each part over its block."""
     whole, blocks = _split(x.shape, parts.shape)
     return b.reshape(x, new_shape=whole), b.reshape(parts, new_shape=blocks)
@@ -73,14 +73,14 @@ def _over_blocks(b: Builder, x: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
 
 def _shifted(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
     """Return roundEven(x/scale) + zeroPoint, in blocks, before it is kept within the range."""
-    rows, scales = _over_blocks(b, x, scale)
+    rows, scales = over_blocks(b, x, scale)
     rounded, dtype = b.round_even(rows / scales), x.dtype
     if zero_point.dtype in LONG:
         dtype = "int64"
         if rounded.dtype == "float16":
             rounded = b.cast(rounded, type="float32")
         rounded = b.cast(b.clamp(rounded, min_value=-BEYOND, max_value=BEYOND), type=dtype)
-    _, offsets = _over_blocks(b, x, b.cast(zero_point, type=dtype))
+    _, offsets = over_blocks(b, x, b.cast(zero_point, type=dtype))
     return rounded + offsets
 
 
@@ -97,7 +97,7 @@ def _quantize_gradient(
     low, high = integer_range(zero_point.dtype)
     found = _shifted(b, x, scale, zero_point)
     inside = b.equal(found, b.clamp(found, min_value=low, max_value=high))
-    rows, scales = _over_blocks(b, g, scale)
+    rows, scales = over_blocks(b, g, scale)
     arrived = rows * as_number(b, inside, g) / scales
     return [b.reshape(arrived, new_shape=x.shape), None, None]
 
@@ -105,7 +105,7 @@ def _quantize_gradient(
 def _centred(b: Builder, x: Tensor, zero_point: Tensor, dtype: DataType) -> Tensor:
     """Return x − zeroPoint, in blocks, rounded to a float type at the end alone."""
     exact: DataType = "int64" if x.dtype in LONG else dtype
-    rows, offsets = _over_blocks(b, b.cast(x, type=exact), b.cast(zero_point, type=exact))
+    rows, offsets = over_blocks(b, b.cast(x, type=exact), b.cast(zero_point, type=exact))
     found = rows - offsets
     return found if exact == dtype else b.cast(found, type=dtype)
 
@@ -114,7 +114,7 @@ def _dequantize(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Ten
     # Long integers leave the range of float16 where their products with the scale do not.
     dtype: DataType = "float32" if x.dtype in LONG else scale.dtype
     rows = _centred(b, x, zero_point, dtype)
-    _, scales = _over_blocks(b, x, scale if scale.dtype == dtype else b.cast(scale, type=dtype))
+    _, scales = over_blocks(b, x, scale if scale.dtype == dtype else b.cast(scale, type=dtype))
     found = b.reshape(rows * scales, new_shape=x.shape)
     return found if scale.dtype == dtype else b.cast(found, type=scale.dtype)
 
@@ -123,7 +123,7 @@ def _dequantize_gradient(
     b: Builder, g: Tensor, _y: Tensor, x: Tensor, scale: Tensor, zero_point: Tensor
 ) -> list[Tensor | None]:
     """To the operand (where a quantisation lets it through), and to the scale block by block."""
-    arrived, scales = _over_blocks(b, g, scale)
+    arrived, scales = over_blocks(b, g, scale)
     moved = b.reshape(arrived * scales, new_shape=x.shape)
     shares = arrived * _centred(b, x, zero_point, g.dtype)
     axes = [axis for axis, size in enumerate(scales.shape) if size == 1 < shares.shape[axis]]

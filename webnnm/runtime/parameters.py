@@ -91,11 +91,14 @@ class ParameterStore:
     ) -> None:
         """Give every parameter a value, one after the other, in place of its initial one.
 
-        Functions read values of a file; what they return is not kept on the host.
+        Functions read values of a file; what they return is not kept on the host. Those that have
+        `parts` are packed: these are the tensors.
         """
         for name, value in values:
-            array = value() if callable(value) else value
-            self.tensors[name] = await self._backend.tensor(self.types[name], array)
+            parts = getattr(value, "parts", {}) or {name: value() if callable(value) else value}
+            for part, array in parts.items():
+                type = TensorType(array.dtype, array.shape)
+                self.tensors[part] = await self._backend.tensor(type, array)
             self._values[name] = value
         self._backend.claim(KIND, *self.tensors.values())
         self.version += 1
@@ -125,7 +128,7 @@ class ParameterStore:
 
     def put(self, name: str, value: Any) -> None:
         """Set a parameter as `set` does, for whoever has the model."""
-        array = HostArray.of(value, *self.types[self._known(name)], copy=True)
+        array = HostArray.of(value, *self.types[self.settable(name)], copy=True)
         self.version += 1
         self._backend.write(self.tensors[name], array)
         self._values[name] = array
@@ -156,7 +159,7 @@ class ParameterStore:
             if there not in given:
                 hint = suggestion(there, given)
                 raise DataError("NNM710", f'no parameter "{there}" is given', hint=hint)
-            type, array = self.types[self._known(here)], HostArray.of(given[there])
+            type, array = self.types[self.settable(here)], HostArray.of(given[there])
             if array.shape != type.shape:
                 if not asked:
                     continue
@@ -178,10 +181,13 @@ class ParameterStore:
             self.put(name, array)
         return origins
 
-    def _known(self, name: str) -> str:
+    def settable(self, name: str) -> str:
+        """Return the name of a parameter whose values can be set; see `set`, NNM704 if packed."""
         if name not in self.types:
             hint = suggestion(name, self.types)
             raise DataError("NNM710", f'there is no parameter "{name}"', hint=hint)
+        if refuse := getattr(self._values.get(name), "refuse", None):
+            refuse()
         return name
 
     def readable(self) -> Mapping[str, DeviceTensor]:
@@ -206,6 +212,10 @@ class ParameterStore:
     def values(self) -> dict[str, HostArray]:
         """Return the values of all parameters as of the last read-back."""
         return {name: self.value(name) for name in self._values}
+
+    def stored(self, name: str) -> Any:
+        """Return a parameter as it is kept: an array, or what returns one when it is called."""
+        return self._values[name]
 
     def value(self, name: str) -> HostArray:
         """Return the value of a parameter as of the last read-back."""

@@ -23,6 +23,9 @@ async def refit(
     """
     state.occupancy.check()
     network, before = elaborate(document), state.parameters
+    packings = {vertex.name: vertex.packing for vertex in state.network.parameters}
+    for vertex in network.parameters:
+        vertex.packing = packings.get(vertex.name)
     store = ParameterStore(network, state.backend, state.occupancy)
     fresh = {name: type for name, type in store.types.items() if name not in before.types}
     made: dict[str, DeviceTensor] = {}
@@ -38,8 +41,13 @@ async def refit(
     except BaseException:
         state.backend.release(*made.values())
         raise
-    kept = {name: tensor for name, tensor in before.tensors.items() if name in store.types}
-    store.show({name: {**kept, **made}[name] for name in store.types})
+    # Of packed parameters there are tensors for their parts, "w/scale".
+    kept = {
+        name: tensor
+        for name, tensor in before.tensors.items()
+        if name in store.types or name.rpartition("/")[0] in store.types
+    }
+    store.show({**kept, **made})
     store.follow(before)
     store.hold(found)
     store.version = before.version + 1

@@ -8,7 +8,7 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
@@ -23,6 +23,10 @@ from webnnm.snapshots.checkpoint_file import BEST, TASKS, checkpoint_of, metadat
 from webnnm.snapshots.restored_file import NORM, check, content_of, restored
 from webnnm.snapshots.storage import fetch
 from webnnm.training.update import SLOT
+
+if TYPE_CHECKING:
+    from webnnm.backends.base import Backend
+    from webnnm.runtime.packed import Packed
 
 FORMAT = 1
 """The version of the format."""
@@ -69,6 +73,9 @@ def snapshot(
         **_description(state, kept, step),
         **{KEY + key: _json(value) for key, value in (metadata_of(whole) if whole else {}).items()},
     }
+    packings = {v.name: v.packing[:3] for v in state.network.parameters if v.packing}
+    if packings:
+        metadata[KEY + "weights"] = _json(packings)
     packed = {n: [t.dtype, list(t.shape)] for n, t in tensors.items() if t.dtype in PACKED}
     if packed:
         metadata[KEY + "packed"] = _json(packed)
@@ -83,6 +90,9 @@ def _parameters(
     """Return the parameters by their names in a file; the `latest` values, where there are some."""
     found: dict[str, HostArray] = {}
     for name, stored in _stored_names(state).items():
+        if arrays := getattr(state.parameters.stored(name), "arrays", None):
+            found |= {stored + part.removeprefix(name): array for part, array in arrays.items()}
+            continue
         value = latest[name] if name in latest else state.parameters.value(name)
         if dtype == "float16" and value.dtype == "float32":
             value = HostArray.of(value, "float16")
@@ -204,7 +214,11 @@ async def load_parameters(
     All of it is checked before anything changes, then one tensor after the other is read.
     """
     file = await opened(source)
-    given = parameters(verified(file)) if is_snapshot(file) else file.tensors
+    given: Mapping[str, StoredTensor | HostArray] = file.tensors
+    if is_snapshot(file):
+        own = parameters(verified(file))
+        packed = _packed(file, own, state.backend)
+        given = {**own, **{name: each() for name, each in packed.items()}}
     found = assigned(given, state.parameters.types, names, strict=strict)
     if not found:
         raise DataError(
@@ -239,7 +253,11 @@ async def restore(state: ModelState, file: File) -> None:
 
     All of it is checked before memory is taken: it is the file that says how large the model is.
     """
-    found = assigned(parameters(file), state.parameters.types)
+    own, types = parameters(file), state.parameters.types
+    packed = _packed(file, own, state.backend)
+    if unknown := [n for n, p in packed.items() if n not in types or types[n].shape != p.shape]:
+        raise invalid(f'"{unknown[0]}" is packed, and no matrix of the model')
+    found = assigned(own, {name: type for name, type in types.items() if name not in packed})
     content = _metadata(file, "normalisation") or {"inputs": {}}
     kept, step = restored(content, file.tensors), _step(file)
     check(kept, state.network)
@@ -247,9 +265,12 @@ async def restore(state: ModelState, file: File) -> None:
     best: Mapping[str, HostArray] = {}
     if checkpoint is not None and checkpoint.restored:
         best = checkpoint.best
+    for vertex in state.network.parameters:
+        if vertex.name in packed:
+            vertex.packing = packed[vertex.name].packing
     await state.parameters.begin(
-        (name, best[name].copy() if name in best else tensor.array())
-        for name, tensor in found.items()
+        (name, packed.get(name) or (best[name].copy() if name in best else found[name].array()))
+        for name in types
     )
     state.step = step
     state.restored = kept
@@ -276,7 +297,20 @@ def _checkpoint(state: ModelState, file: File) -> Checkpoint:
     return checkpoint_of(content, others, latest, best, types, outputs=outputs, applied=_step(file))
 
 
+def _packed(
+    file: File, tensors: dict[str, StoredTensor | HostArray], backend: Backend
+) -> dict[str, Packed]:
+    """Take the parts of packed parameters out of a snapshot's tensors; few models have some."""
+    if KEY + "weights" not in file.metadata:
+        return {}
+    from webnnm.snapshots.packed_weights import packed
+
+    return packed(_metadata(file, "weights"), tensors, backend)
+
+
 def _take(state: ModelState, found: Mapping[str, Found]) -> list[str]:
+    for name in found:
+        state.parameters.settable(name)
     for name, tensor in found.items():
         state.parameters.put(name, tensor.array())
     return list(found)

@@ -47,7 +47,7 @@ def texts_dataset(
     Raises `DataError` NNM717 for networks that do not go on with texts, NNM705 without texts,
     NNM711 for texts without a token to learn, NNM704 for a length below 2.
     """
-    _check_network(network)
+    check_network(network)
     ends = sorted(end_tokens(config))
     rows = [_row(text, encode, ends[:1]) for text in texts]
     if length is not None and (not is_integer(length) or length < 2):
@@ -95,7 +95,8 @@ def texts_dataset(
     )
 
 
-def _check_network(network: Network) -> None:
+def check_network(network: Network) -> None:
+    """Refuse networks that do not go on with texts (NNM717)."""
     known = {"input_ids", *DEFAULTS}
     strange = [vertex.block for vertex in network.inputs if vertex.block not in known]
     if strange or [output.name for output in network.outputs] != ["logits"]:

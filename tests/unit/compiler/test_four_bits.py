@@ -158,6 +158,7 @@ async def test_tensors_that_become_constants_are_weights_where_they_fit(
     limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch, room: int, kept: str
 ) -> None:
     backend = await WebNNBackend.open(bridge=(bridge := FakeWebNN(limits=limits)))  # type: ignore[arg-type]
+    backend.unpacks = False
     graph = built(
         lambda b: {"y": dequantized(b, b.input("w", "int4", [32])), "z": ends(b, "uint8") * 1}
     )

@@ -1,0 +1,155 @@
+"""Graphs with weights in few bits, for devices that do not read them as they are.
+
+What operators make of constants alone is computed once, when a graph is built: a processor would do
+so in every run, which takes longer than the product that it is for. What is left of the unpacking
+is done by operators that are fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import (
+    ConstantNode,
+    Graph,
+    InputNode,
+    Node,
+    Operand,
+    OperatorNode,
+    dependencies,
+)
+from webnnm.graph.rewrite import Results, moved, rewrite
+from webnnm.graph.scan import Scan
+from webnnm.ops.declare.tensors import TensorType
+from webnnm.ops.quantize import LONG, over_blocks
+
+READ_PACKED = frozenset({"gpu", "npu"})
+"""Devices of WebNN that read packed weights as they are: it is memory that limits them.
+
+Measured of a processor, by TensorFlow Lite in Chromium: dequantizeLinear by blocks takes 16 ns a
+number in every run, a cast and a product 1.5; and a graph takes memory for all that it unpacks at
+once, so that one with 135 million weights ends the browser's process."""
+PREFIX = "unpacked/"
+"""What is unpacked is an input of graphs under this prefix."""
+
+
+class Split(NamedTuple):
+    """A graph without what constants alone determine, `rest`, and `parts`: for each of its new
+    inputs the graph that computes it, and what the inputs of that are called in the whole."""
+
+    rest: Graph
+    parts: Mapping[str, tuple[Graph, Mapping[str, str]]]
+
+
+async def unpacked(
+    backend: Backend, graph: Graph | Scan, given: Binding | None, recompute: bool
+) -> Executable | None:
+    """Compile a graph otherwise than it is; None where it stays."""
+    if isinstance(graph, Scan) or not unpacks(backend):
+        return None
+    constants = given or {}
+    written = rewrite(graph, _by_parts)
+    fixed = {name: tensor.type for name, tensor in constants.items()}
+    rest, parts = split(written, fixed)
+    if not parts and written is graph:
+        return None
+    made: dict[str, DeviceTensor] = {}
+    executables: list[Executable] = []  # held to the end: equal graphs are built once
+    try:
+        for name, (part, names) in parts.items():
+            executables.append(await backend.compile(part))
+            made[name] = await backend.tensor(part.outputs[PREFIX].type)
+            inputs = {own: constants[theirs] for own, theirs in names.items()}
+            backend.dispatch(executables[-1], inputs, {PREFIX: made[name]})
+        left = {name: tensor for name, tensor in constants.items() if name in rest.inputs}
+        found = await backend.compile(rest, constants={**left, **made}, recompute=recompute)
+        if found.inputs.keys().isdisjoint(made):
+            return found
+        backend.release(found)  # too large for constants: nobody would have these inputs
+        return None
+    finally:
+        backend.release(*made.values(), *executables)
+
+
+def unpacks(backend: Backend) -> bool:
+    """Tell whether a backend is to unpack constants when it builds a graph."""
+    return backend.name != "webnn" or not holds_packed(backend)
+
+
+def holds_packed(backend: Backend) -> bool:
+    """Tell whether tensors hold weights in few bits, which graphs unpack, or float32."""
+    if backend.unpacks is not None:
+        return not backend.unpacks
+    runs = backend.device.partition(" ")[0].split("+")
+    return backend.name != "webnn" or not READ_PACKED.isdisjoint(runs)
+
+
+def _by_parts(b: GraphBuilder, node: Node) -> Operand | None:
+    """A dequantisation by blocks around 0 → a cast and a product."""
+    if not isinstance(node, OperatorNode) or node.operator.name != "dequantizeLinear":
+        return None
+    x, scale, zero_point = (o for o in node.operands if o)
+    centred = isinstance(zero_point.node, ConstantNode) and not any(zero_point.node.array.data)
+    blocks = any(1 < part < size for size, part in zip(x.shape, scale.shape, strict=True))
+    if not blocks or not centred or zero_point.dtype in LONG:
+        return None
+    rows, scales = over_blocks(b, b.cast(x, type=scale.dtype), scale)
+    return b.reshape(rows * scales, new_shape=x.shape)
+
+
+def split(graph: Graph, fixed: Mapping[str, TensorType]) -> Split:
+    """Return a graph apart from what inputs that are `fixed` determine, some not float32.
+
+    >>> b = GraphBuilder()
+    >>> w = b.cast(b.input("w", "int8", [2]), type="float32")
+    >>> found = split(b.build({"y": b.input("x", "float32", [2]) * w}), {"w": w.node.types[0]})
+    >>> [*found.rest.inputs], found.parts["unpacked/0"][1]
+    (['x', 'unpacked/0'], {'0': 'w'})
+    """
+    chosen = _determined(graph, fixed)
+    ends = list(graph.outputs.values())
+    for node in graph.nodes():
+        if isinstance(node, OperatorNode) and node.number not in chosen:
+            ends += [operand for operand in node.operands if operand]
+    wanted = {operand.number: operand for operand in ends if operand.number in chosen}
+    names = {number: f"{PREFIX}{place}" for place, number in enumerate(sorted(wanted))}
+    b = GraphBuilder()
+    results: Results = {}
+    for node in dependencies(graph.outputs.values(), stop=wanted):
+        if node.number in names:
+            results[node.number] = (b.input(names[node.number], *node.types[0]),)
+        else:
+            results[node.number] = b.adopt(moved(node, b, results))
+    outputs = {name: results[o.number][o.index] for name, o in graph.outputs.items()}
+    return Split(b.build(outputs), {names[n]: _part(operand) for n, operand in wanted.items()})
+
+
+def _determined(graph: Graph, fixed: Mapping[str, TensorType]) -> set[int]:
+    """Return the operators, by number, that constants alone determine, some of few bits."""
+    few: dict[int, bool] = {}
+    for node in graph.nodes():
+        if isinstance(node, InputNode):
+            if node.name in fixed:
+                few[node.number] = node.types[0].dtype != "float32"
+        elif not isinstance(node, OperatorNode):
+            few[node.number] = False
+        elif len(node.types) == 1 and all(o is None or o.number in few for o in node.operands):
+            few[node.number] = any(few[o.number] for o in node.operands if o)
+    return {n.number for n in graph.nodes() if isinstance(n, OperatorNode) and few.get(n.number)}
+
+
+def _part(operand: Operand) -> tuple[Graph, dict[str, str]]:
+    """Return the graph of one operand: those of matrices of one size are equal."""
+    b, names = GraphBuilder(), dict[str, str]()
+    results: Results = {}
+    for node in dependencies([operand]):
+        if isinstance(node, InputNode):
+            own = str(len(names))
+            names[own] = node.name
+            results[node.number] = (b.input(own, *node.types[0]),)
+        else:
+            results[node.number] = b.adopt(moved(node, b, results))
+    return b.build({PREFIX: results[operand.number][operand.index]}), names

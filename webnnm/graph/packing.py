@@ -1,0 +1,146 @@
+"""Matrices in few bits: whole numbers, in blocks along an axis with a scale and a least value each.
+
+A number is scale · whole + least; of int8 there is no least value, 0 lies in the middle. These are
+the blocks Q8_0 and Q4_1 of ggml, for int8 and int4, each part in a tensor of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from webnnm.core.arrays import zeros
+from webnnm.core.dtypes import DataType, integer_range
+from webnnm.core.shapes import Shape
+from webnnm.graph.builder import GraphBuilder
+from webnnm.ops.declare.tensors import TensorType
+
+if TYPE_CHECKING:
+    from webnnm.graph.node import Operand
+
+KINDS: Mapping[str, DataType] = {"float16": "float16", "int8": "int8", "int4": "uint4"}
+"""What weights may be stored as → the type of the numbers; of int4 they are 0 to 15."""
+BLOCK = 32
+WHOLE, SCALE, LEAST = "whole", "scale", "least"
+"""The parts of a matrix, which stand behind its name."""
+SHARES = (1.0, 0.9)
+"""Shares of the range of a block with which the search for its scale begins."""
+ROUNDS = 2
+"""How often scale and least value are fitted to the numbers, and these to them."""
+TINY = 2.0**-24
+"""The smallest number above 0 of float16."""
+
+
+class Packing(NamedTuple):
+    """How a matrix is stored: the type of its numbers, and blocks of how many along which axis.
+
+    `on_device` tells whether tensors hold it so, or the host alone.
+    """
+
+    dtype: DataType
+    axis: int = 0
+    block: int = BLOCK
+    on_device: bool = True
+
+    def __str__(self) -> str:
+        return next(kind for kind, dtype in KINDS.items() if dtype == self.dtype)
+
+    def types(self, shape: Shape) -> dict[str, TensorType]:
+        """Return the types of the parts of a matrix."""
+        found = {WHOLE: TensorType(self.dtype, shape)}
+        if self.dtype != "float16":
+            rows = self._blocks(shape)
+            found[SCALE] = TensorType("float16", (*rows[: self.axis + 1], *rows[self.axis + 2 :]))
+        if self.dtype == "uint4":
+            found[LEAST] = found[SCALE]
+        return found
+
+    def _blocks(self, shape: Shape, block: int = 0) -> Shape:
+        """Return a shape with its axis as blocks times elements."""
+        lead, rest = shape[: self.axis], shape[self.axis + 1 :]
+        return (*lead, shape[self.axis] // self.block, block or self.block, *rest)
+
+    def packed(self, b: GraphBuilder, x: Any) -> dict[str, Operand]:
+        """Return the parts of a float32 matrix, of numbers that float16 holds."""
+        if self.dtype == "float16":
+            return {WHOLE: b.cast(x, type="float16")}
+        blocks = b.reshape(x, new_shape=self._blocks(x.shape))
+        find = self._centred if self.dtype == "int8" else self._from_least
+        whole, *parts = find(b, blocks)
+        types = self.types(x.shape)
+        found = {WHOLE: b.cast(b.reshape(whole, new_shape=x.shape), type=self.dtype)}
+        for name, part in zip((SCALE, LEAST), parts, strict=False):
+            found[name] = b.cast(b.reshape(part, new_shape=types[name].shape), type="float16")
+        return found
+
+    def _centred(self, b: GraphBuilder, x: Any) -> tuple[Any, ...]:
+        most = integer_range(self.dtype)[1]
+        axes = [self.axis + 1]
+        scale = _half(b, b.reduce_max(b.abs(x), axes=axes, keep_dimensions=True) / most)
+        whole = b.round_even(x / b.max(scale, b.constant(TINY)))
+        return b.clamp(whole, min_value=-most, max_value=most), scale
+
+    def _from_least(self, b: GraphBuilder, x: Any) -> tuple[Any, ...]:
+        """Return the numbers, scales and least values with the least sum of squared errors found.
+
+        From the range of a block, and from a part of it, the two are fitted in turns: numbers are
+        rounded, then scale and least value are those of a line through them (least squares).
+        """
+        axes, most = [self.axis + 1], integer_range(self.dtype)[1]
+        low = b.reduce_min(x, axes=axes, keep_dimensions=True)
+        high = b.reduce_max(x, axes=axes, keep_dimensions=True)
+        best: tuple[Any, ...] = ()
+        error: Any = None
+        for share in SHARES:
+            cut = (high - low) * ((1 - share) / 2)
+            scale, least = (high - low) * (share / most), low + cut
+            rival = _rounded(b, x, scale, least, most)
+            for _ in range(ROUNDS):
+                rival = _rounded(b, x, *_line(b, x, rival[0], axes), most)
+            off = x - (rival[0] * rival[1] + rival[2])
+            found = b.reduce_sum_square(off, axes=axes, keep_dimensions=True)
+            if error is None:
+                best, error = rival, found
+            else:
+                better = b.lesser(found, error)
+                best = tuple(b.where(better, *pair) for pair in zip(rival, best, strict=True))
+        return best
+
+    def unpacked(self, b: GraphBuilder, parts: Mapping[str, Any]) -> Any:
+        """Return the float32 matrix of its parts."""
+        whole = parts[WHOLE]
+        if self.dtype == "float16":
+            return b.cast(whole, type="float32")
+        scale = b.cast(parts[SCALE], type="float32")
+        zero = b.constant(zeros(self.dtype, scale.shape))
+        found = b.dequantize_linear(whole, scale, zero)
+        if LEAST not in parts:
+            return found
+        least = b.reshape(
+            b.cast(parts[LEAST], type="float32"), new_shape=self._blocks(whole.shape, 1)
+        )
+        raised = b.reshape(found, new_shape=self._blocks(whole.shape)) + least
+        return b.reshape(raised, new_shape=whole.shape)
+
+
+def _half(b: GraphBuilder, x: Any) -> Any:
+    """Return numbers as float16 holds them."""
+    return b.cast(b.cast(x, type="float16"), type="float32")
+
+
+def _rounded(b: GraphBuilder, x: Any, scale: Any, least: Any, most: int) -> tuple[Any, ...]:
+    """Return the whole numbers next to x, and scale and least value as they are stored."""
+    scale, least = _half(b, scale), _half(b, least)
+    steps = b.round_even((x - least) / b.max(scale, b.constant(TINY)))
+    return b.clamp(steps, min_value=0, max_value=most), scale, least
+
+
+def _line(b: GraphBuilder, x: Any, whole: Any, axes: list[int]) -> tuple[Any, Any]:
+    """Return scale and least value of the line through numbers at whole ones, by least squares."""
+    middle = b.reduce_mean(whole, axes=axes, keep_dimensions=True)
+    mean = b.reduce_mean(x, axes=axes, keep_dimensions=True)
+    away = whole - middle
+    spread = b.reduce_sum_square(away, axes=axes, keep_dimensions=True)
+    shared = b.reduce_sum(away * x, axes=axes, keep_dimensions=True)
+    scale = shared / b.max(spread, b.constant(TINY))
+    return scale, mean - scale * middle

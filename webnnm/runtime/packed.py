@@ -1,0 +1,203 @@
+"""Parameters in few bits: made on the device, one matrix after the other, and kept on the host."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from webnnm.backends.base import Ledger
+from webnnm.backends.unpacking import holds_packed
+from webnnm.core.arrays import HostArray, joined
+from webnnm.core.dtypes import FLOAT_INFO, byte_length
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import Shape, count
+from webnnm.formats.gguf import has_numpy
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.packed_parameters import packings
+from webnnm.graph.packing import BLOCK, LEAST, SCALE, WHOLE, Packing
+from webnnm.ops.declare.tensors import TensorType
+
+if TYPE_CHECKING:
+    from webnnm.backends.base import Backend, Executable
+    from webnnm.graph.vertices import ParameterVertex
+    from webnnm.runtime.state import ModelState
+
+MOST = "most"
+"""What graphs call the largest absolute value of a matrix."""
+PIECE = 1 << 20
+"""Elements that are packed at once."""
+
+
+class Packed:
+    """A packed matrix on the host; called, it returns the float32 values.
+
+    `arrays` are its parts by their names, `parts` those that are tensors on the device: none where
+    the device has the values themselves.
+    """
+
+    def __init__(self, name: str, packing: Packing, parts: Mapping[str, HostArray]) -> None:
+        self.name, self.packing = name, packing
+        self._parts = parts
+        self.arrays = {f"{name}/{part}": array for part, array in parts.items()}
+        self.parts = self.arrays if packing.on_device else {}
+
+    def refuse(self) -> None:
+        """Say that the values cannot be set (NNM704)."""
+        message = f'the parameter "{self.name}" is packed: its values cannot be set'
+        raise DataError("NNM704", message, hint="await model.quantize(None)")
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the matrix."""
+        return self._parts[WHOLE].shape
+
+    def __call__(self) -> HostArray:
+        """Return the values, unpacked anew each time."""
+        if self.packing.dtype == "float16":
+            return HostArray.of(self._parts[WHOLE], "float32")
+        return self._with_numpy() if has_numpy() else self._in_python()
+
+    def _with_numpy(self) -> HostArray:
+        from webnnm.backends.reference import evaluate
+
+        b = GraphBuilder()
+        given = {part: b.input(part, *_type(array)) for part, array in self._parts.items()}
+        graph = b.build({"": self.packing.unpacked(b, given)})
+        return HostArray.of(evaluate(graph, self._parts)[""], "float32")
+
+    def _in_python(self) -> HostArray:
+        whole = self._parts[WHOLE]
+        axis, block = self.packing.axis, self.packing.block
+        scales = self._parts[SCALE].values()
+        least = self._parts[LEAST].values() if LEAST in self._parts else [0.0] * len(scales)
+        inner = count(whole.shape[axis + 1 :])
+        rows = count(whole.shape[: axis + 1])
+        found = array("f")
+        numbers = whole.values()
+        for row in range(rows):
+            place = row // block * inner
+            own = numbers[row * inner : (row + 1) * inner]
+            several = zip(
+                own, scales[place : place + inner], least[place : place + inner], strict=True
+            )
+            found.extend([scale * number + low for number, scale, low in several])
+        return HostArray("float32", whole.shape, found)
+
+
+def _type(array: HostArray) -> TensorType:
+    return TensorType(array.dtype, array.shape)
+
+
+class Packer:
+    """Packs matrices on a device, so many rows at once: memory is taken for these alone."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._graphs: dict[tuple[Shape, Packing], Executable] = {}
+
+    async def packed(self, name: str, packing: Packing, value: HostArray) -> Packed | None:
+        """Return a packed matrix; None where numbers are infinite or too large for float16."""
+        packing = packing._replace(on_device=holds_packed(self._backend))
+        # Whole blocks, and whole bytes of numbers of four bits.
+        step = 2 * packing.block if packing.axis == 0 else 2
+        rows = max(step, PIECE // value.shape[1] // step * step)
+        found: list[dict[str, HostArray]] = []
+        for start in range(0, len(value), rows):
+            piece = value.part(start, min(start + rows, len(value)))
+            found.append(await self._piece(packing, piece))
+            if not found[-1].pop(MOST).values()[0] <= FLOAT_INFO["float16"].max:
+                return None
+        parts = {part: joined([each[part] for each in found]) for part in found[0]}
+        return Packed(name, packing, parts)
+
+    async def _piece(self, packing: Packing, value: HostArray) -> dict[str, HostArray]:
+        key = value.shape, packing
+        if key not in self._graphs:
+            b = GraphBuilder()
+            x: Any = b.input("x", "float32", value.shape)
+            graph = b.build({**packing.packed(b, x), MOST: b.reduce_max(b.abs(x))})
+            self._graphs[key] = await self._backend.compile(graph)
+        return await self._graphs[key].run_host({"x": value})
+
+    def close(self) -> None:
+        """Free the graphs."""
+        self._backend.release(*self._graphs.values())
+        self._graphs.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Memory(Ledger):
+    """What a backend holds, and `stored`, the bytes that the parameters are kept and saved in.
+
+    >>> print(Memory(0, 1, 400, {"parameters": 400}, 106))
+    400 bytes: parameters 400, 0 in 0 graphs and other of 1 tensors; parameters stored in 106
+    """
+
+    stored: int = field(default=0, compare=False)
+
+    def __str__(self) -> str:
+        return f"{Ledger.__str__(self)}; parameters stored in {self.stored:,}"
+
+
+def memory(state: ModelState) -> Memory:
+    """Return what the backend of a model holds, and what its parameters are stored in."""
+    held, sizes = state.backend.ledger(), 0
+    for vertex in state.network.parameters:
+        type = state.parameters.types[vertex.name]
+        types = vertex.packing.types(type.shape).values() if vertex.packing else [type]
+        sizes += sum(byte_length(each.dtype, count(each.shape)) for each in types)
+    return Memory(held.graphs, held.tensors, held.bytes, held.kinds, sizes)
+
+
+async def begin_packed(
+    state: ModelState,
+    values: Mapping[str, Callable[[], HostArray]],
+    weights: str,
+    block: int = BLOCK,
+) -> None:
+    """Give parameters values of a file, matrices packed one after the other."""
+    chosen = packings(state.network, weights, block)
+    packer = Packer(state.backend)
+    try:
+        for vertex in state.network.parameters:
+            packing, value = chosen.get(vertex.name), values[vertex.name]
+            found = packing and await packer.packed(vertex.name, packing, value())
+            await state.parameters.begin([(vertex.name, found or value)])
+            vertex.packing = found.packing if found else None
+    finally:
+        packer.close()
+
+
+async def quantize(state: ModelState, weights: str | None, block: int = BLOCK) -> list[str]:
+    """Store the matrices of a model otherwise; return the names of those that are packed now."""
+    chosen = packings(state.network, weights, block) if weights is not None else {}
+    with state.occupancy.by("a quantisation", changes=True):
+        packer = Packer(state.backend)
+        try:
+            for vertex in state.network.parameters:
+                before, after = vertex.packing, chosen.get(vertex.name)
+                if (before and before[:3]) != (after and after[:3]):
+                    await _stored(state, vertex, chosen.get(vertex.name), packer)
+        finally:
+            packer.close()
+    return [vertex.name for vertex in state.network.parameters if vertex.packing]
+
+
+async def _stored(
+    state: ModelState, vertex: ParameterVertex, packing: Packing | None, packer: Packer
+) -> None:
+    """Store a parameter as a packing says, None as float32."""
+    parameters, name = state.parameters, vertex.name
+    before = getattr(parameters.stored(name), "parts", ()) or (name,)
+    value = parameters.value(name)
+    found = packing and await packer.packed(name, packing, value)
+    old = [parameters.tensors.pop(part) for part in before]
+    try:
+        await parameters.begin([(name, found or value)])
+    except BaseException:
+        parameters.tensors |= zip(before, old, strict=True)
+        raise
+    vertex.packing = found.packing if found else None
+    state.backend.release(*old)

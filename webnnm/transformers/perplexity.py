@@ -1,0 +1,127 @@
+"""Perplexity of a text: how well a language model foresees it, token by token.
+
+Source: https://huggingface.co/docs/transformers/perplexity, with its windows and strides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from webnnm.backends.base import DeviceTensor
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import is_integer
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.node import Graph
+from webnnm.graph.vertices import Network
+from webnnm.runtime.state import ModelState
+from webnnm.transformers.training_texts import check_network
+
+LENGTH = 512
+"""Tokens of a window where nobody says otherwise."""
+TARGETS, COUNTED, TOTAL = "perplexity/targets", "perplexity/counted", "perplexity/total"
+
+
+class Window(NamedTuple):
+    """Tokens from `start` to before `end`, of which those from `first` on count."""
+
+    start: int
+    end: int
+    first: int
+
+
+def windows(count: int, length: int, stride: int) -> Iterator[Window]:
+    """Yield the windows of so many tokens; each token but the first counts once.
+
+    >>> [tuple(window) for window in windows(10, 6, 3)]
+    [(0, 6, 1), (3, 9, 6), (6, 10, 9)]
+    """
+    end = 1
+    for start in range(0, count, stride):
+        first, end = end, min(start + length, count)
+        yield Window(start, end, first)
+        if end == count:
+            return
+
+
+async def perplexity(
+    state: ModelState,
+    tokens: Sequence[int],
+    length: int | None = None,
+    stride: int | None = None,
+    most: int | None = None,
+) -> float:
+    """Return the perplexity of tokens; `most` are the positions of the model.
+
+    Raises as `PretrainedModel.perplexity`.
+    """
+    check_network(state.network)
+    usual = min(LENGTH, most or LENGTH)
+    length = usual if length is None else length
+    _check("length", length, 2, most)
+    stride = max(1, length // 2) if stride is None else stride
+    _check("stride", stride, 1, length - 1)
+    if len(tokens) < 2:
+        message = f"a text of {len(tokens)} tokens"
+        raise DataError("NNM711", message, hint="perplexity is of the tokens after the first")
+    parameters = state.parameters.readable()
+    length = min(length, len(tokens))
+    backend, total = state.backend, 0.0
+    executable = await backend.compile(_graph(state.network, length))
+    bound = {PARAMETER_PREFIX + name: tensor for name, tensor in parameters.items()}
+    types = {**executable.inputs, **executable.outputs}
+    tensors: dict[str, DeviceTensor] = {}
+    try:
+        tensors = await backend.tensors({n: type for n, type in types.items() if n not in bound})
+        given = {name: tensor for name, tensor in tensors.items() if name != TOTAL}
+        for window in windows(len(tokens), length, stride):
+            for name, values in _inputs(tokens, window, length).items():
+                if name in given:
+                    type = given[name].type
+                    backend.write(given[name], HostArray.of(values, *type))
+            backend.dispatch(executable, bound | given, {TOTAL: tensors[TOTAL]})
+            (found,) = await backend.read(tensors[TOTAL])
+            total += found.values()[0]
+    finally:
+        backend.release(executable, *tensors.values())
+    return math.exp(total / (len(tokens) - 1))
+
+
+def _check(name: str, value: Any, least: int, most: int | None) -> None:
+    if not is_integer(value) or value < least or (most is not None and value > most):
+        upper = "" if most is None else f" to {most}"
+        raise DataError(
+            "NNM704", f"{name} is {value!r}", hint=f"an integer from {least}{upper}, in tokens"
+        )
+
+
+def _graph(network: Network, length: int) -> Graph:
+    """Return the graph of the sum of −log p over the tokens of a window that count."""
+    b = GraphBuilder()
+    names = {vertex.features[0].sequence for vertex in network.inputs}
+    sequence = {name: length for name in names if name is not None}
+    lowered = lower_network(network, batch=1, sequence=sequence, builder=b)
+    (scores,) = lowered.outputs.values()
+    targets: Any = b.input(TARGETS, "int32", [1, length, 1])
+    chosen = b.gather_elements(scores, targets, axis=2)
+    lost = b.reduce_log_sum_exp(scores, axes=[2], keep_dimensions=True) - chosen
+    counted = b.input(COUNTED, "float32", [1, length, 1])
+    return b.build({TOTAL: b.reduce_sum(b.cast(lost, type="float32") * counted)})
+
+
+def _inputs(tokens: Sequence[int], window: Window, length: int) -> dict[str, Sequence[float]]:
+    """Return what the graph takes for a window, padded at its end."""
+    own = list(tokens[window.start : window.end])
+    rest = [0] * (length - len(own))
+    counted = [float(window.start + place + 1 >= window.first) for place in range(len(own) - 1)]
+    return {
+        "input_ids": own + rest,
+        "attention_mask": [1] * len(own) + rest,
+        "position_ids": [*range(len(own)), *rest],
+        "token_type_ids": [0] * length,
+        TARGETS: [*own[1:], 0, *rest],
+        COUNTED: counted + [0.0] * (len(rest) + 1),
+    }
