@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from webnnm.compiler.plan import Plan, free_number, operands_of, renamed
+from webnnm.compiler.plan import Plan, operands_of, renamed
+from webnnm.compiler.rematerialisation import free_number
 from webnnm.compiler.traps.constants import MAX_CONSTANT_BYTES, MAX_GRAPH_CONSTANT_BYTES
 from webnnm.core.dtypes import byte_length
 from webnnm.core.shapes import count

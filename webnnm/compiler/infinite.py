@@ -60,8 +60,10 @@ def _pooled_squares(b: GraphBuilder, wide: Operand, options: Mapping[str, Any]) 
     return b.average_pool2d(wide * wide, **options) * cells
 
 
-def error_function(b: GraphBuilder, x: Operand) -> Operand:
-    """Return erf x = (2·gelu(h) − h) / h with h = √2·x, kept from 0 and infinity."""
+def error_function(b: GraphBuilder, x: Operand) -> Operand | None:
+    """Return erf x = (2·gelu(h) − h) / h with h = √2·x, kept from 0 and infinity; for float32."""
+    if x.dtype != "float32":
+        return None
     factor = math.sqrt(2)
     if isinstance(x.node, OperatorNode) and x.node.operator.name == "mul":
         inner, scale = x.node.operands

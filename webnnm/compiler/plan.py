@@ -150,13 +150,6 @@ def operands_of(call: Mapping[str, Any]) -> list[int]:
     return found
 
 
-def free_number(content: Mapping[str, Any]) -> int:
-    """Return a number from which on no tensor of a plan has one."""
-    calls = [call for part in ("operators", "before", "after") for call in content.get(part, ())]
-    taken = [each["id"] for part in ("inputs", "constants") for each in content[part]]
-    return 1 + max([*taken, *(id for call in calls for id in call["results"])], default=-1)
-
-
 def renamed(call: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:
     """Return an operator that takes other tensors in place of some: old number → new number."""
 

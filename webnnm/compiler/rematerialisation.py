@@ -15,12 +15,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from webnnm.compiler.plan import Plan, free_number, operands_of, renamed
+from webnnm.compiler.plan import Plan, operands_of, renamed
 
 SEGMENTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """The numbers of segments that are tried."""
 
 Call = Mapping[str, Any]
+
+
+def free_number(content: Mapping[str, Any]) -> int:
+    """Return a number from which on no tensor of a plan has one."""
+    calls = [call for part in ("operators", "before", "after") for call in content.get(part, ())]
+    taken = [each["id"] for part in ("inputs", "constants") for each in content[part]]
+    return 1 + max([*taken, *(id for call in calls for id in call["results"])], default=-1)
 
 
 def peak_bytes(plan: Plan) -> int:

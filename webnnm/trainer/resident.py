@@ -246,7 +246,7 @@ class ResidentTraining:
         assert self._last is not None
         last, now = self._last, self._stepper.step
         steps = now - last.step
-        copied = last.step >= 0 and any(last.state is state for state in self._device.spares)
+        copied = last.step >= 0 and last.state in self._device.spares
         if copied and steps * self._stepper.tuner.step_seconds <= REPEATED:
             return replace(last, steps=steps)
         if count == 1 < self.feed.steps:  # calls of several epochs have more
