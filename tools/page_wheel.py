@@ -86,7 +86,7 @@ LATE = (
     ),
     *(
         f"{PACKAGE}runtime/{name}.py"
-        for name in ("answers", "context", "entries", "prediction", "validation")
+        for name in ("answers", "context", "entries", "prediction", "testing", "validation")
     ),
     *(f"{PACKAGE}expert/{name}.py" for name in ("course", "hindsight", "rules_training")),
     *(f"{PACKAGE}trainer/{name}.py" for name in ("outcome", "scout")),
