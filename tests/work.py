@@ -6,12 +6,12 @@ different there: Python and its word size, NumPy and the functions of C below it
 the event loop, and the package without docstrings and annotations. Which of these it meets depends
 on the code that it goes through and on its types. More random numbers on the same way show nothing
 new: of a test that draws some, only the first draws run there. Nor do a training to its end, a text
-of a megabyte, or all combinations of options, where shorter tests go through the same code: such a
-test is marked `alike` and stays on the desktop. What asks for the depth of the stack, the width of
-a number, bits of random numbers, files or the event loop is not marked so. Tests of whole models
-and of advice, in the folders `WHOLE`, choose by their parameters among options of the package's
-Python, whose functions of C other folders call with all types: of each such test one set of
-parameters runs there.
+of a megabyte, or all combinations of options, where shorter tests go through the same code, nor a
+look at declarations: such a test is marked `alike` and stays on the desktop. What asks for the
+depth of the stack, the width of a number, bits of random numbers, files or the event loop is not
+marked so. Tests of whole models and of advice, in the folders `WHOLE`, choose by their parameters
+among options of the package's Python, whose functions of C other folders call with all types: of
+each such test one set of parameters runs there.
 
 A desktop leaves out sets of parameters where a test is marked `usual` with those that run: its
 parameters are independent of each other, and each value is among the usual sets or in another test.

@@ -105,6 +105,7 @@ def test_reversal_of_tokens() -> None:
     compare(text, WORDS)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     "layer",
     [
@@ -206,6 +207,7 @@ def test_tokens_one_behind_the_other() -> None:
     compare(f"{ports} {layers} o:layers identity();", {"words": (5, 2, 1), "more": (1, 3, 2)})
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     "options",
     [
@@ -237,6 +239,7 @@ def test_convolution_along_a_feature_leaves_the_mask() -> None:
     compare(text, WORDS)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     "layer",
     [

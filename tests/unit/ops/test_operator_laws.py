@@ -77,6 +77,7 @@ def test_decomposition_gives_the_reference_result(case: Case, seed: int) -> None
         np.testing.assert_allclose(found[f"z{i}"], found[f"y{i}"], rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("case", [c for c in CASES if c.operator.decompose], ids=str)
 def test_decomposition_does_not_contain_the_operator_itself(case: Case) -> None:
     built = build(case)
@@ -129,6 +130,7 @@ def test_float_results_are_near_those_of_float64(case: Case, dtype: Any) -> None
         np.testing.assert_allclose(found[name], value, rtol=limit, atol=limit)
 
 
+@pytest.mark.alike
 @every_operator
 def test_unknown_option_is_refused(operator: AnyOperator) -> None:
     b, operands, options = given(operator)
@@ -138,6 +140,7 @@ def test_unknown_option_is_refused(operator: AnyOperator) -> None:
     assert f'"{operator.name}" has no option "no_such_option"' in caught.value.message
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("operator", "name"),
     [(o, n) for o in OPERATORS for n, option in o.options.items() if option.default is REQUIRED],
@@ -154,6 +157,7 @@ def test_missing_option_is_refused(operator: AnyOperator, name: str) -> None:
     )
 
 
+@pytest.mark.alike
 @every_operator
 def test_wrong_number_of_operands_is_refused(operator: AnyOperator) -> None:
     b, operands, options = given(operator)
@@ -165,6 +169,7 @@ def test_wrong_number_of_operands_is_refused(operator: AnyOperator) -> None:
     assert caught.value.code == "NNM302"
 
 
+@pytest.mark.alike
 @every_operator
 def test_types_that_an_operand_does_not_take_are_refused(operator: AnyOperator) -> None:
     sample = operator.samples[0]
@@ -196,6 +201,7 @@ def test_operators_that_leave_the_range_of_float16(name: str) -> None:
     assert "overflow" in operator.hazards
 
 
+@pytest.mark.alike
 @every_operator
 def test_record_is_complete(operator: AnyOperator) -> None:
     assert operator.summary
@@ -214,6 +220,7 @@ def test_record_is_complete(operator: AnyOperator) -> None:
     assert all(snake_case(name) == name for name in operator.options)
 
 
+@pytest.mark.alike
 @every_operator
 def test_optional_operands_and_options_occur_in_samples(operator: AnyOperator) -> None:
     if not any(slot.variadic for slot in operator.operands):
@@ -241,6 +248,7 @@ def test_operands_do_not_hide_operators() -> None:
     assert not set(dir(Operand)) & set(ops.methods())
 
 
+@pytest.mark.alike
 @every_operator
 def test_method_of_the_builder_applies_the_operator(operator: AnyOperator) -> None:
     b, operands, options = given(operator)
@@ -271,6 +279,7 @@ def test_given_gradient_is_the_derived_one(case: Case, seed: int) -> None:
         np.testing.assert_allclose(value, found[1][name], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     "case", [c for c in CASES if isinstance(c.operator, Composite) and c.operator.infer], ids=str
 )
@@ -279,6 +288,7 @@ def test_given_types_are_those_of_the_decomposition(case: Case) -> None:
     assert [y.type for y in build(bare).results] == [y.type for y in build(case).results]
 
 
+@pytest.mark.alike
 @every_case
 def test_samples_are_small(case: Case) -> None:
     shapes = case.sample.shapes

@@ -92,6 +92,7 @@ async def without_cache(model: NNModel, row: list[int], count: int) -> list[int]
     return text[len(row) :]
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("name", TEXTS)
 async def test_tokens_are_those_without_a_cache(name: str) -> None:
     model, generator = await create(TEXTS[name])
@@ -166,6 +167,7 @@ async def test_positions_are_limited() -> None:
         await whole(generator, [[1] * 100], 1)
 
 
+@pytest.mark.alike
 async def test_seeds_decide() -> None:
     _, generator = await create()
     hot = Sampling(temperature=2.0)
@@ -195,6 +197,7 @@ async def test_the_host_can_choose() -> None:
     assert lengths == [[5 + n, 20 + n, 2 + n] for n in range(12)]
 
 
+@pytest.mark.alike
 async def test_repetition_is_penalised() -> None:
     _, generator = await create()
     strong = Sampling(repetition_penalty=1e6)
@@ -242,6 +245,7 @@ async def test_what_does_not_generate_is_refused(
     assert caught.value.code == code  # type: ignore[attr-defined]
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("rows", "given", "code", "words"),
     [

@@ -92,6 +92,7 @@ async def without_cache(
     return text[len(row) :]
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("name", ["translates", "describes"])
 async def test_tokens_are_those_of_the_whole_network(name: str) -> None:
     model, generator = await create(name)
@@ -107,6 +108,7 @@ async def test_tokens_are_those_of_the_whole_network(name: str) -> None:
     assert await whole(generator, PROMPTS, COUNT, source=about) == alone
 
 
+@pytest.mark.alike
 async def test_padding_of_a_source_changes_nothing() -> None:
     _, generator = await create("translates")
     ids = [5, 9, 30, 2]
@@ -197,6 +199,7 @@ async def test_tokens_see_all_of_a_source() -> None:
         await whole(generator, [[1]], 2, source=source_of([[1, 2]]))
 
 
+@pytest.mark.alike
 async def test_encoders_may_look_where_they_like() -> None:
     generator = await changed("rmsNorm(g);\nencoded", "reverse(axes=[tokens]);\nencoded")
     assert len((await whole(generator, [[1]], 2, source=source_of([[1, 2]])))[0]) == 2

@@ -29,6 +29,7 @@ def everything(graph: Graph) -> Graph:
     return transformed(graph, Target(LIMITS), OPTIMISATIONS)[0]
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_operators_and_their_gradients_compute_the_same(case: Case) -> None:
     built = build(case)
