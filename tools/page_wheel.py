@@ -86,7 +86,15 @@ LATE = (
     ),
     *(
         f"{PACKAGE}runtime/{name}.py"
-        for name in ("answers", "context", "entries", "prediction", "testing", "validation")
+        for name in (
+            "answers",
+            "context",
+            "entries",
+            "evaluator",
+            "prediction",
+            "testing",
+            "validation",
+        )
     ),
     *(f"{PACKAGE}expert/{name}.py" for name in ("course", "hindsight", "rules_training")),
     *(f"{PACKAGE}trainer/{name}.py" for name in ("outcome", "scout")),
@@ -94,8 +102,8 @@ LATE = (
 )
 """What only pages need that look at pictures, recompute values to save memory, whose models have
 unusual numbers, layers, settings, many dimensions or a backend given to them, or that have no
-WebNN: those wait for NumPy, which takes longer. Inference comes after training, which takes its
-time as well, and so does what is measured of a training, of its epochs and of its start."""
+WebNN: those wait for NumPy, which takes longer. Inference and tests come after training, which
+takes its time as well, and so does what is measured of a training, its epochs and its start."""
 INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]

@@ -114,6 +114,28 @@ async def test_loss_weights_by_output() -> None:
     assert caught.value.code == "NNM710"
 
 
+async def test_an_output_without_targets_is_not_trained() -> None:
+    inputs, outputs = rows()
+    settings: dict[str, Any] = {"split": (24, 6, 6), "method": "random", "length": {"words": "max"}}
+    kinds = Dataset(inputs, {"kind": outputs["kind"]}, **settings)
+    async with await create(seed=1) as model:
+        with pytest.raises(DataError, match='NNM701: the dataset has no output "size"'):
+            model.set_dataset(kinds)
+        kinds.without_targets = {"kind", "size"}
+        with pytest.raises(DataError, match="NNM701: dataset has no targets for"):
+            model.set_dataset(kinds)
+        kinds.without_targets = {"size"}
+        model.set_dataset(kinds)
+        before = {p.name: p.value.tolist() for p in model.params()}
+        history = await model.train(epochs=4, lr=0.01, progress="off")
+        assert history.epochs[-1].losses.keys() == {"kind"}
+        after = {p.name: p.value.tolist() for p in model.params()}
+        changed = {name for name in before if after[name] != before[name]}
+        assert before.keys() - changed == {"w4", "b3"}  # those of "size"
+        assert (await model.test()).losses.keys() == {"kind"}
+        assert (await model.predict(inputs)).keys() == {"kind", "size"}
+
+
 @pytest.mark.alike
 async def test_weighted_losses_decide_on_the_best_epoch() -> None:
     model = await create()

@@ -168,6 +168,8 @@ def bind(
 ) -> DataBinding:
     """Bind a dataset to a network: by `mapping`, by name, or the only field to the only block.
 
+    Outputs of the dataset's `without_targets` are left out of it.
+
     Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ, NNM706 for
     more classes than scores, NNM711 for sequences longer than the network's, NNM714 for what is
     no dataset.
@@ -175,6 +177,7 @@ def bind(
     dataset = check_dataset(dataset)
     if mapping:
         dataset = dataset.map(to_model=mapping)
+    network = with_targets(network, dataset)
     alone = len(network.inputs) == 1
     lengths = {v.block: _length(v, dataset.inputs, alone=alone) for v in network.inputs}
     slots = {vertex.block: _input_slot(vertex, lengths[vertex.block]) for vertex in network.inputs}
@@ -211,6 +214,18 @@ def bind(
         sequence,
         (sequences, _names((o.name, o.source.features.sequence) for o in network.outputs)),
     )
+
+
+def with_targets(network: Network, dataset: AnyDataset) -> Network:
+    """Return a network with those of its outputs that a dataset has targets for.
+
+    Raises `DataError` NNM701 where none is left.
+    """
+    if not getattr(dataset, "without_targets", ()):
+        return network
+    from webnnm.data.without_targets import trained_part
+
+    return trained_part(network, dataset)
 
 
 def _check_numbers(network: Network, dataset: AnyDataset, inputs: Mapping[str, Binding]) -> None:

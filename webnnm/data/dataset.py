@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
@@ -65,8 +65,10 @@ class Dataset:
     Attributes: `name`; `inputs` and `outputs`, block → `Field`; `seed`; `method` of the split
     ("explicit" for lists of rows); `sample_weight`, float32 `[rows]` or None; `standardization` and
     `target_standardization`, block → `Standardization`, empty by default; `augmentation`, a
-    function or None.
+    function or None; `without_targets`, outputs of a model that are not trained, empty by default.
     """
+
+    without_targets: Collection[str] = ()
 
     def __init__(
         self,

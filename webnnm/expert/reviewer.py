@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.core.keywords import keywords
 from webnnm.core.shapes import count
-from webnnm.data.binding import DataBinding, bind
+from webnnm.data.binding import DataBinding, bind, with_targets
 from webnnm.data.dataset import Dataset
 from webnnm.data.intake import finite
 from webnnm.data.protocol import whole_subset
@@ -159,10 +159,13 @@ class Reviewer:
             refused = self._refused.get("")
             wrong = refused.message if refused else _non_finite(binding)
             self._data = data_facts(binding, wrong)
-        possible, problems = _aims(model.network, model.sequence, binding, model.objectives)
+        network = network or model.network
+        if binding is not None:
+            network = with_targets(network, binding.dataset)
+        possible, problems = _aims(network, model.sequence, binding, model.objectives)
         problems |= {name: error for name, error in self._refused.items() if name}
         known = gather_facts(
-            network or model.network,
+            network,
             model.backend,
             binding,
             {name: aim for name, aim in possible.items() if name not in problems},
@@ -268,7 +271,7 @@ class Draft:
         *,
         length: int | None = None,
     ) -> None:
-        self.network = network
+        self.network = network if dataset is None else with_targets(network, dataset)
         self._length = length
         self.refused: dict[str, WebNNMError] = {} if wrong is None else {"": wrong}
         self._binding = None if dataset is None else self._bound(dataset)

@@ -100,7 +100,9 @@ def _exported(
         return train_graph(trained, settings, batch, lengths)
     fixed = _values(state) if constants else None
     if graph == "loss":
-        return loss_graph(network, _sized(state, lengths).losses(), batch, lengths, fixed)
+        return loss_graph(
+            state.trained_network, _sized(state, lengths).losses(), batch, lengths, fixed
+        )
     return inference_graph(network, batch, lengths, fixed)
 
 
@@ -144,7 +146,7 @@ def _training(
     settings = resolve({"optimize_for": state.optimize_for} | given)
     settings |= Reviewer(state).review(given, settings).settings
     half = settings["compute_type"] == "float16"
-    network = half_network(state.network) if half else state.network
+    network = half_network(state.trained_network) if half else state.trained_network
     return network, StepSettings(
         batch=0,
         rows=0,

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from webnnm.model.keywords import Hyperparameters
     from webnnm.notation.syntax import Document
     from webnnm.runtime.packed import Memory
+    from webnnm.transformers.training_pairs import Lengths
     from webnnm.transformers.training_texts import Example
 
 LENGTH = 16
@@ -423,7 +424,7 @@ class PretrainedModel(NNModel):
         self,
         texts: Sequence[Example],
         *,
-        length: int | None = None,
+        length: Lengths = None,
         held_back: float = 0.0,
         batch_size: int = 4,
         seed: int = 0,
@@ -435,20 +436,23 @@ class PretrainedModel(NNModel):
         ...     return await model.train(epochs=3, lr=1e-4)
 
         - `texts`: strings, behind which stands the token that ends texts; lists of tokens, as they
-          are; or tuples of a prompt and what is to follow, of which only the latter is learnt.
+          are; or tuples of a prompt and what is to follow, of which only the latter is learnt. For
+          models with an encoder, such as T5 and BART: tuples of a source and its target.
         - `length`: tokens of a row at most, by default those of the longest text. Shorter rows are
-          padded, and padding counts neither in attention nor in the loss.
+          padded, and padding counts neither in attention nor in the loss. Of sources and targets
+          each, or a tuple of both.
         - `held_back`: the share of the texts in the subset "validation".
 
         The loss of a text is that of `transformers` with `labels`: the mean over all tokens that
         count. Raises `DataError` NNM717 for models that do not go on with texts, NNM711 for texts
-        too short to learn from, NNM704 for options out of range.
+        too short to learn from, NNM714 for models with an encoder and what is no pair, NNM704 for
+        options out of range.
         """
         from webnnm.transformers.training_texts import texts_dataset
 
         return texts_dataset(
             self.network,
-            self.config,
+            {**self.generation_config, **{k: v for k, v in self.config.items() if v is not None}},
             lambda text: self.tokenizer.encode(text),
             texts,
             length=length,
@@ -461,7 +465,7 @@ class PretrainedModel(NNModel):
         self,
         texts: Sequence[Example],
         *,
-        length: int | None = None,
+        length: Lengths = None,
         held_back: float = 0.0,
         **hyperparameters: Unpack[Hyperparameters],
     ) -> History:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 
 from webnnm.backends.base import Backend, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import Shape
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.vertices import (
-    InputVertex,
-    Network,
-    Output,
-    Vertex,
-    layers_before,
-)
+from webnnm.graph.part import part, vertices_before
+from webnnm.graph.vertices import InputVertex, Network, Output
 
 WEIGHTS, PICTURES = "zeroshot_weights", "image_embeds"
 """Outputs whose product tells how well texts and pictures fit."""
@@ -25,35 +19,15 @@ FEATURES = frozenset({"text_features", "image_features", WEIGHTS})
 
 def towers(network: Network) -> list[Network]:
     """Return the parts of a network that have no input in common, in the order of its outputs."""
-    found: list[Network] = []
     groups: list[tuple[set[int], list[Output]]] = []
     for output in network.outputs:
-        needs = {id(vertex) for vertex in _before([output]) if isinstance(vertex, InputVertex)}
+        needed = vertices_before([output])
+        needs = {id(vertex) for vertex in needed if isinstance(vertex, InputVertex)}
         apart = [group for group in groups if not group[0] & needs]
         joined = [group for group in groups if group[0] & needs]
         outputs = [each for group in joined for each in group[1]]
         groups = [*apart, (needs.union(*(group[0] for group in joined)), [*outputs, output])]
-    for _, outputs in groups:
-        vertices = _before(outputs)
-        ids = {id(vertex) for vertex in vertices}
-        found.append(
-            replace(
-                network,
-                outputs=[output for output in network.outputs if output in outputs],
-                inputs=[vertex for vertex in network.inputs if id(vertex) in ids],
-                parameters=[vertex for vertex in network.parameters if id(vertex) in ids],
-                layers=[vertex for vertex in network.layers if id(vertex) in ids],
-                order=[vertex for vertex in network.order if id(vertex) in ids],
-            )
-        )
-    return found
-
-
-def _before(outputs: Sequence[Output]) -> list[Vertex]:
-    """Return all vertices that outputs depend on."""
-    layers = layers_before(output.source.vertex for output in outputs)
-    others = [source.vertex for layer in layers for source in layer.sources()]
-    return [*layers, *others]
+    return [part(network, outputs) for _, outputs in groups]
 
 
 class Comparison:

@@ -9,7 +9,7 @@ from typing import Any
 
 from webnnm.backends.base import Backend
 from webnnm.core.errors import DataError
-from webnnm.data.binding import DataBinding, bind
+from webnnm.data.binding import DataBinding, bind, with_targets
 from webnnm.data.protocol import AnyDataset
 from webnnm.data.standardize import Standardization
 from webnnm.graph.vertices import Network
@@ -92,13 +92,19 @@ class ModelState:
             )
         return self._binding
 
+    @property
+    def trained_network(self) -> Network:
+        """The network with the outputs alone that the dataset has targets for."""
+        bound = self._binding
+        return self.network if bound is None else with_targets(self.network, bound.dataset)
+
     def objectives(self) -> dict[str, Objective]:
         """Return what every output is trained for.
 
         Raises `DataError` or `ModelError` NNM604, NNM706 for a loss that is impossible.
         """
         if self._objectives is None:
-            self._objectives = objectives(self.network, self.sequence, self._binding)
+            self._objectives = objectives(self.trained_network, self.sequence, self._binding)
         return self._objectives
 
     def losses(self) -> dict[str, OutputLoss]:

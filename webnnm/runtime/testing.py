@@ -18,7 +18,7 @@ async def tested(state: ModelState, subset: str) -> TestResult:
     usual = max(PREDICTION_BATCH if reported else 1, binding.dataset.batch_size)
     batch = min(rows, state.batch_size or usual)
     evaluator = await Evaluator.open(
-        state.network,
+        state.trained_network,
         state.backend,
         losses,
         batch=batch,

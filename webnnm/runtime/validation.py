@@ -60,7 +60,7 @@ class Validation:
             rows = len(next(iter(targets.values())))
             room = SMALLEST_BATCH if has_reports(state.objectives()) else 1
             self._evaluator = await Evaluator.open(
-                state.network,
+                state.trained_network,
                 state.backend,
                 losses,
                 batch=min(rows, max(self._batch, room)),

@@ -104,7 +104,8 @@ def checkpoint_of(
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
         raise invalid(f"its training state is invalid: {error!r}") from error
     state = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
-    state |= _optimizer_state(tensors, types, outputs)
+    trained = [name for name in outputs if name in found.losses]
+    state |= _optimizer_state(tensors, types, trained)
     for name, array in best.items():
         _check(BEST + PARAMETER_PREFIX + name, name, array, types)
         if array.dtype != types[name].dtype:
@@ -124,7 +125,7 @@ def _read(
     _check_settled(settings, outputs)
     step, schedule = _count(content["schedule"]["t"]), _schedule(content["schedule"], settings)
     losses = {name: _loss(entry) for name, entry in content["loss"].items()}
-    if losses.keys() != set(outputs):
+    if not losses or losses.keys() - set(outputs):  # some may have no targets
         raise ValueError(f"losses of {list(losses)}, not of {list(outputs)}")
     state = _numbers(content)
     return Checkpoint(

@@ -86,7 +86,7 @@ def decide(
         settings=settings,
         review=review,
         findings=review.findings,
-        network=half_network(state.network) if half else state.network,
+        network=half_network(state.trained_network) if half else state.trained_network,
         losses=chosen_losses(state, settings),
     )
 
@@ -159,7 +159,7 @@ def chosen_losses(state: ModelState, settings: Mapping[str, Any]) -> dict[str, O
 def _check_weights(state: ModelState, weights: Any) -> None:
     """Refuse weights of outputs that are not there (NNM710)."""
     if isinstance(weights, Mapping):
-        names = [output.name for output in state.network.outputs]
+        names = [output.name for output in state.trained_network.outputs]
         for name in weights:  # type: ignore[reportUnknownVariableType]
             if name not in names:
                 hint = suggestion(str(name), names)  # type: ignore[reportUnknownArgumentType]

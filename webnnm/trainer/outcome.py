@@ -50,7 +50,7 @@ async def measure_outcome(
     most = max(batch, min(MOST_ROWS, MOST_NUMBERS // _numbers_per_row(state)))
     rows = _rows(state, losses, "training", seed, most)
     step = outcome_step(
-        state.network,
+        state.trained_network,
         losses,
         rows=rows.count,
         sequence=state.sequence,

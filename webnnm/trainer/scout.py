@@ -200,7 +200,7 @@ class _Trial:
 
         parameters = state.parameters
         step = probe_step(
-            state.network,
+            state.trained_network,
             losses,
             rows=pilots,
             sequence=state.sequence,

@@ -107,14 +107,16 @@ def suppressed(config: Mapping[str, Any]) -> list[int]:
     return found
 
 
-def even(rows: Sequence[Sequence[int]]) -> tuple[list[list[int]], list[list[int]]]:
-    """Return rows of equal length, padded with 0, and a mask that is 0 there.
+def even(
+    rows: Sequence[Sequence[int]], padding: int = 0
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return rows of equal length, padded at the end, and a mask that is 0 there.
 
     >>> even([[5, 6], [7]])
     ([[5, 6], [7, 0]], [[1, 1], [1, 0]])
     """
     longest = max(map(len, rows), default=0)
-    padded = [[*row] + [0] * (longest - len(row)) for row in rows]
+    padded = [[*row] + [padding] * (longest - len(row)) for row in rows]
     return padded, [[1] * len(row) + [0] * (longest - len(row)) for row in rows]
 
 

@@ -12,11 +12,14 @@ from webnnm.data.dataset import Dataset
 from webnnm.graph.vertices import Network
 from webnnm.transformers.inputs import DEFAULTS
 from webnnm.transformers.texts import end_tokens
+from webnnm.transformers.training_pairs import (
+    IGNORED,
+    Lengths,
+    Text,
+    pairs_dataset,
+    reads_pairs,
+)
 
-IGNORED = -1
-"""The target of tokens that do not count: padding, prompts, the last one of a row."""
-
-Text = str | Sequence[int]
 Example = Text | tuple[Text, Text]
 """A text, or a prompt and what is to follow it; either as tokens, too."""
 
@@ -34,12 +37,14 @@ def texts_dataset(
     encode: Callable[[str], list[int]],
     texts: Sequence[Example],
     *,
-    length: int | None = None,
+    length: Lengths = None,
     split: Sequence[Any] = (1, 0, 0),
     batch_size: int = 4,
     seed: int = 0,
 ) -> Dataset:
     """Return a dataset for a causal model: inputs are tokens, targets the tokens after them.
+
+    For models with an encoder it is `pairs_dataset`.
 
     Rows are padded at the end up to the longest one, or to `length`, to which longer texts are cut.
     Padding is masked out of attention, and like prompts it does not count in the loss.
@@ -47,6 +52,9 @@ def texts_dataset(
     Raises `DataError` NNM717 for networks that do not go on with texts, NNM705 without texts,
     NNM711 for texts without a token to learn, NNM704 for a length below 2.
     """
+    if reads_pairs(network):
+        how = {"split": split, "batch_size": batch_size, "seed": seed}
+        return pairs_dataset(network, config, encode, texts, length=length, **how)
     check_network(network)
     ends = sorted(end_tokens(config))
     rows = [_row(text, encode, ends[:1]) for text in texts]
@@ -105,7 +113,7 @@ def check_network(network: Network) -> None:
         raise DataError(
             "NNM717",
             f"the model makes {outputs} of {inputs}: it does not go on with texts",
-            hint="models with one output of logits for each token learn from texts",
+            hint="models that give logits for each token learn from texts, or from pairs of them",
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import webnnm
+from tests.parity.pretrained import fixtures, generated
 from tests.parity.pretrained.fixtures import SEED, Fixture
 from tests.parity.pretrained.outcome import files
 from webnnm import PretrainedModel
@@ -20,6 +21,16 @@ LIMIT = 1e-5
 ROWS = ([1, 2, 3, 4, 5, 6, 7], [8, 9, 10, 11], [5, 6, 7, 3, 2])
 CAUSAL = ("gpt2-plain", "llama-biases", "qwen3-plain", "gemma-plain")
 """Models of `tests.parity.pretrained`: with tied and separate embeddings, of odd norms."""
+PAIRS = (
+    ([5, 6, 7, 8, 9], [10, 11]),
+    ([12, 5], [6, 13, 14, 15]),
+    ([9, 8, 7], [16]),
+)
+PAIRED = ("t5", "bart", "m2m")
+"""Models of `tests.parity.pretrained.generated` with an encoder.
+
+Marian's decoders begin with the token of padding, of whose row PyTorch has no gradient.
+"""
 ADAPTED = {
     "gpt2-plain": ("attend", ("c_attn", "c_fc")),
     "llama-biases": ("attend", ("q_proj", "up_proj")),
@@ -54,7 +65,7 @@ async def learnt(fixture: Fixture, folder: str | Path) -> Learnt:
     async with await opened(fixture, folder) as model:
         before = arrays(model)
         history = await model.train_on(
-            ROWS,
+            PAIRS if model.config.get("is_encoder_decoder") else ROWS,
             batch_size=len(ROWS),
             epochs=1,
             optimizer="sgdm",
@@ -101,6 +112,12 @@ def target_mask(fixture: Fixture) -> Any:
     """Return which of the tokens count that there are logits for."""
     given = fixture.inputs
     return given.get("decoder_attention_mask", given["attention_mask"])
+
+
+def models() -> dict[str, Fixture]:
+    """Return the models of all cases by name."""
+    texts = {name: fixture for name, (fixture, _) in generated.read().items()}
+    return fixtures.read() | texts
 
 
 def read() -> dict[str, Any]:

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,14 @@ import peft
 import torch
 import transformers
 
+from tests.parity.pretrained import generated
 from tests.parity.pretrained.cases import CASES
-from tests.parity.pretrained.fixtures import SEED, Fixture, read
+from tests.parity.pretrained.fixtures import SEED, Fixture
 from tests.parity.tuning import cases
-from tests.parity.tuning.cases import ADAPTED, CAUSAL, LIMIT, ROWS, Learnt
+from tests.parity.tuning.cases import ADAPTED, CAUSAL, LIMIT, PAIRED, PAIRS, ROWS, Learnt
 from webnnm.formats.peft import CONFIG, WEIGHTS
 
-KINDS = {str(case): case.architecture for case in CASES}
+KINDS = {str(case): case.architecture for case in [*CASES, *generated.CASES]}
 
 
 async def theirs(name: str, fixture: Fixture, folder: str) -> Learnt:
@@ -28,12 +30,9 @@ async def theirs(name: str, fixture: Fixture, folder: str) -> Learnt:
     async with await cases.opened(fixture, folder) as model:
         before = cases.arrays(model)
     network: Any = getattr(transformers, KINDS[name]).from_pretrained(folder).eval()
-    longest = max(map(len, ROWS))
-    ids, mask = (torch.zeros(len(ROWS), longest, dtype=torch.long) for _ in range(2))
-    labels = torch.full((len(ROWS), longest), -100)
-    for place, row in enumerate(ROWS):
-        ids[place, : len(row)] = labels[place, : len(row)] = torch.tensor(row)
-        mask[place, : len(row)] = 1
+    sources, targets = zip(*PAIRS, strict=True) if name in PAIRED else (ROWS, ROWS)
+    ids = padded(sources, network.config.pad_token_id or 0)
+    mask, labels = padded([[1] * len(row) for row in sources], 0), padded(targets, -100)
     loss = network(input_ids=ids, attention_mask=mask, labels=labels).loss
     loss.backward()
     torch.optim.SGD(network.parameters(), lr=1.0).step()
@@ -43,6 +42,12 @@ async def theirs(name: str, fixture: Fixture, folder: str) -> Learnt:
             moved, backend="numpy", log=lambda line: None
         ) as model:
             return Learnt(loss.item(), cases.lengths(before, cases.arrays(model)))
+
+
+def padded(rows: Sequence[Sequence[int]], padding: int) -> Any:
+    """Return rows as a tensor, padded at the end."""
+    longest = max(map(len, rows))
+    return torch.tensor([[*row] + [padding] * (longest - len(row)) for row in rows])
 
 
 def logits(network: Any, fixture: Fixture) -> Any:
@@ -91,7 +96,8 @@ def of_peft(name: str, fixture: Fixture, folder: str) -> dict[str, Any]:
 async def computed(name: str, fixture: Fixture) -> tuple[Learnt | None, dict[str, Any] | None]:
     """Return what Hugging Face's packages give of a case."""
     with tempfile.TemporaryDirectory() as folder:
-        learnt = await theirs(name, fixture, folder) if name in CAUSAL else None
+        learns = name in CAUSAL + PAIRED
+        learnt = await theirs(name, fixture, folder) if learns else None
     with tempfile.TemporaryDirectory() as folder:
         (await cases.opened(fixture, folder)).close()
         return learnt, of_peft(name, fixture, folder) if name in ADAPTED else None
@@ -100,8 +106,8 @@ async def computed(name: str, fixture: Fixture) -> tuple[Learnt | None, dict[str
 def report() -> bool:
     """Print how far everything is from Hugging Face's packages; tell whether it is near enough."""
     print(f"\nLosses, gradients and adapters, peft {peft.__version__}, limit {LIMIT:g}")
-    known, worst = read(), 0.0
-    for name in CAUSAL:
+    known, worst = cases.models(), 0.0
+    for name in CAUSAL + PAIRED:
         with tempfile.TemporaryDirectory() as folder:
             ours = asyncio.run(cases.learnt(known[name], folder))
             wanted = asyncio.run(theirs(name, known[name], folder))
@@ -117,8 +123,8 @@ def report() -> bool:
 
 def record() -> None:
     """Write the fixtures anew."""
-    known = read()
-    names = dict.fromkeys([*CAUSAL, *ADAPTED])
+    known = cases.models()
+    names = dict.fromkeys([*CAUSAL, *PAIRED, *ADAPTED])
     found = {name: asyncio.run(computed(name, known[name])) for name in names}
     told = {
         "learnt": {name: [*learnt] for name, (learnt, _) in found.items() if learnt},

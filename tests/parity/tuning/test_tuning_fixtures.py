@@ -10,16 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.parity.pretrained import fixtures
 from tests.parity.tuning import cases
-from tests.parity.tuning.cases import ADAPTED, CAUSAL, LIMIT, Learnt
+from tests.parity.tuning.cases import ADAPTED, CAUSAL, LIMIT, PAIRED, Learnt
 from webnnm.formats.peft import CONFIG, WEIGHTS
 
-models = cache(fixtures.read)
+models = cache(cases.models)
 recorded = cache(cases.read)
 
 
-@pytest.mark.parametrize("name", CAUSAL)
+@pytest.mark.parametrize("name", [*CAUSAL, *PAIRED])
 async def test_a_step_is_that_of_transformers(name: str, tmp_path: Path) -> None:
     found = await cases.learnt(models()[name], tmp_path)
     assert found.apart(Learnt(*recorded()["learnt"][name])) <= LIMIT

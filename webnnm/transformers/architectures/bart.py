@@ -107,16 +107,18 @@ def written(config: Config) -> Written:
     parameters = {
         "shared": [sizes.vocabulary, sizes.width],
         **({} if shared else {"decoder_embeddings": [sizes.written, sizes.width]}),
-        **({"final_logits_bias": [sizes.written]} if biased else {}),
         **{f"{s}_positions": [sizes.positions, sizes.width] for s in STACKS if variant.stored},
     }
+    # In transformers they are no parameters: a training leaves them as they are.
+    kept = {"final_logits_bias": [sizes.written]} if biased else {}
+    kept |= {name: list(array.shape) for name, array in waves.items()}
     source = statements(
         [
             f"model:name {name}",
             *INPUTS,
             *(POSITIONS if variant.counted else ()),
             *(f"{block}:param {each} shape={shape}" for each, shape in parameters.items()),
-            *(f"{block}:param {each} shape={list(a.shape)} lrm=0" for each, a in waves.items()),
+            *(f"{block}:param {each} shape={shape} lrm=0" for each, shape in kept.items()),
             *output(block, size, *decoder, *last, sequence="decoder_tokens"),
             *output("encoder_last_hidden_state", sizes.width, *encoder),
             f"placed:layers\n{_placed(sizes, scale)}" if variant.counted else "",

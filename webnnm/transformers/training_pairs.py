@@ -1,0 +1,128 @@
+"""Datasets of pairs for models with an encoder: what is read, and what is to be written of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import is_integer
+from webnnm.data.dataset import Dataset
+from webnnm.graph.vertices import Network
+from webnnm.transformers.beginning import beginning, even
+from webnnm.transformers.inputs import DEFAULTS, read_inputs
+from webnnm.transformers.texts import end_tokens
+
+IGNORED = -1
+"""The target of tokens that do not count: padding, prompts, the last one of a text."""
+Text = str | Sequence[int]
+Lengths = int | tuple[int | None, int | None] | None
+ASIDE = "encoder_last_hidden_state"
+"""The output that has no targets."""
+
+
+def reads_pairs(network: Network) -> bool:
+    """Tell whether a network writes texts of one sequence of tokens about those of another."""
+    known = {f"{of}{name}" for of in ("", "decoder_") for name in ("input_ids", *DEFAULTS)}
+    inputs = {vertex.block for vertex in network.inputs}
+    outputs = {output.name for output in network.outputs}
+    return {"input_ids", "decoder_input_ids"} <= inputs <= known and outputs == {"logits", ASIDE}
+
+
+def pairs_dataset(
+    network: Network,
+    config: Mapping[str, Any],
+    encode: Callable[[str], list[int]],
+    pairs: Sequence[Any],
+    *,
+    length: Lengths = None,
+    **options: Any,
+) -> Dataset:
+    """Return a dataset for a model with an encoder: it reads sources, and learns to write targets.
+
+    The decoder reads the targets a place later, behind the config's `decoder_start_token_id`, as
+    `transformers` has it for `labels`. Sources and targets are padded at the end to the longest
+    one each, or cut to `length`; padding is masked out, and does not count in the loss. `options`
+    are those of `Dataset`.
+
+    Raises `DataError` NNM705 without pairs, NNM714 for what is no pair, NNM711 for tokens out of
+    the vocabulary and texts without tokens, NNM704 for a length below 1, NNM818 for a config
+    without the first token.
+    """
+    most = _lengths(length)
+    if not pairs:
+        raise DataError("NNM705", "there are no pairs", hint="give at least one")
+    ends = sorted(end_tokens(config))
+    sources, targets = list[list[int]](), list[list[int]]()
+    for place, pair in enumerate(pairs):
+        source, target = _pair(place, pair)
+        sources.append(_tokens(source, encode, ())[: most[0]])
+        targets.append(_tokens(target, encode, ends)[: most[1]])
+        for word, found in (("source", sources[-1]), ("target", targets[-1])):
+            if not found:
+                message = f"the {word} of pair {place} has no token"
+                raise DataError("NNM711", message, hint="leave the pair out")
+    inputs = _inputs(network, config, sources, targets)
+    labels, counted = even(targets)
+    wanted = [
+        token if counts else IGNORED
+        for row, marks in zip(labels, counted, strict=True)
+        for token, counts in zip(row, marks, strict=True)
+    ]
+    logits = HostArray.of(wanted, "int32", (len(labels), len(labels[0])))
+    lengths = {name: array.shape[1] for name, array in inputs.items()}
+    data = Dataset(
+        inputs,
+        {"logits": logits},
+        name="pairs",
+        kinds={"logits": "classes"},
+        length=lengths | {"logits": logits.shape[1]},
+        method="random",
+        **options,
+    )
+    data.without_targets = {ASIDE}
+    return data
+
+
+def _inputs(
+    network: Network,
+    config: Mapping[str, Any],
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+) -> dict[str, HostArray]:
+    """Return what the encoder reads, and the decoder that writes the targets."""
+    begin = beginning(config, 1).rows[0][0]
+    padding = config.get("pad_token_id") or 0
+    given: dict[str, Any] = {}
+    for of, rows in ("", sources), ("decoder_", [[begin, *row[:-1]] for row in targets]):
+        ids, mask = even(rows, padding)
+        given |= {f"{of}input_ids": ids, f"{of}attention_mask": mask}
+    names = {vertex.block for vertex in network.inputs}
+    return read_inputs(config, {n: v for n, v in given.items() if n in names}, network.inputs)
+
+
+def _pair(place: int, pair: Any) -> tuple[Text, Text]:
+    if isinstance(pair, tuple) and len(cast("tuple[Any, ...]", pair)) == 2:
+        return cast("tuple[Text, Text]", pair)
+    raise DataError(
+        "NNM714",
+        f"text {place} is {str(cast(object, pair))[:60]!r}, and the model has an encoder",
+        hint="give pairs: tuples of a source and the target that is to be written",
+    )
+
+
+def _tokens(text: Text, encode: Callable[[str], list[int]], ends: Sequence[int]) -> list[int]:
+    """Return tokens; a text that is to be written ends with a token that ends texts."""
+    if not isinstance(text, str):
+        return [int(token) for token in text]
+    found = encode(text)
+    return found if not ends or (found[-1:] and found[-1] in ends) else [*found, ends[0]]
+
+
+def _lengths(length: Lengths) -> tuple[int | None, int | None]:
+    most = length if isinstance(length, tuple) else (length, length)
+    if len(most) != 2 or not all(each is None or (is_integer(each) and each > 0) for each in most):
+        hint = "an integer from 1, or a tuple of two: of sources and targets"
+        raise DataError("NNM704", f"length is {length!r}", hint=hint)
+    return most
