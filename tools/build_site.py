@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tools import models, page_wheel, pyodide, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
-from tools.navigation import write_navigation
+from tools.page_parts import write_parts
 
 PAGES = ROOT / "site"
 VENDOR = SITE / "vendor"
@@ -116,14 +116,14 @@ def build() -> None:
         DISTRIBUTION / "pyodide-lock.json",
         DIGITS,
         ROOT / "tools" / "build_site.py",
-        ROOT / "tools" / "navigation.py",
+        ROOT / "tools" / "page_parts.py",
         *models.of_pages(),
     ]
     with step("site", fingerprint(inputs), VENDOR / "pyodide") as needed:
         if needed:
             shutil.rmtree(SITE, ignore_errors=True)
             shutil.copytree(PAGES, SITE)
-            write_navigation(SITE)
+            write_parts(SITE)
             shutil.copy2(DIGITS, SITE / DIGITS.name)
             vendor_pyscript()
             vendor_chart()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.harness import pages_have_numpy
 from tools.common import SITE
-from tools.navigation import LINKS
+from tools.page_parts import LINKS
 
 PAGES = tuple(LINKS)
 WITHOUT_PYTHON = ("notation.html",)

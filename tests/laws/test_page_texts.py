@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.page_parts import whole
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHARSET = re.compile(r'<meta charset="utf-8"( /)?>')
 FIRST_BYTES = 1024
@@ -17,8 +19,10 @@ FENCED = re.compile(r"^```html\n(.*?)^```$", re.M | re.S)
 
 def pages() -> dict[str, str]:
     """Return every whole page of the repository by where it stands."""
-    files = [*(ROOT / "site").glob("*.html"), *(ROOT / "tests/browser/pages").glob("*.html")]
-    found = {str(file.relative_to(ROOT)): file.read_text(encoding="utf-8") for file in files}
+    site = ROOT / "site"
+    found = {f"site/{file.name}": whole(site, file.name) for file in site.glob("*.html")}
+    for file in (ROOT / "tests/browser/pages").glob("*.html"):
+        found[str(file.relative_to(ROOT))] = file.read_text(encoding="utf-8")
     shown = re.search(r'<pre id="snippet"[^>]*><code>(.*?)</code>', found["site/index.html"], re.S)
     assert shown
     found["the gallery's lines"] = unescape(shown[1])
