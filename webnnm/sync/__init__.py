@@ -122,10 +122,26 @@ def _result(work: Coroutine[Any, Any, Any]) -> Any:
         except BaseException as error:
             done.set_exception(error)
 
-    loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(run())))
+    def begin() -> None:
+        tasks.append(loop.create_task(run()))
+        tasks[0].add_done_callback(lambda _: leave())
+
+    def stop() -> None:
+        if tasks:
+            tasks[0].cancel()
+        else:
+            leave()
+
+    def leave() -> None:
+        """Answer for work that was interrupted before it began."""
+        if not done.done():
+            work.close()
+            done.set_exception(asyncio.CancelledError())
+
     try:
+        loop.call_soon_threadsafe(begin)  # it may interrupt this thread before the next line
         return done.result()
     except KeyboardInterrupt:
-        loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+        loop.call_soon_threadsafe(stop)
         wait([done])
         raise

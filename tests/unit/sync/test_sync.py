@@ -93,6 +93,29 @@ def test_an_interrupt_cancels_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     assert model.train(resume=True, epochs=10**6, on_epoch=lambda _: False).stopped == "callback"
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_an_interrupt_before_the_waiting_ends_the_call(
+    begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C may come before the work is queued, or after that and before the script waits."""
+    model = create()
+    epochs: list[int] = []
+    loop, _ = sync._loop()
+    queue = loop.call_soon_threadsafe
+
+    def interrupted(function: Any) -> None:
+        monkeypatch.undo()
+        if begun:
+            queue(function)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop, "call_soon_threadsafe", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.train(SETTINGS, on_epoch=lambda record: epochs.append(record.epoch))
+    assert model.train(SETTINGS).stopped == "epochs", "nobody else trains the model"
+    assert len(epochs) < SETTINGS["epochs"]
+
+
 def test_a_callback_cannot_wait_for_what_waits_for_it() -> None:
     model = create()
     with pytest.raises(DataError, match="NNM712"):
