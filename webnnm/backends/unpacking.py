@@ -107,7 +107,7 @@ def split(graph: Graph, fixed: Mapping[str, TensorType]) -> Split:
     >>> w = b.cast(b.input("w", "int8", [2]), type="float32")
     >>> found = split(b.build({"y": b.input("x", "float32", [2]) * w}), {"w": w.node.types[0]})
     >>> [*found.rest.inputs], found.parts["unpacked/0"][1]
-    (['x', 'unpacked/0'], {'0': 'w'})
+    (['unpacked/0', 'x'], {'0': 'w'})
     """
     chosen = _determined(graph, fixed)
     ends = list(graph.outputs.values())

@@ -53,7 +53,9 @@ class Legaliser:
     ) -> None:
         self._limits = Limits(limits)
         self._fixed = fixed
-        self._traps = _by_operator(trap for trap in TRAPS if trap in traps)
+        self._traps = _by_operator(
+            trap for trap in TRAPS if trap in traps and trap.needs <= self._limits.operators
+        )
         self._guards = _by_operator(trap for trap in GUARDS if trap in traps)
         self._done: Counter[str] = Counter()
         self._fitting: set[object] = set()

@@ -18,13 +18,14 @@ class Trap:
 
     `operators` are the operators concerned, "constant" among them; `evidence` tells whether an
     implementation has the fault. Rules may be applied again to what they made, and then have
-    nothing left to do.
+    nothing left to do. `needs` are operators without which there is no way round.
     """
 
     operators: frozenset[str]
     reason: str
     evidence: Evidence
     rule: Callable[[GraphBuilder, Node], Replacement | None]
+    needs: frozenset[str] = frozenset()
 
 
 def is_operator(node: Node, name: str) -> TypeGuard[OperatorNode]:

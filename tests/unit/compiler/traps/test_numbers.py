@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.compiler.legalising import chromium_limits, legalise
 from tests.unit.compiler.rewriting import names, out_of_traps
 from tests.unit.ops.cases import np
 from webnnm.backends.reference import evaluate
@@ -177,6 +178,16 @@ def test_the_error_function_is_that_of_gelu(halved: bool) -> None:
     feeds = {"x": np.asarray(given, np.float32)}
     expected, found = (evaluate(g, feeds)["y"] for g in (graph, fitted))
     np.testing.assert_allclose(found, expected, rtol=0, atol=2e-7)
+
+
+def test_the_error_function_stays_where_there_is_no_gelu() -> None:
+    """There gelu is written with the error function."""
+    b = GraphBuilder()
+    graph = b.build({"y": b.gelu(b.input("x", "float32", [3]))})
+    limits = {name: each for name, each in chromium_limits().items() if name != "gelu"}
+    fitted, rewrites = legalise(graph, limits, numbers.TRAPS)
+    assert "erf" in names(fitted)
+    assert not any("computed by gelu" in text for text in rewrites)
 
 
 def test_the_error_function_of_halves_stays() -> None:
