@@ -10,27 +10,16 @@ from typing import Any
 
 import pytest
 
-from webnnm import Dataset, NNModel
+from tests.unit.trainer.test_interrupted import SETTINGS as INTERRUPTED
+from tests.unit.trainer.test_interrupted import SEVERAL, VALIDATED, create, rows, values
 from webnnm.backends.base import Binding, DeviceTensor, Executable
 from webnnm.backends.reference import ReferenceBackend
 from webnnm.core.arrays import HostArray
 from webnnm.trainer.tuner import DispatchTuner
 
-np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="copies are slow by threads")
 
-SOURCE = """
-m:input shape=[3]; m:output shape=[2]; m:loss MSE;
-m:layers matmul(w, shape=[6]), add(b), tanh(), dropout(0.2), matmul(w), add(b);
-"""
-SETTINGS: dict[str, Any] = {
-    "epochs": 9,
-    "batch_size": 5,
-    "seeds": 0,
-    "progress": "off",
-    "optimizer": "adam",
-    "lr": 0.05,
-}
+SETTINGS = {**INTERRUPTED, "epochs": 9, "seeds": 0}
 
 
 @dataclass
@@ -91,40 +80,23 @@ class Overtaking(ReferenceBackend):
         return await super().read(*tensors)
 
 
-def rows(split: tuple[int, int, int]) -> Dataset:
-    draw = np.random.default_rng(0)
-    x = draw.normal(size=(30, 3))
-    y = np.sin(x[:, :2]) + 0.1 * draw.normal(size=(30, 2))
-    return Dataset(x.tolist(), y.tolist(), split=split)
-
-
-async def create(split: tuple[int, int, int], backend: ReferenceBackend) -> NNModel:
-    return await NNModel.create(
-        source=SOURCE, dataset=rows(split), backend=backend, log=lambda _: None
-    )
-
-
-def values(model: NNModel) -> dict[str, Any]:
-    return {p.name: p.value.tolist() for p in model.params()}
-
-
-@pytest.mark.parametrize("split", [(20, 10, 0), (30, 0, 0)], ids=["epoch by epoch", "several"])
+@pytest.mark.parametrize("split", [VALIDATED, SEVERAL], ids=["epoch by epoch", "several"])
 async def test_best_and_interrupted_states_are_whole(
     split: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("webnnm.backends.reference.STEPS_BETWEEN_YIELDS", 1)
     monkeypatch.setattr(DispatchTuner, "epochs_per_call", lambda _tuner, _steps, most: min(3, most))
     monkeypatch.setattr(DispatchTuner, "steps_per_call", lambda _tuner, left: min(left, 3))
-    whole = await create(split, ReferenceBackend())
+    whole = await create(rows(split), backend=ReferenceBackend())
     history = await whole.train(SETTINGS)
     assert history.best_epoch > 1
     backend = Overtaking()
-    model = await create(split, backend)
+    model = await create(rows(split), backend=backend)
     assert (await model.train(SETTINGS)).losses == history.losses
     assert values(model) == values(whole)
     draw = random.Random(3)
     for turns in (draw.randrange(10, 60) for _ in range(6)):
-        model = await create(split, backend)
+        model = await create(rows(split), backend=backend)
         training = asyncio.ensure_future(model.train(SETTINGS))
         for _ in range(turns):
             await asyncio.sleep(0)
