@@ -18,12 +18,16 @@ LEAST = {
     "backends.md": 12,
     "cloud.md": 10,
     "composites.md": 20,
+    "fine-tuning.md": 40,
     "foreign-weights.md": 15,
+    "generation.md": 8,
     "keeping-models.md": 10,
     "predictions.md": 9,
+    "quantization.md": 4,
     "speech.md": 9,
     "stablehlo.md": 3,
     "transfer-learning.md": 20,
+    "transformers.md": 25,
 }
 """How many examples a document has at least: a fence that is not closed would hide some."""
 NEEDS = {"cloud.md": "jax"}

@@ -425,6 +425,7 @@ class PretrainedModel(NNModel):
         texts: Sequence[Example],
         *,
         length: Lengths = None,
+        packing: bool = False,
         held_back: float = 0.0,
         batch_size: int = 4,
         seed: int = 0,
@@ -441,12 +442,14 @@ class PretrainedModel(NNModel):
         - `length`: tokens of a row at most, by default those of the longest text. Shorter rows are
           padded, and padding counts neither in attention nor in the loss. Of sources and targets
           each, or a tuple of both.
-        - `held_back`: the share of the texts in the subset "validation".
+        - `packing`: whether rows take several texts, as many as fit, where padding would be. Texts
+          do not see each other, and the positions of each begin at 0.
+        - `held_back`: the share of the texts in the subset "validation", with packing of the rows.
 
         The loss of a text is that of `transformers` with `labels`: the mean over all tokens that
         count. Raises `DataError` NNM717 for models that do not go on with texts, NNM711 for texts
         too short to learn from, NNM714 for models with an encoder and what is no pair, NNM704 for
-        options out of range.
+        options out of range and for packing where a model does not keep texts apart.
         """
         from webnnm.transformers.training_texts import texts_dataset
 
@@ -456,6 +459,7 @@ class PretrainedModel(NNModel):
             lambda text: self.tokenizer.encode(text),
             texts,
             length=length,
+            packing=packing,
             split=(1 - held_back, held_back, 0),
             batch_size=batch_size,
             seed=seed,
@@ -466,6 +470,7 @@ class PretrainedModel(NNModel):
         texts: Sequence[Example],
         *,
         length: Lengths = None,
+        packing: bool = False,
         held_back: float = 0.0,
         **hyperparameters: Unpack[Hyperparameters],
     ) -> History:
@@ -479,7 +484,7 @@ class PretrainedModel(NNModel):
         Unless they are given, `lr` is 1e-3 for adapters and 1e-4 for whole models, `weight_decay`
         0.01, and nothing is regularised.
         """
-        self.set_dataset(self.texts(texts, length=length, held_back=held_back))
+        self.set_dataset(self.texts(texts, length=length, packing=packing, held_back=held_back))
         usual: dict[str, Any] = {
             "lr": 1e-4 if self._plain is None else 1e-3,
             "weight_decay": 0.01,

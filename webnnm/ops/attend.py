@@ -27,6 +27,8 @@ from webnnm.ops.positions import BASE
 from webnnm.ops.rotary import Turns, require_pairs
 
 PROJECTED = ("q", "k", "v")
+NUMBERS = ("segments", "positions")
+"""Operands that are a number for each token."""
 GRID = ("relativeHeight", "relativeWidth")
 """Tables of how far cells of a grid are apart: both, or none."""
 
@@ -110,6 +112,7 @@ def _shape(layer: ShapeView) -> None:
     if keys.sequence != others.sequence:
         layer.fail("NNM411", f'keys of "{keys.sequence}", values of "{others.sequence}"')
     _check_mask(layer, queries, keys)
+    _check_numbers(layer, queries, keys)
     _learn_distances(layer)
     widths = _widths(layer, queries)
     if widths is None:
@@ -233,6 +236,28 @@ def _check_mask(layer: ShapeView, queries: Features, keys: Features) -> None:
         layer.fail("NNM411", f'mask of "{mask.sequence}", tokens of "{wanted}"', at="mask")
 
 
+def _check_numbers(layer: ShapeView, queries: Features, keys: Features) -> None:
+    """Raise NNM304, NNM405 or NNM411 for numbers that are not those of the tokens."""
+    for name in NUMBERS:
+        found = layer.tensors.get(name)
+        if found is None:
+            continue
+        if "to" in layer.tensors or keys.sequence != queries.sequence:
+            layer.fail(
+                "NNM304", f"{name} are of queries and keys that are the same tokens", at=name
+            )
+        if name == "positions" and layer.options["rope"] is None:
+            hint = "write rope=true, or give them to an embedding"
+            layer.fail("NNM304", "positions turn queries and keys by rope", at=name, hint=hint)
+        if found.rank is None:
+            continue
+        if found.rank + (found.sequence is not None) != 1:
+            layer.fail("NNM405", f"{name} {found} are not one number for each token", at=name)
+        if found.sequence != queries.sequence:
+            message = f'{name} of "{found.sequence}", tokens of "{queries.sequence}"'
+            layer.fail("NNM411", message, at=name)
+
+
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     queries, keys, others = (
         _projected(b, layer, slot, source)
@@ -260,6 +285,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     if cache is not None and queries.sequence != keys.sequence:
         layer.fail("NNM411", f'"{queries.sequence}" attends to "{keys.sequence}", which goes on')
     mask = layer.tensors.get("mask")
+    numbers = {} if cache is not None else _numbers(b, layer, queries)  # a cache has its own
     if cache is not None and mask is not None and mask.sequence == keys.sequence and not mask.rank:
         mask = None  # of keys: all that a cache has count
     if cache is not None and (not causal or mask is not None or limit is not None):
@@ -283,6 +309,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         relative=None if table is None else table.tensor,
         max_distance=layer.options["max_distance"],
         grid=None if down is None or across is None else (down.tensor, across.tensor),
+        **numbers,
         drop=partial(_dropped, b, layer),
         limit=limit,
         cache=cache,
@@ -354,13 +381,25 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
     return b.reshape(value.tensor, new_shape=(batch, *(1,) * between, *inner))
 
 
+def _numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[str, Any]:
+    """Return what is a number for each token, in shapes that broadcast to `[batch, …, tokens]`."""
+    found: dict[str, Any] = {}
+    for name in NUMBERS:
+        if name in layer.tensors:
+            value = layer.tensors[name].canonical().tensor
+            *batch, tokens = value.shape
+            between = (1,) * (queries.tensor.rank - 3) if batch else ()
+            found[name] = b.reshape(value, new_shape=(*batch, *between, tokens))
+    return found
+
+
 @composed(
     "attend",
     summary="attention: softmax(Q·Kᵀ/√size + M)·V in each head",
-    types={"mask": "any"},
+    types={"mask": "any", "segments": "integer", "positions": "integer"},
     ranks={
         **dict.fromkeys(PROJECTED, (2, None)),
-        "mask": (1, None),
+        **dict.fromkeys(("mask", *NUMBERS), (1, None)),
         **dict.fromkeys(("relative_bias", "relative_height", "relative_width"), (2, 2)),
     },
     checks={"heads": checks.integer(1)},
@@ -381,6 +420,10 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
             *(
                 TensorSlot(name=name, parameter="table", option=True, optional=True)
                 for name in GRID
+            ),
+            *(
+                TensorSlot(name=name, option=True, optional=True, promotes=False)
+                for name in NUMBERS
             ),
         ),
         options={
@@ -417,6 +460,21 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
             dtypes=("float32", "float32", "float32", "uint8"),
             heads=2,
         ),
+        sample(
+            (1, 4, 4),
+            (1, 4, 4),
+            (1, 4, 4),
+            None,
+            None,
+            None,
+            None,
+            (1, 4),
+            (1, 4),
+            values=(*(None,) * 7, [[1, 1, 2, 0]], [[0, 300, 40000, 0]]),
+            dtypes=(*("float32",) * 7, "int32", "int32"),
+            heads=2,
+            rope=True,
+        ),
     ),
 )
 def attend(
@@ -428,6 +486,8 @@ def attend(
     relative_bias: Tensor | None = None,
     relative_height: Tensor | None = None,
     relative_width: Tensor | None = None,
+    segments: Tensor | None = None,
+    positions: Tensor | None = None,
     *,
     heads: int = 1,
     kv_heads: int | None = None,
@@ -443,6 +503,8 @@ def attend(
     `relative_bias [buckets, heads]` has for the distance of two tokens is added to their scores; of
     tokens that are the cells of a grid, row by row, the products of a query with what
     `relative_height [2 · height − 1, size]` and `relative_width [2 · width − 1, size]` have.
+    `segments` and `positions` are numbers `[…, tokens]`: a query sees keys of its own segment, none
+    of segment 0, and `rope` turns by positions in place of 0, 1, 2, …
     """
     grid = None
     if relative_height is not None or relative_width is not None:
@@ -464,4 +526,6 @@ def attend(
         relative=relative_bias,
         max_distance=max_distance,
         grid=grid,
+        segments=segments,
+        positions=positions,
     )

@@ -21,6 +21,8 @@ from webnnm.ops.positions import BASE, rates
 
 Turns = float | tuple[float, ...]
 """The base of the angles of all pairs, or how far each turns from one token to the next."""
+DIGIT = 64
+"""The base of the digits of positions that are values of a graph."""
 
 
 @lru_cache(maxsize=32)
@@ -53,6 +55,35 @@ def rotated_at(b: Builder, x: Tensor, base: Turns, cache: TokenCache) -> Any:
         b.reshape(b.gather(wave, cache.positions, axis=0), new_shape=shape)
         for wave in _waves(b, x, base, 0, cache.length)
     )
+    return _turn(b, x, cos, sin)
+
+
+def rotated_by(b: Builder, x: Tensor, base: Turns, positions: Tensor) -> Any:
+    """Turn the pairs of `x [..., tokens, size]` by positions `[..., tokens]` from 0 to 64³ − 1.
+
+    Angles are sums of those of three digits, whose waves come from tables: products of positions
+    and rates, and waves of large angles, would lose what float32 has no room for.
+    """
+    size = x.shape[-1]
+    turns = base if isinstance(base, tuple) else tuple(rates(size, base))
+    rest: Any = b.cast(positions, type="float32")
+    cos: Any = None
+    sin: Any = None
+    for unit in (DIGIT**2, DIGIT, 1):
+        digit = b.floor(rest / float(unit))
+        rest = rest - digit * float(unit)
+        rows = b.cast(digit, type="int32")
+        scaled = tuple(unit * turn for turn in turns)
+        more_cos, more_sin = (
+            b.gather(b.constant(table, "float32", (DIGIT, size // 2)), rows, axis=0)
+            for table in (_turned(wave, 0, DIGIT, size, scaled) for wave in (math.cos, math.sin))
+        )
+        if cos is None:
+            cos, sin = more_cos, more_sin
+        else:
+            cos, sin = cos * more_cos - sin * more_sin, sin * more_cos + cos * more_sin
+    if x.dtype != "float32":
+        cos, sin = (b.cast(wave, type=x.dtype) for wave in (cos, sin))
     return _turn(b, x, cos, sin)
 
 

@@ -10,6 +10,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count, show
 from webnnm.graph.vertices import InputVertex
+from webnnm.ops.rotary import DIGIT
 
 Vertices = Mapping[str, InputVertex]
 
@@ -137,15 +138,20 @@ def _check_values(config: Mapping[str, Any], arrays: Mapping[str, HostArray]) ->
     """Check that tokens are in the vocabulary, and other values in the tables of their inputs."""
     config = config.get("text_config") or config
     for name, array in arrays.items():
-        for key in _limits(config, name):
-            if not isinstance(limit := config.get(key), int):
-                continue
+        limits = {
+            f'the config says "{key}": {config[key]}': config[key]
+            for key in _limits(config, name)
+            if isinstance(config.get(key), int)
+        }
+        if not limits and name == "position_ids":
+            limits = {"rotary angles are of positions in this range": DIGIT**3}
+        for hint, limit in limits.items():
             values = array.values()
             least, most = min(values), max(values)
             if least < 0 or most >= limit:
                 wrong = least if least < 0 else most
                 message = f"{name}: {wrong} is not from 0 to {limit - 1}"
-                raise DataError("NNM711", message, hint=f'the config says "{key}": {limit}')
+                raise DataError("NNM711", message, hint=hint)
 
 
 def _limits(config: Mapping[str, Any], name: str) -> Sequence[str]:

@@ -23,6 +23,9 @@ from webnnm.transformers.training_pairs import (
 Example = Text | tuple[Text, Text]
 """A text, or a prompt and what is to follow it; either as tokens, too."""
 
+PLACED = {"positionalEmbedding", "positionalEncoding"}
+"""Layers whose positions are places in a row."""
+
 
 class _Row(NamedTuple):
     """Tokens, and how many of them are given: those are no targets."""
@@ -38,6 +41,7 @@ def texts_dataset(
     texts: Sequence[Example],
     *,
     length: Lengths = None,
+    packing: bool = False,
     split: Sequence[Any] = (1, 0, 0),
     batch_size: int = 4,
     seed: int = 0,
@@ -47,11 +51,15 @@ def texts_dataset(
     For models with an encoder it is `pairs_dataset`.
 
     Rows are padded at the end up to the longest one, or to `length`, to which longer texts are cut.
-    Padding is masked out of attention, and like prompts it does not count in the loss.
+    Padding is masked out of attention, and like prompts it does not count in the loss. With
+    `packing`, rows take several texts, which do not see each other.
 
     Raises `DataError` NNM717 for networks that do not go on with texts, NNM705 without texts,
-    NNM711 for texts without a token to learn, NNM704 for a length below 2.
+    NNM711 for texts without a token to learn, NNM704 for a length below 2, and for packing where
+    attention does not keep texts apart.
     """
+    if packing:
+        _check_packing(network)
     if reads_pairs(network):
         how = {"split": split, "batch_size": batch_size, "seed": seed}
         return pairs_dataset(network, config, encode, texts, length=length, **how)
@@ -63,7 +71,8 @@ def texts_dataset(
     if not rows:
         raise DataError("NNM705", "there are no texts", hint="give at least one")
     size = max(len(row.tokens) for row in rows)
-    size = size if length is None else min(size, length)
+    if length is not None:
+        size = length if packing else min(size, length)
     for place, row in enumerate(rows):
         if min(len(row.tokens), size) <= max(1, row.given):
             message = f"text {place} has {len(row.tokens)} tokens, {row.given} of them a prompt"
@@ -72,27 +81,27 @@ def texts_dataset(
                 f"{message}; up to {size} are taken, none is left to learn",
                 hint="give longer texts, shorter prompts, or a larger length",
             )
-    ids, mask, positions, targets = list[int](), list[int](), list[int](), list[int]()
-    for tokens, given in rows:
-        own = tokens[:size]
-        rest = size - len(own)
-        ids += own + [0] * rest
-        mask += [1] * len(own) + [0] * rest
-        positions += [*range(len(own))] + [0] * rest
-        first = max(given, 1)
-        targets += [IGNORED] * (first - 1) + own[first:] + [IGNORED] * (rest + 1)
-    known = {
-        "input_ids": ids,
-        "attention_mask": mask,
-        "position_ids": positions,
-        "token_type_ids": [0] * len(ids),
+    packed = [[row] for row in rows]
+    if packing:
+        packed = _packed(rows, size)
+        size = max(sum(min(len(row.tokens), size) for row in group) for group in packed)
+    known: dict[str, list[int]] = {
+        name: [] for name in ("input_ids", "attention_mask", "position_ids", "targets")
     }
-    shape = len(rows), size
+    for row in packed:
+        ids, segments, positions, targets = _columns(row, size)
+        rest = size - len(ids)
+        known["input_ids"] += ids + [0] * rest
+        known["attention_mask"] += segments + [0] * rest
+        known["position_ids"] += positions + [0] * rest
+        known["targets"] += targets + [IGNORED] * rest
+    known["token_type_ids"] = [0] * len(known["input_ids"])
+    shape = len(packed), size
     inputs = {v.block: HostArray.of(known[v.block], "int32", shape) for v in network.inputs}
     (output,) = network.outputs
     return Dataset(
         inputs,
-        {output.name: HostArray.of(targets, "int32", shape)},
+        {output.name: HostArray.of(known["targets"], "int32", shape)},
         name="texts",
         kinds={output.name: "classes"},
         length=dict.fromkeys([*inputs, output.name], size),
@@ -101,6 +110,53 @@ def texts_dataset(
         batch_size=batch_size,
         seed=seed,
     )
+
+
+def _columns(row: Sequence[_Row], size: int) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Return the tokens of texts in a row, the number of each one's text from 1, its place in the
+    text, and the token that is to follow it there."""
+    ids, segments, positions, targets = list[int](), list[int](), list[int](), list[int]()
+    for number, (tokens, given) in enumerate(row, 1):
+        own = tokens[:size]
+        ids += own
+        segments += [number] * len(own)
+        positions += range(len(own))
+        first = max(given, 1)
+        targets += [*[IGNORED] * (first - 1), *own[first:], IGNORED]
+    return ids, segments, positions, targets
+
+
+def _packed(rows: Sequence[_Row], size: int) -> list[list[_Row]]:
+    """Return rows of texts, each where it leaves the least room, the longest first.
+
+    Best fit decreasing makes at most 11/9 as many rows as would do, and 4 (D. Johnson et al.,
+    "Worst-case performance bounds for simple one-dimensional packing algorithms", 1974).
+    """
+    found: list[list[_Row]] = []
+    by_room: dict[int, list[list[_Row]]] = {}
+    for row in sorted(rows, key=lambda row: -len(row.tokens)):
+        needed = min(len(row.tokens), size)
+        room = next((room for room in range(needed, size) if by_room.get(room)), size)
+        target = by_room[room].pop() if room < size else list[_Row]()
+        if not target:
+            found.append(target)
+        target.append(row)
+        by_room.setdefault(room - needed, []).append(target)
+    return found
+
+
+def _check_packing(network: Network) -> None:
+    """Refuse networks in which texts of one row would see each other (NNM704)."""
+    words = {layer.operator.name for layer in network.order}
+    mixing = [layer for layer in network.order if layer.operator.name == "attend"]
+    apart = all("segments" in layer.tensors for layer in mixing)
+    if reads_pairs(network) or not apart or words & PLACED:
+        raise DataError(
+            "NNM704",
+            "packing=True puts several texts into a row, which this model does not keep apart",
+            hint="leave packing out, or write segments=attention_mask at attend layers, and "
+            "positions as an embedding of position_ids",
+        )
 
 
 def check_network(network: Network) -> None:

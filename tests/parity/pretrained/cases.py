@@ -187,6 +187,13 @@ CASES = [
     ),
     Case("llama-plain", "LlamaForCausalLM", LLAMA),
     Case(
+        "llama-left",
+        "LlamaForCausalLM",
+        {**LLAMA, "num_key_value_heads": 3},
+        inputs=("attention_mask", "position_ids"),
+        rows="left",
+    ),
+    Case(
         "llama-biases",
         "LlamaForCausalLM",
         {

@@ -292,6 +292,22 @@ def test_masks_are_of_the_sequence() -> None:
     fails("NNM405", text("attend(q, k, v, ¦mask=n)", large), says="[2, 3, 3]")
 
 
+@pytest.mark.parametrize(
+    ("code", "layer", "says"),
+    [
+        ("NNM411", "attend(q, k, v, ¦segments=n)", 'segments of "others"'),
+        ("NNM405", "attend(q, k, v, ¦segments=two)", "are not one number for each token"),
+        ("NNM304", "attend(q, k, v, ¦positions=own)", "positions turn queries and keys by rope"),
+        ("NNM304", "attend(q, k, v, to=far, ¦segments=own)", "that are the same tokens"),
+    ],
+)
+def test_segments_and_positions_are_of_the_tokens(code: str, layer: str, says: str) -> None:
+    inputs = "n:input int32 shape=[] sequence=others; two:input int32 shape=[2] sequence=words;"
+    more = "own:input int32 shape=[] sequence=words; far:input shape=[4] sequence=others;"
+    along = "shape=[4] sequence=words"
+    fails(code, model(layer, inputs + more, input=along, output=along), says=says)
+
+
 @pytest.mark.parametrize("window", [1, 2, 4, 9])
 @pytest.mark.parametrize(("queries", "keys"), [(4, 4), (2, 5), (1, 3)])
 def test_a_window_hides_what_is_farther_back(queries: int, keys: int, window: int) -> None:

@@ -121,6 +121,8 @@ async def test_what_teaches_nothing_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(DataError, match=message):
             model.texts(pairs, length=length)
+    with pytest.raises(DataError, match="NNM704: packing=True puts several texts into a row"):
+        model.texts(PAIRS, packing=True)
     config = {key: value for key, value in CONFIG.items() if key != "decoder_start_token_id"}
     without = await loaded(tmp_path, config)
     with pytest.raises(DataError, match='NNM818: the config has no "decoder_start_token_id"'):

@@ -106,6 +106,7 @@ async def test_a_snapshot_keeps_them_packed(tmp_path: Path) -> None:
         context = await again.create_context(2, sequence_length=4)
         ids = {"input_ids": HostArray.of(IDS, "int32")}
         ids["attention_mask"] = HostArray.of([[1] * 4] * 2, "int32")
+        ids["position_ids"] = HostArray.of([[0, 1, 2, 3]] * 2, "int32")
         found = (await context.computed(ids))["logits"]
         assert away([*found.values()], expected) < 1e-6
     async with await loaded(tmp_path) as other:
@@ -173,7 +174,7 @@ async def test_onnx_holds_them_packed(tmp_path: Path) -> None:
         path = model.export_onnx(tmp_path / "model.onnx", batch=1, sequence=4)
     types = [each.data_type for each in onnx.load(path).graph.initializer]
     assert types.count(onnx.TensorProto.INT8) >= 15
-    assert path.stat().st_size < 100_000
+    assert path.stat().st_size < 120_000
 
 
 async def test_perplexity_is_that_of_the_whole_text_in_any_windows(tmp_path: Path) -> None:

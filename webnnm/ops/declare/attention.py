@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 from webnnm.core.dtypes import is_float
@@ -14,7 +15,7 @@ from webnnm.ops.declare.grid_positions import grid_bias
 from webnnm.ops.declare.relative import MAX_DISTANCE, relative_bias, relative_bias_at
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 from webnnm.ops.declare.token_cache import TokenCache
-from webnnm.ops.rotary import Turns, require_pairs, rotated, rotated_at
+from webnnm.ops.rotary import Turns, require_pairs, rotated, rotated_at, rotated_by
 
 MASKED = {"float32": -1e9, "float16": -65504.0}
 """What is added to the score of a pair that shall not meet."""
@@ -36,6 +37,8 @@ def attention(
     relative: Tensor | None = None,
     max_distance: int = MAX_DISTANCE,
     grid: tuple[Tensor, Tensor] | None = None,
+    segments: Tensor | None = None,
+    positions: Tensor | None = None,
     drop: Callable[[Tensor], Tensor] | None = None,
     limit: Callable[[Tensor], Tensor] | None = None,
     cache: TokenCache | None = None,
@@ -45,9 +48,10 @@ def attention(
 
     `scale` stands in place of 1/√size; `relative` is a table `[buckets, heads]` of what is added to
     the scores by the distance of two tokens; `grid` are tables for tokens that are cells of a grid,
-    see `grid_bias`. `drop` is applied to the weights, which are what the
-    softmax gives, `limit` to the masked scores `[…, heads, queries, keys]`, float32. With a
-    `cache`, causal queries meet its keys too; `kept` has the keys of tokens that stay the same.
+    see `grid_bias`. `segments` and `positions` are numbers `[…, tokens]`: queries see keys of their
+    own segment, and rotary angles go by positions. `drop` is applied to the weights, which are
+    what the softmax gives, `limit` to the masked scores `[…, heads, queries, keys]`, float32. With
+    a `cache`, causal queries meet its keys too; `kept` has the keys of tokens that stay the same.
     """
     shared = kv_heads or heads
     _check(q, k, v, heads, shared)
@@ -64,6 +68,9 @@ def attention(
             queries, keys = (rotated_at(b, x, rope, cache) for x in (queries, keys))
         keys, values = cache.extended(keys, values)
         causal, window, limit = False, None, partial(cache.limited, window=window)
+    elif rope is not None and positions is not None:
+        places = _with_heads(b, positions)
+        queries, keys = (rotated_by(b, x, rope, places) for x in (queries, keys))
     elif rope is not None:
         # Where later queries meet all keys, the last of both stand at the same position.
         start = tokens - length if causal else 0
@@ -80,7 +87,7 @@ def attention(
             if cache is None
             else relative_bias_at(b, relative, heads, cache.positions, cache.length, max_distance)
         )
-    weights = _weights(b, scores, mask, causal, window, limit)
+    weights = _weights(b, scores, mask, causal, window, segments, limit)
     if drop is not None:
         weights = drop(weights)
     mixed = b.matmul(_grouped(b, weights, shared), values)
@@ -154,27 +161,53 @@ def _weights(
     mask: Tensor | None,
     causal: bool,
     window: int | None,
+    segments: Tensor | None,
     limit: Callable[[Tensor], Tensor] | None,
 ) -> Any:
     """Return the softmax of masked scores, computed in float32, in the type of the scores."""
     masked = MASKED[scores.dtype]
     wide = b.cast(scores, type="float32") if scores.dtype != "float32" else scores
     length, tokens = scores.shape[-2:]
+    addends: list[Any] = []
     if causal:
         every = b.expand(scalar_like(b, masked, wide), new_shape=(length, tokens))
         if length > 1:
-            wide = wide + b.triangular(every, upper=True, diagonal=tokens - length + 1)
+            addends.append(b.triangular(every, upper=True, diagonal=tokens - length + 1))
         if window is not None and window < tokens:
-            wide = wide + b.triangular(every, upper=False, diagonal=tokens - length - window)
+            addends.append(b.triangular(every, upper=False, diagonal=tokens - length - window))
+    if segments is not None:
+        addends.append(_apart(b, segments) * masked)
     if mask is not None:
         if broadcast(mask.shape, scores.shape) != scores.shape:
             message = f"mask {show(mask.shape)}, scores […, heads, queries, keys] are "
             raise OperatorError("NNM401", message + show(scores.shape))
-        wide = wide + _addend(b, mask, masked)
+        addends.append(_addend(b, mask, masked))
+    if addends:
+        # Their sum is the same in all layers: each adds to its scores once.
+        wide = wide + reduce(add, addends)
     if limit is not None:
         wide = limit(wide)
     weights = b.softmax(wide, axis=wide.rank - 1)
     return weights if scores.dtype == "float32" else b.cast(weights, type=scores.dtype)
+
+
+def _with_heads(b: Builder, numbers: Tensor) -> Any:
+    """Turn numbers `[…, tokens]` into `[…, 1, tokens]`, the same for all heads."""
+    *lead, tokens = numbers.shape
+    return b.reshape(numbers, new_shape=(*lead, 1, tokens))
+
+
+def _apart(b: Builder, segments: Tensor) -> Any:
+    """Return 1 for a query and a key `[…, 1, queries, keys]` of other segments, else 0.
+
+    Keys of segment 0 are padding, which is apart from all; queries of segment 0 see the others.
+    """
+    *lead, tokens = segments.shape
+    wide = segments if segments.dtype == "float32" else b.cast(segments, type="float32")
+    own: Any = b.reshape(wide, new_shape=(*lead, 1, tokens, 1))
+    other: Any = b.reshape(wide, new_shape=(*lead, 1, 1, tokens))
+    differ = b.not_equal(own * (own - other), 0.0)
+    return b.cast(b.logical_or(differ, b.equal(other, 0.0)), type="float32")
 
 
 def _addend(b: Builder, mask: Tensor, masked: float) -> Any:

@@ -42,7 +42,7 @@ def written(config: Config) -> Written:
     block = layers(
         "norm(weight=attention_norm, bias=attention_norm_b)",
         f"attend(wq, wk, wv, o=wo, bias=true, heads={config.size('n_head', 12)}, causal=true, "
-        "mask=attention_mask)",
+        "segments=attention_mask)",
         "residual(to=input, name=attended)",
         "norm(weight=mlp_norm, bias=mlp_norm_b)",
         f"matmul(fc, shape=[{inner}])",

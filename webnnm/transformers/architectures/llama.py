@@ -113,6 +113,7 @@ def written(config: Config) -> Written:
             f"model:name {name}",
             "input_ids:input int32 shape=[] sequence=tokens",
             "attention_mask:input int32 shape=[] sequence=tokens",
+            "position_ids:input int32 shape=[] sequence=tokens",
             f"{output_name}:param embed_tokens shape=[{sizes.vocabulary}, {sizes.width}]",
             *output(output_name, size, *body),
             f"layer:layers\n{layer}",
@@ -142,7 +143,7 @@ def _options(config: Config, sizes: Sizes, kinds: Collection[str]) -> dict[str, 
     """Return the options of attention that positions decide, by what it looks at."""
     config.size("max_position_embeddings", 2048)
     turned = rotation(config, sizes.head)
-    found = f"causal=true, rope={turned.text()}, mask=attention_mask"
+    found = f"causal=true, rope={turned.text()}, positions=position_ids, segments=attention_mask"
     if turned.factor != 1:  # of queries and keys alike
         found += f", scale={turned.factor**2 / math.sqrt(sizes.head)}"
     options = {FULL: found}
