@@ -54,9 +54,21 @@ def backward(
         raise DataError("NNM702", f"a seed {seed.type} for a result {y.type}")
     if not is_float(y.dtype):
         raise DataError("NNM501", f"{y.dtype} results have no gradient")
-    arrived: Arrived = {(y.number, y.index): [seed]}
-    nodes = dependencies([y])
-    _walk(builder, nodes, arrived, _leading_to(nodes, {x.number for x in xs}))
+    return pullback([(y, seed)], xs)
+
+
+def pullback(
+    seeds: Sequence[tuple[Operand, Operand]], xs: Sequence[Operand]
+) -> list[Operand | None]:
+    """Return for each x the sum of g · ∂y/∂x over pairs of a result y and a gradient g for it.
+
+    As with `backward`, it is None where no differentiable path leads to any y.
+    """
+    arrived: Arrived = {}
+    for y, seed in seeds:
+        _arrive(arrived, y, seed)
+    nodes = dependencies([y for y, _ in seeds])
+    _walk(seeds[0][0].builder, nodes, arrived, _leading_to(nodes, {x.number for x in xs}))
     return [_total(arrived, x) for x in xs]
 
 

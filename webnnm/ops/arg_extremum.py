@@ -105,6 +105,7 @@ def _arg(name: str, summary: str, kernel: str) -> Operator:
         reference=reference,
         stablehlo=lower,
         earlier=_earlier,
+        batch="axes",
         layer=LayerRules(
             options={
                 "axis": ValueOption(read=values.one_axis, default=(-1,), operand=True),

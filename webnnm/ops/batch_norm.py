@@ -189,6 +189,7 @@ batch_normalization = Composite(
     infer=_infer,
     decompose=_decompose,
     earlier=_earlier,
+    batch="normalization",
     layer=LayerRules(
         slots=(*STATES, *SCALE_AND_BIAS),
         options={

@@ -44,6 +44,7 @@ def _binary(
         gradient=gradient,
         reference=reference,
         stablehlo=stablehlo,
+        batch="elementwise",
         layer=LayerRules(
             slots=(TensorSlot(name="y", parameter=role),),
             shape=broadcast_shape,

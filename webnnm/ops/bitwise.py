@@ -77,6 +77,7 @@ def _bitwise(
         stablehlo=stablehlo,
         # No method of WebNN: backends find that out and decompose it, the reference does not.
         native=name,
+        batch="elementwise",
         layer=LayerRules(
             slots=(TensorSlot(name="y"),), shape=broadcast_shape, build=build_broadcast
         ),

@@ -68,6 +68,7 @@ cast = Operator(
     gradient=_gradient,
     reference=_reference,
     stablehlo=_stablehlo,
+    batch="elementwise",
     layer=LayerRules(
         options={"type": ValueOption(read=values.data_type, operand=True)},
         shape=same_shape,

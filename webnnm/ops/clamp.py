@@ -71,6 +71,7 @@ clamp = Composite(
     decompose=_clamp,
     stablehlo=_stablehlo,
     native="clamp",
+    batch="elementwise",
     layer=LayerRules(
         options={
             "min_value": ValueOption(read=values.number, default=-math.inf, aliases=("min",)),

@@ -47,6 +47,7 @@ def comparison(
         gradient=no_gradient,
         reference=as_bytes,
         stablehlo=stablehlo,
+        batch="elementwise",
         layer=LayerRules(
             slots=(TensorSlot(name="y"),),
             shape=broadcast_shape,

@@ -125,6 +125,7 @@ concat = Operator(
     gradient=_gradient,
     reference=_reference,
     stablehlo=_stablehlo,
+    batch="axes",
     layer=LayerRules(
         options={"axis": ValueOption(read=values.one_axis)},
         shape=_shape,

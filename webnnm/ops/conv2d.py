@@ -124,6 +124,7 @@ conv2d = Operator(
     reference=_reference,
     stablehlo=_stablehlo,
     earlier=earlier,
+    batch="convolution",
     layer=layer_rules(FILTER_LAYOUTS),
     samples=(
         sample((1, 2, 4, 5), (3, 2, 2, 3)),

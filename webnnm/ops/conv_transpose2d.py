@@ -193,6 +193,7 @@ conv_transpose2d = Operator(
     stablehlo=_stablehlo,
     decompose=_decompose,
     earlier=earlier,
+    batch="convolution",
     layer=layer_rules(TRANSPOSED_FILTER_LAYOUTS, transposed=True),
     samples=(
         sample((1, 2, 3, 4), (2, 3, 2, 3)),

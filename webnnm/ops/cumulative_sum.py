@@ -77,6 +77,7 @@ cumulative_sum = Operator(
     gradient=_gradient,
     reference=_reference,
     stablehlo=_stablehlo,
+    batch="axes",
     layer=LayerRules(
         options={
             "axis": ValueOption(read=values.one_axis, default=(-1,), operand=True),

@@ -90,6 +90,7 @@ expand = Operator(
     gradient=_gradient,
     reference=_reference,
     stablehlo=_stablehlo,
+    batch="expand",
     layer=LayerRules(
         options={"new_shape": ValueOption(read=values.sizes, operand=True)},
         shape=_shape,

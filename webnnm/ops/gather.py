@@ -272,6 +272,7 @@ gather = Operator(
     gradient=_gradient,
     reference=_reference,
     stablehlo=_stablehlo,
+    batch="gather",
     layer=LayerRules(
         slots=(TensorSlot(name="indices", option=True, optional=True, promotes=False),),
         options={

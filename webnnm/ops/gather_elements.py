@@ -58,6 +58,7 @@ gather_elements = Composite(
     gradient=_gradient,
     reference=_reference,
     stablehlo=_stablehlo,
+    batch="axes",
     layer=gather_elements_rules,
     samples=(
         sample((4,), (2,), values=(None, [3, -3]), dtypes=("float32", "int32")),

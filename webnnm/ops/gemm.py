@@ -141,6 +141,7 @@ gemm = Operator(
     gradient=_gradient,
     reference=_reference,
     stablehlo=_stablehlo,
+    batch="gemm",
     layer=LayerRules(
         slots=(
             TensorSlot(name="b", parameter="weight"),

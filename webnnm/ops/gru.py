@@ -216,6 +216,7 @@ gru = Composite(
     infer=_infer,
     decompose=_decompose,
     stablehlo=Looped(_stablehlo),
+    batch="recurrence",
     layer=LayerRules(
         slots=(*WEIGHTS, *biases("zeros"), initial("initialHiddenState")),
         options={**RUN_OPTIONS, **CELL_OPTIONS},
@@ -302,6 +303,7 @@ gru_cell = Composite(
     covers=covers,
     infer=_infer_cell,
     decompose=_decompose_cell,
+    batch="recurrence",
     layer=LayerRules(
         slots=(*WEIGHTS, TensorSlot(name="hiddenState"), *biases("zeros")),
         options=CELL_OPTIONS,

@@ -110,6 +110,7 @@ instance_normalization = Composite(
     infer=_infer,
     gradient=_gradient,
     decompose=_decompose,
+    batch="normalization",
     layer=LayerRules(
         slots=SCALE_AND_BIAS,
         options={

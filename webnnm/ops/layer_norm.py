@@ -70,6 +70,7 @@ layer_normalization = Composite(
     infer=_infer,
     gradient=_gradient,
     decompose=_decompose,
+    batch="normalization",
     layer=LayerRules(
         slots=SCALE_AND_BIAS,
         options={

@@ -97,6 +97,7 @@ logical_not = Operator(
     gradient=no_gradient,
     reference=_not_reference,
     stablehlo=_lower_not,
+    batch="elementwise",
     layer=_LAYER,
     samples=(sample((2, 2), dtypes=("uint8",), values=([0, 1, 2, 255],)),),
 )
@@ -110,6 +111,7 @@ is_nan = Composite(
     decompose=_is_nan,
     stablehlo=_lower_nan,
     native="isNaN",
+    batch="elementwise",
     layer=_LAYER,
     samples=(
         sample((2, 3)),
@@ -126,6 +128,7 @@ is_infinite = Composite(
     decompose=_is_infinite,
     stablehlo=_lower_infinite,
     native="isInfinite",
+    batch="elementwise",
     layer=_LAYER,
     samples=(
         sample((2, 3)),

@@ -205,6 +205,7 @@ lstm = Composite(
     infer=_infer,
     decompose=_decompose,
     stablehlo=Looped(_stablehlo),
+    batch="recurrence",
     layer=LayerRules(
         slots=(
             *WEIGHTS,
@@ -308,6 +309,7 @@ lstm_cell = Composite(
     covers=covers,
     infer=_infer_cell,
     decompose=_decompose_cell,
+    batch="recurrence",
     layer=LayerRules(
         slots=(*WEIGHTS, TensorSlot(name="hiddenState"), TensorSlot(name="cellState"), *BIASES),
         options=CELL_OPTIONS,

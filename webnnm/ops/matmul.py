@@ -163,6 +163,7 @@ matmul = Operator(
     reference=_reference,
     stablehlo=_stablehlo,
     earlier=_earlier,
+    batch="matmul",
     layer=LayerRules(
         slots=(TensorSlot(name="y", parameter="weight"),),
         options=TRANSPOSES,

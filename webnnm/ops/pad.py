@@ -220,6 +220,7 @@ pad = Composite(
     gradient=_gradient,
     reference=_reference,
     earlier=_earlier,
+    batch="axes",
     layer=LayerRules(
         options={
             "beginning_padding": ValueOption(read=values.sizes, operand=True),

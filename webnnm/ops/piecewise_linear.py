@@ -53,6 +53,7 @@ linear = Composite(
     options={"alpha": Option(1.0, checks.number), "beta": Option(0.0, checks.number)},
     decompose=_linear,
     native="linear",
+    batch="elementwise",
     layer=_layer(1.0, 0.0),
     samples=(sample((2, 3)), sample((), alpha=-2.0, beta=0.5)),
 )
@@ -65,6 +66,7 @@ hard_sigmoid = Composite(
     decompose=_hard_sigmoid,
     gradient=_hard_sigmoid_gradient,
     native="hardSigmoid",
+    batch="elementwise",
     layer=_layer(0.2, 0.5),
     samples=(
         sample((2, 3), low=-4, high=4, kinks=(-2.5, 2.5)),
@@ -79,6 +81,7 @@ hard_swish = Composite(
     options={},
     decompose=_hard_swish,
     native="hardSwish",
+    batch="elementwise",
     layer=LayerRules(shape=same_shape, build=build_unary),
     samples=(sample((2, 3), low=-5, high=5, kinks=(-3.0, 3.0)), sample(())),
 )

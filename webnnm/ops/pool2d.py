@@ -301,6 +301,7 @@ def _pool(
         stablehlo=stablehlo,
         decompose=decompose,
         earlier=_earlier,
+        batch="pool",
         layer=layer_rules(pool_windows),
         samples=SAMPLES,
         hazards=hazards,

@@ -220,6 +220,7 @@ quantize_linear = Composite(
     straight_through=True,
     native="quantizeLinear",
     earlier=_earlier,
+    batch="blocks",
     layer=LayerRules(
         slots=_SLOTS,
         shape=partial(_shape, operator="quantizeLinear"),
@@ -243,6 +244,7 @@ dequantize_linear = Composite(
     gradient=_dequantize_gradient,
     native="dequantizeLinear",
     earlier=_earlier,
+    batch="blocks",
     layer=LayerRules(
         slots=_SLOTS,
         shape=partial(_shape, operator="dequantizeLinear"),

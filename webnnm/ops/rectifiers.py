@@ -86,6 +86,7 @@ leaky_relu = Composite(
     decompose=_leaky_relu,
     gradient=_leaky_gradient,
     native="leakyRelu",
+    batch="elementwise",
     layer=_layer(0.01),
     samples=(sample((2, 3), kinks=(0.0,)), sample((4,), alpha=0.25, kinks=(0.0,))),
 )
@@ -99,6 +100,7 @@ elu = Composite(
     reference=_elu_reference,
     stablehlo=_lower_elu,
     native="elu",
+    batch="elementwise",
     layer=_layer(1.0),
     samples=(sample((2, 3), kinks=(0.0,)), sample((4,), alpha=0.25, kinks=(0.0,))),
 )
@@ -113,6 +115,7 @@ prelu = Composite(
     options={},
     decompose=_prelu,
     native="prelu",
+    batch="elementwise",
     layer=LayerRules(
         slots=tuple(
             TensorSlot(name=word, parameter="slope", option=True, optional=True) for word in SLOPE

@@ -242,6 +242,7 @@ def _reduce(
         gradient=_gradient(derivative),
         reference=apply,
         stablehlo=stablehlo if stablehlo is decomposed else lower,
+        batch="axes",
         layer=_rules(neutral),
         samples=tuple(samples or _samples()),
         hazards=hazards,

@@ -148,6 +148,7 @@ resample2d = Composite(
     infer=_infer,
     decompose=_decompose,
     gradient=_gradient,
+    batch="resample",
     layer=resample_rules,
     samples=(
         sample((1, 2, 2, 3)),

@@ -116,6 +116,7 @@ reshape = Operator(
     gradient=_gradient,
     reference=_reference,
     stablehlo=_stablehlo,
+    batch="axes",
     layer=LayerRules(
         options={"new_shape": ValueOption(read=values.sizes, operand=True)},
         shape=_shape,

@@ -47,6 +47,7 @@ reverse = Operator(
     gradient=_gradient,
     reference=_reference,
     stablehlo=_stablehlo,
+    batch="axes",
     layer=LayerRules(
         options={"axes": ValueOption(read=values.axis_names, operand=True, aliases=("axis",))},
         shape=same_shape,

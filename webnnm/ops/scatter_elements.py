@@ -88,6 +88,7 @@ scatter_elements = Composite(
     gradient=_gradient,
     reference=_reference,
     stablehlo=_stablehlo,
+    batch="axes",
     layer=scatter_elements_rules,
     samples=(
         sample((4,), (3,), (3,), values=(None, [3, 0, 3]), dtypes=("float32", "int32", "float32")),

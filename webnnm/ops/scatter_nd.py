@@ -85,6 +85,7 @@ scatter_nd = Composite(
     gradient=_gradient,
     reference=_reference,
     stablehlo=_stablehlo,
+    batch="scatterND",
     layer=scatter_nd_rules,
     samples=(
         sample(

@@ -133,6 +133,7 @@ slice = Operator(
     reference=_reference,
     stablehlo=_stablehlo,
     earlier=_earlier,
+    batch="axes",
     layer=LayerRules(
         options={
             "starts": ValueOption(read=values.sizes, operand=True),

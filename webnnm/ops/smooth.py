@@ -62,6 +62,7 @@ gelu = Composite(
     options={},
     decompose=_gelu,
     native="gelu",
+    batch="elementwise",
     layer=_LAYER,
     samples=(sample((2, 3)), sample(())),
 )
@@ -78,6 +79,7 @@ softplus = Composite(
     stablehlo=_lower_softplus,
     native="softplus",
     earlier=_with_steepness,
+    batch="elementwise",
     layer=_LAYER,
     samples=(sample((2, 3)), sample(())),
     hazards=frozenset({"wide"}),
@@ -90,6 +92,7 @@ softsign = Composite(
     options={},
     decompose=_softsign,
     native="softsign",
+    batch="elementwise",
     layer=_LAYER,
     samples=(sample((2, 3)), sample(())),
 )

@@ -148,6 +148,7 @@ split = Composite(
     infer=_infer,
     decompose=_decompose,
     gradient=_gradient,
+    batch="axes",
     layer=LayerRules(
         options={
             "splits": ValueOption(read=_read, operand=True),

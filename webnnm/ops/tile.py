@@ -55,6 +55,7 @@ tile = Composite(
     native="tile",
     infer=_infer,
     decompose=_decompose,
+    batch="axes",
     layer=LayerRules(
         options={"repetitions": ValueOption(read=values.sizes, operand=True)},
         shape=_shape,

@@ -91,6 +91,7 @@ transpose = Operator(
     gradient=_gradient,
     reference=_reference,
     stablehlo=_stablehlo,
+    batch="axes",
     layer=LayerRules(
         options={"permutation": ValueOption(read=values.axis_names, operand=True)},
         shape=_shape,

@@ -65,6 +65,7 @@ triangular = Operator(
     stablehlo=_stablehlo,
     earlier=_earlier,
     aliases=("triangularMatrix",),
+    batch="axes",
     layer=LayerRules(
         options={
             "upper": ValueOption(read=values.boolean, default=True),

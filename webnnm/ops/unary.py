@@ -36,6 +36,7 @@ def _unary(
         gradient=gradient,
         reference=reference,
         stablehlo=stablehlo,
+        batch="elementwise",
         layer=LayerRules(shape=same_shape, build=build_unary),
         samples=tuple(samples),
         hazards=hazards,

@@ -44,6 +44,7 @@ where = Operator(
     gradient=_gradient,
     reference=_reference,
     stablehlo=_stablehlo,
+    batch="elementwise",
     layer=LayerRules(
         slots=(TensorSlot(name="trueValue"), TensorSlot(name="falseValue")),
         shape=broadcast_shape,

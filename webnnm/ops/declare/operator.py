@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from webnnm.core.dtypes import ANY, DataType
 from webnnm.core.shapes import Shape
@@ -61,6 +61,22 @@ Decompose = Callable[..., Any]
 Reference = Callable[..., Any]
 StableHLO = Callable[..., Any]
 Earlier = Callable[..., tuple[Any, ...]]
+Batch = Literal[
+    "axes",
+    "blocks",
+    "convolution",
+    "elementwise",
+    "expand",
+    "gather",
+    "gemm",
+    "matmul",
+    "normalization",
+    "pool",
+    "recurrence",
+    "resample",
+    "scatterND",
+]
+"""The rules of webnnm/ops/declare/batching.py."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +160,8 @@ class Operator(Signature):
     `decompose(b, *operands, **options)` writes the operator with others, for backends without it.
     `earlier(b, operator, operands, options)` turns calls as earlier drafts had them into today's:
     it returns operands and options, and what shall be done to the result, if anything.
+    `batch` names the rule by which it is applied to a batch of examples at once; without one it is
+    applied to one example after the other.
     `summary` is the one-line description for listings.
     """
 
@@ -161,6 +179,7 @@ class Operator(Signature):
     hazards: frozenset[str] = frozenset()
     decompose: Decompose | None = None
     earlier: Earlier | None = None
+    batch: Batch | None = None
 
     @property
     def native(self) -> str:
@@ -199,7 +218,8 @@ class Composite(Signature):
     `native` is the method of WebNN that computes the same: the composite stays one node then, so
     that backends can use the method, wherever `covers(**options)` says that it has these options.
     Without one the composite is inlined. A `straight_through` composite has an integer result that
-    carries a gradient all the same. The other fields are those of `Operator`.
+    carries a gradient all the same. Without a `batch` rule its decomposition is applied to batches.
+    The other fields are those of `Operator`.
     """
 
     name: str
@@ -219,6 +239,7 @@ class Composite(Signature):
     stablehlo: StableHLO | None = decomposed
     earlier: Earlier | None = None
     straight_through: bool = False
+    batch: Batch | None = None
 
 
 AnyOperator = Operator | Composite

@@ -1,0 +1,194 @@
+"""Batches: a graph of one example written for many examples at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+from webnnm.core.errors import DataError
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
+from webnnm.ops.declare.batching import RULES, Application, one_by_one, several
+from webnnm.ops.declare.operator import Composite, covers_all, decomposed
+from webnnm.ops.declare.tensors import TensorType
+
+Several = tuple[Operand, ...]
+
+
+def batched(
+    b: GraphBuilder,
+    graph: Graph,
+    given: Mapping[str, Operand],
+    mapped: Collection[str],
+    size: int,
+) -> dict[str, tuple[Operand, bool]]:
+    """Write a graph of one example into a builder, for `size` examples at once.
+
+    `given` are the inputs of the graph; those named in `mapped` are batches, with the examples
+    along a new first dimension, the others are the same for all examples. Returns each output with
+    whether it is a batch: one that depends on no batch is not.
+
+    >>> b = GraphBuilder()
+    >>> product = b.matmul(b.input("x", "float32", [1, 3]), b.input("w", "float32", [3, 2]))
+    >>> graph = b.build({"y": b.reduce_sum(product), "w": b.identity(b.inputs["w"])})
+    >>> b = GraphBuilder()
+    >>> x, w = b.input("x", "float32", [8, 1, 3]), b.input("w", "float32", [3, 2])
+    >>> batched(b, graph, {"x": x, "w": w}, {"x"}, 8)
+    {'y': (float32[8], True), 'w': (float32[3, 2], False)}
+
+    Every operator is applied once, by the rule that its declaration names; without one, composites
+    are decomposed, and other operators are applied to one example after the other.
+
+    Raises `DataError` NNM702 if a given operand is not of the type of its input, with the batch in
+    front where it is mapped.
+    """
+    for name, x in graph.inputs.items():
+        lead = (size,) if name in mapped else ()
+        wanted = TensorType(x.dtype, (*lead, *x.shape))
+        if given[name].type != wanted:
+            raise DataError("NNM702", f'"{name}" is {given[name].type}, not {wanted}')
+    found = _Examples(b, size, given, mapped)
+    for node in graph.nodes():
+        with b.place(node.label, node.span) if node.label else nullcontext():
+            found.write(node)
+    return {name: found.result(y) for name, y in graph.outputs.items()}
+
+
+class _Examples:
+    """What the nodes of a graph of one example have become."""
+
+    def __init__(
+        self,
+        b: GraphBuilder,
+        size: int,
+        given: Mapping[str, Operand],
+        mapped: Collection[str],
+    ) -> None:
+        self.b = b
+        self.size = size
+        self.given = given
+        self.mapped = mapped
+        self.results: dict[int, tuple[Several, bool]] = {}
+
+    def result(self, operand: Operand) -> tuple[Operand, bool]:
+        """Return what stands for a result, and whether it is a batch."""
+        results, is_batch = self.results[operand.number]
+        return results[operand.index], is_batch
+
+    def write(self, node: Node) -> None:
+        """Write a node whose operands are written."""
+        if isinstance(node, InputNode):
+            self.results[node.number] = (self.given[node.name],), node.name in self.mapped
+            return
+        if not isinstance(node, OperatorNode):
+            self.results[node.number] = self.b.adopt(node.at(len(self.b.nodes))), False
+            return
+        pairs = [(None, False) if x is None else self.result(x) for x in node.operands]
+        operands = tuple([x for x, _ in pairs])
+        is_batch = any(batch for _, batch in pairs)
+        if is_batch:
+            found = self._applied(node, operands, [batch for _, batch in pairs])
+        else:
+            found = self.b.adopt(node.at(len(self.b.nodes), operands))
+        self.results[node.number] = found, is_batch
+
+    def _applied(
+        self, node: OperatorNode, operands: Sequence[Operand | None], batches: Sequence[bool]
+    ) -> Several:
+        """Return the results of an operator for a batch of examples."""
+        operator = node.operator
+        call = Application(self.b, operator, self.size, operands, batches, node.options)
+        found = RULES[operator.batch](call) if operator.batch else None
+        if found is None and isinstance(operator, Composite):
+            rules = _Rules(operator, self.size, batches, node.options)
+            if operator.gradient is None:
+                found = rules.decompose(self.b, *operands)
+            else:
+                found = self.b.apply(rules.composite(), operands, {})
+        elif found is None:
+            found = one_by_one(call)
+        return several(found)
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """The rules of a composite, applied to batches."""
+
+    operator: Composite
+    size: int
+    batches: Sequence[bool]
+    options: Mapping[str, Any]
+
+    def composite(self) -> Composite:
+        """Return a composite that has these rules: its gradient may be another than derived."""
+        name = f"{self.operator.name} of batches"
+        return replace(
+            self.operator,
+            name=name,
+            native=name,  # no backend has it: they decompose it
+            covers=covers_all,
+            operands=tuple(replace(slot, ranks=(0, None)) for slot in self.operator.operands),
+            options={},
+            decompose=self.decompose,
+            gradient=self.gradient,
+            infer=None,
+            reference=None,
+            stablehlo=decomposed,
+            earlier=None,
+        )
+
+    def decompose(self, b: GraphBuilder, *operands: Operand | None) -> Any:
+        """Return the results for batches."""
+
+        def of_example(b: GraphBuilder, *operands: Operand | None) -> Sequence[Operand]:
+            return several(self.operator.decompose(b, *operands, **self.options))
+
+        found = _examples(b, self.size, of_example, operands, self.batches)
+        return tuple(found) if len(found) > 1 else found[0]
+
+    def gradient(
+        self, b: GraphBuilder, g: Any, y: Any, *operands: Operand | None
+    ) -> Sequence[Operand | None]:
+        """Return the gradients for batches; the caller sums those of operands that all share."""
+        gs, ys = several(g), several(y)
+        rule, count = self.operator.gradient, len(gs)
+        assert rule is not None
+
+        def of_example(b: GraphBuilder, *given: Operand | None) -> Sequence[Operand | None]:
+            single = count == 1
+            g = given[0] if single else given[:count]
+            y = given[1] if single else given[count : 2 * count]
+            return rule(b, g, y, *given[2 * count :], **self.options)
+
+        batches = (*(True for _ in (*gs, *ys)), *self.batches)
+        return _examples(b, self.size, of_example, (*gs, *ys, *operands), batches)
+
+
+def _examples(
+    b: GraphBuilder,
+    size: int,
+    function: Callable[..., Sequence[Operand | None]],
+    operands: Sequence[Operand | None],
+    batches: Sequence[bool],
+) -> list[Operand | None]:
+    """Apply what builds results of one example's operands to batches; all results are batches."""
+    inner = GraphBuilder()
+    given = {str(place): x for place, x in enumerate(operands) if x is not None}
+    mapped = {name for name in given if batches[int(name)]}
+    examples = {name: _example(inner, name, x, name in mapped) for name, x in given.items()}
+    made = function(inner, *(examples.get(str(place)) for place in range(len(operands))))
+    graph = inner.build({str(place): y for place, y in enumerate(made) if y is not None})
+    found = {
+        name: y if is_batch else b.expand(y, new_shape=(size, *y.shape))
+        for name, (y, is_batch) in batched(b, graph, given, mapped, size).items()
+    }
+    return [found.get(str(place)) for place in range(len(made))]
+
+
+def _example(b: GraphBuilder, name: str, x: Operand, is_batch: bool) -> Operand:
+    """Return what stands for an operand in a graph of one example; constants stay known."""
+    if isinstance(x.node, ConstantNode) and not is_batch:
+        return b.adopt(x.node.at(len(b.nodes)))[0]
+    return b.input(name, x.dtype, x.shape[is_batch:])

@@ -1,0 +1,324 @@
+"""The rules by which operators are applied to batches: one application for all examples.
+
+A batch has one more dimension than an example has, the first. Operands that are the same for all
+examples come without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.core.shapes import Shape
+from webnnm.ops.declare.indices import wrapped
+from webnnm.ops.declare.normalising import affine, spread
+from webnnm.ops.declare.operator import AnyOperator, Batch
+from webnnm.ops.declare.tensors import Builder, Tensor
+from webnnm.ops.matmul import transposed
+
+
+@dataclass(frozen=True)
+class Application:
+    """An operator to be applied to `size` examples at once.
+
+    Of the operands those marked in `batched` have a batch in front; absent ones are None. `options`
+    are those of an example.
+    """
+
+    b: Builder
+    operator: AnyOperator
+    size: int
+    operands: Sequence[Any]
+    batched: Sequence[bool]
+    options: Mapping[str, Any]
+
+    def shape(self, place: int) -> Shape:
+        """Return the shape that an operand has in an example."""
+        return self.operands[place].shape[self.batched[place] :]
+
+    @property
+    def rank(self) -> int:
+        """The rank of the operand that has most dimensions in an example."""
+        present = [place for place, x in enumerate(self.operands) if x is not None]
+        return max(len(self.shape(place)) for place in present)
+
+    def aligned(self, place: int, rank: int) -> Any:
+        """Return an operand that broadcasts against batches of examples of this rank."""
+        if not self.batched[place]:
+            return self.operands[place]
+        own = self.shape(place)
+        return _reshaped(self.b, self.operands[place], (self.size, *(1,) * (rank - len(own)), *own))
+
+    def batch(self, place: int) -> Any:
+        """Return an operand as a batch: one that all examples share is repeated."""
+        x = self.operands[place]
+        if x is None or self.batched[place]:
+            return x
+        return self.b.expand(x, new_shape=(self.size, *x.shape))
+
+    def apply(self, operands: Sequence[Any], **options: Any) -> Any:
+        """Apply the operator to other operands, with some options changed."""
+        return self.b.apply(self.operator, operands, {**self.options, **options})
+
+
+Rule = Callable[[Application], Any]
+"""From an application to its result, a tuple of several, or None where the rule does not hold."""
+
+
+def _reshaped(b: Builder, x: Tensor, shape: Sequence[int]) -> Tensor:
+    return x if x.shape == tuple(shape) else b.reshape(x, new_shape=shape)
+
+
+def _merged(b: Builder, x: Tensor, axis: int) -> Tensor:
+    """Return a batch as one example, its examples one behind the other along an axis of theirs."""
+    order = (*range(1, axis + 1), 0, *range(axis + 1, x.rank))
+    x = b.transpose(x, permutation=order) if axis else x
+    size = x.shape[axis] * x.shape[axis + 1]
+    return b.reshape(x, new_shape=(*x.shape[:axis], size, *x.shape[axis + 2 :]))
+
+
+def _parted(b: Builder, x: Tensor, axis: int, size: int) -> Tensor:
+    """Return what `_merged` has made of a batch of this size as a batch again."""
+    sizes = (*x.shape[:axis], size, x.shape[axis] // size, *x.shape[axis + 1 :])
+    x = b.reshape(x, new_shape=sizes)
+    order = (axis, *range(axis), *range(axis + 1, x.rank))
+    return b.transpose(x, permutation=order) if axis else x
+
+
+def _behind(axes: Sequence[int]) -> tuple[int, ...]:
+    """Return where axes of an example are in a batch."""
+    return tuple(axis + 1 for axis in axes)
+
+
+# Operators that treat the batch as one more dimension.
+
+IN_BATCHES: Mapping[str, Callable[[int, Any], Any]] = {
+    "axis": lambda size, axis: axis + 1,
+    "axes": lambda size, axes: _behind(axes),
+    "permutation": lambda size, axes: (0, *_behind(axes)),
+    "new_shape": lambda size, sizes: (size, *sizes),
+    "sizes": lambda size, sizes: (size, *sizes),
+    "starts": lambda size, starts: (0, *starts),
+    "strides": lambda size, strides: (1, *strides),
+    "beginning_padding": lambda size, padding: (0, *padding),
+    "ending_padding": lambda size, padding: (0, *padding),
+    "repetitions": lambda size, times: (1, *times),
+}
+"""What options that speak of all axes, or of some, say in a batch."""
+
+
+def _options(call: Application) -> dict[str, Any]:
+    return {
+        name: IN_BATCHES[name](call.size, value)
+        for name, value in call.options.items()
+        if name in IN_BATCHES
+    }
+
+
+def _elementwise(call: Application) -> Any:
+    """Operands broadcast."""
+    return call.apply([call.aligned(place, call.rank) for place in range(len(call.operands))])
+
+
+def _axes(call: Application) -> Any:
+    """All operands have the same rank, and options speak of their axes."""
+    operands = [call.batch(place) for place in range(len(call.operands))]
+    return call.apply(operands, **_options(call))
+
+
+def _expand(call: Application) -> Any:
+    options = _options(call)
+    return call.apply([call.aligned(0, len(options["new_shape"]) - 1)], **options)
+
+
+def _blocks(call: Application) -> Any:
+    """Scales and zero points are per block: of the rank of the input, one size with each other."""
+    if any(call.batched[1:]):
+        return call.apply([call.batch(place) for place in range(3)])
+    b, (x, *parts) = call.b, call.operands
+    return call.apply([x, *(b.reshape(part, new_shape=(1, *part.shape)) for part in parts)])
+
+
+# Products.
+
+
+def _matmul(call: Application) -> Any:
+    """The dimensions before the last two broadcast."""
+    return call.apply([call.aligned(place, call.rank) for place in range(2)])
+
+
+def _gemm(call: Application) -> Any:
+    b, options = call.b, call.options
+    left, right, _ = call.operands
+    left = transposed(b, left) if options["a_transpose"] else left
+    right = transposed(b, right) if options["b_transpose"] else right
+    product = b.matmul(left, right)
+    product = product if options["alpha"] == 1 else product * options["alpha"]
+    c = call.operands[2] and call.aligned(2, 2)
+    if c is None:
+        return product
+    return product + (c if options["beta"] == 1 else c * options["beta"])
+
+
+# Indices.
+
+
+def _numbers(call: Application, dtype: Any, rank: int, step: int = 1) -> Any:
+    """Return the number of each example times a step, along the first of some dimensions."""
+    shape = (call.size, *(1,) * rank)
+    return call.b.constant(range(0, call.size * step, step), dtype, shape)
+
+
+def _gather(call: Application) -> Any:
+    b, axis = call.b, call.options["axis"]
+    x, indices = call.operands
+    if not call.batched[1]:
+        return call.apply([x, indices], axis=axis + 1)
+    if not call.batched[0]:
+        found, axis = call.apply([x, indices]), axis
+        order = (axis, *range(axis), *range(axis + 1, found.rank))
+        return b.transpose(found, permutation=order) if axis else found
+    # Along the axis, the elements of all examples one behind the other.
+    n, k = x.shape[axis + 1], indices.rank - 1
+    first = (axis + 1, *range(1, axis + 1), *range(axis + 2, x.rank))
+    rows = b.transpose(x, permutation=(0, *first)) if axis else x
+    rows = _merged(b, rows, 0)
+    places = wrapped(b, indices, n) + _numbers(call, indices.dtype, k, n)
+    found = call.apply([rows, places], axis=0)
+    back = (0, *range(k + 1, k + 1 + axis), *range(1, k + 1), *range(k + 1 + axis, found.rank))
+    return b.transpose(found, permutation=back) if axis else found
+
+
+def _scatter_nd(call: Application) -> Any:
+    """The number of the example is one more coordinate, the first."""
+    b = call.b
+    x, indices, updates = (call.batch(place) for place in range(3))
+    box = indices.shape[:-1]
+    numbers = b.expand(_numbers(call, indices.dtype, indices.rank - 1), new_shape=(*box, 1))
+    return call.apply([x, b.concat([numbers, indices], axis=indices.rank - 1), updates])
+
+
+# Images, sequences, statistics.
+
+
+def _pool(call: Application) -> Any:
+    """The examples are more images."""
+    return _parted(call.b, call.apply([_merged(call.b, call.operands[0], 0)]), 0, call.size)
+
+
+def _resample(call: Application) -> Any:
+    free = min({*range(4)}.difference(call.options["axes"]))
+    found = call.apply([_merged(call.b, call.operands[0], free)])
+    return _parted(call.b, found, free, call.size)
+
+
+def _convolution(call: Application) -> Any:
+    """The examples are more images, or more channels where each of them has its own filters."""
+    b, options = call.b, call.options
+    x, kernel, bias = call.operands
+    channel = options["input_layout"].index("c")
+    letters, groups = options["filter_layout"], options["groups"]
+    if not call.batched[1]:
+        own = None if call.batched[2] else bias
+        images = _merged(b, x, 0) if call.batched[0] else x
+        found = call.apply([images, kernel, own])
+        found = _parted(b, found, 0, call.size) if call.batched[0] else found
+    else:
+        if groups == 1 and not call.batched[0]:
+            filters = "o"
+        else:
+            x, groups = _merged(b, call.batch(0), channel), call.size * groups
+            filters = "o" if call.operator.name == "conv2d" else "i"
+        kernels = _merged(b, kernel, letters.index(filters))
+        found = call.apply([x, kernels, None], groups=groups)
+        found = _parted(b, found, channel, call.size)
+    if bias is None or not any(call.batched[1:]):
+        return found
+    axes, rank = ((0, channel + 1), 5) if call.batched[2] else ((channel,), 4)
+    return found + spread(b, bias, axes, rank)
+
+
+def _recurrence(call: Application) -> Any:
+    """The examples are more sequences; where weights differ, the rule does not hold."""
+    b, names = call.b, call.operator.operand_names
+    own = [name == "input" or name.endswith("_state") for name in names]
+    if any(is_batch and not row for is_batch, row in zip(call.batched, own, strict=True)):
+        return None
+    operands = [
+        _merged(b, call.batch(place), x.rank - call.batched[place] - 2)
+        if x is not None and own[place]
+        else x
+        for place, x in enumerate(call.operands)
+    ]
+    return tuple(_parted(b, y, y.rank - 2, call.size) for y in several(call.apply(operands)))
+
+
+def _normalization(call: Application) -> Any:
+    """Scales and biases come last; the rule does not hold where statistics are batches."""
+    b, options = call.b, call.options
+    x, *statistics, scale, bias = call.operands
+    own, layout = call.batched[-2:], options.get("layout")
+    if any(call.batched[1:-2]):
+        return None
+    operands = [*statistics, *((None, None) if any(own) else (scale, bias))]
+    if not call.batched[0]:
+        found = call.apply([x, *operands])
+    elif layout:
+        found = _parted(b, call.apply([_merged(b, x, 0), *operands]), 0, call.size)
+    else:
+        found = call.apply([x, *operands], **_options(call))
+    if not any(own):
+        return found
+    axes = _behind([layout.index("c")] if layout else options.get("axes", [options.get("axis")]))
+    rank = len(call.shape(0)) + 1
+    parts = [
+        part and spread(b, part, (0, *axes) if is_batch else axes, rank)
+        for part, is_batch in zip((scale, bias), own, strict=True)
+    ]
+    return affine(b, found, *parts)
+
+
+RULES: Mapping[Batch, Rule] = {
+    "axes": _axes,
+    "blocks": _blocks,
+    "convolution": _convolution,
+    "elementwise": _elementwise,
+    "expand": _expand,
+    "gather": _gather,
+    "gemm": _gemm,
+    "matmul": _matmul,
+    "normalization": _normalization,
+    "pool": _pool,
+    "recurrence": _recurrence,
+    "resample": _resample,
+    "scatterND": _scatter_nd,
+}
+
+
+def several(results: Any) -> tuple[Any, ...]:
+    """Return the results of an operator as a tuple, also a single one."""
+    return tuple(results) if isinstance(results, tuple) else (results,)  # pyright: ignore
+
+
+def one_by_one(call: Application) -> Any:
+    """Apply an operator to one example after the other: right for every operator."""
+    b = call.b
+    found: list[tuple[Any, ...]] = []
+    for number in range(call.size):
+        operands = [
+            _example(b, x, number) if is_batch else x
+            for x, is_batch in zip(call.operands, call.batched, strict=True)
+        ]
+        found.append(several(call.apply(operands)))
+    return tuple(
+        b.concat([b.reshape(y, new_shape=(1, *y.shape)) for y in parts], axis=0)
+        for parts in zip(*found, strict=True)
+    )
+
+
+def _example(b: Builder, x: Tensor, number: int) -> Tensor:
+    """Return one example of a batch."""
+    shape = x.shape[1:]
+    cut = b.slice(x, starts=(number, *(0,) * len(shape)), sizes=(1, *shape))
+    return b.reshape(cut, new_shape=shape)
