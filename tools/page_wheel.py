@@ -27,6 +27,7 @@ FOLDER = ROOT / "dist" / "page"
 PACKAGE = "webnnm/"
 INIT = f"{PACKAGE}__init__.py"
 OPERATORS = f"{PACKAGE}ops/__init__.py"
+FURTHER = f"{PACKAGE}ops/declare/further.py"
 LOADER = f"{PACKAGE}page_modules.py"
 DESKTOP = tuple(
     PACKAGE + name
@@ -161,14 +162,24 @@ def slim_texts(whole: ZipFile) -> dict[str, str]:
     texts |= {name: slim_script(text) for name, text in texts.items() if name.endswith(".js")}
     texts[LOADER] = Path(page_modules.__file__).read_text()
     texts |= slimmed({name: text for name, text in texts.items() if name.endswith(".py")})
-    texts[OPERATORS] += f"\n{_filled_places()}"
+    places = operator_places()
+    texts[OPERATORS] += f"\n{_filled({m: p for m, p in places.items() if _is_word(m)})}"
+    texts[FURTHER] += f"\n{_filled({m: p for m, p in places.items() if not _is_word(m)})}"
     return texts
 
 
-def _filled_places() -> str:
-    """Return a statement that tells a page the module of every operator."""
+def _is_word(method: str) -> bool:
+    """Tell whether the notation has an operator."""
+    from webnnm import ops
+
+    operator = ops.method(method)
+    return operator is not None and operator.layer is not None
+
+
+def _filled(places: Mapping[str, str]) -> str:
+    """Return a statement that tells a page the modules of operators."""
     methods: dict[str, list[str]] = {}
-    for method, place in operator_places().items():
+    for method, place in places.items():
         methods.setdefault(place, []).append(method)
     lists = json.dumps({place: " ".join(each) for place, each in methods.items()})
     return f"PLACES.update({{b: a for a, all in {lists}.items() for b in all.split()}})"

@@ -27,7 +27,7 @@ def _ops(given: argparse.Namespace) -> int:
         else:
             print(aligned([(operator.name, operator.summary) for operator in every]))
         return FINE
-    operator = ops.lookup(given.operator) or ops.method(given.operator)
+    operator = ops.registry().get(given.operator) or ops.method(snake_case(given.operator))
     if operator is None:
         hint = suggestion(given.operator, ops.operator_names()) or "webnnm ops lists them"
         raise CommandError("NNM710", f'there is no operator "{given.operator}"', hint=hint)

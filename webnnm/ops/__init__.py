@@ -25,11 +25,12 @@ PLACES: dict[str, str] = {}
 """Method → module, for all operators of the library.
 
 Wheels for pages have it filled, so that a page imports only the operators that it uses; else it
-is found out by importing them all.
+is found out by importing them all. What is no word of the notation is in `declare/further.py`
+there, for no page needs it to start.
 """
 
 _registered: dict[str, AnyOperator] = {}
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SPELLING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @cache
@@ -53,6 +54,14 @@ def _places() -> Mapping[str, str]:
 
 
 @cache
+def _further() -> Mapping[str, str]:
+    """Return the places of operators that are no words of the notation."""
+    from webnnm.ops.declare.further import PLACES
+
+    return PLACES
+
+
+@cache
 def _added() -> Mapping[str, AnyOperator]:
     return _by_method(_registered.values())
 
@@ -64,8 +73,8 @@ def registry() -> Mapping[str, AnyOperator]:
     >>> registry()["matmul"].summary
     'matrix product'
     """
-    modules = sorted(set(_places().values()))
-    library = [each for module in modules for each in _members(module).values()]
+    modules = {*_places().values(), *_further().values()}
+    library = [each for module in sorted(modules) for each in _members(module).values()]
     return {each.name: each for each in sorted([*library, *_added().values()], key=_name_of)}
 
 
@@ -75,7 +84,7 @@ def _name_of(operator: AnyOperator) -> str:
 
 def lookup(word: str) -> AnyOperator | None:
     """Return the operator that the notation calls by this word, or None."""
-    operator = method(snake_case(word))
+    operator = _word(snake_case(word))
     if operator is None or operator.layer is None:
         return None
     return operator if word in (operator.name, *operator.aliases) else None
@@ -87,11 +96,16 @@ def operator_names() -> list[str]:
     return [word for each in known for word in (each.name, *each.aliases)]
 
 
+def _word(name: str) -> AnyOperator | None:
+    place = _places().get(name)
+    return _members(place)[name] if place else _added().get(name)
+
+
 @lru_cache(512)
 def method(name: str) -> AnyOperator | None:
     """Return the operator that Python calls by this snake_case name, or None."""
-    place = _places().get(name)
-    return _members(place)[name] if place else _added().get(name)
+    place = "" if _word(name) else _further().get(name)
+    return _members(place)[name] if place else _word(name)
 
 
 def methods() -> list[str]:
@@ -109,7 +123,7 @@ def register(operator: AnyOperator) -> None:
     earlier = _registered.get(operator.name)
     replaced = earlier is not None and _home(earlier) == _home(operator)
     for word in (operator.name, *operator.aliases):
-        if not _WORD.fullmatch(word):
+        if not _SPELLING.fullmatch(word):
             raise WebNNMError(
                 "NNM101",
                 f'"{word}" is not a word of the notation',

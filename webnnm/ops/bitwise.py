@@ -1,22 +1,21 @@
-"""Logic bit by bit on integers: bitwiseAnd, bitwiseOr, bitwiseXor, written with arithmetic."""
+"""Bits of integers, by arithmetic: bitwiseAnd, bitwiseOr, bitwiseXor, bitwiseInvert, shifts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from webnnm.core.dtypes import DataType
-from webnnm.ops.declare.algebra import broadcast_type
+from webnnm.core.dtypes import SIGNED, DataType
+from webnnm.ops.declare.algebra import broadcast_type, same_as_first
 from webnnm.ops.declare.layer import LayerRules, TensorSlot
 from webnnm.ops.declare.operator import Composite, Slot, no_gradient, sample
 from webnnm.ops.declare.rules import broadcast_shape, build_broadcast
 from webnnm.ops.declare.tensors import Builder, Tensor
 
-INTEGERS: frozenset[DataType] = frozenset({"uint8", "int8", "uint32", "int32"})
+INTEGERS: frozenset[DataType] = frozenset({"uint8", "int8", "uint32", "int32", "uint64", "int64"})
 
-
-LOWEST = -(2**31)
 MODULUS = 2**32
+BITS = {"int32": 32, "int64": 64}
 
 
 def _negative(b: Builder, x: Tensor) -> Tensor:
@@ -24,34 +23,45 @@ def _negative(b: Builder, x: Tensor) -> Tensor:
 
 
 def _wrapped(b: Builder, x: Tensor) -> Tensor:
-    """Return the int32 of the same lowest bits."""
+    """Return the int32 of the same lowest bits, or the int64."""
+    if x.dtype == "uint64":
+        return b.cast(x, type="int64")
     if x.dtype != "uint32":
-        return x if x.dtype == "int32" else b.cast(x, type="int32")
+        return x if x.dtype in BITS else b.cast(x, type="int32")
     wide = b.cast(x, type="int64")
     return b.cast(b.where(b.greater(wide, 2**31 - 1), wide - MODULUS, wide), type="int32")
 
 
 def _unwrapped(b: Builder, x: Tensor, dtype: DataType) -> Tensor:
-    """Return the number of another type with the lowest bits of an int32."""
+    """Return the number of another type with the lowest bits of an int32 or int64."""
     if dtype == "uint32":
         wide = b.cast(x, type="int64")
         x = b.where(_negative(b, wide), wide + MODULUS, wide)
     return x if x.dtype == dtype else b.cast(x, type=dtype)
 
 
+def _lowest(x: Tensor) -> int:
+    return -(2 ** (BITS[x.dtype] - 1))
+
+
+def _powers(b: Builder, x: Tensor) -> Tensor:
+    """Return the numbers of one bit each that a type has, but for the sign."""
+    return b.constant([2**k for k in range(BITS[x.dtype] - 1)], x.dtype)
+
+
 def _digits(b: Builder, x: Tensor, powers: Tensor) -> Tensor:
-    """Return all bits but the sign of an int32, as 0 and 1 along a new last dimension."""
-    positive = b.where(_negative(b, x), x - LOWEST, x)
+    """Return all bits but the sign, as 0 and 1 along a new last dimension."""
+    positive = b.where(_negative(b, x), x - _lowest(x), x)
     halves = b.div(b.reshape(positive, new_shape=(*x.shape, 1)), powers)
-    two = b.constant(2, "int32")
+    two = b.constant(2, x.dtype)
     return halves - b.div(halves, two) * two
 
 
 def _and(b: Builder, x: Tensor, y: Tensor) -> Tensor:
-    powers = b.constant([2**k for k in range(31)], "int32")
+    powers = _powers(b, x)
     common = _digits(b, x, powers) * _digits(b, y, powers) * powers
     found = b.reduce_sum(common, axes=[common.rank - 1])
-    return b.where(b.logical_and(_negative(b, x), _negative(b, y)), found + LOWEST, found)
+    return b.where(b.logical_and(_negative(b, x), _negative(b, y)), found + _lowest(x), found)
 
 
 def _bitwise(
@@ -88,6 +98,7 @@ def _bitwise(
             sample((3,), (3,), dtypes=("int8", "int8"), values=([-128, -1, 100], [127, -2, 28])),
             sample((2, 1), (2,), dtypes=("uint32", "uint32"),
                    values=([[2**32 - 1], [5]], [2**31, 6])),
+            sample((2,), (2,), dtypes=("int64", "int64"), values=([-1, 2**40 + 5], [7, 2**40 + 3])),
         ),
     )  # fmt: skip
 
@@ -112,4 +123,123 @@ bitwise_xor = _bitwise(
     lambda b, x, y, both: (x - both) + (y - both),
     lambda np, x, y: x ^ y,
     lambda h, x, y: h.bitwise_xor(x, y),
+)
+
+
+def _place(b: Builder, count: Tensor, bits: int) -> Tensor:
+    """Return counts as indices, those that are negative or too large as `bits`."""
+    count = b.cast(count, type="int64")
+    outside = b.logical_or(_negative(b, count), b.greater(count, bits - 1))
+    return b.cast(b.where(outside, bits, count), type="int32")
+
+
+def _left(b: Builder, x: Tensor, count: Tensor) -> Tensor:
+    p = _wrapped(b, x)
+    bits = BITS[p.dtype]
+    factors = b.constant([*(2**k for k in range(bits - 1)), _lowest(p), 0], p.dtype)
+    return _unwrapped(b, p * b.gather(factors, _place(b, count, bits)), x.dtype)
+
+
+def _shifted(b: Builder, x: Tensor, place: Tensor) -> Tensor:
+    """Return ⌊x / 2ⁿ⌋ of an int32 or int64."""
+    size = b.where(_negative(b, x), -1 - x, x)
+    last = BITS[x.dtype] - 2
+    quotient = b.div(size, b.gather(_powers(b, x), b.min(place, last)))
+    quotient = b.where(b.greater(place, last), 0, quotient)
+    return b.where(_negative(b, x), -1 - quotient, quotient)
+
+
+def _right(b: Builder, x: Tensor, count: Tensor) -> Tensor:
+    p = b.cast(x, type="int64") if x.dtype == "uint32" else _wrapped(b, x)
+    place = _place(b, count, BITS[p.dtype])
+    if x.dtype != "uint64":
+        return b.cast(_shifted(b, p, place), type=x.dtype) if p != x else _shifted(b, p, place)
+    # The highest bit is no sign: without it all numbers are positive.
+    one = b.constant(1, "int32")
+    half = _shifted(b, p, one)
+    half = b.where(_negative(b, p), half - _lowest(p), half)
+    rest = _shifted(b, half, b.max(place - 1, 0))
+    return b.cast(b.where(b.equal(place, 0), p, rest), type="uint64")
+
+
+def _invert(b: Builder, x: Tensor) -> Tensor:
+    return _unwrapped(b, -1 - _wrapped(b, x), x.dtype)
+
+
+def _shift(
+    name: str,
+    summary: str,
+    decompose: Callable[[Builder, Tensor, Tensor], Tensor],
+    reference: Callable[[Any, Any, Any], Any],
+    stablehlo: Callable[[Any, Any, Any], Any],
+) -> Composite:
+    return Composite(
+        name=name,
+        summary=summary,
+        operands=(Slot(name="a", dtypes=INTEGERS), Slot(name="b", dtypes=INTEGERS, like=0)),
+        options={},
+        decompose=decompose,
+        infer=broadcast_type,
+        gradient=no_gradient,
+        reference=reference,
+        stablehlo=stablehlo,
+        native=name,
+        layer=None,
+        samples=(
+            sample((2, 3), (3,), dtypes=("uint8", "uint8"),
+                   values=([[0, 1, 255], [170, 12, 128]], [0, 3, 7])),
+            sample((4,), (), dtypes=("int32", "int32"), values=([-1, 5, 2**31 - 1, -(2**31)], 4)),
+            sample((3,), (3,), dtypes=("int8", "int8"), values=([-128, -1, 100], [7, 2, 1])),
+            sample((2, 1), (2,), dtypes=("uint32", "uint32"),
+                   values=([[2**32 - 1], [5]], [31, 6])),
+            sample((2,), (), dtypes=("int64", "int64"), values=([-(2**40), 2**20 + 1], 5)),
+        ),
+    )  # fmt: skip
+
+
+def _lower_right(h: Any, x: Any, count: Any) -> Any:
+    signed = x.dtype in SIGNED
+    return (h.shift_right_arithmetic if signed else h.shift_right_logical)(x, count)
+
+
+def _inverted(np: Any, x: Any) -> Any:
+    return np.bitwise_invert(x)
+
+
+def _lower_inverted(h: Any, x: Any) -> Any:
+    return h.bitwise_not(x)
+
+
+bitwise_left_shift = _shift(
+    "bitwiseLeftShift",
+    "a·2ᵇ without the bits that have no room; 0 for b as large as there are bits",
+    _left,
+    lambda np, x, count: np.bitwise_left_shift(x, count),
+    lambda h, x, count: h.shift_left(x, count),
+)
+bitwise_right_shift = _shift(
+    "bitwiseRightShift",
+    "⌊a/2ᵇ⌋",
+    _right,
+    lambda np, x, count: np.bitwise_right_shift(x, count),
+    _lower_right,
+)
+bitwise_invert = Composite(
+    name="bitwiseInvert",
+    summary="every bit as it was not",
+    operands=(Slot(name="input", dtypes=INTEGERS),),
+    options={},
+    decompose=_invert,
+    infer=same_as_first,
+    gradient=no_gradient,
+    reference=_inverted,
+    stablehlo=_lower_inverted,
+    native="bitwiseInvert",
+    layer=None,
+    samples=(
+        sample((3,), dtypes=("uint8",), values=([0, 1, 200],)),
+        sample((3,), dtypes=("int32",), values=([-1, 0, 2**31 - 1],)),
+        sample((2,), dtypes=("uint32",), values=([0, 2**31],)),
+        sample((2,), dtypes=("int64",), values=([-5, 2**40],)),
+    ),
 )

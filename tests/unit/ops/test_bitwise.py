@@ -17,6 +17,8 @@ BITS = {
     bitwise.bitwise_and: np.bitwise_and,
     bitwise.bitwise_or: np.bitwise_or,
     bitwise.bitwise_xor: np.bitwise_xor,
+    bitwise.bitwise_left_shift: np.bitwise_left_shift,
+    bitwise.bitwise_right_shift: np.bitwise_right_shift,
 }
 
 
@@ -26,11 +28,26 @@ def test_random_numbers_and_the_ends_of_the_range(operator: Any, dtype: Any) -> 
     low, high = integer_range(dtype)
     rng = np.random.default_rng(5)
     ends = [low, high, 0, 1, high - 1, low + 1]
-    a = np.asarray([*ends, *rng.integers(low, high, 100, endpoint=True)]).astype(dtype)
-    z = np.asarray([*ends[::-1], *rng.integers(low, high, 100, endpoint=True)]).astype(dtype)
+    a, z = (
+        np.concatenate([np.asarray(several, dtype), drawn])
+        for several in (ends, ends[::-1])
+        for drawn in [rng.integers(low, high, 100, dtype, endpoint=True)]
+    )
+    if "Shift" in operator.name:
+        z = np.concatenate([z[:53], rng.integers(0, 70, 53, dtype)])
     b = GraphBuilder()
     operands = [b.input("a", dtype, a.shape), b.input("z", dtype, z.shape)]
     arithmetic = b.apply(replace(operator, reference=None), operands, {})
     found = evaluate(b.build({"y": arithmetic}), {"a": a, "z": z})["y"]
     assert found.dtype == a.dtype
     np.testing.assert_array_equal(found, BITS[operator](a, z))
+
+
+@pytest.mark.parametrize("dtype", sorted(bitwise.INTEGERS))
+def test_inverted_bits(dtype: Any) -> None:
+    low, high = integer_range(dtype)
+    x = np.asarray([low, low + 1, 0, 1, high - 1, high], dtype)
+    b = GraphBuilder()
+    operator = replace(bitwise.bitwise_invert, reference=None)
+    arithmetic = b.apply(operator, [b.input("x", dtype, x.shape)], {})
+    np.testing.assert_array_equal(evaluate(b.build({"y": arithmetic}), {"x": x})["y"], ~x)

@@ -21,8 +21,10 @@ from webnnm.ops.declare.tensors import OperatorError
 
 SEEDS = seeds(range(5))
 OPERATORS = list(ops.registry().values())
-HAZARDS = {"overflow", "wide"}
+HAZARDS = {"overflow", "wide", "approximate"}
 PRECISION = {"float32": 1e-5, "float16": 5e-3}
+APPROXIMATION = 2e-6
+"""How far decompositions may be that have the digits of float32 alone; their slopes, too."""
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 every_operator = pytest.mark.parametrize("operator", OPERATORS, ids=lambda o: o.name)
@@ -73,8 +75,9 @@ def test_decomposition_gives_the_reference_result(case: Case, seed: int) -> None
     outputs = {f"y{i}": y for i, y in enumerate(built.results)}
     outputs |= {f"z{i}": z for i, z in enumerate(others)}
     found = evaluate(built.builder.build(outputs), built.feeds, wide=True)
+    limit = APPROXIMATION if "approximate" in case.operator.hazards else 1e-12
     for i in range(len(others)):
-        np.testing.assert_allclose(found[f"z{i}"], found[f"y{i}"], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(found[f"z{i}"], found[f"y{i}"], rtol=limit, atol=limit)
 
 
 @pytest.mark.alike
@@ -275,8 +278,9 @@ def test_given_gradient_is_the_derived_one(case: Case, seed: int) -> None:
         dxs = gradients(loss, built.float_operands)
         graph = built.builder.build({f"g{i}": g for i, g in enumerate(dxs)})
         found.append(evaluate(graph, built.feeds, wide=True))
+    limit = APPROXIMATION if "approximate" in case.operator.hazards else 1e-9
     for name, value in found[0].items():
-        np.testing.assert_allclose(value, found[1][name], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(value, found[1][name], rtol=limit, atol=limit)
 
 
 @pytest.mark.alike

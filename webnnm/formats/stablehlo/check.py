@@ -100,7 +100,8 @@ def _constant(operation: Read) -> None:
 
 
 _BINARY = ("add", "divide", "maximum", "minimum", "multiply", "power", "remainder", "subtract",
-           "and", "or", "xor")  # fmt: skip
+           "and", "or", "xor", "atan2", "shift_left", "shift_right_arithmetic",
+           "shift_right_logical")  # fmt: skip
 
 SIGNATURES: Mapping[str, Callable[[Read], None]] = {
     **{f"stablehlo.{name}": _with_operands(1) for name in NAMES.values()},

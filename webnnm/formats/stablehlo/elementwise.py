@@ -20,6 +20,8 @@ NAMES = {
     **{name: name for name in ("power", "remainder", "sign", "sine", "sqrt", "subtract")},
     **{name: name for name in ("tan", "tanh", "exponential", "round_nearest_even", "is_finite")},
     **{name: name for name in ("exponential_minus_one", "log_plus_one")},
+    **{name: name for name in ("atan2", "shift_left", "shift_right_arithmetic")},
+    "shift_right_logical": "shift_right_logical",
     **{f"bitwise_{name}": name for name in ("and", "or", "xor", "not")},
 }
 """Methods that are operations of the dialect on operands of one type."""

@@ -65,6 +65,42 @@ def _divide(h: Emitter, a: Value, b: Value) -> Value:
     return h.one("Where", [by_zero, h.like(0, b), quotient])
 
 
+def _remainder(h: Emitter, a: Value, b: Value) -> Value:
+    """Integers: by 0 and by −1 it is 0, and the processor need not divide the smallest one."""
+    if b.dtype in FLOAT_INFO:
+        zero = h.like(0.0, b)
+        rest = h.one("Mod", [a, b], fmod=1)
+        below = h.one("Less", [b, zero], "bool", b.shape)
+        apart = h.one("Xor", [h.one("Less", [rest, zero], "bool", rest.shape), below], "bool")
+        none = h.one("Where", [below, h.like(-0.0, b), zero], b.dtype, b.shape)
+        is_none = h.one("Equal", [rest, zero], "bool", rest.shape)
+        moved = h.one("Where", [apart, h.one("Add", [rest, b]), rest])
+        return h.one("Where", [is_none, none, moved])
+    harmless = [h.one("Equal", [b, h.like(0, b)], "bool", b.shape)]
+    if b.dtype in SIGNED:
+        harmless += [h.one("Equal", [b, h.like(-1, b)], "bool", b.shape)]
+    for condition in harmless:
+        b = h.one("Where", [condition, h.like(1, b), b], b.dtype, b.shape)
+    return h.one("Mod", [a, b])
+
+
+def _shift(direction: str) -> Write:
+    """Return what shifts bits: by as many as there are, or more, it gives 0."""
+
+    def write(h: Emitter, x: Value, count: Value) -> Value:
+        most = int(count.dtype.removeprefix("uint")) - 1
+        far = h.one("Greater", [count, h.like(most, count)], "bool", count.shape)
+        near = h.one("Where", [far, h.like(0, count), count], count.dtype, count.shape)
+        shifted = h.one("BitShift", [x, near], direction=direction)
+        return h.one("Where", [far, h.like(0, x), shifted])
+
+    return write
+
+
+def _has_no_sign(node: OperatorNode) -> bool:
+    return node.types[0].dtype not in SIGNED
+
+
 def _cast(h: Emitter, x: Value, *, type: DataType) -> Value:
     """Floats become the nearest integer towards 0 that the type has, NaN becomes 0."""
     if x.dtype not in FLOAT_INFO or is_float(type):
@@ -95,8 +131,13 @@ ENTRIES: Mapping[str, Entry] = {
             *("Sign", "Sin", "Sqrt", "Tan", "Tanh", "Softplus", "Softsign", "HardSwish", "Gelu"),
             *("Identity", "Add", "Sub", "Mul", "Max", "Min"),
             *("BitwiseAnd", "BitwiseOr", "BitwiseXor"),
+            *("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cosh", "Sinh"),
         )
     },
+    "bitwiseInvert": Entry(same("BitwiseNot")),
+    "bitwiseLeftShift": Entry(_shift("LEFT"), _has_no_sign),
+    "bitwiseRightShift": Entry(_shift("RIGHT"), _has_no_sign),
+    "remainder": Entry(_remainder),
     "roundEven": Entry(same("Round")),
     "relu": Entry(_relu),
     "div": Entry(_divide),

@@ -1,0 +1,162 @@
+"""Division towards −∞: floorDivide, and what it leaves: remainder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from webnnm.core.dtypes import FLOAT, DataType, is_float
+from webnnm.ops.declare.algebra import broadcast_type
+from webnnm.ops.declare.functions import in_float32, is_negative, negated, where_nan
+from webnnm.ops.declare.operator import (
+    Composite,
+    Decompose,
+    Gradient,
+    Reference,
+    Slot,
+    no_gradient,
+    sample,
+)
+from webnnm.ops.declare.tensors import Builder, Tensor
+
+TYPES: frozenset[DataType] = FLOAT.union(("int64", "uint64", "int32", "uint32", "int8", "uint8"))
+ROUNDS = 3
+"""Quotients of 24 bits each that are taken off in the browser: more bits than 72 are not known."""
+SPLITTER = 2.0**12 + 1
+LARGE, SMALLER = 2.0**100, 2.0**-60
+
+
+def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return two numbers of twelve bits whose sum x is."""
+    far = SPLITTER * x
+    head = far - (far - x)
+    return head, x - head
+
+
+def _left(x: Tensor, q: Tensor, y: Tensor) -> Tensor:
+    """Return x − q·y without rounding the product.
+
+    T. J. Dekker, A floating-point technique for extending the available precision (1971).
+    """
+    (a, c), (d, e) = _halves(q), _halves(y)
+    product = q * y
+    return (x - product) - (((a * d - product) + a * e + c * d) + c * e)
+
+
+def _within_range(b: Builder, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return both so much smaller that nothing overflows, and how much."""
+    scale = b.where(b.greater(b.abs(y), LARGE), SMALLER, 1.0)
+    return x * scale, y * scale, scale
+
+
+def _float_remainder(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    size, divisor = b.abs(x), b.abs(y)
+    rest, unit, scale = _within_range(b, size, divisor)
+    for _ in range(ROUNDS):
+        rest = _left(rest, b.min(LARGE, b.floor(rest / unit)), unit)
+    rest = b.where(b.lesser(rest, 0.0), rest + unit, rest)
+    rest = b.where(b.greater_or_equal(rest, unit), rest - unit, rest) / scale
+    known = b.lesser(size / divisor, 2.0 ** (24 * ROUNDS))
+    rest = b.where(b.lesser(size, divisor), size, b.where(known, rest, math.nan))
+    below = is_negative(b, y)
+    kept = b.logical_or(b.equal(rest, 0.0), b.equal(is_negative(b, x), below))
+    found = b.where(kept, rest, divisor - rest)
+    return b.where(below, negated(found), found)
+
+
+def _float_quotient(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    ratio = x / y
+    whole = b.floor(ratio)
+    p, q, _ = _within_range(b, x, y)
+    # A quotient just short of an integer was rounded to it.
+    left = _left(p, whole, q)
+    apart = b.logical_xor(is_negative(b, x), is_negative(b, y))
+    over = b.where(is_negative(b, y), b.greater(left, 0.0), b.lesser(left, 0.0))
+    # Nor is it −0, unless x is a zero.
+    lost = b.logical_and(b.equal(ratio, 0.0), b.not_equal(x, 0.0))
+    over = b.logical_or(over, b.logical_and(lost, apart))
+    found = b.where(over, whole - 1.0, whole)
+    infinite = b.logical_and(b.equal(b.abs(x), math.inf), b.not_equal(y, 0.0))
+    return where_nan(b, infinite, found)
+
+
+def _integer_parts(b: Builder, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the truncated quotient, what it leaves, and whether that has the wrong sign."""
+    zero = b.constant(0, x.dtype)
+    quotient = b.div(x, y)
+    rest = x - quotient * y
+    apart = b.logical_xor(b.lesser(rest, zero), b.lesser(y, zero))
+    return quotient, rest, b.logical_and(b.not_equal(rest, zero), apart)
+
+
+def _integer_remainder(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    _, rest, over = _integer_parts(b, x, y)
+    return b.where(b.equal(y, 0), 0, b.where(over, rest + y, rest))
+
+
+def _integer_quotient(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    quotient, _, over = _integer_parts(b, x, y)
+    return b.where(b.logical_and(over, b.not_equal(y, 0)), quotient - 1, quotient)
+
+
+def _of_floats_or_integers(floats: Decompose, integers: Decompose) -> Decompose:
+    def decompose(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        return (in_float32(floats) if is_float(x.dtype) else integers)(b, x, y)
+
+    return decompose
+
+
+def _kernel(name: str) -> Callable[..., Any]:
+    def reference(np: Any, x: Any, y: Any) -> Any:
+        if np.isdtype(x.dtype, "real floating"):
+            return getattr(np, name)(x, y)
+        by_zero = y == 0
+        found = getattr(np, name)(x, np.where(by_zero, np.ones_like(y), y))
+        return np.where(by_zero, np.zeros_like(found), found)
+
+    return reference
+
+
+def _declared(
+    name: str, summary: str, decompose: Decompose, reference: Reference, gradient: Gradient
+) -> Composite:
+    return Composite(
+        name=name,
+        summary=summary,
+        operands=(Slot(name="a", dtypes=TYPES), Slot(name="b", dtypes=TYPES, like=0)),
+        options={},
+        decompose=decompose,
+        infer=broadcast_type,
+        gradient=gradient,
+        reference=reference,
+        native=name,  # no method of WebNN: backends find that out and decompose it
+        layer=None,
+        samples=(
+            sample((3,), (2, 1), values=([-1.7, 2.6, 0.4], [[0.75], [-1.25]])),
+            sample((), (), values=(7.3, 2.0)),
+            sample((2, 3), (3,), dtypes=("int32", "int32"),
+                   values=([[7, -7, 7], [-7, 6, -(2**31)]], [3, 3, -2])),
+            sample((4,), (), dtypes=("uint8", "uint8"), values=([0, 7, 200, 255], 7)),
+        ),
+    )  # fmt: skip
+
+
+def _remainder_gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, z: Tensor) -> list[Tensor]:
+    return [g, -g * b.floor_divide(x, z)]
+
+
+remainder = _declared(
+    "remainder",
+    "a − b·⌊a/b⌋, of the sign of b; of integers by 0 it is 0",
+    _of_floats_or_integers(_float_remainder, _integer_remainder),
+    _kernel("remainder"),
+    _remainder_gradient,
+)
+floor_divide = _declared(
+    "floorDivide",
+    "⌊a/b⌋; integers by 0 are 0",
+    _of_floats_or_integers(_float_quotient, _integer_quotient),
+    _kernel("floor_divide"),
+    no_gradient,
+)

@@ -1,0 +1,118 @@
+"""Inverse trigonometric functions: acos, asin, atan, atan2."""
+
+from __future__ import annotations
+
+import math
+
+from webnnm.ops.declare.functions import (
+    binary,
+    is_negative,
+    negated,
+    odd,
+    polynomial,
+    unary,
+    where_nan,
+)
+from webnnm.ops.declare.operator import sample
+from webnnm.ops.declare.tensors import Builder, Tensor
+
+INSIDE = (sample((2, 3), low=-0.9, high=0.9), sample((), low=-0.9, high=0.9))
+STEEP = math.tan(math.pi / 8)
+
+# Polynomials and their ranges: asinf.c and atanf.c of Cephes (S. L. Moshier, netlib.org/cephes).
+
+
+def _arc_of_small(x: Tensor) -> Tensor:
+    """Return asin x for 0 ≤ x ≤ 0.5."""
+    z = x * x
+    series = polynomial(
+        z, 4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2, 1.6666752422e-1
+    )
+    return series * z * x + x
+
+
+def _asin(b: Builder, size: Tensor) -> Tensor:
+    large = b.greater(size, 0.5)
+    half = b.sqrt(b.max(0.0, (1.0 - size) * 0.5))
+    arc = _arc_of_small(b.where(large, half, size))
+    found = b.where(large, math.pi / 2 - 2.0 * arc, arc)
+    return where_nan(b, b.greater(size, 1.0), found)
+
+
+def _acos(b: Builder, x: Tensor) -> Tensor:
+    size = b.abs(x)
+    large = b.greater(size, 0.5)
+    half = b.sqrt(b.max(0.0, (1.0 - size) * 0.5))
+    arc = _arc_of_small(b.where(large, half, size))
+    positive = b.greater(x, 0.0)
+    near = b.where(positive, 2.0 * arc, math.pi - 2.0 * arc)
+    found = b.where(large, near, math.pi / 2 - b.where(positive, arc, -arc))
+    return b.where(b.lesser_or_equal(size, 1.0), found, math.nan)
+
+
+def _angle(b: Builder, slope: Tensor) -> Tensor:
+    """Return atan of a slope from 0 to 1."""
+    steep = b.greater(slope, STEEP)
+    x = b.where(steep, (slope - 1.0) / (slope + 1.0), slope)
+    z = x * x
+    series = polynomial(z, 8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1)
+    found = series * z * x + x
+    return b.where(steep, found + math.pi / 4, found)
+
+
+def _atan(b: Builder, size: Tensor) -> Tensor:
+    steep = b.greater(size, 1.0)
+    found = _angle(b, b.where(steep, 1.0 / b.max(1.0, size), size))
+    return b.where(steep, math.pi / 2 - found, found)
+
+
+def _atan2(b: Builder, y: Tensor, x: Tensor) -> Tensor:
+    height, width = b.abs(y), b.abs(x)
+    steep = b.greater(height, width)
+    small, large = b.where(steep, width, height), b.where(steep, height, width)
+    # 0/0 and ∞/∞ are the slopes of equal sides and of none.
+    equal = b.equal(small, large)
+    slope = b.where(equal, b.where(b.equal(small, 0.0), small, 1.0), small / large)
+    found = _angle(b, slope)
+    found = b.where(steep, math.pi / 2 - found, found)
+    found = b.where(is_negative(b, x), math.pi - found, found)
+    found = b.where(is_negative(b, y), negated(found), found)
+    known = b.logical_and(b.equal(y, y), b.equal(x, x))
+    return b.where(known, found, math.nan)
+
+
+def _atan2_gradient(b: Builder, g: Tensor, _r: Tensor, y: Tensor, x: Tensor) -> list[Tensor]:
+    # Divided by the larger side first: squares of both may leave the range.
+    scale = b.max(b.abs(x), b.abs(y))
+    p, q = y / scale, x / scale
+    unit = g / scale / (p * p + q * q)
+    return [unit * q, -(unit * p)]
+
+
+acos = unary(
+    "acos",
+    "angle of 0 to π with this cosine",
+    _acos,
+    lambda b, y, x: -1.0 / b.sqrt((1.0 - x) * (1.0 + x)),
+    samples=INSIDE,
+)
+asin = unary(
+    "asin",
+    "angle of −π/2 to π/2 with this sine",
+    odd(_asin),
+    lambda b, y, x: 1.0 / b.sqrt((1.0 - x) * (1.0 + x)),
+    samples=INSIDE,
+)
+atan = unary(
+    "atan",
+    "angle of −π/2 to π/2 with this tangent",
+    odd(_atan),
+    lambda b, y, x: 1.0 / (1.0 + x * x),
+)
+atan2 = binary(
+    "atan2",
+    "angle of −π to π of the point (b, a)",
+    _atan2,
+    _atan2_gradient,
+    stablehlo=lambda h, y, x: h.atan2(y, x),
+)
