@@ -41,7 +41,7 @@ def check(graph: Graph, feeds: Mapping[str, Any], mapped: set[str]) -> None:
     for number in range(SIZE):
         own = {name: x[number] if name in mapped else x for name, x in feeds.items()}
         for name, value in evaluate(graph, own, wide=True).items():
-            np.testing.assert_allclose(together[name][number], value, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(together[name][number], value, rtol=1e-8, atol=1e-8)
 
 
 SHAPE = (3, 4)
@@ -90,28 +90,72 @@ STEPS: list[Callable[[GraphBuilder, Operand, Operand], Operand]] = [
 ]
 
 
-@pytest.mark.alike  # rules of shapes over kernels that other tests compare
-@settings(max_examples=examples(60))
-@given(
+programs = given(
     chosen=st.lists(st.sampled_from(STEPS), min_size=1, max_size=4),
     mapped=st.sampled_from([{"x"}, {"w"}, {"x", "w"}]),
     seed=st.integers(0, 9),
 )
-def test_random_programs_with_gradients_and_tangents(
-    chosen: list[Any], mapped: set[str], seed: int
-) -> None:
+
+
+def program(chosen: list[Any]) -> tuple[GraphBuilder, Operand]:
+    """Return the builder and the result of some steps."""
     b = GraphBuilder()
-    x, w = b.input("x", "float32", SHAPE), b.input("w", "float32", SHAPE)
-    y = x * 1.5
+    y, w = b.input("x", "float32", SHAPE) * 1.5, b.input("w", "float32", SHAPE)
     for step in chosen:
         y = step(b, y, w)
+    return b, y + w + b.inputs["x"]
+
+
+def drawn(mapped: set[str], seed: int) -> dict[str, Any]:
+    """Return feeds of which some are batches."""
+    rng = np.random.default_rng(seed)
+    return {name: rng.uniform(-1, 1, (*(SIZE,) * (name in mapped), *SHAPE)) for name in ("x", "w")}
+
+
+@pytest.mark.alike  # rules of shapes over kernels that other tests compare
+@settings(max_examples=examples(60))
+@programs
+def test_batches_of_gradients_and_tangents(chosen: list[Any], mapped: set[str], seed: int) -> None:
+    b, y = program(chosen)
+    x, w = b.inputs.values()
     dx, dw = gradients(b.reduce_sum(y * y), [x, w])
     (moved,) = tangents([y], [x], [w])
-    rng = np.random.default_rng(seed)
-    feeds = {name: rng.uniform(-1, 1, (*(SIZE,) * (name in mapped), *SHAPE)) for name in ("x", "w")}
-    check(
-        b.build({"y": y + w + x, "dx": dx + x, "dw": dw + x, "moved": moved + x + w}), feeds, mapped
-    )
+    outputs = {"y": y, "dx": dx * y, "dw": dw * y, "moved": moved * y}
+    check(b.build(outputs), drawn(mapped, seed), mapped)
+
+
+@pytest.mark.alike
+@settings(max_examples=examples(60))
+@programs
+def test_gradients_of_batches(chosen: list[Any], mapped: set[str], seed: int) -> None:
+    b, y = program(chosen)
+    names = list(b.inputs)
+    own = gradients(b.reduce_sum(y * y), list(b.inputs.values()))
+    feeds = drawn(mapped, seed)
+    graph = b.build({name: g * 1 + 0 * y for name, g in zip(names, own, strict=True)})
+    expected = over_batches(graph, feeds, mapped)
+    graph, b = b.build({"y": y}), GraphBuilder()
+    batches = {name: b.input(name, "float32", x.shape) for name, x in feeds.items()}
+    ((y, _),) = batched(b, graph, batches, mapped, SIZE).values()
+    found = gradients(b.reduce_sum(y * y), list(batches.values()))
+    values = evaluate(b.build(dict(zip(names, found, strict=True))), feeds, wide=True)
+    for name, value in expected.items():
+        # What all examples share receives a gradient from each of them.
+        total = value if name in mapped else value.sum(axis=0)
+        np.testing.assert_allclose(values[name], total, rtol=1e-8, atol=1e-8)
+
+
+def test_matrix_that_all_share_is_multiplied_once() -> None:
+    inner = GraphBuilder()
+    x, w = inner.input("x", "float32", [2, 3]), inner.input("w", "float32", [4, 3])
+    graph = inner.build({"y": inner.gemm(x, w, b_transpose=True)})
+    b = GraphBuilder()
+    batches = {"x": b.input("x", "float32", [5, 2, 3]), "w": b.input("w", "float32", [4, 3])}
+    ((y, _),) = batched(b, graph, batches, {"x"}, 5).values()
+    assert y.shape == (5, 2, 4)
+    nodes = [node for node in b.nodes if isinstance(node, OperatorNode)]
+    (product,) = [node for node in nodes if node.operator.name == "matmul"]
+    assert product.types[0].shape == (10, 4)
 
 
 def test_what_depends_on_no_batch_is_none() -> None:

@@ -144,8 +144,15 @@ def _blocks(call: Application) -> Any:
 
 
 def _matmul(call: Application) -> Any:
-    """The dimensions before the last two broadcast."""
-    return call.apply([call.aligned(place, call.rank) for place in range(2)])
+    """The dimensions before the last two broadcast; a matrix that all share is multiplied once."""
+    return _product(call.b, *(call.aligned(place, call.rank) for place in range(2)))
+
+
+def _product(b: Builder, left: Tensor, right: Tensor) -> Tensor:
+    if left.rank == 2 or right.rank > 2:
+        return b.matmul(left, right)
+    found = b.matmul(b.reshape(left, new_shape=(-1, left.shape[-1])), right)
+    return b.reshape(found, new_shape=(*left.shape[:-1], right.shape[-1]))
 
 
 def _gemm(call: Application) -> Any:
@@ -153,7 +160,7 @@ def _gemm(call: Application) -> Any:
     left, right, _ = call.operands
     left = transposed(b, left) if options["a_transpose"] else left
     right = transposed(b, right) if options["b_transpose"] else right
-    product = b.matmul(left, right)
+    product = _product(b, left, right)
     product = product if options["alpha"] == 1 else product * options["alpha"]
     c = call.operands[2] and call.aligned(2, 2)
     if c is None:
