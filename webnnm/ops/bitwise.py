@@ -184,6 +184,7 @@ def _shift(
         reference=reference,
         stablehlo=stablehlo,
         native=name,
+        batch="elementwise",
         layer=None,
         samples=(
             sample((2, 3), (3,), dtypes=("uint8", "uint8"),
@@ -235,6 +236,7 @@ bitwise_invert = Composite(
     reference=_inverted,
     stablehlo=_lower_inverted,
     native="bitwiseInvert",
+    batch="elementwise",
     layer=None,
     samples=(
         sample((3,), dtypes=("uint8",), values=([0, 1, 200],)),

@@ -118,6 +118,7 @@ signbit = Composite(
     gradient=no_gradient,
     reference=_signbit,
     native="signbit",
+    batch="elementwise",
     layer=None,
     samples=(sample((2, 3)), sample((4,), dtypes=("float32",), values=([0.0, -0.0, -1e-40, 2.0],))),
 )

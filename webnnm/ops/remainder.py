@@ -131,6 +131,7 @@ def _declared(
         gradient=gradient,
         reference=reference,
         native=name,  # no method of WebNN: backends find that out and decompose it
+        batch="elementwise",
         layer=None,
         samples=(
             sample((3,), (2, 1), values=([-1.7, 2.6, 0.4], [[0.75], [-1.25]])),

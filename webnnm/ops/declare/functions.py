@@ -58,6 +58,7 @@ def unary(
         reference=kernel(name),
         stablehlo=stablehlo,
         native=name,  # no method of WebNN: backends find that out and decompose it
+        batch="elementwise",
         layer=None,
         samples=tuple(samples),
         hazards=frozenset() if exact else APPROXIMATE,
@@ -86,6 +87,7 @@ def binary(
         reference=kernel(name),
         stablehlo=stablehlo,
         native=name,
+        batch="elementwise",
         layer=None,
         samples=tuple(samples),
         hazards=frozenset() if exact else APPROXIMATE,
