@@ -14,7 +14,7 @@ from webnnm.ops.declare.batching import RULES, Application, one_by_one, several
 from webnnm.ops.declare.operator import Composite, covers_all, decomposed
 from webnnm.ops.declare.tensors import TensorType
 
-Several = tuple[Operand, ...]
+Results = tuple[Operand, ...]
 
 
 def batched(
@@ -70,7 +70,7 @@ class _Examples:
         self.size = size
         self.given = given
         self.mapped = mapped
-        self.results: dict[int, tuple[Several, bool]] = {}
+        self.results: dict[int, tuple[Results, bool]] = {}
 
     def result(self, operand: Operand) -> tuple[Operand, bool]:
         """Return what stands for a result, and whether it is a batch."""
@@ -96,7 +96,7 @@ class _Examples:
 
     def _applied(
         self, node: OperatorNode, operands: Sequence[Operand | None], batches: Sequence[bool]
-    ) -> Several:
+    ) -> Results:
         """Return the results of an operator for a batch of examples."""
         operator = node.operator
         call = Application(self.b, operator, self.size, operands, batches, node.options)
