@@ -70,10 +70,21 @@ def _reshaped(b: Builder, x: Tensor, shape: Sequence[int]) -> Tensor:
     return x if x.shape == tuple(shape) else b.reshape(x, new_shape=shape)
 
 
+def _to_front(b: Builder, x: Tensor, axis: int) -> Tensor:
+    """Return a tensor with one of its axes as the first."""
+    order = (axis, *range(axis), *range(axis + 1, x.rank))
+    return b.transpose(x, permutation=order) if axis else x
+
+
+def _from_front(b: Builder, x: Tensor, axis: int) -> Tensor:
+    """Return a tensor with its first axis at the place of another."""
+    order = (*range(1, axis + 1), 0, *range(axis + 1, x.rank))
+    return b.transpose(x, permutation=order) if axis else x
+
+
 def _merged(b: Builder, x: Tensor, axis: int) -> Tensor:
     """Return a batch as one example, its examples one behind the other along an axis of theirs."""
-    order = (*range(1, axis + 1), 0, *range(axis + 1, x.rank))
-    x = b.transpose(x, permutation=order) if axis else x
+    x = _from_front(b, x, axis)
     size = x.shape[axis] * x.shape[axis + 1]
     return b.reshape(x, new_shape=(*x.shape[:axis], size, *x.shape[axis + 2 :]))
 
@@ -81,9 +92,7 @@ def _merged(b: Builder, x: Tensor, axis: int) -> Tensor:
 def _parted(b: Builder, x: Tensor, axis: int, size: int) -> Tensor:
     """Return what `_merged` has made of a batch of this size as a batch again."""
     sizes = (*x.shape[:axis], size, x.shape[axis] // size, *x.shape[axis + 1 :])
-    x = b.reshape(x, new_shape=sizes)
-    order = (axis, *range(axis), *range(axis + 1, x.rank))
-    return b.transpose(x, permutation=order) if axis else x
+    return _to_front(b, b.reshape(x, new_shape=sizes), axis)
 
 
 def _behind(axes: Sequence[int]) -> tuple[int, ...]:
@@ -183,9 +192,7 @@ def _gather(call: Application) -> Any:
     if not call.batched[1]:
         return call.apply([x, indices], axis=axis + 1)
     if not call.batched[0]:
-        found, axis = call.apply([x, indices]), axis
-        order = (axis, *range(axis), *range(axis + 1, found.rank))
-        return b.transpose(found, permutation=order) if axis else found
+        return _to_front(b, call.apply([x, indices]), axis)
     # Along the axis, the elements of all examples one behind the other.
     n, k = x.shape[axis + 1], indices.rank - 1
     first = (axis + 1, *range(1, axis + 1), *range(axis + 2, x.rank))
@@ -198,12 +205,17 @@ def _gather(call: Application) -> Any:
 
 
 def _scatter_nd(call: Application) -> Any:
-    """The number of the example is one more coordinate, the first."""
-    b = call.b
-    x, indices, updates = (call.batch(place) for place in range(3))
-    box = indices.shape[:-1]
-    numbers = b.expand(_numbers(call, indices.dtype, indices.rank - 1), new_shape=(*box, 1))
-    return call.apply([x, b.concat([numbers, indices], axis=indices.rank - 1), updates])
+    b, indices = call.b, call.operands[1]
+    x, updates = call.batch(0), call.batch(2)
+    if not call.batched[1]:
+        # Coordinates that all examples share are those of rows with an element of each.
+        axis, place = indices.shape[-1], indices.rank - 1
+        operands = [_from_front(b, x, axis), indices, _from_front(b, updates, place)]
+        return _to_front(b, call.apply(operands), axis)
+    # The number of the example is one more coordinate, the first.
+    numbers = _numbers(call, indices.dtype, indices.rank - 1)
+    wide = b.expand(numbers, new_shape=(*indices.shape[:-1], 1))
+    return call.apply([x, b.concat([wide, indices], axis=indices.rank - 1), updates])
 
 
 # Images, sequences, statistics.
