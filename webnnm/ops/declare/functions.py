@@ -62,6 +62,7 @@ def unary(
         layer=None,
         samples=tuple(samples),
         hazards=frozenset() if exact else APPROXIMATE,
+        batch="elementwise",
     )
 
 
@@ -91,6 +92,7 @@ def binary(
         layer=None,
         samples=tuple(samples),
         hazards=frozenset() if exact else APPROXIMATE,
+        batch="elementwise",
     )
 
 

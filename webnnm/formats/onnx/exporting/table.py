@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from webnnm.formats.onnx.exporting import elementwise, images, indices, movement, reductions
+from webnnm.formats.onnx.exporting import (
+    elementwise,
+    images,
+    indices,
+    movement,
+    reductions,
+    sorting,
+)
 from webnnm.formats.onnx.exporting.entry import Entry
 
 TABLE: Mapping[str, Entry] = {
@@ -13,5 +20,6 @@ TABLE: Mapping[str, Entry] = {
     **indices.ENTRIES,
     **movement.ENTRIES,
     **reductions.ENTRIES,
+    **sorting.ENTRIES,
 }
 """Operators that are missing here, or whose entry does not cover a call, are decomposed."""

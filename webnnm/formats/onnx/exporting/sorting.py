@@ -1,0 +1,63 @@
+"""Entries of operators that put elements in order: all of them are TopK."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from webnnm.core.dtypes import FLOAT_INFO
+from webnnm.formats.onnx.exporting.emitter import Emitter
+from webnnm.formats.onnx.exporting.entry import Entry
+from webnnm.formats.onnx.exporting.values import Value
+from webnnm.formats.sizes import Dim, Dims
+from webnnm.graph.node import OperatorNode
+
+
+def _top(h: Emitter, x: Value, size: Dim, axis: int, largest: bool) -> tuple[Value, Value]:
+    """Return elements in order, of equal ones the first, and where they stood."""
+    shape: Dims = (*x.shape[:axis], size, *x.shape[axis + 1 :])
+    return h.several(
+        "TopK",
+        [x, h.size(size)],
+        [(x.dtype, shape), ("int64", shape)],
+        axis=axis,
+        largest=int(largest),
+    )  # type: ignore[return-value]
+
+
+def _picked(h: Emitter, x: Value, places: Value, axis: int) -> Value:
+    return h.one("GatherElements", [x, places], x.dtype, places.shape, axis=axis)
+
+
+def _order(h: Emitter, x: Value, axis: int, descending: bool) -> Value:
+    """Return where the elements in order stand; NaN comes last, which TopK does not know."""
+    size = x.shape[axis]
+    if x.dtype not in FLOAT_INFO:
+        wide = x if x.dtype in ("int32", "int64") else h.cast(x, "int64")
+        return _top(h, wide, size, axis, descending)[1]
+    unknown = h.one("IsNaN", [x], "bool", x.shape)
+    last = h.like(-math.inf if descending else math.inf, x)
+    known = h.one("Where", [unknown, last, x], x.dtype, x.shape)
+    places = _top(h, known, size, axis, descending)[1]
+    behind = _picked(h, h.cast(unknown, "int32"), places, axis)
+    return _picked(h, places, _top(h, behind, size, axis, False)[1], axis)
+
+
+def _sort(h: Emitter, x: Value, *, axis: int, descending: bool) -> Value:
+    return _picked(h, x, _order(h, x, axis, descending), axis)
+
+
+def _argsort(h: Emitter, x: Value, *, axis: int, descending: bool) -> Value:
+    return h.cast(_order(h, x, axis, descending), "int32")
+
+
+def _is_ordered(node: OperatorNode) -> bool:
+    """ONNX Runtime has no order of uint64."""
+    x = node.operands[0]
+    return x is not None and x.dtype != "uint64"
+
+
+ENTRIES: Mapping[str, Entry] = {
+    "argsort": Entry(_argsort, _is_ordered),
+    "sort": Entry(_sort, _is_ordered),
+}
