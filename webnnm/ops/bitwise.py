@@ -186,7 +186,6 @@ def _shift(
         native=name,
         batch="elementwise",
         layer=None,
-        batch="elementwise",
         samples=(
             sample((2, 3), (3,), dtypes=("uint8", "uint8"),
                    values=([[0, 1, 255], [170, 12, 128]], [0, 3, 7])),

@@ -133,7 +133,6 @@ def _declared(
         native=name,  # no method of WebNN: backends find that out and decompose it
         batch="elementwise",
         layer=None,
-        batch="elementwise",
         samples=(
             sample((3,), (2, 1), values=([-1.7, 2.6, 0.4], [[0.75], [-1.25]])),
             sample((), (), values=(7.3, 2.0)),

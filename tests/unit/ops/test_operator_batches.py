@@ -9,6 +9,7 @@ import pytest
 
 from tests.unit.ops.cases import CASES, Case, build, draw, np
 from webnnm.backends.reference import evaluate
+from webnnm.core.dtypes import is_float
 from webnnm.graph.batching import batched
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import OperatorNode
@@ -17,12 +18,19 @@ SIZE = 3
 
 
 def examples(case: Case, names: Collection[str]) -> list[dict[str, Any]]:
-    """Return feeds for several examples; the values that a sample fixes change places."""
+    """Return feeds for several examples; of the values that a sample fixes integers change places.
+
+    Matrices stay definite, and lists sorted.
+    """
     found = []
     for seed in range(SIZE):
         values = dict(zip(names, draw(case, seed), strict=True))
         for name, value in values.items():
-            if case.fixed(int(name[1:])) is not None:
+            if case.fixed(int(name[1:])) is None:
+                continue
+            if is_float(case.dtype(int(name[1:]))):
+                values[name] = value * (1 + seed / 8)
+            else:
                 values[name] = np.reshape(np.roll(np.reshape(value, (-1,)), seed), value.shape)
         found.append(values)
     return found

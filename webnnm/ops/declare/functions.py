@@ -62,7 +62,6 @@ def unary(
         layer=None,
         samples=tuple(samples),
         hazards=frozenset() if exact else APPROXIMATE,
-        batch="elementwise",
     )
 
 
@@ -92,7 +91,6 @@ def binary(
         layer=None,
         samples=tuple(samples),
         hazards=frozenset() if exact else APPROXIMATE,
-        batch="elementwise",
     )
 
 
@@ -109,10 +107,13 @@ def in_float32(decompose: Decompose) -> Decompose:
     """Return a decomposition that computes halves in float32, whose digits they then have."""
 
     @wraps(decompose)
-    def wide(b: Builder, *operands: Tensor) -> Tensor:
-        halves = operands[0].dtype == "float16"
-        found = decompose(b, *(b.cast(x, type="float32") if halves else x for x in operands))
-        return b.cast(found, type="float16") if halves else found
+    def wide(b: Builder, *operands: Tensor, **options: Any) -> Any:
+        if operands[0].dtype != "float16":
+            return decompose(b, *operands, **options)
+        found = decompose(b, *(b.cast(x, type="float32") for x in operands), **options)
+        if isinstance(found, tuple):
+            return tuple(b.cast(y, type="float16") for y in found)  # pyright: ignore
+        return b.cast(found, type="float16")
 
     return wide
 

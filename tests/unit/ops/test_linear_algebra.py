@@ -1,0 +1,96 @@
+"""Factors of matrices and linear equations: what is written out computes what the kernels do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.unit.ops.cases import np
+from webnnm import GraphBuilder
+from webnnm.backends.reference import evaluate
+from webnnm.ops import factors, linear_systems
+from webnnm.ops.declare.tensors import OperatorError
+
+
+def results(operator: Any, *operands: Any, wide: bool = False, **options: Any) -> list[Any]:
+    """Return what the decomposition of an operator makes of operands."""
+    b = GraphBuilder()
+    inputs = [b.input(f"x{i}", "float32", x.shape) for i, x in enumerate(operands)]
+    made = b.apply(replace(operator, reference=None), inputs, options)
+    graph = b.build({f"y{i}": y for i, y in enumerate(made if type(made) is tuple else [made])})
+    found = evaluate(graph, {f"x{i}": x for i, x in enumerate(operands)}, wide=wide)
+    return [found[name] for name in sorted(found)]
+
+
+def drawn(*shape: int) -> Any:
+    return np.random.default_rng(4).normal(size=shape).astype(np.float32)
+
+
+def near(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(found, expected, atol=2e-5, rtol=2e-4)
+
+
+def test_equations() -> None:
+    x, right = drawn(2, 9, 9), drawn(9, 3)
+    (found,) = results(linear_systems.solve, x, right)
+    np.testing.assert_allclose(x @ found, np.broadcast_to(right, (2, 9, 3)), atol=2e-4)
+    (inverse,) = results(linear_systems.inverse, x)
+    np.testing.assert_allclose(x @ inverse, np.broadcast_to(np.eye(9), x.shape), atol=2e-4)
+
+
+def test_determinants_of_regular_and_singular_matrices() -> None:
+    x = np.stack([drawn(5, 5), np.ones((5, 5), np.float32), np.eye(5, dtype=np.float32)[::-1]])
+    (found,) = results(linear_systems.determinant, x)
+    near(found, np.linalg.det(x))
+    sign, size = results(linear_systems.slogdet, x)
+    assert sign.tolist() == np.linalg.slogdet(x)[0].tolist()
+    assert size[1] == -np.inf
+    near(size, np.linalg.slogdet(x)[1])
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_cholesky(upper: bool) -> None:
+    x = drawn(2, 6, 6)
+    x = x @ np.matrix_transpose(x) + np.eye(6, dtype=np.float32)
+    (found,) = results(linear_systems.cholesky, x, upper=upper)
+    near(found, np.linalg.cholesky(x, upper=upper))
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (4, 4), (2, 3, 5), (1, 1)])
+@pytest.mark.parametrize("complete", [False, True])
+def test_orthogonal_and_triangular_factors(shape: Any, complete: bool) -> None:
+    x = drawn(*shape)
+    expected = np.linalg.qr(x, mode="complete" if complete else "reduced")
+    for found, known in zip(results(factors.qr, x, complete=complete), expected, strict=True):
+        near(found, known)
+
+
+def test_eigenvalues_of_symmetric_matrices_also_of_equal_ones() -> None:
+    x = drawn(2, 7, 7)
+    x = np.stack([x[0] + x[0].T, np.diag([1, 2, 2, 0, 0, -1, 1]).astype(np.float32)])
+    values, vectors = results(factors.eigh, x)
+    near(values, np.linalg.eigvalsh(x))
+    near(x @ vectors, vectors * values[:, None, :])
+    near(np.matrix_transpose(vectors) @ vectors, np.broadcast_to(np.eye(7), x.shape))
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (2, 3, 5), (4, 4), (1, 3)])
+def test_singular_values(shape: Any) -> None:
+    x = drawn(*shape)
+    u, values, v = results(factors.svd, x)
+    near(values, np.linalg.svd(x, compute_uv=False))
+    near((u * values[..., None, :]) @ v, x)
+
+
+def test_sizes_that_do_not_fit_are_refused() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [2, 3])
+    with pytest.raises(OperatorError, match=r"\[2, 3\]: the matrices are not square"):
+        b.inverse(x)
+    with pytest.raises(OperatorError, match=r"\[3, 3\] and \[2, 3\] do not fit"):
+        b.solve(b.input("a", "float32", [3, 3]), x)
+    large = b.input("large", "float32", [65, 65])
+    with pytest.raises(OperatorError, match="up to 64 rows are written with others"):
+        linear_systems.inverse.decompose(b, large)

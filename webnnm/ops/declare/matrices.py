@@ -1,0 +1,76 @@
+"""Matrices in rules: transposed, their diagonals, and how many rows are written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from webnnm.core.dtypes import FLOAT
+from webnnm.core.shapes import show
+from webnnm.ops.declare.operator import Slot
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
+
+MATRIX = Slot(name="input", dtypes=FLOAT, ranks=(2, None))
+MOST_ROWS = 64
+"""Rows of matrices whose elimination is written out, step by step."""
+MOST_ROTATED = 32
+"""Rows of matrices that are turned plane by plane, which takes n² steps."""
+
+
+def transposed(b: Builder, x: Tensor) -> Tensor:
+    """Return matrices with rows and columns exchanged."""
+    return b.transpose(x, permutation=(*range(x.rank - 2), x.rank - 1, x.rank - 2))
+
+
+def identity_matrix(b: Builder, n: int) -> Tensor:
+    """Return ones on a diagonal of zeros, in float32."""
+    return b.constant([float(i == k) for i in range(n) for k in range(n)], "float32", (n, n))
+
+
+def unit(b: Builder, n: int, place: int) -> Tensor:
+    """Return a column of truths that holds at one place."""
+    return b.constant([int(k == place) for k in range(n)], "uint8", (n, 1))
+
+
+def total(b: Builder, x: Tensor, axis: int) -> Tensor:
+    """Return sums along an axis counted from the end, which keeps size 1."""
+    return b.reduce_sum(x, axes=[x.rank + axis], keep_dimensions=True)
+
+
+def symmetric(b: Builder, x: Tensor) -> Tensor:
+    """Return the symmetric part of square matrices."""
+    return (x + transposed(b, x)) * 0.5
+
+
+def square_infer(x: TensorType, **_: Any) -> TensorType:
+    """The result has the type of the operand, which has to be square."""
+    check_square(x)
+    return x
+
+
+def check_square(x: TensorType) -> None:
+    """Raise NNM404 for matrices that are not square."""
+    if x.shape[-1] != x.shape[-2]:
+        raise OperatorError("NNM404", f"{show(x.shape)}: the matrices are not square")
+
+
+def check_rows(x: Tensor, most: int, what: str) -> None:
+    """Raise NNM409 for matrices that are too large to be written out with other operators."""
+    n = min(x.shape[-2:]) if what == "qr" else max(x.shape[-2:])
+    if n > most:
+        raise OperatorError(
+            "NNM409",
+            f'"{what}" of {show(x.shape)}: this backend has no such operator, and up '
+            f"to {most} rows are written with others",
+            'take smaller matrices, or backend("numpy")',
+        )
+
+
+def of_halves(np: Any, kernel: Callable[..., Any], x: Any, *others: Any) -> Any:
+    """Return what a kernel makes of halves in float32, of which NumPy has no factors."""
+    if x.dtype != np.float16:
+        return kernel(x, *others)
+    found = kernel(*(np.astype(each, np.float32) for each in (x, *others)))
+    several = isinstance(found, tuple)
+    halves = tuple(np.astype(y, np.float16) for y in (found if several else (found,)))  # pyright: ignore
+    return halves if several else halves[0]
