@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from tests.browser.harness import PyodidePage
@@ -64,6 +66,8 @@ found = [await whole([prompt], 40) for prompt in {PROMPTS!r}]
 together = await whole({PROMPTS!r}, 40)
 sampling = Sampling(temperature=1.5, top_k=20, top_p=0.9, min_p=0.01, repetition_penalty=1.2)
 drawn = await whole([[1, 2]], 20, sampling=sampling, seed=1)
+unlike = Sampling(no_repeat_ngram_size=2, min_new_tokens=9, ends=(7, 8, 9))
+varied = await whole([[7] * 20], 20, sampling=unlike)
 before = model.backend.ledger()
 again = await whole([[1, 2]], 20, sampling=sampling, seed=1)
 steady = model.backend.ledger() == before
@@ -75,7 +79,7 @@ read = await whole([[1], [2, 3]], 30, source={SOURCE_OF!r})
 searched = await generator.search([[1], [2, 3]], 12, Beams(3, ends=(4,)), source={SOURCE_OF!r})
 generator.close()
 reader.close()
-[found, together, drawn, again, steady, read, searched]
+[found, together, drawn, again, steady, varied, read, searched]
 """
 
 
@@ -93,7 +97,12 @@ async def test_tokens_are_those_of_numpy(pyodide_page: PyodidePage) -> None:
     reader = await NNModel.create(source=READS, backend="numpy", seed=5, log=lambda _: None)
     reading = Generator(reader.network, reader.backend, reader.parameters)
     (*results, read, searched) = await pyodide_page.run_python(PROGRAM)
-    found, together, drawn, again, steady = results
+    found, together, drawn, again, steady, varied = results
+    unlike = Sampling(no_repeat_ngram_size=2, min_new_tokens=9, ends=(7, 8, 9))
+    assert varied == [await whole(generator, [7] * 20, 20, sampling=unlike)]
+    text = [7, *varied[0]]
+    assert len({*itertools.pairwise(text)}) == 20
+    assert not {7, 8, 9} & {*text[1:10]}
     assert [row for (row,) in found] == wanted == together
     assert drawn == again
     assert len({*drawn[0]}) > 1

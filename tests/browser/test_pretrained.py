@@ -7,6 +7,7 @@ import numpy as np
 from tests.browser.harness import PyodidePage
 from tests.parity.pretrained import fixtures, in_page
 from tests.parity.pretrained.outcome import WEBNN_LIMIT, difference, files
+from tests.unit.transformers.folders import wide_files
 
 NAMES = (
     "gpt2-base-left",
@@ -38,3 +39,25 @@ async def test_models_are_those_of_transformers_on_webnn(pyodide_page: PyodidePa
         if apart > WEBNN_LIMIT:
             above[name] = apart
     assert not above
+
+
+async def test_packed_weights_and_float16_compute_on_webnn_as_on_numpy(
+    pyodide_page: PyodidePage,
+) -> None:
+    packed = [{"weights": "int8"}, {"weights": "int4"}]
+    forms = [*packed, *({**form, "unpacks": False} for form in packed), {"dtype": "float16"}]
+    ids = [[3, 7, 30, 0], [1, 2, 5, 9]]
+    given = wide_files(), ids, forms
+    wanted = await in_page.in_each_form(*given, "numpy")
+    found = await pyodide_page.call(in_page.in_each_form, *given, "webnn")
+    types = [[each["types"].get(f"wq1{part}") for part in ("", "/whole")] for each in found]
+    assert types == [
+        *[["float32", None]] * 2,
+        *([None, "int8"], [None, "uint4"]),
+        [None, "float16"],
+    ]
+    for form, own, other in zip(forms, found, wanted, strict=True):
+        scores = np.array(other["scores"])
+        apart = np.abs(np.array(own["scores"]) - scores).max() / np.abs(scores).max()
+        assert apart < (2e-3 if "dtype" in form else WEBNN_LIMIT), form
+        assert own["tokens"] == other["tokens"], form

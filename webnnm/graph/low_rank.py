@@ -97,7 +97,8 @@ def adapted_document(
     "up*". What the model computes stays the same, since the second factors start with zeros.
 
     Raises `DataError` NNM710 for patterns that fit no matrix, NNM704 for numbers that make no
-    sense, for texts that have adapters, and where one of several repetitions is meant.
+    sense, for texts that have adapters or compute in float16, and where one of several repetitions
+    is meant.
     """
     _check_numbers(rank, alpha, dropout)
     document = network.outline.document
@@ -106,6 +107,12 @@ def adapted_document(
             "NNM704",
             f'the model has a block "{BLOCK}"',
             hint="merge_lora() or remove_lora() comes before another add_lora()",
+        )
+    if any(layer.dtype == "float16" for layer in network.layers):
+        raise DataError(
+            "NNM704",
+            "the model computes in float16, and adapters are trained in float32",
+            hint='from_pretrained(…, dtype="float32") computes in float32',
         )
     chosen = _chosen(network, [targets] if isinstance(targets, str) else [*targets])
     rewriting = _Rewriting(network, chosen)

@@ -10,7 +10,7 @@ from webnnm.core.errors import DataError, Span, WebNNMError
 from webnnm.core.shapes import MAX_DIMENSION, Shape, count, show
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.infer import LayerView, layer_error
-from webnnm.graph.node import Graph, Operand
+from webnnm.graph.node import Graph, Operand, OperatorNode
 from webnnm.graph.vertices import (
     ConstantVertex,
     InputVertex,
@@ -278,6 +278,11 @@ class _Lowering:
     def _cast(self, value: LayoutTensor, dtype: DataType) -> LayoutTensor:
         if value.tensor.dtype == dtype:
             return value
+        node = value.tensor.node
+        if dtype == "float16" and isinstance(node, OperatorNode) and node.operator.name == "cast":
+            (before,) = node.operands
+            if before and before.dtype == dtype:  # made wider, and not changed
+                return value.with_tensor(before)
         return value.with_tensor(self.builder.cast(value.tensor, type=dtype))
 
     def output(self, output: Output) -> Operand:

@@ -72,6 +72,16 @@ def _dividing(size: int, block: int) -> int:
     return next((n for n in (*near, *range(block, size)) if size % n == 0), size)
 
 
+def read_in_float16(network: Network) -> set[str]:
+    """Return the parameters that only layers which compute in float16 read, by name."""
+    kinds: dict[str, set[str]] = {}
+    for layer in network.layers:
+        for source in layer.sources():
+            if isinstance(source.vertex, ParameterVertex):
+                kinds.setdefault(source.vertex.name, set()).add(layer.dtype)
+    return {name for name, types in kinds.items() if types == {"float16"}}
+
+
 def unpacked_input(b: GraphBuilder, name: str, vertex: ParameterVertex, training: bool) -> Operand:
     """Return a packed parameter as float32, of graph inputs for its parts where it has some.
 

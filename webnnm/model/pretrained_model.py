@@ -14,8 +14,10 @@ from webnnm.expert.reviewer import Reviewer
 from webnnm.formats.name_map import Names, assigned
 from webnnm.model.nnmodel import NNModel
 from webnnm.transformers.architectures import CLASS, written
+from webnnm.transformers.architectures.rotary_rates import longest
 from webnnm.transformers.beginning import beginning, choice, even, last_token
 from webnnm.transformers.ctranslate2_model import ends_of_ctranslate2, tensors_of_ctranslate2
+from webnnm.transformers.float16 import computing_in
 from webnnm.transformers.generator import Choose, Generator, Speed
 from webnnm.transformers.gguf_model import config_of_gguf, tensors_of_gguf
 from webnnm.transformers.gguf_tokenizer import tokenizer_of
@@ -65,6 +67,7 @@ async def from_pretrained(
     progress: Progress | None = None,
     keep: bool = False,
     hashes: Mapping[str, str] | None = None,
+    dtype: Literal["float32", "float16"] = "float32",
     weights: str | None = None,
     block: int = 32,
     log: Callable[[str], object] = print,
@@ -94,13 +97,16 @@ async def from_pretrained(
     - `keep`: in pages, the browser keeps files of weights: the next visit does not fetch them, and
       what did not come whole goes on from where it ended. `webnnm.forget_downloads()` removes them.
     - `hashes`: name of a file of weights → the SHA-256 that it has to have.
+    - `dtype`: what the model computes in. In "float16" a device with arithmetic for it needs half
+      the memory; softmax, normalisations and outputs are float32 all the same, and weights are
+      stored as float16 unless `weights` says otherwise. For models that read tokens alone.
     - `weights`: "float16", "int8" or "int4", in which matrices are stored, and `block`, how many
       numbers share a scale; see `PretrainedModel.quantize`.
 
     Raises `DataError` NNM817 for an unknown architecture, NNM818 for keys of the config that are
     missing, wrong or not supported, NNM715 for files that are missing, NNM801 or NNM802 for damaged
     ones and for other hashes, NNM805 and NNM806 for weights that are not those of the config,
-    NNM704 for `weights` and blocks that there are not. Nothing is loaded then.
+    NNM704 for `weights`, blocks and a `dtype` that there are not. Nothing is loaded then.
     """
     how = Downloads(progress=progress, keep=keep, hashes=hashes or {})
     file, binary = await gguf_of(source, how), None
@@ -110,7 +116,9 @@ async def from_pretrained(
         config, binary = await folder_of(source, how)
     more = {"architectures": architecture and [architecture], "pooling": pooling}
     told = {**config, **{key: value for key, value in more.items() if value is not None}}
-    prefix = written(told, ignore=ignore).prefix  # what cannot be written is not fetched
+    text, _, prefix, _ = written(told, ignore=ignore)  # what cannot be written is not fetched
+    kind = str(told.get("model_type"))
+    computing_in(dtype, text, kind)
     tensors: Mapping[str, Any]
     generation: Mapping[str, Any] = config
     if file is not None:
@@ -128,6 +136,9 @@ async def from_pretrained(
         generation = await generation_config_of(source, config)
         read = await _tokenizer(generation, tokenizer, template)
     text, names, _, made = written(told, ignore=ignore, tensors=tensors)
+    if dtype == "float16":
+        text = computing_in(dtype, text, kind)
+        weights = weights or dtype
     settings = {
         "source": text,
         "backend": backend,
@@ -199,9 +210,16 @@ class PretrainedModel(NNModel):
         """
         return self.read_tokenizer()
 
+    @property
+    def _longest(self) -> int | None:
+        """How many tokens a text has at most."""
+        if found := longest(self.config):
+            return found[1]
+        return self.config.get("max_position_embeddings", self.config.get("n_positions"))
+
     @cached_property
     def _generator(self) -> Generator:
-        most = self.config.get("max_position_embeddings", self.config.get("n_positions"))
+        most = self._longest
         if self.config.get("is_encoder_decoder"):  # its tables alone limit positions
             most = None
         return Generator(self.network, self.backend, self.parameters, most=most)
@@ -211,11 +229,13 @@ class PretrainedModel(NNModel):
         prompt: Prompt,
         *,
         max_new_tokens: int = 256,
+        min_new_tokens: int | None = None,
         temperature: float | None = None,
         top_k: int | None = None,
         top_p: float | None = None,
         min_p: float | None = None,
         repetition_penalty: float | None = None,
+        no_repeat_ngram_size: int | None = None,
         suppress_tokens: Sequence[int] | None = None,
         num_beams: int = 1,
         length_penalty: float = 1.0,
@@ -238,9 +258,11 @@ class PretrainedModel(NNModel):
         conversation, only computes what is new. Models with an encoder, such as T5 and BART, read
         the prompt and write what it asks for.
 
-        - `max_new_tokens`: the text ends there, or where the model ends it.
+        - `max_new_tokens`: the text ends there, or where the model ends it; before `min_new_tokens`
+          the model does not.
         - `temperature`, `top_k`, `top_p`, `min_p`, `repetition_penalty`: how tokens are chosen, see
           docs/generation.md; without a temperature it is the most likely one.
+        - `no_repeat_ngram_size`: no sequence of so many tokens comes twice, the prompt included.
         - `suppress_tokens`: tokens that are never chosen, instead of those of the config.
         - `num_beams`: texts that go on side by side until the best is known, which comes in one
           piece; `length_penalty` and `early_stopping` are those of `transformers`.
@@ -267,6 +289,8 @@ class PretrainedModel(NNModel):
             top_p=top_p,
             min_p=min_p,
             repetition_penalty=repetition_penalty,
+            no_repeat_ngram_size=no_repeat_ngram_size,
+            min_new_tokens=min_new_tokens,
             suppress_tokens=suppress_tokens,
         )
         opened = partial(self._read, forced_bos_token_id)
@@ -417,8 +441,7 @@ class PretrainedModel(NNModel):
         from webnnm.transformers.perplexity import perplexity
 
         tokens = self.tokenizer.encode(text) if isinstance(text, str) else [*text]
-        most = self.config.get("max_position_embeddings", self.config.get("n_positions"))
-        return await perplexity(self.state, tokens, length, stride, most)
+        return await perplexity(self.state, tokens, length, stride, self._longest)
 
     def texts(
         self,

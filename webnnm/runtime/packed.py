@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
 from webnnm.formats.gguf import has_numpy
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.packed_parameters import packings
+from webnnm.graph.packed_parameters import packings, read_in_float16
 from webnnm.graph.packing import BLOCK, LEAST, SCALE, WHOLE, Packing
 from webnnm.ops.declare.tensors import TensorType
 
@@ -90,16 +90,28 @@ def _type(array: HostArray) -> TensorType:
     return TensorType(array.dtype, array.shape)
 
 
-class Packer:
-    """Packs matrices on a device, so many rows at once: memory is taken for these alone."""
+def placed(packing: Packing, backend: Backend, half: bool) -> Packing:
+    """Return a packing that tells whether tensors on a device hold a matrix so.
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+    `half` tells whether layers that compute in float16 read it: they take float16 as it is.
+    """
+    as_it_is = half and packing.dtype == "float16"
+    return packing._replace(on_device=as_it_is or holds_packed(backend))
+
+
+class Packer:
+    """Packs matrices on a device, so many rows at once: memory is taken for these alone.
+
+    `halves` are those that layers which compute in float16 read, by name.
+    """
+
+    def __init__(self, backend: Backend, halves: Collection[str] = ()) -> None:
+        self._backend, self._halves = backend, halves
         self._graphs: dict[tuple[Shape, Packing], Executable] = {}
 
     async def packed(self, name: str, packing: Packing, value: HostArray) -> Packed | None:
         """Return a packed matrix; None where numbers are infinite or too large for float16."""
-        packing = packing._replace(on_device=holds_packed(self._backend))
+        packing = placed(packing, self._backend, name in self._halves)
         # Whole blocks, and whole bytes of numbers of four bits.
         step = 2 * packing.block if packing.axis == 0 else 2
         rows = max(step, PIECE // value.shape[1] // step * step)
@@ -159,7 +171,7 @@ async def begin_packed(
 ) -> None:
     """Give parameters values of a file, matrices packed one after the other."""
     chosen = packings(state.network, weights, block)
-    packer = Packer(state.backend)
+    packer = Packer(state.backend, read_in_float16(state.network))
     try:
         for vertex in state.network.parameters:
             packing, value = chosen.get(vertex.name), values[vertex.name]
@@ -174,7 +186,7 @@ async def quantize(state: ModelState, weights: str | None, block: int = BLOCK) -
     """Store the matrices of a model otherwise; return the names of those that are packed now."""
     chosen = packings(state.network, weights, block) if weights is not None else {}
     with state.occupancy.by("a quantisation", changes=True):
-        packer = Packer(state.backend)
+        packer = Packer(state.backend, read_in_float16(state.network))
         try:
             for vertex in state.network.parameters:
                 before, after = vertex.packing, chosen.get(vertex.name)

@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webnnm.backends.base import Backend
-from webnnm.backends.unpacking import holds_packed
 from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import StoredTensor, invalid
+from webnnm.graph.packed_parameters import read_in_float16
 from webnnm.graph.packing import KINDS, Packing
-from webnnm.runtime.packed import Packed
+from webnnm.runtime.packed import Packed, placed
+from webnnm.runtime.state import ModelState
 
 
 def packed(
-    packings: Mapping[str, Any], tensors: dict[str, StoredTensor | HostArray], backend: Backend
+    packings: Mapping[str, Any], tensors: dict[str, StoredTensor | HostArray], state: ModelState
 ) -> dict[str, Packed]:
     """Take the parts of packed parameters out of tensors by name; return the parameters.
 
     Raises `DataError` NNM802 where parts are missing or do not fit each other.
     """
     found: dict[str, Packed] = {}
+    halves = read_in_float16(state.network)
     for name, given in packings.items():
         try:
-            packing = Packing(*given, on_device=holds_packed(backend))
+            packing = placed(Packing(*given), state.backend, name in halves)
             whole = tensors[f"{name}/whole"].shape
             fits = packing.dtype in KINDS.values() and len(whole) == 2
             if not fits or packing.axis not in (0, 1) or whole[packing.axis] % packing.block:

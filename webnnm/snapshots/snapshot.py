@@ -25,7 +25,6 @@ from webnnm.snapshots.storage import fetch
 from webnnm.training.update import SLOT
 
 if TYPE_CHECKING:
-    from webnnm.backends.base import Backend
     from webnnm.runtime.packed import Packed
 
 FORMAT = 1
@@ -217,7 +216,7 @@ async def load_parameters(
     given: Mapping[str, StoredTensor | HostArray] = file.tensors
     if is_snapshot(file):
         own = parameters(verified(file))
-        packed = _packed(file, own, state.backend)
+        packed = _packed(file, own, state)
         given = {**own, **{name: each() for name, each in packed.items()}}
     found = assigned(given, state.parameters.types, names, strict=strict)
     if not found:
@@ -254,7 +253,7 @@ async def restore(state: ModelState, file: File) -> None:
     All of it is checked before memory is taken: it is the file that says how large the model is.
     """
     own, types = parameters(file), state.parameters.types
-    packed = _packed(file, own, state.backend)
+    packed = _packed(file, own, state)
     if unknown := [n for n, p in packed.items() if n not in types or types[n].shape != p.shape]:
         raise invalid(f'"{unknown[0]}" is packed, and no matrix of the model')
     found = assigned(own, {name: type for name, type in types.items() if name not in packed})
@@ -298,14 +297,14 @@ def _checkpoint(state: ModelState, file: File) -> Checkpoint:
 
 
 def _packed(
-    file: File, tensors: dict[str, StoredTensor | HostArray], backend: Backend
+    file: File, tensors: dict[str, StoredTensor | HostArray], state: ModelState
 ) -> dict[str, Packed]:
     """Take the parts of packed parameters out of a snapshot's tensors; few models have some."""
     if KEY + "weights" not in file.metadata:
         return {}
     from webnnm.snapshots.packed_weights import packed
 
-    return packed(_metadata(file, "weights"), tensors, backend)
+    return packed(_metadata(file, "weights"), tensors, state)
 
 
 def _take(state: ModelState, found: Mapping[str, Found]) -> list[str]:

@@ -81,7 +81,12 @@ def choice(
         ends = (*sorted(end_tokens(config)),)
         beams = Beams(num_beams, length_penalty, early_stopping, ends)
     at_first = [t for t in _tokens(config, "begin_suppress_tokens") if t < vocabulary]
-    chosen = Sampling(suppress_tokens=suppress_tokens, begin_suppress_tokens=at_first, **sampling)
+    chosen = Sampling(
+        suppress_tokens=suppress_tokens,
+        begin_suppress_tokens=at_first,
+        ends=[*end_tokens(config)] if sampling.get("min_new_tokens") else (),
+        **sampling,
+    )
     return {"sampling": chosen, "beams": beams, "seed": seed, "choose": choose}
 
 

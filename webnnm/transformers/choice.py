@@ -26,7 +26,14 @@ threshold, 10⁻¹³ of it."""
 HALVINGS = 31
 """Steps of a bisection: 30 / 2³¹ is less than the distance of two numbers of float32."""
 SUPPRESSED, AT_FIRST = "suppress_tokens", "begin_suppress_tokens"
-RATED = ("repetition_penalty", SUPPRESSED, AT_FIRST)
+NGRAMS, LEAST_NEW = "no_repeat_ngram_size", "min_new_tokens"
+HISTORY = "history"
+"""The last tokens of a text, float32 `[batch, room]`, −1 before its first: a state of graphs."""
+WRITTEN = "written"
+"""How many tokens were chosen, float32 `[1, 1]`: a state of graphs."""
+ENDS = "ends"
+"""What is added to the scores of tokens that end texts, float32 `[1, vocabulary]`."""
+RATED = ("repetition_penalty", NGRAMS, LEAST_NEW, SUPPRESSED, AT_FIRST)
 """What makes the scores of some tokens less, whichever comes next."""
 
 
@@ -43,11 +50,13 @@ class Sampling:
     - `min_p`: only tokens that are at least this share as likely as the most likely one count.
     - `repetition_penalty`: positive scores of tokens that the text has are divided by it, negative
       ones multiplied (N. Keskar et al., "CTRL", arXiv:1909.05858).
+    - `no_repeat_ngram_size`: no sequence of so many tokens comes twice in a text, prompt included.
+    - `min_new_tokens`: before so many tokens were chosen, none of `ends` is.
     - `suppress_tokens`: numbers of tokens that are never chosen; `begin_suppress_tokens`: of those
       that no text begins with.
     - `timestamps`: what the rules of transcripts need to know.
 
-    Of these the last four come first; filters apply in this order, each to the probabilities that
+    Of these the last six come first; filters apply in this order, each to the probabilities that
     are left. Raises `DataError` NNM704 for values out of their range.
     """
 
@@ -56,9 +65,12 @@ class Sampling:
     top_p: float | None = None
     min_p: float | None = None
     repetition_penalty: float | None = None
+    no_repeat_ngram_size: int | None = None
+    min_new_tokens: int | None = None
     suppress_tokens: Sequence[int] | None = None
     begin_suppress_tokens: Sequence[int] | None = None
     timestamps: Timestamps | None = None
+    ends: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         for name, (wanted, fits) in _RANGES.items():
@@ -68,20 +80,26 @@ class Sampling:
                 raise DataError("NNM704", f"{name} is {value!r}", hint=f"it is {wanted}")
 
     def kinds(self) -> tuple[str, ...]:
-        """Return what is done; a graph does these, with any values."""
+        """Return what is done; a graph does these, with any values but of the sizes of n-grams."""
         greedy = not self.temperature
         unneeded = {"temperature", "top_k", "top_p", "min_p"} if greedy else set[str]()
-        unneeded |= {name for name in (SUPPRESSED, AT_FIRST) if not getattr(self, name)}
+        lists = (SUPPRESSED, AT_FIRST, NGRAMS, LEAST_NEW)
+        unneeded |= {"ends", *(name for name in lists if not getattr(self, name))}
+        if not self.ends:
+            unneeded.add(LEAST_NEW)
         if self.repetition_penalty == 1:
             unneeded.add("repetition_penalty")
         given = [field.name for field in fields(self) if getattr(self, field.name) is not None]
-        return tuple(name for name in given if name not in unneeded)
+        size = {NGRAMS: f"{NGRAMS}={self.no_repeat_ngram_size}"}
+        return tuple(size.get(name, name) for name in given if name not in unneeded)
 
     def values(self, vocabulary: int) -> dict[str, HostArray]:
         """Return the values of what is done."""
-        found = {name: getattr(self, name) for name in self.kinds()}
+        found = {name: getattr(self, name) for name in self.kinds() if not sizes_of([name])}
         found.pop(TIMES, None)
         hidden = {name: found.pop(name) for name in (SUPPRESSED, AT_FIRST) if name in found}
+        if LEAST_NEW in found:
+            hidden[ENDS] = self.ends
         values = {name: HostArray.of([float(value)]) for name, value in found.items()}
         for name, tokens in hidden.items():
             scores = [0.0] * vocabulary
@@ -91,7 +109,25 @@ class Sampling:
                     raise DataError("NNM711", message)
                 scores[token] = NEVER
             values[name] = HostArray.of(scores, "float32", [1, vocabulary])
+        if LEAST_NEW in found:
+            values[WRITTEN] = HostArray.of([[0.0]], "float32")
         return values
+
+    def history(self, rows: Sequence[Sequence[int]], room: int) -> dict[str, HostArray]:
+        """Return what graphs begin with that look for sequences of tokens."""
+        if not sizes_of(self.kinds()):
+            return {}
+        whole = [[-1.0] * (room - len(row)) + [float(token) for token in row] for row in rows]
+        return {HISTORY: HostArray.of(whole, "float32")}
+
+
+def sizes_of(kinds: Sequence[str]) -> list[int]:
+    """Return of how many tokens the sequences are that must not come twice.
+
+    >>> sizes_of(["top_k", "no_repeat_ngram_size=3"])
+    [3]
+    """
+    return [int(kind.partition("=")[2]) for kind in kinds if kind.startswith(f"{NGRAMS}=")]
 
 
 _RANGES: Mapping[str, tuple[str, Callable[[float], bool]]] = {
@@ -100,26 +136,29 @@ _RANGES: Mapping[str, tuple[str, Callable[[float], bool]]] = {
     "top_p": ("above 0, at most 1", lambda value: 0 < value <= 1),
     "min_p": ("from 0 to 1", lambda value: 0 <= value <= 1),
     "repetition_penalty": ("a number above 0", lambda value: 0 < value < float("inf")),
+    NGRAMS: ("an integer from 0", lambda value: is_integer(value) and value >= 0),
+    LEAST_NEW: ("an integer from 0", lambda value: is_integer(value) and value >= 0),
 }
 
 
 def chosen(
-    b: GraphBuilder, scores: Operand, kinds: tuple[str, ...]
+    b: GraphBuilder, scores: Operand, kinds: tuple[str, ...], history: Any = None
 ) -> tuple[Operand, dict[str, Operand]]:
     """Return the chosen tokens, int32 `[batch]`, of scores `[batch, vocabulary]`, float32.
 
-    `kinds` are inputs of the graph. With the tokens come the states after the choice.
+    `kinds` are inputs of the graph; `history` are the tokens so far, where these are asked for.
+    With the tokens come the states after the choice.
     """
     rules = TimestampRules(b, scores) if TIMES in kinds else None
-    following: dict[str, Operand] = {}
     seen = b.input(SEEN, "float32", scores.shape) if "repetition_penalty" in kinds else None
-    scores = rated(b, scores, kinds, seen)
+    scores, following = rated(b, scores, kinds, seen, history)
     if rules is not None:
         scores = rules.applied(scores)
     if "temperature" in kinds:
-        names = [name for name in kinds if name not in (*RATED, TIMES)]
+        names = [name for name in kinds if name.partition("=")[0] not in (*RATED, TIMES)]
         given = {name: b.input(name, "float32", [1]) for name in names}
-        scores, following = _noisy(b, scores, given)
+        scores, states = _noisy(b, scores, given)
+        following |= states
     tokens: Operand = b.arg_max(scores, axis=1, output_data_type="int32")
     if rules is not None:
         following |= rules.following(tokens)
@@ -128,8 +167,14 @@ def chosen(
     return tokens, following
 
 
-def rated(b: GraphBuilder, scores: Any, kinds: tuple[str, ...], seen: Any) -> Any:
-    """Return scores with those of tokens that a text has, or shall not have, made less."""
+def rated(
+    b: GraphBuilder, scores: Any, kinds: tuple[str, ...], seen: Any, history: Any = None
+) -> tuple[Any, dict[str, Operand]]:
+    """Return scores with those of tokens that a text has, or shall not have, made less.
+
+    With them come the states that follow.
+    """
+    states: dict[str, Operand] = {}
     if "repetition_penalty" in kinds:
         by: Any = b.input("repetition_penalty", "float32", [1])
         fewer = b.where(b.lesser(scores, 0.0), scores * by, scores / by)
@@ -137,7 +182,46 @@ def rated(b: GraphBuilder, scores: Any, kinds: tuple[str, ...], seen: Any) -> An
     for name in (SUPPRESSED, AT_FIRST):
         if name in kinds:
             scores = scores + b.input(name, "float32", [1, scores.shape[1]])
-    return scores
+    for size in sizes_of(kinds):
+        scores = scores + _repeated(b, history, size, scores.shape[1]) * NEVER
+        states[HISTORY] = history
+    if LEAST_NEW in kinds:
+        count: Any = b.input(WRITTEN, "float32", [1, 1])
+        early = b.cast(b.lesser(count, b.input(LEAST_NEW, "float32", [1])), type="float32")
+        scores = scores + b.input(ENDS, "float32", [1, scores.shape[1]]) * early
+        states[WRITTEN] = count + 1.0
+    return scores, states
+
+
+def _repeated(b: GraphBuilder, history: Any, size: int, vocabulary: int) -> Any:
+    """Return 1 for tokens that followed before what the last ones are, `[batch, vocabulary]`."""
+    batch, room = history.shape
+    count = max(0, room - size + 1)
+    if not count:
+        return b.expand(b.constant(0, "float32"), new_shape=(batch, vocabulary))
+
+    def tokens(start: int, amount: int) -> Any:
+        return b.slice(history, starts=(0, start), sizes=(batch, amount))
+
+    following = tokens(size - 1, count)
+    match: Any = b.greater_or_equal(following, 0.0)
+    for place in range(size - 1):
+        last = tokens(room - size + 1 + place, 1)
+        match = b.logical_and(match, b.equal(tokens(place, count), last))
+    # What does not match marks a token behind the vocabulary.
+    marked = b.where(match, following, float(vocabulary))
+    nothing = b.expand(b.constant(0, "float32"), new_shape=(batch, vocabulary + 1))
+    ones = b.expand(b.constant(1, "float32"), new_shape=(batch, count))
+    found = b.scatter_elements(nothing, b.cast(marked, type="int32"), ones, axis=1)
+    return b.slice(found, starts=(0, 0), sizes=(batch, vocabulary))
+
+
+def with_last(b: GraphBuilder, history: Any, tokens: Any) -> Any:
+    """Return the tokens so far with one more of each row."""
+    batch, room = history.shape
+    later = b.slice(history, starts=(0, 1), sizes=(batch, room - 1))
+    last = b.cast(b.reshape(tokens, new_shape=(batch, 1)), type="float32")
+    return b.concat([later, last], axis=1)
 
 
 def with_tokens(b: GraphBuilder, seen: Any, tokens: Any) -> Any:

@@ -17,7 +17,16 @@ from webnnm.graph.node import Graph, Operand, OperatorNode
 from webnnm.graph.vertices import InputVertex, LayerVertex, Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.transformers.beams import ORDER, likelihoods, searched
-from webnnm.transformers.choice import AT_FIRST, SEEN, chosen, rated, with_tokens
+from webnnm.transformers.choice import (
+    AT_FIRST,
+    HISTORY,
+    SEEN,
+    chosen,
+    rated,
+    sizes_of,
+    with_last,
+    with_tokens,
+)
 from webnnm.transformers.inputs import DEFAULTS
 from webnnm.transformers.key_values import SOURCE, KeyValues
 
@@ -146,7 +155,8 @@ class Language:
         if order is not None:
             outputs |= _searched(builder, scores, kind, order)
             return builder.build(outputs), _types(outputs)
-        token, states = chosen(builder, scores, kind.sampling)
+        history = _history(builder, kind)
+        token, states = chosen(builder, scores, kind.sampling, history)
         emitted = builder.input(EMITTED, "int32", [kind.batch, ROUND])
         later = builder.slice(emitted, starts=(0, 1), sizes=(kind.batch, ROUND - 1))
         last = builder.reshape(token, new_shape=(kind.batch, 1))
@@ -264,9 +274,21 @@ def _searched(b: GraphBuilder, scores: Any, kind: Kind, order: Any) -> dict[str,
         if not kind.tokens:  # prompts are told of
             seen = with_tokens(b, seen, b.inputs[TOKEN])
         states[SEEN] = seen
-    scores = rated(b, likelihoods(b, scores), kind.sampling, seen)
+    history = _history(b, kind, order)
+    scores, following = rated(b, likelihoods(b, scores), kind.sampling, seen, history)
+    states |= following
     token, more = searched(b, scores, kind.beams, kind.ends, ROUND)
     return {TOKEN: token, **states, **more}
+
+
+def _history(b: GraphBuilder, kind: Kind, order: Any = None) -> Any:
+    """Return the tokens so far, where a choice asks for them: of beams, those that go on."""
+    if not sizes_of(kind.sampling):
+        return None
+    found: Any = b.input(HISTORY, "float32", [kind.batch, kind.length])
+    if order is not None:
+        found = b.gather(found, order, axis=0)
+    return found if kind.tokens else with_last(b, found, b.inputs[TOKEN])
 
 
 def _latest(b: GraphBuilder, scores: Any, count: Any) -> Any:
@@ -277,12 +299,13 @@ def _latest(b: GraphBuilder, scores: Any, count: Any) -> Any:
     batch, tokens, vocabulary = scores.shape
     if count is None:
         return b.reshape(scores, new_shape=(batch, vocabulary))
+    scores = next(iter(_operands(b, scores, "cast")), scores)  # of float16
     places = b.constant([*range(1, tokens + 1)], "int32", [1, tokens])
     last = b.equal(places, b.reshape(count, new_shape=(batch, 1)))
-    row = b.reshape(b.cast(last, type="float32"), new_shape=(batch, 1, tokens))
+    row = b.reshape(b.cast(last, type=scores.dtype), new_shape=(batch, 1, tokens))
     factors = _operands(b, scores, "matmul")
-    if factors and factors[0].dtype == "float32" and factors[1].rank == 2:
+    if factors and factors[0].dtype == scores.dtype and factors[1].rank == 2:
         product = b.matmul(b.matmul(row, factors[0]), factors[1])
     else:
         product = b.matmul(row, scores)
-    return b.reshape(product, new_shape=(batch, vocabulary))
+    return _cast(b, b.reshape(product, new_shape=(batch, vocabulary)), "float32")

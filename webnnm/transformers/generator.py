@@ -176,7 +176,7 @@ class Generator:
         arrays = padded(self.language, source, len(rows))
         sampling = sampling or Sampling()
         for name in sampling.kinds():
-            if name not in RATED:
+            if name.partition("=")[0] not in RATED:
                 message = f"num_beams is {beams.count}, {name} is {getattr(sampling, name)}"
                 raise DataError("NNM704", message, hint="leave one of them out")
         run = self._run = object()
@@ -323,7 +323,7 @@ class Generator:
         if base.on_host:
             return {}
         size = self.language.vocabulary
-        found = sampling.values(size)
+        found = sampling.values(size) | sampling.history(rows, base.length)
         if sampling.timestamps is not None:
             found |= sampling.timestamps.values(len(rows))
         if "temperature" in base.sampling:

@@ -11,6 +11,7 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count, show
 from webnnm.graph.vertices import InputVertex
 from webnnm.ops.rotary import DIGIT
+from webnnm.transformers.architectures.rotary_rates import longest
 
 Vertices = Mapping[str, InputVertex]
 
@@ -145,6 +146,8 @@ def _check_values(config: Mapping[str, Any], arrays: Mapping[str, HostArray]) ->
         }
         if not limits and name == "position_ids":
             limits = {"rotary angles are of positions in this range": DIGIT**3}
+            if found := longest(config):
+                limits = {f'angles are those of "{found[0]}": longer texts have others': found[1]}
         for hint, limit in limits.items():
             values = array.values()
             least, most = min(values), max(values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from collections.abc import Generator as Waiting
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, cast
 
 from webnnm.core.errors import DataError
@@ -97,6 +98,10 @@ async def written(
     **settings: Any,
 ) -> AsyncGenerator[list[list[int]], None]:
     """Yield the next tokens of all texts: some at a time, or all of them once they are found."""
+    sampling = settings.get("sampling")
+    if forced and sampling is not None and sampling.min_new_tokens:  # forced ones count
+        least = max(0, sampling.min_new_tokens - forced)
+        settings["sampling"] = replace(sampling, min_new_tokens=least)
     if beams is not None:
         yield await generator.search(rows, max_new_tokens, beams, forced=forced, **settings)
         return

@@ -10,6 +10,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.data.dataset import Dataset
 from webnnm.graph.vertices import Network
+from webnnm.transformers.architectures.rotary_rates import longest
 from webnnm.transformers.inputs import DEFAULTS
 from webnnm.transformers.texts import end_tokens
 from webnnm.transformers.training_pairs import (
@@ -81,6 +82,13 @@ def texts_dataset(
                 f"{message}; up to {size} are taken, none is left to learn",
                 hint="give longer texts, shorter prompts, or a larger length",
             )
+    limit = longest(config)
+    if limit and size > limit[1] < max(len(row.tokens) for row in rows):
+        message = (
+            f'texts of up to {size} tokens; "{limit[0]}" is {limit[1]}, longer ones have other'
+        )
+        hint = f"give texts of {limit[1]} tokens at most, or length={limit[1]}"
+        raise DataError("NNM711", f"{message} angles", hint=hint)
     packed = [[row] for row in rows]
     if packing:
         packed = _packed(rows, size)

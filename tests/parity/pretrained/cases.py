@@ -234,6 +234,25 @@ CASES = [
         rows="",
     ),
     Case(
+        "llama-dynamic",
+        "LlamaForCausalLM",
+        {**LLAMA, "rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}},
+    ),
+    Case(
+        "llama-longrope",
+        "LlamaForCausalLM",
+        {
+            **LLAMA,
+            "rope_parameters": {
+                "rope_type": "longrope",
+                "rope_theta": 1e4,
+                "short_factor": [1.1, 2.5],
+                "long_factor": [3.0, 7.0],
+                "original_max_position_embeddings": 16,
+            },
+        },
+    ),
+    Case(
         "llama-linear",
         "LlamaForCausalLM",
         {**LLAMA, "rope_parameters": {"rope_type": "linear", "rope_theta": 1e4, "factor": 3.0}},

@@ -57,6 +57,14 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
         "suppress_tokens": [3, 6],
     },
     "short": {"max_new_tokens": 20, "num_beams": 2, "length_penalty": -1.0},
+    "no repeats": {"max_new_tokens": 24, "no_repeat_ngram_size": 2, "min_new_tokens": 12},
+    "no repeats in beams": {
+        "max_new_tokens": 24,
+        "num_beams": 3,
+        "no_repeat_ngram_size": 3,
+        "min_new_tokens": 9,
+        "repetition_penalty": 1.2,
+    },
 }
 
 Texts = dict[str, list[list[int]]]

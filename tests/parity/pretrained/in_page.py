@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,3 +22,29 @@ async def forward(
     async with model:
         found = await model.forward(**inputs)
     return {name: HostArray.of(array).tolist() for name, array in found.items()}
+
+
+async def in_each_form(
+    files: Mapping[str, bytes], ids: Any, forms: Sequence[Mapping[str, Any]], backend: str
+) -> list[dict[str, Any]]:
+    """Return scores, tokens and types of a model whose numbers are stored in several ways.
+
+    `unpacks` of a form is whether the device holds float32 of what is packed.
+    """
+    results: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in files.items():
+            Path(folder, name).write_bytes(data)
+        for form in forms:
+            settings = dict(form)
+            device = await webnnm.backend(backend)
+            device.unpacks = settings.pop("unpacks", None)
+            model = await webnnm.from_pretrained(
+                folder, backend=device, log=lambda line: None, **settings
+            )
+            async with model:
+                scores = HostArray.of((await model.forward(input_ids=ids))["logits"])
+                types = {n: t.type.dtype for n, t in model.parameters.tensors.items()}
+                text = await model.generate_ids(ids, max_new_tokens=5)
+            results.append({"scores": [*scores.values()], "tokens": text, "types": types})
+    return results

@@ -35,6 +35,9 @@ _LAYER = {
     "mlp.up_proj.weight": (20, 12),
     "mlp.down_proj.weight": (12, 20),
 }
+WIDE = {**CONFIG, "hidden_size": 64, "intermediate_size": 96, "vocab_size": 40}
+WIDE_SIZES = {12: 64, 6: 32, 20: 96, 31: 40}
+"""The sizes of the tiny model → those of one whose matrices are large enough to be packed."""
 SHAPES = {
     "model.embed_tokens.weight": (31, 12),
     **{f"model.layers.{n}.{name}": shape for n in range(2) for name, shape in _LAYER.items()},
@@ -50,6 +53,18 @@ def weights() -> dict[str, HostArray]:
         values = [(stream.below(17) - 8) / 16 for _ in range(count(shape))]
         found[name] = HostArray.of(values, "float32", shape)
     return found
+
+
+def wide_files() -> dict[str, bytes]:
+    """Return the files of a Llama whose matrices are large enough to be packed."""
+    tensors: dict[str, HostArray] = {}
+    for name, small in SHAPES.items():
+        shape = tuple(WIDE_SIZES[size] for size in small)
+        stream = Stream(0, Purpose.RANDOMIZE, name)
+        values = [2 * u - 1 for u in stream.uniform(count(shape))]
+        scale = 1.0 if len(shape) == 1 else 0.2
+        tensors[name] = HostArray.of([scale * value for value in values], "float32", shape)
+    return {"config.json": json.dumps(WIDE).encode(), "model.safetensors": packed(tensors)}
 
 
 def packed(tensors: Mapping[str, HostArray]) -> bytes:

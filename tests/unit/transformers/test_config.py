@@ -50,8 +50,8 @@ def test_unknown_classes_list_those_that_are_known() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("rope_scaling", {"rope_type": "dynamic", "factor": 8.0}),
-        ("rope_parameters", {"rope_type": "longrope", "rope_theta": 1e4, "factor": 4.0}),
+        ("rope_scaling", {"rope_type": "proportional", "factor": 8.0}),
+        ("rope_parameters", {"rope_type": "proportional", "rope_theta": 1e4}),
         ("rope_parameters", {"rope_type": "default", "partial_rotary_factor": 0.5}),
         ("hidden_act", "xielu"),
         ("sliding_window_pattern", 3),
@@ -83,6 +83,8 @@ def test_layers_of_several_kinds_call_a_block_of_their_own() -> None:
         ({"rope_type": "linear"}, 'has no "factor"'),
         ({"type": "llama3", "factor": 8.0}, 'has no "low_freq_factor"'),
         ({"rope_type": "yarn"}, 'has no "factor"'),
+        ({"rope_type": "dynamic"}, 'has no "factor"'),
+        ({"rope_type": "longrope", "short_factor": [1.0]}, '"short_factor" is [1.0]'),
         ({"rope_type": "linear", "factor": 2.0, "odd": 1}, '"odd" is 1'),
     ],
 )

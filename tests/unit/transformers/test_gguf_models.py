@@ -178,7 +178,7 @@ async def test_a_conversation_keeps_its_cache(tmp_path: Path) -> None:
         ({"llama.block_count": None}, "NNM818", "num_hidden_layers"),
         ({"llama.attention.head_count": [4, 2]}, "NNM818", "not one number"),
         ({"llama.rope.scaling.type": "yarn"}, "NNM818", 'has no "factor"'),
-        ({"llama.rope.scaling.type": "longrope"}, "NNM818", "rope_scaling"),
+        ({"llama.rope.scaling.type": "proportional"}, "NNM818", "rope_scaling"),
         ({"llama.block_count": 3}, "NNM805", "missing"),
     ],
 )

@@ -118,6 +118,22 @@ async def test_scores_are_those_of_each_text(kind: str, tmp_path: Path) -> None:
             assert max(abs(a - b) for a, b in zip(own, shared, strict=True)) < 1e-5
 
 
+async def test_texts_longer_than_angles_are_known_for_are_refused(tmp_path: Path) -> None:
+    scaling = {"rope_type": "dynamic", "factor": 2.0}
+    config = {**folders.CONFIG, "max_position_embeddings": 6, "rope_scaling": scaling}
+    folders.write(tmp_path, config)
+    model = await webnnm.from_pretrained(tmp_path, backend="numpy", log=lambda line: None)
+    rows = [[1, 2, 3, 4, 5, 6]]
+    assert (await model.forward(input_ids=rows))["logits"].shape == (1, 6, 31)
+    for text in ([*rows[0], 7], [7, *rows[0], 8, 9]):
+        with pytest.raises(DataError, match=r"NNM711.*\n.*max_position_embeddings"):
+            await model.forward(input_ids=[text])
+        with pytest.raises(DataError, match=r'NNM711.*"max_position_embeddings" is 6'):
+            model.texts([text])
+    assert len(model.texts([[*rows[0], 7]], length=6).arrays("training")[0]["input_ids"]) == 1
+    assert len(await model.generate_ids([1, 2, 3], max_new_tokens=20)) <= 6
+
+
 async def test_rotary_angles_go_by_positions(tmp_path: Path) -> None:
     model = await loaded(tmp_path, "llama")
     ids = [[1, 2, 3, 4]]

@@ -10,15 +10,10 @@ from typing import Any
 import pytest
 
 import webnnm
-from tests.unit.transformers.folders import CONFIG, SHAPES
-from tests.unit.transformers.folders import packed as file_of
+from tests.unit.transformers.folders import wide_files
 from webnnm import DataError, ModelError, NNModel, PretrainedModel
 from webnnm.core.arrays import HostArray
-from webnnm.core.random import Purpose, Stream
-from webnnm.core.shapes import count
 
-WIDE = {**CONFIG, "hidden_size": 64, "intermediate_size": 96, "vocab_size": 40}
-SIZES = {12: 64, 6: 32, 20: 96, 31: 40}
 IDS = [[3, 7, 30, 0], [1, 2, 5, 9]]
 TEXTS = [[1, 2, 3, 4, 5, 6], [7, 8, 9], [2, 4, 6, 8], [1, 3, 5, 7, 9, 11, 13]]
 QUIET: dict[str, Any] = {"optimizer": "adamw", "progress": "off"}
@@ -27,15 +22,8 @@ pytestmark = pytest.mark.desktop
 
 def folder_in(place: Path) -> Path:
     """Write a Llama whose matrices are large enough to be packed."""
-    tensors: dict[str, HostArray] = {}
-    for name, small in SHAPES.items():
-        shape = tuple(SIZES[size] for size in small)
-        stream = Stream(0, Purpose.RANDOMIZE, name)
-        values = [2 * u - 1 for u in stream.uniform(count(shape))]
-        scale = 1.0 if len(shape) == 1 else 0.2
-        tensors[name] = HostArray.of([scale * value for value in values], "float32", shape)
-    (place / "config.json").write_text(json.dumps(WIDE))
-    (place / "model.safetensors").write_bytes(file_of(tensors))
+    for name, data in wide_files().items():
+        (place / name).write_bytes(data)
     return place
 
 
@@ -175,6 +163,45 @@ async def test_onnx_holds_them_packed(tmp_path: Path) -> None:
     types = [each.data_type for each in onnx.load(path).graph.initializer]
     assert types.count(onnx.TensorProto.INT8) >= 15
     assert path.stat().st_size < 120_000
+
+
+async def test_models_compute_in_float16(tmp_path: Path) -> None:
+    async with await loaded(tmp_path) as model:
+        expected, whole = await logits(model), model.memory().kinds["parameters"]
+        wanted = await model.generate_ids(IDS, max_new_tokens=6)
+        perplexity = await model.perplexity([1, 5, 9, 30, 2, 8, 4])
+    async with await loaded(tmp_path, dtype="float16") as model:
+        assert "embedding(embed_tokens, node=input_ids, dataType=float16)" in model.source
+        assert 0 < away(await logits(model), expected) < 2e-3
+        assert await model.generate_ids(IDS, max_new_tokens=6) == wanted
+        assert abs(await model.perplexity([1, 5, 9, 30, 2, 8, 4]) / perplexity - 1) < 2e-3
+        assert model.memory().kinds["parameters"] == (whole + 5 * 64 * 4) // 2
+        found, file = await logits(model), await model.save()
+        with pytest.raises(DataError, match="NNM704: the model computes in float16"):
+            await model.add_lora()
+    backend = await webnnm.backend("numpy")
+    backend.unpacks = True  # as a processor: what graphs read as it is, stays
+    async with await NNModel.load(file, backend=backend, log=lambda _: None) as again:
+        types = {tensor.type.dtype for tensor in again.parameters.tensors.values()}
+        assert types == {"float16", "float32"}
+        context = await again.create_context(2, sequence_length=4)
+        ids = {"input_ids": HostArray.of(IDS, "int32")}
+        ids["attention_mask"] = HostArray.of([[1] * 4] * 2, "int32")
+        ids["position_ids"] = HostArray.of([[0, 1, 2, 3]] * 2, "int32")
+        assert [*(await context.computed(ids))["logits"].values()] == found
+
+
+async def test_what_does_not_compute_in_float16_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="NNM704: dtype is 'bfloat16'"):
+        await loaded(tmp_path, dtype="bfloat16")
+    t5 = {"model_type": "t5", "vocab_size": 9, "d_model": 4, "d_kv": 2, "d_ff": 4, "num_heads": 2}
+    for config, message in (
+        (t5, "activations of t5 leave its range"),
+        ({"model_type": "vit"}, "the model reads pixel_values"),
+    ):
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        with pytest.raises(DataError, match=f"NNM704: dtype is 'float16', and {message}"):
+            await webnnm.from_pretrained(tmp_path, backend="numpy", dtype="float16")
 
 
 async def test_perplexity_is_that_of_the_whole_text_in_any_windows(tmp_path: Path) -> None:

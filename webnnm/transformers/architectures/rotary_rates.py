@@ -2,18 +2,21 @@
 
 Sources: S. Chen et al., "Extending context window of large language models via positional
 interpolation", arXiv:2306.15595; A. Dubey et al., "The Llama 3 herd of models", arXiv:2407.21783;
-B. Peng et al., "YaRN", arXiv:2309.00071; constants as in modeling_rope_utils.py of `transformers`.
+B. Peng et al., "YaRN", arXiv:2309.00071; Y. Ding et al., "LongRoPE", arXiv:2402.13753; constants as
+in modeling_rope_utils.py of `transformers`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
 
 from webnnm.ops.positions import rates
 from webnnm.transformers.config import Config
 
-KINDS = ("default", "linear", "llama3", "yarn")
+KINDS = ("default", "linear", "llama3", "yarn", "dynamic", "longrope")
+MAX, ORIGINAL = "max_position_embeddings", "original_max_position_embeddings"
 
 
 class Rotation(NamedTuple):
@@ -33,8 +36,8 @@ def rotation(config: Config, size: int) -> Rotation:
 
     Raises `DataError` NNM818 for other kinds of scaling.
     """
-    told: dict[str, Any] = {**config.get("rope_parameters", {}), **config.get("rope_scaling", {})}
-    given = Config(told)
+    told = {key: config.get(key, {}) for key in ("rope_parameters", "rope_scaling")}
+    given = Config(_told(told))
     given.only("partial_rotary_factor", 1.0, 1)
     base = given.number("rope_theta", config.number("rope_theta", 10000.0))
     kind = given.get("rope_type", given.get("type", "default"))
@@ -52,8 +55,37 @@ def rotation(config: Config, size: int) -> Rotation:
         found = Rotation(base, _llama3(given, config, plain))
     elif kind == "yarn":
         found = _yarn(given, config, base, plain)
+    elif kind == "dynamic":  # up to `longest` it is the base as it is
+        given.number("factor")
+        given.get(ORIGINAL)
+    elif kind == "longrope":
+        found = _longrope(given, config, base, plain)
     given.finish()
     return found
+
+
+def longest(config: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Return up to how many tokens angles are those of the text of a model, and the key that says.
+
+    Longer texts would turn all of their tokens otherwise. None where any length turns alike.
+
+    >>> scaling = {"rope_type": "dynamic", "factor": 2.0}
+    >>> longest({"max_position_embeddings": 64, "rope_scaling": scaling})
+    ('max_position_embeddings', 64)
+    """
+    told = _told(config)
+    kind = told.get("rope_type", told.get("type"))
+    most: int = config.get(MAX) or 2048
+    if kind == "dynamic":
+        return MAX, most
+    if kind == "longrope":
+        return ORIGINAL, told.get(ORIGINAL) or config.get(ORIGINAL) or most
+    return None
+
+
+def _told(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a config says of angles, in one of two places."""
+    return {**(config.get("rope_parameters") or {}), **(config.get("rope_scaling") or {})}
 
 
 def _trained(given: Config, config: Config) -> int:
@@ -96,6 +128,22 @@ def _yarn(given: Config, config: Config, base: float, plain: list[float]) -> Rot
 
     found = tuple(slowed(place, rate) for place, rate in enumerate(plain))
     return Rotation(base, found, _larger(given, factor))
+
+
+def _longrope(given: Config, config: Config, base: float, plain: list[float]) -> Rotation:
+    """Return the rates of texts up to the length of training: each with a factor of its own."""
+    found: Any = given.get("short_factor")
+    factors = cast("list[Any]", found) if isinstance(found, list) else []
+    numbers = all(isinstance(each, int | float) and each > 0 for each in factors)
+    if not numbers or len(factors) != len(plain):
+        raise config.refused("short_factor", found, f"{len(plain)} numbers above 0")
+    given.get("long_factor")
+    most = config.size(MAX, 2048)
+    trained = given.size(ORIGINAL, config.size(ORIGINAL, most))
+    ratio = given.number("factor", most / trained)
+    usual = math.sqrt(1 + math.log(ratio) / math.log(trained)) if ratio > 1 else 1.0
+    slower = tuple(rate / factor for rate, factor in zip(plain, factors, strict=True))
+    return Rotation(base, slower, given.number("attention_factor", usual))
 
 
 def _larger(given: Config, factor: float) -> float:
