@@ -9,9 +9,9 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from tests.browser.harness import (
+    ONLY_LOCAL,
     PageLog,
     PyodidePage,
-    block_other_hosts,
     hide_numpy,
     open_pyodide,
     pages_have_numpy,
@@ -58,7 +58,7 @@ async def launch() -> AsyncIterator[Launch]:
             key = " ".join([*project.arguments, *arguments])
             if key not in browsers:
                 options = config.launch_options(project)
-                options["args"] = [*options["args"], *arguments]
+                options["args"] = [*options["args"], ONLY_LOCAL, *arguments]
                 browsers[key] = await playwright.chromium.launch(**options)
             return browsers[key]
 
@@ -115,12 +115,9 @@ async def visit(launch: Launch, site_url: str) -> AsyncIterator[Visit]:
 
 
 @pytest.fixture
-async def context(
-    browser: Browser, visit: Visit, page_log: PageLog
-) -> AsyncIterator[BrowserContext]:
-    """A browser context as if it were new, which reaches localhost only."""
+async def context(browser: Browser, visit: Visit) -> AsyncIterator[BrowserContext]:
+    """A browser context as if it were new."""
     visits = await visit(browser)
-    await block_other_hosts(visits.context, page_log)
     yield visits.context
     await visits.empty()
 

@@ -22,6 +22,14 @@ SHARES_DIFFER = """
 """
 
 
+# Notes what a page's policy refuses; to be there before the page.
+WATCH_POLICY = """
+globalThis.refused = [];
+addEventListener("securitypolicyviolation", (event) => {
+  refused.push(`${event.violatedDirective}: ${event.blockedURI}`);
+});
+"""
+
 # Lets the page draw and its timers fire, many times.
 LIVE = """
 async () => {
@@ -185,6 +193,21 @@ CONTRAST = """
   return problems;
 }
 """
+
+
+async def check_policy(page: Any) -> None:
+    """Check that a page trains, if it can, with requests, scripts and styles its policy allows."""
+    if await page.locator("#train").count():
+        await page.locator("#train:enabled").click()
+        await result_of(page)
+    policy = (await page.request.get(page.url)).headers_array
+    sent = [each["value"] for each in policy if each["name"].lower() == "content-security-policy"]
+    assert len(sent) == 1
+    assert "default-src 'none'" in sent[0]
+    assert "unsafe-inline" not in sent[0]
+    script = sent[0].partition("script-src ")[2].partition(";")[0]
+    assert "blob:" not in script
+    assert await page.evaluate("refused") == []
 
 
 async def check_usable(page: Any) -> None:

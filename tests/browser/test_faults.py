@@ -97,7 +97,7 @@ result
 async def visitor(launch: Any) -> AsyncIterator[tuple[BrowserContext, PageLog]]:
     """A browser that was never here, and counts the graphs that pages build."""
     log = PageLog()
-    context = await new_context(await launch("webnn"), log)
+    context = await new_context(await launch("webnn"))
     await context.add_init_script(COUNT)
     yield context, log
     await context.close()

@@ -44,7 +44,7 @@ PATIENT = {"iris": 2000, "digits": 40}
 """Epochs of trainings on WebNN that are still under way when they are interrupted."""
 SLOWLY = {"iris": "0.0002", "digits": ""}
 """Their learning rates: the loss still falls then, and patience does not end them."""
-ON_NUMPY = {"iris": 400, "digits": 6}
+ON_NUMPY = {"iris": 150, "digits": 6}
 """The same of trainings without WebNN."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.harness import PageLog, block_other_hosts
+from tests.browser.harness import PageLog
 from tests.browser.site_pages import check_usable, needs, open_site_page
 from tests.places import SHARED
 
@@ -47,7 +47,6 @@ async def new_page(site_url: str, page_log: PageLog) -> AsyncIterator[Any]:
 
     async def start(browser: Any) -> Any:
         contexts.append(await browser.new_context(viewport={"width": 1280, "height": 800}))
-        await block_other_hosts(contexts[-1], page_log)
         page = await contexts[-1].new_page()
         page_log.watch(page)
         return page

@@ -13,7 +13,9 @@ from tests.browser.site_pages import (
     CONTRAST,
     PAGES,
     SHARES_DIFFER,
+    WATCH_POLICY,
     backend_of,
+    check_policy,
     check_usable,
     open_site_page,
     result_of,
@@ -322,7 +324,10 @@ async def test_keyboard_alone_is_enough(page: Any, site_url: str, project: Any) 
 
 @every_page
 @in_one_browser
-async def test_page_is_usable_by_all(page: Any, site_url: str, project: Any, name: str) -> None:
+async def test_page_is_usable_by_all_and_runs_under_its_policy(
+    page: Any, site_url: str, project: Any, name: str
+) -> None:
+    await page.add_init_script(WATCH_POLICY)
     await open_site_page(page, site_url, name)
     assert await page.evaluate(ACCESSIBILITY) == []
     if name != "notation.html":
@@ -337,6 +342,7 @@ async def test_page_is_usable_by_all(page: Any, site_url: str, project: Any, nam
     assert set(await page.evaluate(moving)) == {"0s"}
     await page.set_viewport_size({"width": 360, "height": 740})
     assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+    await check_policy(page)
 
 
 @in_one_browser

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.site_pages import PAGES, open_site_page, result_of
+from tests.browser.site_pages import WATCH_POLICY, check_policy, open_site_page
 from tools.common import ROOT, SITE
 from webnnm.cli.serve import SiteServer
 
@@ -20,12 +20,6 @@ EXAMPLE = re.compile(
     r"^`(_headers|\w+\.\w+)`[^\n]*(?:\n[^\n]+)*\n\n```\w*\n(.*?)^```$", re.M | re.S
 )
 STRICT = "script-src 'self' 'wasm-unsafe-eval'"
-WATCH = """
-globalThis.refused = [];
-addEventListener("securitypolicyviolation", (event) => {
-  refused.push(`${event.violatedDirective}: ${event.blockedURI}`);
-});
-"""
 INLINE = """
 () => {
   const script = document.createElement("script");
@@ -57,7 +51,7 @@ def example(tmp_path: Path) -> Iterator[str]:
 async def test_a_plain_page_trains_under_the_strict_policy_and_so_does_its_worker(
     page: Any, example: str, project: Any
 ) -> None:
-    await page.add_init_script(WATCH)
+    await page.add_init_script(WATCH_POLICY)
     answer = await page.goto(example)
     assert STRICT in answer.headers["content-security-policy"]
     for name in ("#answer", "#beside"):
@@ -121,21 +115,10 @@ async def test_an_error_says_which_word_of_the_policy_or_which_file_is_missing(
 
 
 @in_one_browser
-@pytest.mark.parametrize("name", [*PAGES, "iris.html?worker"])
-async def test_pages_of_the_site_run_under_their_policy(
-    page: Any, site_url: str, project: Any, name: str
+async def test_a_page_that_trains_in_a_worker_runs_under_its_policy(
+    page: Any, site_url: str, project: Any
 ) -> None:
-    """Every request, script and style of a page is one that its policy allows."""
-    await page.add_init_script(WATCH)
-    await open_site_page(page, site_url, name)
-    if await page.locator("#train").count():
-        await page.locator("#train:enabled").click()
-        await result_of(page)
-    policy = (await page.request.get(page.url)).headers_array
-    sent = [each["value"] for each in policy if each["name"].lower() == "content-security-policy"]
-    assert len(sent) == 1
-    assert "default-src 'none'" in sent[0]
-    assert "unsafe-inline" not in sent[0]
-    script = sent[0].partition("script-src ")[2].partition(";")[0]
-    assert "blob:" not in script
-    assert await page.evaluate("refused") == []
+    """What the others do under theirs, `test_pages.py` looks at."""
+    await page.add_init_script(WATCH_POLICY)
+    await open_site_page(page, site_url, "iris.html?worker")
+    await check_policy(page)

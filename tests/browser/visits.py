@@ -34,7 +34,7 @@ class Visits:
     async def begin(cls, browser: Browser, site_url: str, packages: list[str]) -> Visits:
         """Make the context, and compile Python and these packages in it."""
         log = PageLog()
-        context = await new_context(browser, log)
+        context = await new_context(browser)
         keeper = await context.new_page()
         log.watch(keeper)
         await keeper.goto(f"{site_url}/tests/empty.html")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Mapping
+from typing import Any, NamedTuple
 
 from webnnm.backends.base import Backend, DeviceTensor, Executable, Ledger, check_data
 from webnnm.core.arrays import HostArray, pack
@@ -35,59 +35,94 @@ def computed(
     graph: Graph,
     inputs: Mapping[str, Any],
     np: Any,
-    placed: Callable[[Node, Any], Any] = lambda _node, value: value,
-    last: Mapping[int, Sequence[tuple[int, int]]] | None = None,
+    placed: Callable[[Node, Any], Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the outputs of a computable graph as arrays of a namespace.
+    """Return the outputs of a computable graph as arrays of a namespace."""
+    return Program(graph, np, placed)(inputs)
+
+
+class _Call(NamedTuple):
+    """A node with its kernel; values are named by their places in a list."""
+
+    node: OperatorNode
+    kernel: Callable[..., Any]
+    operands: list[int]
+    options: Mapping[str, Any]
+    first: int
+    """The place of the first result; the others follow."""
+    ended: list[int]
+    """What no later call needs."""
+
+
+class Program:
+    """A computable graph as a list of kernels, made once to compute the graph again and again.
 
     `np` is the Python array API with the data types of tensors, and three functions more that
     kernels may call: `erf(x)`; `put_at(x, index, values)` and `add_at(x, slices, values)`, which
     return x with values in place of its elements or added to them, and may write into x. `placed`
-    sees the value of every input and of every result, and returns what stands for it. `last` are
-    those of `last_uses`, after which values are given up.
+    sees the value of every input and of every result, and returns what stands for it.
     """
-    values: dict[tuple[int, int], Any] = {}
-    for node in graph.nodes():
-        if isinstance(node, InputNode):
+
+    def __init__(
+        self, graph: Graph, np: Any, placed: Callable[[Node, Any], Any] | None = None
+    ) -> None:
+        self._np = np
+        self._placed = placed
+        self._values: list[Any] = [None]  # for operands that are absent
+        self._inputs: list[tuple[int, InputNode, Any]] = []
+        self._calls: list[_Call] = []
+        places: dict[int, int] = {}
+        for node in graph.nodes():
+            place = places[node.number] = len(self._values)
+            self._values += [None] * len(node.types)
+            if isinstance(node, InputNode):
+                self._inputs.append((place, node, getattr(np, node.types[0].dtype)))
+            elif isinstance(node, ConstantNode):
+                self._values[place] = array_of(np, node.array, copy=False)
+            elif isinstance(node, OperatorNode):
+                kernel = node.operator.reference
+                assert kernel is not None
+                operands = [places[o.number] + o.index if o else 0 for o in node.operands]
+                self._calls.append(_Call(node, kernel, operands, node.options, place, []))
+        self._outputs = {n: places[o.number] + o.index for n, o in graph.outputs.items()}
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """Find out after which call each value is not needed any more."""
+        last: dict[int, _Call] = {}
+        for call in self._calls:
+            results = range(call.first, call.first + len(call.node.types))
+            last |= dict.fromkeys([*call.operands, *results], call)
+        for place in last.keys() - self._outputs.values():
+            last[place].ended.append(place)
+
+    def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the outputs."""
+        np, placed = self._np, self._placed
+        values = self._values.copy()
+        for place, node, dtype in self._inputs:
             given = inputs[node.name]
             if isinstance(given, HostArray):
                 given = array_of(np, given)
-            given = np.asarray(given, dtype=getattr(np, node.types[0].dtype))
-            values[node.number, 0] = placed(node, np.reshape(given, node.types[0].shape))
-        elif isinstance(node, ConstantNode):
-            values[node.number, 0] = array_of(np, node.array)
-        elif isinstance(node, OperatorNode):
-            operands = [o and values[o.number, o.index] for o in node.operands]
-            assert node.operator.reference is not None
+            value = np.reshape(np.asarray(given, dtype=dtype), node.types[0].shape)
+            values[place] = placed(node, value) if placed else value
+        for node, kernel, operands, options, first, ended in self._calls:
             try:
-                result = node.operator.reference(np, *operands, **node.options)
+                result = kernel(np, *[values[place] for place in operands], **options)
             except MemoryError as error:
                 raise _too_large(node) from error
             except Exception as error:
                 error.add_note(f'in the kernel of "{node.operator.name}"')
                 raise
             results = result if len(node.types) > 1 else (result,)
-            for index, (type, value) in enumerate(zip(node.types, results, strict=True)):
-                value = wrapped(np, np.asarray(value), type.dtype)
-                values[node.number, index] = placed(node, value)
-            for number, index in (last or {}).get(node.number, ()):
-                del values[number, index]
-    return {name: values[o.number, o.index] for name, o in graph.outputs.items()}
-
-
-def last_uses(graph: Graph) -> dict[int, list[tuple[int, int]]]:
-    """Return by the number of a node the results that nothing needs after it."""
-    ends: dict[tuple[int, int], int] = {}
-    for node in graph.nodes():
-        if isinstance(node, OperatorNode):
-            ends |= {(node.number, index): node.number for index in range(len(node.types))}
-            ends |= {(o.number, o.index): node.number for o in node.operands if o}
-    for operand in graph.outputs.values():
-        ends.pop((operand.number, operand.index), None)
-    found: dict[int, list[tuple[int, int]]] = {}
-    for result, number in ends.items():
-        found.setdefault(number, []).append(result)
-    return found
+            for place, (type, value) in enumerate(zip(node.types, results, strict=True), first):
+                value = np.asarray(value)
+                if type.dtype not in FORMATS:
+                    value = wrapped(np, value, type.dtype)
+                values[place] = placed(node, value) if placed else value
+            for place in ended:
+                values[place] = None
+        return {name: values[place] for name, place in self._outputs.items()}
 
 
 def wrapped(np: Any, value: Any, dtype: DataType) -> Any:
@@ -110,15 +145,15 @@ def _too_large(node: OperatorNode) -> BackendError:
     )
 
 
-def array_of(np: Any, array: HostArray) -> Any:
-    """Return a host array as an array of a namespace, in memory of its own."""
+def array_of(np: Any, array: HostArray, *, copy: bool = True) -> Any:
+    """Return a host array as an array of a namespace, with `copy` in memory of its own."""
     if array.dtype in FORMATS:
         values = np.frombuffer(array.data, dtype=array.dtype)
     else:  # two in each byte, the first in its lower half
         bytes = np.frombuffer(array.data, dtype="uint8")
         pairs = np.reshape(np.stack([bytes & 15, bytes >> 4], axis=-1), (-1,))
         values = wrapped(np, np.astype(pairs[: count(array.shape)], "int8"), array.dtype)
-    return np.reshape(np.astype(values, getattr(np, array.dtype)), array.shape)
+    return np.reshape(np.astype(values, getattr(np, array.dtype), copy=copy), array.shape)
 
 
 def host_array(type: TensorType, value: Any) -> HostArray:

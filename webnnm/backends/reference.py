@@ -14,11 +14,11 @@ from webnnm.backends import pyodide_host
 from webnnm.backends.base import Binding, DeviceTensor, Executable, check_binding
 from webnnm.backends.kernels import (
     KernelBackend,
+    Program,
     array_of,
     computable,
     computed,
     host_array,
-    last_uses,
 )
 from webnnm.core.arrays import HostArray, zeros
 from webnnm.core.dtypes import FORMATS
@@ -51,7 +51,10 @@ class Namespace:
             self.float32 = self.float16 = self._numpy.float64
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._numpy, name)
+        # Kernels ask for the same functions again and again: the next time it is an attribute.
+        found = getattr(self._numpy, name)
+        setattr(self, name, found)
+        return found
 
     def erf(self, x: Any) -> Any:
         """Return the Gauss error function; Python's own is exact, and the reference may be slow."""
@@ -134,17 +137,17 @@ class ReferenceBackend(KernelBackend):
                 return found
         fixed = {name: tensor.handle.value for name, tensor in (constants or {}).items()}
         graph = computable(graph)
-        return self._executable(graph, fixed, (graph, fixed, last_uses(graph)))
+        return self._executable(graph, fixed, (Program(graph, self._numpy), fixed))
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Run a graph at once."""
         self._check_open()
         check_binding(executable, inputs, outputs)
-        graph, fixed, last = executable.handle.value
+        program, fixed = executable.handle.value
         given = fixed | {name: inputs[name].handle.value for name in executable.inputs}
         began = time.perf_counter()
         with self._numpy.errstate(all="ignore"):
-            found = computed(graph, given, self._numpy, last=last)
+            found = program(given)
         for name, value in found.items():
             type = executable.outputs[name]
             kept = value if type.dtype in FORMATS else host_array(type, value)

@@ -92,11 +92,16 @@ async def results(backend: str, only: str = "") -> dict[str, Any]:
 
 def program(devices: int, *arguments: str) -> subprocess.Popen[str]:
     """Start this module as a program on so many devices of its own."""
-    flags = f"--xla_force_host_platform_device_count={devices}"
+    flags = (
+        f"--xla_force_host_platform_device_count={devices}",
+        # How machine code divides the work does not depend on how good it is.
+        "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
+    )
+    settings = {"XLA_FLAGS": " ".join(flags), "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-m", "tests.unit.backends.cloud", *arguments],
         cwd=ROOT,
-        env={**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **settings},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -43,7 +43,7 @@ async def again(model: NNModel) -> NNModel:
 async def flowers() -> tuple[NNModel, IrisDataset]:
     iris = await IrisDataset.create(standardize=True)
     model = await create(SOFTMAX, iris)
-    await model.train(epochs=60, seeds=0, lr=0.05, progress="off")
+    await model.train(epochs=10, seeds=0, lr=0.3, progress="off")
     return model, iris
 
 
@@ -85,7 +85,7 @@ async def test_measurements_come_back_in_their_units() -> None:
     y = 1000 + 3 * x[:, :1] + 50 * x[:, 1:]
     data = Dataset(x, y, standardize=True, standardize_targets=True, **ALL)
     model = await create(LINE, data)
-    await model.train(epochs=200, optimizer="adam", lr=0.05, seeds=0, progress="off")
+    await model.train(epochs=60, optimizer="adam", lr=0.2, seeds=0, progress="off")
     for used in (model, await again(model)):
         found = await used.predict(x)
         assert found.shape == (60, 1)

@@ -96,7 +96,10 @@ async def length(data: Dataset) -> int:
 async def test_cancelled_at_any_moment_it_stands_at_a_known_step_and_goes_on(
     split: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A hundred moments for each way of training, two hundred in all."""
+    """A hundred moments for each way of training, two hundred in all.
+
+    Where several moments leave the same behind, one of them goes on for all.
+    """
     # Steps let others in after each dispatch, so that a moment may lie between any two of them.
     monkeypatch.setattr("webnnm.backends.reference.STEPS_BETWEEN_YIELDS", 1)
     monkeypatch.setattr(DispatchTuner, "epochs_per_call", lambda _tuner, _steps, most: min(2, most))
@@ -106,6 +109,7 @@ async def test_cancelled_at_any_moment_it_stands_at_a_known_step_and_goes_on(
     most = await length(data)
     draw = random.Random(8)
     stood: set[int] = set()
+    gone_on: list[tuple[Any, ...]] = []
     for moment in (draw.randrange(1, most) for _ in range(100)):
         model = await create(data)
         before = model.memory()
@@ -128,6 +132,10 @@ async def test_cancelled_at_any_moment_it_stands_at_a_known_step_and_goes_on(
         assert model.step == standing.step == standing.epoch * epoch + standing.batch
         taken = standing.best if standing.restored else standing.parameters
         assert {name: array.tolist() for name, array in taken.items()} == values(model)
+        left = (standing.step, standing.epoch, standing.batch, standing.restored, values(model))
+        if left in gone_on:
+            continue
+        gone_on.append(left)
         again = await load(data, await model.save())
         end = await again.train(resume=True)
         same_end(whole, end)
