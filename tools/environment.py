@@ -48,7 +48,9 @@ def python_environment() -> None:
         if needed:
             run([sys.executable, "-m", "venv", "--clear", VENV], "creating .venv")
             pip = [VENV_PYTHON, "-m", "pip"]
-            run([*pip, "install", "--quiet", "--editable", ".[dev]"], "pip install")
+            # Python compiles what is imported; to compile all that there is takes longer.
+            flags = ["--quiet", "--no-compile"]
+            run([*pip, "install", *flags, "--editable", ".[dev]"], "pip install")
 
 
 def npm_packages() -> None:

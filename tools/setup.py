@@ -26,9 +26,16 @@ def install() -> None:
 
 def build(goal: str) -> None:
     """Build the wheel and, unless only the wheel is wanted, everything made from it."""
-    from tools import build_site, page_wheel, pyodide, wheel
+    from concurrent.futures import ThreadPoolExecutor
 
-    built = page_wheel.build(wheel.build())
+    from tools import build_site, page_wheel, pyodide, stdlib, wheel
+
+    with ThreadPoolExecutor() as pool:
+        needs_no_wheel = () if goal == "wheel" else (pyodide.download_wheels, stdlib.build)
+        beside = [pool.submit(each) for each in needs_no_wheel]
+        built = page_wheel.build(wheel.build())
+        for each in beside:
+            each.result()
     if goal != "wheel":
         pyodide.build(built)
         build_site.build()

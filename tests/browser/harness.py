@@ -129,7 +129,7 @@ class PageLog:
     def watch(self, page: Page) -> None:
         """Collect console lines, uncaught errors, tracebacks and requests to other hosts."""
         page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", self._on_request)
+        page.on("requestfailed", self._on_failure)
 
         def on_console(message: Any) -> None:
             self.console.append(message.text)
@@ -140,9 +140,10 @@ class PageLog:
 
         page.on("console", on_console)
 
-    def _on_request(self, request: Any) -> None:
+    def _on_failure(self, request: Any) -> None:
+        # One to another host that no route of the test has answered.
         address = urlsplit(request.url)
-        if address.hostname not in LOCAL_HOSTS and address.scheme not in ("blob", "data"):
+        if address.scheme in ("http", "https", "ws") and address.hostname not in LOCAL_HOSTS:
             self.blocked.append(request.url)
 
     def check(self) -> None:

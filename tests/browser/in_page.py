@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from webnnm import ops
@@ -123,6 +124,19 @@ async def run(jobs: Mapping[str, Job], name: str = "webnn") -> dict[str, Answer]
                 backend = await opening()
     backend.close()
     return answers
+
+
+async def run_on_each(jobs: Mapping[str, Job], *names: str) -> dict[str, dict[str, Answer]]:
+    """Run jobs on several backends; their graphs are built once."""
+    once = {key: _Once(job) for key, job in jobs.items()}
+    return {name: await run(once, name) for name in names}
+
+
+class _Once:
+    """A job whose graph is built when it is first asked for."""
+
+    def __init__(self, job: Job) -> None:
+        self.graph = cache(job.graph)
 
 
 async def answer(backend: WebNNBackend, job: Job) -> dict[str, Packed]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -34,14 +34,23 @@ NOISE = 1e-6
 
 
 async def answers(
-    page: PyodidePage, jobs: Mapping[str, Job], *modules: ModuleType, backend: str = "webnn"
+    page: PyodidePage, jobs: Mapping[str, Job], *modules: ModuleType
 ) -> dict[str, Answer]:
-    """Run jobs on a backend in the page; `modules` are those that define them."""
+    """Run jobs on WebNN in the page; `modules` are those that define them."""
+    return (await answers_of_each(page, jobs, *modules, backends=["webnn"]))["webnn"]
+
+
+async def answers_of_each(
+    page: PyodidePage, jobs: Mapping[str, Job], *modules: ModuleType, backends: Sequence[str]
+) -> dict[str, dict[str, Answer]]:
+    """Run jobs on each of several backends in the page."""
     names, keys = [module.__name__ for module in modules], list(jobs)
-    found: dict[str, Answer] = {}
+    found: dict[str, dict[str, Answer]] = {backend: {} for backend in backends}
     for start in range(0, len(keys), AT_A_TIME):
         some = {key: jobs[key] for key in keys[start : start + AT_A_TIME]}
-        found |= await page.call(in_page.run, some, backend, modules=names)
+        given = await page.call(in_page.run_on_each, some, *backends, modules=names)
+        for backend, those in given.items():
+            found[backend] |= those
     return found
 
 

@@ -91,6 +91,7 @@ async def test_a_page_without_numpy_says_so(pyodide_page_without_numpy: PyodideP
 async def test_other_hosts_cannot_be_reached(page: Any, page_log: PageLog, site_url: str) -> None:
     await page.goto(f"{site_url}/tests/empty.html")
     asked = "fetch('https://example.org/').then(() => 'reached', () => 'blocked')"
-    assert await page.evaluate(asked) == "blocked"
+    async with page.expect_event("requestfailed"):
+        assert await page.evaluate(asked) == "blocked"
     assert page_log.blocked == ["https://example.org/"]
     page_log.blocked.clear()

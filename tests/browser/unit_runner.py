@@ -91,7 +91,10 @@ def run_unit_tests(files: dict[str, str], environment: dict[str, str]) -> dict[s
     numpy = importlib.util.find_spec("numpy") is not None
     report = Report(blocking=can_run_sync(), numpy=numpy)
     # There is neither a terminal nor a cache in the page, and faulthandler needs threads.
-    disabled = [f"-pno:{name}" for name in ("cacheprovider", "faulthandler", "terminal")]
+    without = ["cacheprovider", "faulthandler", "terminal"]
+    # Of most tests these take longer than the test; the desktop has them.
+    without += ["logging", "threadexception", "unraisableexception", "warnings"]
+    disabled = ["--capture=no", *(f"-pno:{name}" for name in without)]
     left = ["slow", "desktop", *(["alike"] if is_shortened() else [])]
     marks = " and ".join(f"not {mark}" for mark in left)
     options = ["--import-mode=importlib", "-m", marks, *disabled]

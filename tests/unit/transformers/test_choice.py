@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.work import examples
 from webnnm import GraphBuilder, backend
 from webnnm.transformers.choice import GENERATOR, Sampling, chosen, generator_states
 
 np = pytest.importorskip("numpy")
 
 SCORES = np.array([2.0, 1.5, 1.5, 0.3, 0.0, -1.0, -2.0, -8.0])
-ROWS = 3000
+ROWS = examples(6000)
 CASES: dict[str, dict[str, Any]] = {
     "all": {"temperature": 1.0},
     "cold": {"temperature": 0.5},
