@@ -211,18 +211,27 @@ def _lower_inverted(h: Any, x: Any) -> Any:
     return h.bitwise_not(x)
 
 
+def _at_most_all(np: Any, count: Any) -> Any:
+    """Return how far to shift: by all bits for a count that is negative or larger.
+
+    Where addresses have 32 bits, as in a page, NumPy looks at 32 bits of a count.
+    """
+    bits = 8 * count.dtype.itemsize
+    return np.where((count >= 0) & (count < bits), count, np.asarray(bits, dtype=count.dtype))
+
+
 bitwise_left_shift = _shift(
     "bitwiseLeftShift",
     "a·2ᵇ without the bits that have no room; 0 for b as large as there are bits",
     _left,
-    lambda np, x, count: np.bitwise_left_shift(x, count),
+    lambda np, x, count: np.bitwise_left_shift(x, _at_most_all(np, count)),
     lambda h, x, count: h.shift_left(x, count),
 )
 bitwise_right_shift = _shift(
     "bitwiseRightShift",
     "⌊a/2ᵇ⌋",
     _right,
-    lambda np, x, count: np.bitwise_right_shift(x, count),
+    lambda np, x, count: np.bitwise_right_shift(x, _at_most_all(np, count)),
     _lower_right,
 )
 bitwise_invert = Composite(
