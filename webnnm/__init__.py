@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from webnnm.data.stream import StreamDataset as StreamDataset
     from webnnm.data.table_dataset import TableDataset as TableDataset
     from webnnm.data.text import TextDataset as TextDataset
+    from webnnm.eager import xp as xp
     from webnnm.evaluation import TestResult as TestResult
     from webnnm.evaluation.epoch import EpochRecord as EpochRecord
     from webnnm.evaluation.history import History as History
@@ -103,14 +104,18 @@ _HOME = {
 }
 """Public name → module. Names are imported on first use: a page pays only for what it touches."""
 
-__all__ = tuple(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+_MODULES = {"xp": "eager.xp"}
+
+__all__ = (*_HOME, *_MODULES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"webnnm.{_MODULES[name]}")
     if name not in _HOME:
         raise AttributeError(f"module 'webnnm' has no attribute {name!r}")
     return getattr(importlib.import_module(f"webnnm.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted((*_HOME, "__version__"))
+    return sorted((*__all__, "__version__"))

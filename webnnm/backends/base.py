@@ -312,20 +312,18 @@ class Backend(ABC):
         Raises `BackendError` NNM709 if the backend only works asynchronously; use `compute_async`
         then.
         """
-        return self._waited(self.compute_async(graph, inputs, outputs))
+        return self.waited(self.compute_async(graph, inputs, outputs))
 
-    def _waited(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Return the result of work that is done at once."""
-        try:
-            work.send(None)
-        except StopIteration as done:
-            return done.value
-        work.close()
-        raise BackendError(
-            "NNM709",
-            f"{self.description} cannot compute synchronously",
-            hint="use `await compute_async(…)`",
-        )
+    def can_wait(self) -> bool:
+        """Tell whether `waited` works here and now."""
+        return True
+
+    def waited(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Return the result of work of this backend without `await`.
+
+        Raises `BackendError` NNM709 where the backend only works asynchronously.
+        """
+        return at_once(work, self.description)
 
     @abstractmethod
     async def run_steps(
@@ -363,6 +361,18 @@ class Backend(ABC):
     @abstractmethod
     def close(self) -> None:
         """Free everything; the backend cannot be used afterwards."""
+
+
+def at_once(work: Coroutine[Any, Any, Any], who: str) -> Any:
+    """Return the result of work that waits for nothing."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return done.value
+    work.close()
+    raise BackendError(
+        "NNM709", f"{who} cannot compute synchronously", hint="use `await compute_async(…)`"
+    )
 
 
 def check_data(type: TensorType, data: HostArray) -> None:

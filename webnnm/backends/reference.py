@@ -182,10 +182,10 @@ class ReferenceBackend(KernelBackend):
             self._busy = 0.0
         return due
 
-    def _waited(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Return the result of work at once, without a rest: nobody else could take the turn."""
+    def waited(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Return the result of work without a rest: nobody else could take the turn."""
         busy, self._busy = self._busy, -math.inf
         try:
-            return super()._waited(work)
+            return super().waited(work)
         finally:
             self._busy = busy

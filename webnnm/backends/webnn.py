@@ -296,9 +296,13 @@ class WebNNBackend(Backend):
         )
         return arrays_of(data, [even.type for even, _ in read])
 
-    def _waited(self, work: Coroutine[Any, Any, Any]) -> Any:
+    def can_wait(self) -> bool:
+        """Tell whether the browser can hold up Python (JSPI), and may do so here."""
+        return pyodide_host.can_wait()
+
+    def waited(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Return the result of work, holding up Python meanwhile where the browser can do that."""
-        return pyodide_host.wait(work) if pyodide_host.can_wait() else super()._waited(work)
+        return pyodide_host.wait(work) if self.can_wait() else super().waited(work)
 
     def release(self, *things: DeviceTensor | Executable) -> None:
         """Free tensors and graphs at once; releasing twice is allowed."""

@@ -120,7 +120,9 @@ class HostArray:
             hint = time * kind.startswith(("datetime64", "timedelta64"))
             raise DataError("NNM702", f"values of {kind} are no numbers", hint=hint) from error
         code = view.format.lstrip("@=<")
-        if code in _DTYPES_OF_FORMAT:
+        if code == "d" and wanted == "float64":
+            dtype = wanted
+        elif code in _DTYPES_OF_FORMAT:
             dtype = _DTYPES_OF_FORMAT[code]
         elif len(code) == 1 and code.lower() in _SIGNED_FORMATS:
             sign = "" if code.islower() else "u"
@@ -133,7 +135,7 @@ class HostArray:
         data = view if castable else memoryview(view.tobytes())
         if code == "H" and wanted == "float16":  # the 2022 draft carries halves as their bits
             dtype = "float16"
-        elif code in ("d", "h", "H"):
+        elif code in ("d", "h", "H") and dtype != "float64":
             dtype = wanted or dtype  # straight from the source, not rounded on the way
             return cls(dtype, view.shape, pack(data.cast("B").cast(code), dtype))  # type: ignore[arg-type]
         return cls(dtype, view.shape, data)  # type: ignore[arg-type]
@@ -335,10 +337,10 @@ def pack(values: Iterable[Any], dtype: DataType) -> bytes | array[Any]:
 
     Raises `DataError` NNM702 where the type cannot hold a value.
     """
-    if dtype in ("float32", "float16"):
+    if dtype in ("float32", "float16", "float64"):
         try:
-            if dtype == "float32":
-                return array("f", values)
+            if dtype != "float16":
+                return array(FORMATS[dtype], values)
             flat = list(values)
             return struct.pack(f"<{len(flat)}e", *flat)
         except (TypeError, OverflowError, struct.error) as error:

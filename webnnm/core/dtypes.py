@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeGuard, get_args
 
@@ -17,10 +18,11 @@ DataType = Literal[
     "uint8",
     "int4",
     "uint4",
+    "float64",
 ]
 
-PRECEDENCE: tuple[DataType, ...] = get_args(DataType)
-"""All types in the order of `DataType`: of types that meet, the first wins (spec B.5)."""
+PRECEDENCE: tuple[DataType, ...] = get_args(DataType)[:-1]
+"""WebNN's types in the order of `DataType`: of types that meet, the first wins (spec B.5)."""
 
 FLOAT: frozenset[DataType] = frozenset({"float32", "float16"})
 SIGNED: frozenset[DataType] = FLOAT.union(("int64", "int32", "int8"))
@@ -37,6 +39,7 @@ _BITS: dict[DataType, int] = {
     "uint8": 8,
     "int4": 4,
     "uint4": 4,
+    "float64": 64,
 }
 
 FORMATS: dict[DataType, str] = {
@@ -48,6 +51,7 @@ FORMATS: dict[DataType, str] = {
     "uint32": "I",
     "int8": "b",
     "uint8": "B",
+    "float64": "d",
 }
 """`struct` format of one element; the 4-bit types have none, two of them share a byte."""
 
@@ -62,15 +66,25 @@ class FloatInfo(NamedTuple):
 FLOAT_INFO: dict[DataType, FloatInfo] = {
     "float32": FloatInfo(2.0**-23, 2.0**128 - 2.0**104),
     "float16": FloatInfo(2.0**-10, 65504.0),
+    "float64": FloatInfo(2.0**-52, sys.float_info.max),
 }
 LARGEST_INVERTIBLE = 2.0**126
 """The largest number of float32 whose reciprocal is not subnormal."""
-_OVERFLOW: dict[DataType, float] = {"float32": 2.0**128 - 2.0**103, "float16": 65520.0}
+_OVERFLOW: dict[DataType, float] = {
+    "float32": 2.0**128 - 2.0**103,
+    "float16": 65520.0,
+    "float64": math.inf,
+}
 """The smallest numbers that round to infinity."""
 
 
 def is_data_type(word: str) -> TypeGuard[DataType]:
-    """Tell whether a word names a data type."""
+    """Tell whether a word names a data type of WebNN, and so of the notation."""
+    return word in PRECEDENCE
+
+
+def is_tensor_type(word: str) -> TypeGuard[DataType]:
+    """Tell whether a word names a data type of WebNN, or float64, which some backends have."""
     return word in _BITS
 
 
@@ -85,7 +99,7 @@ def byte_length(dtype: DataType, count: int) -> int:
 
 def is_float(dtype: DataType) -> bool:
     """Tell whether a type is a floating-point type."""
-    return dtype in FLOAT
+    return dtype in FLOAT or dtype == "float64"
 
 
 def highest(dtypes: Iterable[DataType]) -> DataType:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from webnnm import ops
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import PRECEDENCE, DataType, highest, is_data_type
+from webnnm.core.dtypes import PRECEDENCE, DataType, highest, is_tensor_type
 from webnnm.core.errors import BackendError, Span, suggestion
 from webnnm.core.shapes import MAX_DIMENSION, is_integer, show
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
@@ -83,7 +83,7 @@ class GraphBuilder:
         if isinstance(dtype, Mapping):
             dtype, shape = _described(dtype)
         shape = () if shape is None else shape
-        if not isinstance(dtype, str) or not is_data_type(dtype):
+        if not isinstance(dtype, str) or not is_tensor_type(dtype):
             raise OperatorError("NNM113", f'input "{name}": unknown data type "{dtype}"')
         if name in self._inputs:
             raise OperatorError("NNM206", f'the graph has an input "{name}" already')
@@ -109,9 +109,9 @@ class GraphBuilder:
         if isinstance(value, Mapping):
             found, sizes = _described(value)  # pyright: ignore[reportUnknownArgumentType]
             value, dtype, shape = dtype, found, sizes
-        elif isinstance(value, str) and is_data_type(value):
+        elif isinstance(value, str) and is_tensor_type(value):
             value, dtype = dtype, value
-        if dtype is not None and not is_data_type(dtype):
+        if dtype is not None and not is_tensor_type(dtype):
             raise OperatorError("NNM113", f'constant: unknown data type "{dtype}"')
         if isinstance(value, range):
             # Of a range, len() counts no further than a machine word.
@@ -431,7 +431,8 @@ def _check_types(operator: AnyOperator, types: Sequence[TensorType | None]) -> N
         if type is None:
             continue
         (low, high), rank = slot.ranks, len(type.shape)
-        if type.dtype not in slot.dtypes:
+        # float64 is computed where float32 is, on the backends that have it.
+        if ("float32" if type.dtype == "float64" else type.dtype) not in slot.dtypes:
             allowed = ", ".join(sorted(slot.dtypes))
             raise OperatorError(
                 "NNM501", f'{slot.name} of "{operator.name}" is {type.dtype}, not {allowed}'

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any
 
-from webnnm.core.dtypes import DataType, is_data_type
+from webnnm.core.dtypes import DataType, is_tensor_type
 from webnnm.core.shapes import MAX_DIMENSION, is_integer
 from webnnm.ops.declare.tensors import OperatorError, TensorType
 
@@ -93,7 +93,7 @@ def word(*words: str) -> Callable[..., str]:
 
 def data_type(value: Any, *_: TensorType) -> DataType:
     """Accept the name of a data type."""
-    if not isinstance(value, str) or not is_data_type(value):
+    if not isinstance(value, str) or not is_tensor_type(value):
         raise OperatorError("NNM113", f'unknown data type "{value}"')
     return value
 

@@ -1,0 +1,663 @@
+"""Arrays: the values of the Python array API standard, computed when they are asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from webnnm.core.arrays import HostArray, zeros
+from webnnm.core.shapes import Shape, broadcast, count, show
+from webnnm.eager import indexing
+from webnnm.eager.device import Device
+from webnnm.eager.dtypes import (
+    BY_NAME,
+    DType,
+    bool_,
+    is_kind,
+    promoted,
+    scalar_dtype,
+    wrapped,
+)
+from webnnm.eager.errors import ArrayIndexError, ArrayTypeError, ArrayValueError, TracedValueError
+from webnnm.eager.scopes import TRACES, PendingGraph, Scope, Trace, pending
+from webnnm.eager.storage import Storage
+from webnnm.graph.node import Operand
+from webnnm.ops.declare.tensors import TensorType
+
+Scalar = bool | int | float
+
+
+class Array:
+    """An array of numbers on a device.
+
+    >>> from webnnm import xp
+    >>> x = xp.asarray([1.0, 2.0, 3.0])
+    >>> x * 2 + 1
+    Array([3.0, 5.0, 7.0], dtype=float32)
+
+    Operations are recorded, and computed together as soon as a value is asked for: by `print`,
+    `float`, `tolist`, `if`, or by `await x.numpy()`, which also works in browsers that cannot hold
+    up Python. The memory on the device is freed with the array.
+
+    Arrays are made by the functions of `webnnm.xp`.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "operand", "scope", "storage")
+
+    def __init__(
+        self,
+        dtype: DType,
+        scope: Scope,
+        operand: Operand | None = None,
+        storage: Storage | None = None,
+    ) -> None:
+        self.dtype = dtype
+        self.scope = scope
+        self.operand = operand
+        self.storage = storage
+        if operand is not None:
+            scope.hold(self)
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes of the dimensions."""
+        if self.operand is not None:
+            return self.operand.type.shape
+        assert self.storage is not None
+        return self.storage.type.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return count(self.shape)
+
+    @property
+    def device(self) -> Device:
+        """The device that computes it."""
+        return self.scope.device if isinstance(self.scope, PendingGraph) else Device.default()
+
+    @property
+    def T(self) -> Array:
+        """The transpose of a matrix."""
+        if self.ndim != 2:
+            raise ArrayValueError(
+                f"T takes a matrix, not {show(self.shape)}", "use `mT` or `permute_dims`"
+            )
+        return self.mT
+
+    @property
+    def mT(self) -> Array:
+        """The transposes of a stack of matrices."""
+        if self.ndim < 2:
+            raise ArrayValueError(f"mT takes matrices, not {show(self.shape)}")
+        if not self.size:
+            return empty((*self.shape[:-2], *self.shape[:-3:-1]), self.dtype, self)
+        axes = (*range(self.ndim - 2), self.ndim - 1, self.ndim - 2)
+        return recorded(lambda b, x: b.transpose(x, permutation=axes), self)
+
+    def to_device(self, device: Device | str, /, *, stream: object = None) -> Array:
+        """Return the array on another device; its values go through the host."""
+        if stream is not None:
+            raise ArrayValueError("devices have no streams")
+        if not isinstance(device, Device):
+            raise ArrayTypeError(f"{device!r} is not a device", "`await xp.open_device(…)` is")
+        if device is self.device or isinstance(self.scope, Trace):
+            return self
+        return from_host(self._host(), self.dtype, device)
+
+    # Values.
+
+    def _storage(self) -> Storage:
+        """Return where the values are, or will be as soon as the device has computed them."""
+        if self.storage is not None:
+            return self.storage
+        if not isinstance(self.scope, PendingGraph):
+            raise TracedValueError(
+                f"the value of a traced array {self._type()} was asked for",
+                "it is only known when the function runs: choose with `where` or `cond`, loop with "
+                "`scan`, `fori_loop` or `while_loop`, or name the argument in `static_argnames`",
+            )
+        return self.scope.storage(self)
+
+    def _host(self) -> HostArray:
+        storage = self._storage()
+        if storage.host is not None:
+            return storage.host
+        device = self.device
+        if not device.can_wait():
+            raise ArrayValueError(
+                f"the values of {self._type()} have to be waited for, and this browser cannot hold "
+                "up Python",
+                "write `await x.numpy()` or, before this, `await x`",
+            )
+        return device.wait(device.read(storage))[0]
+
+    async def numpy(self) -> Any:
+        """Return the values: a NumPy array where NumPy is loaded, else a shaped memoryview."""
+        return _public((await self.device.read(self._storage()))[0], self.dtype)
+
+    def __await__(self) -> Generator[Any, None, Array]:
+        storage = self._storage()
+        found = yield from self.device.read(storage).__await__()
+        storage.host = found[0]
+        return self
+
+    def tolist(self) -> Any:
+        """Return nested lists of Python numbers, or a number."""
+        if self.size == 0:
+            return _nested_empty(self.shape)
+        found = self._host()
+        return _in_bools(found.tolist()) if self.dtype is bool_ else found.tolist()
+
+    def item(self) -> Any:
+        """Return the only element as a Python number."""
+        return self._only("item()")
+
+    def _only(self, what: str) -> Any:
+        if self.size != 1:
+            raise ArrayTypeError(f"{what} takes an array of one element, not {show(self.shape)}")
+        value = self._host().values()[0]
+        return bool(value) if self.dtype is bool_ else value
+
+    def _scalar(self, what: str) -> Any:
+        if self.ndim:
+            raise ArrayTypeError(f"{what} takes an array without dimensions, not {self._type()}")
+        return self._only(what)
+
+    def __bool__(self) -> bool:
+        return bool(self._scalar("bool()"))
+
+    def __int__(self) -> int:
+        return int(self._scalar("int()"))
+
+    def __float__(self) -> float:
+        return float(self._scalar("float()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex()"))
+
+    def __index__(self) -> int:
+        if not is_kind(self.dtype, "integral"):
+            raise ArrayTypeError(f"an array of {self.dtype} is not an index")
+        return int(self._scalar("an index"))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Return a NumPy array for NumPy."""
+        import_module("numpy")
+        found = _public(self._host(), self.dtype)
+        return found if dtype is None else found.astype(dtype)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """Return the values for a library that knows DLPack; they lie in the host's memory."""
+        return self.__array__().copy().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0  # kDLCPU
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        """Return `webnnm.xp`."""
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ArrayValueError(f"version {api_version} of the array API is not known")
+        return import_module("webnnm.eager.xp")
+
+    def _type(self) -> str:
+        return f"{self.dtype}{show(self.shape)}"
+
+    def __repr__(self) -> str:
+        if not isinstance(self.scope, PendingGraph):
+            return f"Array(traced {self._type()})"
+        pending_value = self.storage is None or self.storage.host is None
+        if pending_value and not self.device.can_wait():
+            return f"Array({self._type()}, to be awaited)"
+        return f"Array({_shown(self)}, dtype={self.dtype})"
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise ArrayTypeError("an array without dimensions has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Generator[Array]:
+        if not self.ndim:
+            raise ArrayTypeError("an array without dimensions has no elements to go through")
+        return (self[place] for place in range(self.shape[0]))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # Elements.
+
+    def __getitem__(self, key: Any, /) -> Array:
+        if isinstance(key, Array) and key.dtype is bool_ and not key.ndim:
+            return self[None] if key else empty((0, *self.shape), self.dtype, self)
+        key, arrays = _key(key)
+        found = indexing.parsed(key, self.shape)
+        if not count(found.shape):
+            return empty(found.shape, self.dtype, self)
+        return recorded(lambda b, x, *places: found.taken(b, x, places), self, *arrays)
+
+    def __setitem__(self, key: Any, value: Array | Scalar, /) -> None:
+        mask = key[0] if isinstance(key, tuple) and len(key) == 1 else key
+        value = operand_like(value, self)
+        if isinstance(mask, Array) and mask.dtype is bool_ and value.ndim == 0:
+            self._replace(_where_mask(mask, value, self))
+            return
+        key, arrays = _key(key)
+        found = indexing.parsed(key, self.shape)
+        if broadcast(value.shape, found.shape) != found.shape:
+            raise ArrayValueError(f"{show(value.shape)} does not fit into {show(found.shape)}")
+        if count(found.shape):
+            self._replace(
+                recorded(lambda b, x, v, *places: found.put(b, x, v, places), self, value, *arrays)
+            )
+
+    def _replace(self, other: Array) -> None:
+        """Take the values of another array; arrays that were made of this one keep theirs."""
+        self.scope, self.operand, self.storage = other.scope, other.operand, other.storage
+        if self.operand is not None:
+            self.scope.hold(self)
+
+    # Operators.
+
+    def __pos__(self) -> Array:
+        return self
+
+    def __neg__(self) -> Array:
+        return negated(self)
+
+    def __abs__(self) -> Array:
+        return absolute(self)
+
+    def __invert__(self) -> Array:
+        if self.dtype is bool_:
+            return unary("logical_not", self, "bool")
+        return unary("bitwise_invert", self, "integral")
+
+    def __add__(self, other: Array | Scalar, /) -> Array:
+        return binary("add", self, other, "numeric")
+
+    def __radd__(self, other: Scalar, /) -> Array:
+        return binary("add", other, self, "numeric")
+
+    def __sub__(self, other: Array | Scalar, /) -> Array:
+        return binary("sub", self, other, "numeric")
+
+    def __rsub__(self, other: Scalar, /) -> Array:
+        return binary("sub", other, self, "numeric")
+
+    def __mul__(self, other: Array | Scalar, /) -> Array:
+        return binary("mul", self, other, "numeric")
+
+    def __rmul__(self, other: Scalar, /) -> Array:
+        return binary("mul", other, self, "numeric")
+
+    def __truediv__(self, other: Array | Scalar, /) -> Array:
+        return binary("div", self, other, "real floating")
+
+    def __rtruediv__(self, other: Scalar, /) -> Array:
+        return binary("div", other, self, "real floating")
+
+    def __floordiv__(self, other: Array | Scalar, /) -> Array:
+        return binary("floor_divide", self, other, "numeric")
+
+    def __rfloordiv__(self, other: Scalar, /) -> Array:
+        return binary("floor_divide", other, self, "numeric")
+
+    def __mod__(self, other: Array | Scalar, /) -> Array:
+        return binary("remainder", self, other, "numeric")
+
+    def __rmod__(self, other: Scalar, /) -> Array:
+        return binary("remainder", other, self, "numeric")
+
+    def __pow__(self, other: Array | Scalar, /) -> Array:
+        return power(self, other)
+
+    def __rpow__(self, other: Scalar, /) -> Array:
+        return power(other, self)
+
+    def __and__(self, other: Array | Scalar, /) -> Array:
+        return bitwise("and", self, other)
+
+    def __rand__(self, other: Scalar, /) -> Array:
+        return bitwise("and", other, self)
+
+    def __or__(self, other: Array | Scalar, /) -> Array:
+        return bitwise("or", self, other)
+
+    def __ror__(self, other: Scalar, /) -> Array:
+        return bitwise("or", other, self)
+
+    def __xor__(self, other: Array | Scalar, /) -> Array:
+        return bitwise("xor", self, other)
+
+    def __rxor__(self, other: Scalar, /) -> Array:
+        return bitwise("xor", other, self)
+
+    def __lshift__(self, other: Array | Scalar, /) -> Array:
+        return binary("bitwise_left_shift", self, other, "integral")
+
+    def __rlshift__(self, other: Scalar, /) -> Array:
+        return binary("bitwise_left_shift", other, self, "integral")
+
+    def __rshift__(self, other: Array | Scalar, /) -> Array:
+        return binary("bitwise_right_shift", self, other, "integral")
+
+    def __rrshift__(self, other: Scalar, /) -> Array:
+        return binary("bitwise_right_shift", other, self, "integral")
+
+    def __matmul__(self, other: Array, /) -> Array:
+        return matrix_product(self, other)
+
+    def __eq__(self, other: object, /) -> Array:  # type: ignore[override]
+        return compare("equal", self, other)
+
+    def __ne__(self, other: object, /) -> Array:  # type: ignore[override]
+        return compare("not_equal", self, other)
+
+    def __lt__(self, other: Array | Scalar, /) -> Array:
+        return compare("lesser", self, other)
+
+    def __le__(self, other: Array | Scalar, /) -> Array:
+        return compare("lesser_or_equal", self, other)
+
+    def __gt__(self, other: Array | Scalar, /) -> Array:
+        return compare("greater", self, other)
+
+    def __ge__(self, other: Array | Scalar, /) -> Array:
+        return compare("greater_or_equal", self, other)
+
+
+def recorded(build: Callable[..., Operand], *arrays: Array, dtype: DType | None = None) -> Array:
+    """Return the array that `build(builder, *operands)` computes from arrays.
+
+    It has the data type of the first array unless another one is given.
+    """
+    scope = TRACES[-1] if TRACES else arrays[0].scope
+    operand = build(scope.builder, *[scope.operand_of(array) for array in arrays])
+    return Array(dtype or arrays[0].dtype, scope, operand)
+
+
+def created(build: Callable[..., Operand], dtype: DType, device: Device | None) -> Array:
+    """Return the array that `build(builder)` computes from nothing."""
+    scope = scope_for(device)
+    return Array(dtype, scope, build(scope.builder))
+
+
+def scope_for(device: Device | None) -> Scope:
+    """Return where arrays are recorded that are made of nothing."""
+    if device is None:
+        return TRACES[-1] if TRACES else pending(Device.default())
+    if not isinstance(device, Device):  # type: ignore[reportUnnecessaryIsInstance]
+        raise ArrayTypeError(f"{device!r} is not a device", "`await xp.open_device(…)` is")
+    return TRACES[-1] if TRACES else pending(device)
+
+
+def from_host(array: HostArray, dtype: DType, device: Device | None) -> Array:
+    """Return an array with values of the host."""
+    home = pending(device or Device.default())
+    return Array(dtype, home, storage=Storage(TensorType(array.dtype, array.shape), array))
+
+
+def empty(shape: Sequence[int], dtype: DType, like: Array | None = None) -> Array:
+    """Return an array without elements."""
+    device = like.device if like is not None else None
+    return from_host(zeros(dtype.tensor, shape), dtype, device)
+
+
+def operand_like(value: Array | Scalar, like: Array) -> Array:
+    """Return an array of the data type of another one, of an array or a Python number."""
+    if isinstance(value, Array):
+        return cast(value, like.dtype)
+    return scalar(value, scalar_dtype(value, like.dtype), like)
+
+
+def scalar(value: Scalar, dtype: DType, like: Array) -> Array:
+    """Return a Python number as an array; programs do not depend on its value."""
+    scope = TRACES[-1] if TRACES else like.scope
+    if is_kind(dtype, "integral"):
+        value = wrapped(int(value), dtype)
+    return Array(dtype, scope, scope.number(value, dtype.tensor))
+
+
+def cast(x: Array, dtype: DType) -> Array:
+    """Return an array in another data type."""
+    if x.dtype is dtype:
+        return x
+    if not x.size:
+        return empty(x.shape, dtype, x)
+    if dtype is bool_:
+        return recorded(lambda b, a: b.not_equal(a, b.constant(0, a.dtype)), x, dtype=bool_)
+    if dtype.tensor == x.dtype.tensor:
+        return recorded(lambda b, a: b.identity(a), x, dtype=dtype)
+    return recorded(lambda b, a: b.cast(a, type=dtype.tensor), x, dtype=dtype)
+
+
+def unary(method: str, x: Array, kind: str, dtype: DType | None = None) -> Array:
+    """Return an element-wise operator of one array."""
+    check(method, x, kind)
+    if not x.size:
+        return empty(x.shape, dtype or x.dtype, x)
+    return recorded(lambda b, a: getattr(b, method)(a), x, dtype=dtype)
+
+
+def absolute(x: Array) -> Array:
+    """Return the absolute value of each element."""
+    return x if is_kind(x.dtype, "unsigned integer") else unary("abs", x, "numeric")
+
+
+def negated(x: Array) -> Array:
+    """Return −x, modulo the range of unsigned integers."""
+    check("negative", x, "numeric")
+    return 0 - x if is_kind(x.dtype, "unsigned integer") else unary("neg", x, "numeric")
+
+
+def check(name: str, x: Array, *kinds: str) -> None:
+    """Refuse what is not an array of one of these kinds."""
+    if not isinstance(x, Array):  # type: ignore[reportUnnecessaryIsInstance]
+        raise ArrayTypeError(f'"{name}" takes arrays, not {type(x).__name__}', "use `xp.asarray`")
+    if not is_kind(x.dtype, *kinds):
+        hint = "convert it with `xp.astype`"
+        raise ArrayTypeError(f'"{name}" takes arrays of {" or ".join(kinds)}, not {x.dtype}', hint)
+
+
+def both(name: str, x1: Array | Scalar, x2: Array | Scalar, *kinds: str) -> tuple[Array, Array]:
+    """Return two operands in their common data type; one of them may be a Python number."""
+    if isinstance(x1, Array):
+        if not isinstance(x2, Array):
+            _check_scalar(name, x2)
+            x2 = scalar(x2, scalar_dtype(x2, x1.dtype), x1)
+        elif x1.dtype is not x2.dtype:
+            dtype = promoted([x1.dtype, x2.dtype])
+            x1, x2 = cast(x1, dtype), cast(x2, dtype)
+    elif isinstance(x2, Array):
+        _check_scalar(name, x1)
+        x1 = scalar(x1, scalar_dtype(x1, x2.dtype), x2)
+    else:
+        raise ArrayTypeError(f'"{name}" takes at least one array', "use `xp.asarray`")
+    check(name, x1, *kinds)
+    return x1, x2
+
+
+def _check_scalar(name: str, value: object) -> None:
+    if not isinstance(value, bool | int | float | complex):
+        kind = type(value).__name__
+        raise ArrayTypeError(
+            f'"{name}" takes arrays and Python numbers, not {kind}', "use `xp.asarray`"
+        )
+
+
+def binary(
+    method: str, x1: Array | Scalar, x2: Array | Scalar, kind: str, dtype: DType | None = None
+) -> Array:
+    """Return an element-wise operator of two arrays, which broadcast."""
+    a, b = both(method, x1, x2, kind)
+    if not (a.size and b.size):
+        return empty(common_shape(a.shape, b.shape), dtype or a.dtype, a)
+    return recorded(lambda builder, p, q: getattr(builder, method)(p, q), a, b, dtype=dtype)
+
+
+def common_shape(*shapes: Shape) -> Shape:
+    """Return the shape to which shapes broadcast. Raises `ArrayValueError` where they do not."""
+    found = broadcast(*shapes)
+    if found is None:
+        raise ArrayValueError(f"{' and '.join(map(show, shapes))} do not broadcast")
+    return found
+
+
+def compare(method: str, x1: Array | Scalar, x2: object) -> Array:
+    """Return a comparison."""
+    kinds = ("bool", "numeric") if method in ("equal", "not_equal") else ("numeric",)
+    a, b = both(method, x1, x2, *kinds)  # type: ignore[arg-type]
+    if not (a.size and b.size):
+        return empty(common_shape(a.shape, b.shape), bool_, a)
+    return recorded(lambda builder, p, q: getattr(builder, method)(p, q), a, b, dtype=bool_)
+
+
+def bitwise(word: str, x1: Array | Scalar, x2: Array | Scalar) -> Array:
+    """Return "and", "or" or "xor" of bits, or of truth values."""
+    a, b = both(f"bitwise_{word}", x1, x2, "bool", "integral")
+    method = f"logical_{word}" if a.dtype is bool_ else f"bitwise_{word}"
+    return binary(method, a, b, "bool" if a.dtype is bool_ else "integral")
+
+
+def power(x1: Array | Scalar, x2: Array | Scalar) -> Array:
+    """Return powers; whole exponents of Python are constants, which have simple gradients."""
+    if isinstance(x1, Array) and isinstance(x2, int) and not isinstance(x2, bool) and x1.size:
+        check("pow", x1, "numeric")
+        dtype = scalar_dtype(x2, x1.dtype)
+        return recorded(lambda b, a: b.pow(a, b.constant(x2, dtype.tensor)), x1)
+    return binary("pow", x1, x2, "numeric")
+
+
+def matrix_product(x1: Array, x2: Array) -> Array:
+    """Return the matrix product of stacks of matrices; arrays of one dimension are vectors."""
+    if not isinstance(x2, Array):  # type: ignore[reportUnnecessaryIsInstance]
+        raise ArrayTypeError('"matmul" takes arrays, not numbers')
+    a, b = both("matmul", x1, x2, "numeric")
+    if not (a.ndim and b.ndim):
+        raise ArrayValueError('"matmul" takes arrays with dimensions', "multiply with `*`")
+    left = a if a.ndim > 1 else reshaped(a, (1, *a.shape))
+    right = b if b.ndim > 1 else reshaped(b, (*b.shape, 1))
+    if left.shape[-1] != right.shape[-2]:
+        raise ArrayValueError(f"{show(a.shape)} and {show(b.shape)} have no matrix product")
+    stack = common_shape(left.shape[:-2], right.shape[:-2])
+    shape = (*stack, left.shape[-2], right.shape[-1])
+    ends = (*stack, *shape[-2:][: a.ndim > 1], *shape[-1:][: b.ndim > 1])
+    if not count(shape):
+        return empty(ends, a.dtype, a)
+    if not left.shape[-1]:
+        return created(lambda g: g.expand(g.constant(0, a.dtype.tensor), ends), a.dtype, a.device)
+    return reshaped(recorded(_product, left, right), ends)
+
+
+def _product(b: Any, x: Operand, y: Operand) -> Operand:
+    if x.dtype in ("float32", "float16"):
+        return b.matmul(x, y)
+    # WebNN multiplies matrices of floats only.
+    rows = b.reshape(x, new_shape=(*x.shape, 1))
+    columns = b.reshape(y, new_shape=(*y.shape[:-2], 1, *y.shape[-2:]))
+    narrow = x.dtype in ("int8", "uint8")
+    parts = rows * columns
+    total = b.reduce_sum(
+        b.cast(parts, type="int32") if narrow else parts, axes=[len(parts.shape) - 2]
+    )
+    return b.cast(total, type=x.dtype) if narrow else total
+
+
+def reshaped(x: Array, shape: Sequence[int]) -> Array:
+    """Return an array with its elements in another shape of as many."""
+    if tuple(shape) == x.shape:
+        return x
+    if not x.size:
+        return empty(shape, x.dtype, x)
+    return recorded(lambda b, a: b.reshape(a, new_shape=tuple(shape)), x)
+
+
+def _where_mask(mask: Array, value: Array, x: Array) -> Array:
+    missing = x.ndim - mask.ndim
+    if mask.shape != x.shape[: mask.ndim]:
+        raise ArrayIndexError(f"a mask {show(mask.shape)} for an array {show(x.shape)}")
+    if not x.size:
+        return x
+    condition = reshaped(mask, (*mask.shape, *(1,) * missing))
+    return recorded(lambda b, m, v, a: b.where(m, v, a), condition, value, x, dtype=x.dtype)
+
+
+def _key(key: Any) -> tuple[tuple[Any, ...], list[Array]]:
+    """Return a key with places instead of arrays, and these arrays, masks as arrays of integers."""
+    items: list[Any] = []
+    arrays: list[Array] = []
+    for item in key if isinstance(key, tuple) else (key,):  # type: ignore[reportUnknownVariableType]
+        if isinstance(item, bool):
+            raise ArrayTypeError("a bool is not an index", "use an array of bools")
+        if not isinstance(item, Array):
+            items.append(item)
+            continue
+        if item.dtype is bool_:
+            found = places(item)
+        else:
+            check("an index", item, "integral")
+            found = [item]
+        arrays += found
+        items += [indexing.Places(each.shape) for each in found]
+    return tuple(items), arrays
+
+
+def values_of(x: Array) -> Sequence[Any]:
+    """Return the elements as a flat sequence of Python numbers, once they are computed."""
+    return x._host().values() if x.size else ()  # type: ignore[reportReturnType]
+
+
+def places(x: Array) -> list[Array]:
+    """Return where an array is not zero, an array of places for each dimension.
+
+    Their number depends on the values: the host looks for them.
+    """
+    if not x.ndim:
+        raise ArrayValueError("an array without dimensions has no places", "reshape it")
+    flat = [place for place, value in enumerate(values_of(x)) if value]
+    found: list[Array] = []
+    stride = x.size
+    for size in x.shape:
+        stride = stride // size if size else 0
+        along = [place // stride % size for place in flat]
+        shape = (len(along),)
+        found.append(from_host(HostArray.of(along, "int32", shape), BY_NAME["int32"], x.device))
+    return found
+
+
+def _public(found: HostArray, dtype: DType) -> Any:
+    if "numpy" in sys.modules:
+        return found.public().astype(bool) if dtype is bool_ else found.public()
+    return found.public()
+
+
+def _in_bools(values: Any) -> Any:
+    return [_in_bools(each) for each in values] if isinstance(values, list) else bool(values)  # type: ignore[reportUnknownVariableType]
+
+
+def _nested_empty(shape: Shape) -> Any:
+    if not shape[0]:
+        return []
+    return [_nested_empty(shape[1:]) for _ in range(shape[0])]
+
+
+def _shown(x: Array) -> str:
+    """Return the values as text, of many the first and the last ones."""
+    values = x.tolist()
+    return _text(values, 6) if x.size > 1000 else _text(values, 1000)
+
+
+def _text(values: Any, most: int) -> str:
+    if not isinstance(values, list):
+        return f"{values:.7g}" if isinstance(values, float) and values % 1 else str(values)
+    texts = [_text(each, most) for each in values]  # type: ignore[reportUnknownVariableType]
+    if len(texts) > most:
+        texts = [*texts[: most // 2], "…", *texts[-(most // 2) :]]
+    return f"[{', '.join(texts)}]"

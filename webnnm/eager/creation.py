@@ -1,0 +1,356 @@
+"""Arrays made of numbers, ranges and other arrays: array API standard, "Creation Functions"."""
+
+from __future__ import annotations
+
+import math
+from array import array as flat_array
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import FORMATS
+from webnnm.core.shapes import Shape, count, is_integer
+from webnnm.eager import array as arrays
+from webnnm.eager.array import Array, Scalar, cast, check, created, from_host, recorded
+from webnnm.eager.device import Device
+from webnnm.eager.dtypes import DEFAULTS, DType, bool_, dtype_of, float64, int64, is_kind, wrapped
+from webnnm.eager.errors import ArrayTypeError, ArrayValueError
+from webnnm.graph.node import Operand
+
+
+def asarray(
+    obj: Any,
+    /,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    copy: bool | None = None,
+) -> Array:
+    """Return an array of a number, of nested lists, or of anything with the buffer protocol.
+
+    >>> from webnnm import xp
+    >>> xp.asarray([[1, 2], [3, 4]])
+    Array([[1, 2], [3, 4]], dtype=int32)
+
+    Python's integers become int32, its floats float32, as do NumPy's arrays of float64.
+
+    Raises `ArrayValueError` where `copy=False` and the values have to be copied to the device.
+    """
+    if isinstance(obj, Array):
+        found = obj if device in (None, obj.device) else obj.to_device(device)
+        found = cast(found, dtype_of(dtype)) if dtype is not None else found
+        if copy is False and found is not obj:
+            raise ArrayValueError("a copy is needed, which copy=False forbids")
+        return copied(found) if copy and found is obj else found
+    if copy is False:
+        raise ArrayValueError("values of the host are copied, which copy=False forbids")
+    host, found_dtype = _host(obj, None if dtype is None else dtype_of(dtype))
+    return from_host(host, found_dtype, device)
+
+
+def copied(x: Array) -> Array:
+    """Return an array of the same values that is another object."""
+    if x.storage is not None:
+        return Array(x.dtype, x.scope, storage=x.storage)
+    return Array(x.dtype, x.scope, x.operand)
+
+
+def _host(obj: Any, dtype: DType | None) -> tuple[HostArray, DType]:
+    if isinstance(obj, complex):
+        raise ArrayTypeError("there are no arrays of complex numbers", "keep two arrays")
+    if isinstance(obj, bool | int | float):
+        return _numbers([obj], (), dtype)
+    name = str(getattr(getattr(obj, "dtype", None), "name", ""))
+    if isinstance(obj, list | tuple):
+        return _nested(obj, dtype)  # type: ignore[reportUnknownArgumentType]
+    if name == "bool":
+        found = HostArray.of(obj.astype("uint8"), "uint8")
+    elif name.startswith("complex"):
+        raise ArrayTypeError("there are no arrays of complex numbers", "keep two arrays")
+    else:
+        found = HostArray.of(obj, "float64" if dtype is float64 else None, copy=True)
+    own = bool_ if name == "bool" else dtype_of(found.dtype)
+    if dtype is None or dtype is own:
+        return found, own
+    return _numbers(list(found.values()), found.shape, dtype)
+
+
+def _nested(obj: Sequence[Any], dtype: DType | None) -> tuple[HostArray, DType]:
+    shape: list[int] = []
+    level: list[Any] = [obj]
+    while level and isinstance(level[0], list | tuple):
+        size = len(level[0])  # type: ignore[reportUnknownArgumentType]
+        if not all(isinstance(row, list | tuple) and len(row) == size for row in level):  # type: ignore[reportUnknownArgumentType]
+            raise ArrayValueError(f"the nested lists are ragged at depth {len(shape)}")
+        shape.append(size)
+        level = [item for row in level for item in row]
+    return _numbers([_python(item) for item in level], tuple(shape), dtype)
+
+
+def _python(item: Any) -> Any:
+    if isinstance(item, Array):
+        return item.item()
+    if isinstance(item, bool | int | float):
+        return item
+    return item.tolist() if hasattr(item, "tolist") else item
+
+
+def _numbers(values: list[Any], shape: Shape, dtype: DType | None) -> tuple[HostArray, DType]:
+    kinds = {type(value) for value in values}
+    if not kinds <= {bool, int, float}:
+        wrong = min(kind.__name__ for kind in kinds - {bool, int, float})
+        raise ArrayTypeError(f"arrays hold numbers, not {wrong}")
+    if dtype is None:
+        dtype = _common(values, kinds)
+    if is_kind(dtype, "real floating"):
+        data: Any = values
+    elif dtype is bool_:
+        data = [int(bool(value)) for value in values]
+    else:
+        data = [wrapped(int(value), dtype) for value in values]
+    if dtype.tensor == "float32":
+        return HostArray("float32", shape, flat_array("f", map(_single, data))), dtype
+    if dtype.tensor in ("float16", "float64") or not values:
+        return HostArray.of(data, dtype.tensor, shape), dtype
+    return HostArray(dtype.tensor, shape, flat_array(FORMATS[dtype.tensor], data)), dtype
+
+
+def _single(value: float) -> float:
+    """Return a number that is infinite where float32 has none so large."""
+    value = float(value)
+    return math.copysign(math.inf, value) if abs(value) >= 3.4028235677973366e38 else value
+
+
+def _common(values: Sequence[Any], kinds: set[type]) -> DType:
+    if float in kinds or not kinds:
+        return DEFAULTS["real floating"]
+    if kinds == {bool}:
+        return bool_
+    fits = all(-(2**31) <= value < 2**31 for value in values)
+    return DEFAULTS["integral"] if fits else int64
+
+
+def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
+    """Return an array of the values of another library's array (DLPack), copied to the device."""
+    if isinstance(x, Array):
+        return asarray(x, device=device, copy=copy)
+    return asarray(import_module("numpy").from_dlpack(x), device=device)
+
+
+def _shape(shape: int | Sequence[int]) -> Shape:
+    sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    if not all(is_integer(size) and size >= 0 for size in sizes):
+        raise ArrayValueError(f"{shape!r} is not a shape", "sizes are integers from 0 on")
+    return tuple(int(size) for size in sizes)  # type: ignore[reportArgumentType]
+
+
+def full(
+    shape: int | Sequence[int],
+    fill_value: Scalar | Array,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+) -> Array:
+    """Return an array with the same number everywhere."""
+    if isinstance(fill_value, Array):
+        one = fill_value if dtype is None else cast(fill_value, dtype_of(dtype))
+        return expanded(one, _shape(shape))
+    return _filled(_shape(shape), fill_value, dtype, device)
+
+
+def _filled(shape: Shape, value: Scalar, dtype: DType | None, device: Device | None) -> Array:
+    if isinstance(value, complex):
+        raise ArrayTypeError("there are no arrays of complex numbers")
+    kind = dtype_of(dtype) if dtype is not None else _common([value], {type(value)})
+    if not count(shape):
+        return arrays.empty(shape, kind)
+    if is_kind(kind, "integral", "bool"):
+        value = wrapped(int(value), kind) if kind is not bool_ else int(bool(value))
+    scope = arrays.scope_for(device)
+    number = scope.number(value, kind.tensor)
+    return Array(kind, scope, scope.builder.expand(number, new_shape=shape))
+
+
+def expanded(x: Array, shape: Shape) -> Array:
+    """Return an array repeated along dimensions of size 1 or missing ones."""
+    if arrays.common_shape(x.shape, shape) != shape:
+        raise ArrayValueError(f"{x.shape} does not broadcast to {shape}")
+    if x.shape == shape:
+        return x
+    if not count(shape):
+        return arrays.empty(shape, x.dtype, x)
+    return recorded(lambda b, a: b.expand(a, new_shape=shape), x)
+
+
+def _constant(shape: Shape, value: int, dtype: DType | None, device: Device | None) -> Array:
+    kind = DEFAULTS["real floating"] if dtype is None else dtype_of(dtype)
+    if not count(shape):
+        return arrays.empty(shape, kind)
+
+    def build(b: Any) -> Operand:
+        return b.expand(b.constant(value, kind.tensor), new_shape=shape)
+
+    return created(build, kind, device)
+
+
+def zeros(
+    shape: int | Sequence[int], *, dtype: DType | None = None, device: Device | None = None
+) -> Array:
+    """Return an array of zeros.
+
+    >>> from webnnm import xp
+    >>> xp.zeros((2, 2), dtype=xp.int8)
+    Array([[0, 0], [0, 0]], dtype=int8)
+    """
+    return _constant(_shape(shape), 0, dtype, device)
+
+
+def ones(
+    shape: int | Sequence[int], *, dtype: DType | None = None, device: Device | None = None
+) -> Array:
+    """Return an array of ones."""
+    return _constant(_shape(shape), 1, dtype, device)
+
+
+def empty(
+    shape: int | Sequence[int], *, dtype: DType | None = None, device: Device | None = None
+) -> Array:
+    """Return an array of zeros: nothing is gained by leaving memory as it is."""
+    return zeros(shape, dtype=dtype, device=device)
+
+
+def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None) -> Array:
+    """Return zeros in the shape of another array."""
+    return zeros(x.shape, dtype=dtype or x.dtype, device=device or x.device)
+
+
+def ones_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None) -> Array:
+    """Return ones in the shape of another array."""
+    return ones(x.shape, dtype=dtype or x.dtype, device=device or x.device)
+
+
+def empty_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None) -> Array:
+    """Return zeros in the shape of another array."""
+    return zeros_like(x, dtype=dtype, device=device)
+
+
+def full_like(
+    x: Array,
+    /,
+    fill_value: Scalar,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+) -> Array:
+    """Return an array with the same number everywhere, in the shape of another one."""
+    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
+
+
+def arange(
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+) -> Array:
+    """Return numbers at equal distances, as Python's `range`.
+
+    >>> from webnnm import xp
+    >>> xp.arange(2, 8, 3)
+    Array([2, 5], dtype=int32)
+    """
+    first, end = (0, start) if stop is None else (start, stop)
+    if step == 0:
+        raise ArrayValueError("the step of a range cannot be 0")
+    whole = all(isinstance(value, int) for value in (first, end, step))
+    number = len(range(first, end, step)) if whole else max(0, math.ceil((end - first) / step))  # type: ignore[arg-type]
+    kind = dtype if dtype is not None else DEFAULTS["integral" if whole else "real floating"]
+    return _series(first, step, number, dtype_of(kind), device)
+
+
+def _series(first: float, step: float, number: int, dtype: DType, device: Device | None) -> Array:
+    values = [first + place * step for place in range(number)]
+    return from_host(_numbers(values, (number,), dtype)[0], dtype, device)
+
+
+def linspace(
+    start: float,
+    stop: float,
+    /,
+    num: int,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    endpoint: bool = True,
+) -> Array:
+    """Return `num` numbers at equal distances from start to stop."""
+    kind = DEFAULTS["real floating"] if dtype is None else dtype_of(dtype)
+    parts = max(1, num - 1 if endpoint else num)
+    values = [start + (stop - start) * (place / parts) for place in range(num)]
+    if endpoint and num > 1:
+        values[-1] = stop
+    return from_host(_numbers(values, (num,), kind)[0], kind, device)
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DType | None = None,
+    device: Device | None = None,
+) -> Array:
+    """Return a matrix with ones on a diagonal."""
+    kind = DEFAULTS["real floating"] if dtype is None else dtype_of(dtype)
+    columns = n_rows if n_cols is None else n_cols
+    values = [int(column - row == k) for row in range(n_rows) for column in range(columns)]
+    return from_host(_numbers(values, (n_rows, columns), kind)[0], kind, device)
+
+
+def tril(x: Array, /, *, k: int = 0) -> Array:
+    """Return the lower triangles of matrices, zero elsewhere."""
+    return _triangle(x, k, upper=False)
+
+
+def triu(x: Array, /, *, k: int = 0) -> Array:
+    """Return the upper triangles of matrices, zero elsewhere."""
+    return _triangle(x, k, upper=True)
+
+
+def _triangle(x: Array, k: int, *, upper: bool) -> Array:
+    check("a triangle", x, "bool", "numeric")
+    if x.ndim < 2:
+        raise ArrayValueError(f"a triangle is taken of matrices, not of {x.shape}")
+    if not x.size:
+        return x
+    return recorded(lambda b, a: b.triangular(a, upper=upper, diagonal=k), x)
+
+
+def meshgrid(*grids: Array, indexing: str = "xy") -> list[Array]:
+    """Return the coordinates of a grid, an array for each dimension.
+
+    Raises `ArrayValueError` for arrays that have not one dimension.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ArrayValueError(f'indexing is "{indexing}", not "xy" or "ij"')
+    if any(each.ndim != 1 for each in grids):
+        raise ArrayValueError("a grid is made of arrays of one dimension")
+    order = [*range(len(grids))]
+    if indexing == "xy" and len(grids) > 1:
+        order[:2] = [1, 0]
+    shape = [0] * len(grids)
+    for place, each in zip(order, grids, strict=True):
+        shape[place] = each.size
+    return tuple(
+        expanded(
+            arrays.reshaped(
+                each, [each.size if axis == place else 1 for axis in range(len(grids))]
+            ),
+            tuple(shape),
+        )
+        for place, each in zip(order, grids, strict=True)
+    )

@@ -1,0 +1,238 @@
+"""A device of arrays: what computes them, in the order in which it was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.backends.base import Backend, Executable, at_once
+from webnnm.backends.pyodide_host import can_wait, in_browser, wait
+from webnnm.backends.selection import backend as open_backend
+from webnnm.core.arrays import HostArray
+from webnnm.eager.storage import Storage, TensorPool
+from webnnm.graph.node import Graph
+
+KEPT_PROGRAMS = 256
+"""Compiled graphs that a device keeps, those used last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What arrays hold on a device: `bytes` of `arrays`, `spare` bytes kept for the next ones, and
+    the number of compiled `graphs`."""
+
+    bytes: int
+    arrays: int
+    spare: int
+    graphs: int
+
+
+class Work(ABC):
+    """Something that a device shall compute: it reads storages and fills others."""
+
+    inputs: Sequence[Storage]
+    outputs: Sequence[Storage]
+
+    @abstractmethod
+    def program(self, device: Device) -> Program | None:
+        """Return what computes it if that is compiled already."""
+
+    @abstractmethod
+    async def compiled(self, device: Device) -> Program:
+        """Compile what computes it."""
+
+    def fail(self, error: BaseException) -> None:
+        """Let all who ask for the results see the error."""
+        for storage in self.outputs:
+            storage.error = error
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Program:
+    """A compiled graph, and what it calls the inputs (None: not needed) and outputs of work."""
+
+    executable: Executable
+    inputs: Sequence[str | None]
+    outputs: Sequence[str]
+
+    def needed(self, work: Work) -> list[Storage]:
+        """Return what is read of the inputs of work."""
+        return [each for name, each in zip(self.inputs, work.inputs, strict=True) if name]
+
+
+class Device:
+    """Where arrays live: a backend, its tensors, and the work that waits for it.
+
+    >>> from webnnm import xp
+    >>> xp.ones(3).device
+    Device(numpy)
+
+    Work is dispatched in the order in which it came. Where everything that it needs is there, this
+    happens at once; else when somebody waits for the results.
+    """
+
+    def __init__(self, opening: Callable[[], Awaitable[Backend]] = open_backend) -> None:
+        self._opening = opening
+        self._pool: TensorPool | None = None
+        self._waiting: deque[Work] = deque()
+        self._draining: asyncio.Lock | None = None
+        self._programs: dict[Any, Program] = {}
+        self.dispatches = 0
+        self.builds = 0
+
+    @classmethod
+    def of(cls, backend: Backend) -> Device:
+        """Return the device of a backend that is open."""
+        device = cls()
+        device._pool = TensorPool(backend)
+        return device
+
+    def __repr__(self) -> str:
+        return f"Device({self._pool.backend.name if self._pool else 'not open yet'})"
+
+    @property
+    def backend(self) -> Backend | None:
+        """The backend, None before the first value is asked for."""
+        return self._pool and self._pool.backend
+
+    def memory(self) -> Memory:
+        """Return what arrays hold at the moment."""
+        if self._pool is None:
+            return Memory(0, 0, 0, 0)
+        pool = self._pool
+        return Memory(pool.used_bytes, pool.used, pool.spare_bytes, len(self._programs))
+
+    async def open(self) -> TensorPool:
+        """Open the backend, unless it is open."""
+        if self._pool is None:
+            self._pool = TensorPool(await self._opening())
+        return self._pool
+
+    def submit(self, work: Work) -> None:
+        """Compute something as soon as possible."""
+        self._waiting.append(work)
+        if self._draining is not None and self._draining.locked():
+            return
+        while self._waiting and self._dispatched(self._waiting[0]):
+            self._waiting.popleft()
+        if self._waiting and self.can_wait():
+            self.wait(self.drain())
+
+    def can_wait(self) -> bool:
+        """Tell whether Python can be held up until the device has done something."""
+        if self._pool is not None:
+            return self._pool.backend.can_wait()
+        return not in_browser() or can_wait()
+
+    def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Return the result of work of this device without `await`."""
+        if self._pool is not None:
+            return self._pool.backend.waited(work)
+        return wait(work) if in_browser() else at_once(work, "the backend")
+
+    async def drain(self) -> None:
+        """Dispatch everything that was submitted."""
+        if self._draining is None:
+            self._draining = asyncio.Lock()
+        async with self._draining:
+            while self._waiting:
+                work = self._waiting[0]
+                try:
+                    await self._prepare(work)
+                except BaseException as error:
+                    work.fail(error)
+                    if not isinstance(error, Exception):
+                        raise
+                self._waiting.popleft()
+
+    async def read(self, *storages: Storage) -> list[HostArray]:
+        """Return copies of values, once they are computed."""
+        await self.drain()
+        for storage in storages:
+            if storage.error is not None:
+                raise storage.error
+        missing = [each.tensor for each in storages if each.host is None and each.tensor]
+        found = iter(await self._pool.backend.read(*missing) if self._pool and missing else ())
+        return [next(found) if each.host is None else each.host for each in storages]
+
+    def _dispatched(self, work: Work) -> bool:
+        """Dispatch work if nothing has to be waited for; tell whether that is so."""
+        pool, program = self._pool, work.program(self)
+        if pool is None or program is None:
+            return False
+        needed = program.needed(work)
+        if any(each.error or (each.tensor is None and each.host is None) for each in needed):
+            return False
+        fresh = [each for each in needed if each.tensor is None]
+        if not pool.has([each.type for each in (*fresh, *work.outputs)]):
+            return False
+        for storage in (*fresh, *work.outputs):
+            storage.place(pool.take(storage.type), pool)
+        self._dispatch(pool, program, work)
+        return True
+
+    async def _prepare(self, work: Work) -> None:
+        """Compile, upload and allocate what is missing, and dispatch work."""
+        pool = await self.open()
+        program = work.program(self) or await work.compiled(self)
+        for storage in program.needed(work):
+            if storage.error is not None:
+                raise storage.error
+            if storage.tensor is None:
+                storage.place(await pool.tensor(storage.type), pool)
+        for storage in work.outputs:
+            storage.place(await pool.tensor(storage.type), pool)
+        self._dispatch(pool, program, work)
+
+    def _dispatch(self, pool: TensorPool, program: Program, work: Work) -> None:
+        given = {n: s.tensor for n, s in zip(program.inputs, work.inputs, strict=True) if n}
+        made = {n: s.tensor for n, s in zip(program.outputs, work.outputs, strict=True)}
+        pool.backend.dispatch(program.executable, given, made)  # type: ignore[arg-type]
+        self.dispatches += 1
+        for storage in program.needed(work):
+            storage.readers += 1
+
+    async def compile(self, graph: Graph) -> Executable:
+        """Compile a graph."""
+        pool = await self.open()
+        self.builds += 1
+        return await pool.backend.compile(graph)
+
+    def known(self, key: Any) -> Program | None:
+        """Return a compiled program."""
+        return self._programs.get(key)
+
+    def keep(self, key: Any, program: Program) -> None:
+        """Keep a program for the next work of the same structure."""
+        self._programs[key] = program
+        while len(self._programs) > KEPT_PROGRAMS:
+            self.forget(next(iter(self._programs)))
+
+    def forget(self, key: Any) -> None:
+        """Release a program."""
+        program = self._programs.pop(key, None)
+        if program is not None and self._pool is not None:
+            self._pool.backend.release(program.executable)
+
+    @staticmethod
+    def default() -> Device:
+        """Return the device of arrays for which none is named."""
+        if not _DEFAULT:
+            _DEFAULT.append(Device())
+        return _DEFAULT[0]
+
+    def make_default(self) -> None:
+        """Make new arrays live here."""
+        _DEFAULT[:] = [self]
+
+    def close(self) -> None:
+        """Release everything; arrays of the device cannot be read afterwards."""
+        if self._pool is not None:
+            self._pool.backend.close()
+
+
+_DEFAULT: list[Device] = []

@@ -1,0 +1,76 @@
+"""Which devices there are for arrays: array API standard, "Inspection", and how they are opened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.backends.base import Backend
+from webnnm.backends.selection import backend as open_backend
+from webnnm.eager.device import Device, Memory
+from webnnm.eager.dtypes import DEFAULTS, DTYPES, DType, float16, isdtype
+
+
+async def open_device(backend: str | Backend = "auto", **options: Any) -> Device:
+    """Open a device for arrays.
+
+    >>> import asyncio
+    >>> from webnnm import xp
+    >>> asyncio.run(xp.open_device("numpy"))
+    Device(numpy)
+
+    `backend` and `options` are those of `webnnm.backend`: `await xp.open_device("webnn",
+    device="npu")`. The first device that is opened becomes the default one, unless arrays
+    have been computed before.
+    """
+    found = backend if isinstance(backend, Backend) else await open_backend(backend, **options)
+    device = Device.of(found)
+    if Device.default().backend is None:
+        device.make_default()
+    return device
+
+
+def set_default_device(device: Device) -> None:
+    """Make new arrays live on a device, unless another one is named."""
+    device.make_default()
+
+
+def memory(device: Device | None = None) -> Memory:
+    """Return what arrays hold on a device.
+
+    >>> from webnnm import xp
+    >>> xp.memory().arrays >= 0
+    True
+    """
+    return (device or Device.default()).memory()
+
+
+class Capabilities:
+    """What the package can do and where: array API standard, `__array_namespace_info__`."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return whether masks and shapes that depend on data work."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": None}
+
+    def default_device(self) -> Device:
+        """Return the device of arrays for which none is named."""
+        return Device.default()
+
+    def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
+        """Return the types that Python's numbers become."""
+        return {**DEFAULTS}
+
+    def devices(self) -> list[Device]:
+        """Return the devices that are open."""
+        return [Device.default()]
+
+    def dtypes(
+        self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, DType]:
+        """Return the data types of a kind, or all: those of the standard, without float16."""
+        known = (each for each in DTYPES if each is not float16)
+        return {each.name: each for each in known if kind is None or isdtype(each, kind)}
+
+
+def __array_namespace_info__() -> Capabilities:
+    """Return what the package can do."""
+    return Capabilities()

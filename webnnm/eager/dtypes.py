@@ -1,0 +1,208 @@
+"""The data types of arrays, and how they promote: Python array API standard, "Type Promotion"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from webnnm.core.dtypes import FLOAT_INFO, DataType, integer_range
+from webnnm.eager.errors import ArrayTypeError
+
+Kind = Literal["bool", "signed integer", "unsigned integer", "real floating"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DType:
+    """A data type of arrays.
+
+    >>> from webnnm import xp
+    >>> xp.float32, xp.bool.tensor
+    (float32, 'uint8')
+
+    Attributes: `name`; `kind`, as the array API calls it; `bits` of one element; `tensor`, the data
+    type of the tensors that hold it.
+    """
+
+    name: str
+    kind: Kind
+    bits: int
+    tensor: DataType
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+bool_ = DType("bool", "bool", 8, "uint8")
+int8 = DType("int8", "signed integer", 8, "int8")
+int32 = DType("int32", "signed integer", 32, "int32")
+int64 = DType("int64", "signed integer", 64, "int64")
+uint8 = DType("uint8", "unsigned integer", 8, "uint8")
+uint32 = DType("uint32", "unsigned integer", 32, "uint32")
+uint64 = DType("uint64", "unsigned integer", 64, "uint64")
+float16 = DType("float16", "real floating", 16, "float16")
+float32 = DType("float32", "real floating", 32, "float32")
+float64 = DType("float64", "real floating", 64, "float64")
+
+DTYPES = (bool_, int8, int32, int64, uint8, uint32, uint64, float16, float32, float64)
+BY_NAME = {each.name: each for each in DTYPES}
+DEFAULTS = {"integral": int32, "indexing": int32, "real floating": float32}
+"""The types that Python numbers and indices become: those that every device computes."""
+
+_GROUPS: dict[str, tuple[Kind, ...]] = {
+    "bool": ("bool",),
+    "signed integer": ("signed integer",),
+    "unsigned integer": ("unsigned integer",),
+    "integral": ("signed integer", "unsigned integer"),
+    "real floating": ("real floating",),
+    "complex floating": (),
+    "numeric": ("signed integer", "unsigned integer", "real floating"),
+}
+
+
+def dtype_of(word: object) -> DType:
+    """Return the data type that is meant by a type, its name, a Python type or NumPy's type.
+
+    Raises `ArrayTypeError` for those that no device of the package computes.
+    """
+    if isinstance(word, DType):
+        return word
+    if isinstance(word, type) and word in (bool, int, float):
+        return {bool: bool_, int: DEFAULTS["integral"], float: DEFAULTS["real floating"]}[word]
+    name = word if isinstance(word, str) else str(getattr(word, "name", word))
+    if name in BY_NAME:
+        return BY_NAME[name]
+    hint = f"one of {', '.join(BY_NAME)}"
+    if "complex" in name:
+        hint = "keep the real and the imaginary part in two arrays"
+    raise ArrayTypeError(f"there are no arrays of {name}", hint)
+
+
+def is_kind(dtype: DType, *groups: str) -> bool:
+    """Tell whether a type is of one of these kinds of the array API."""
+    return any(dtype.kind in _GROUPS[group] for group in groups)
+
+
+def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
+    """Tell whether a data type is of a kind, or of one of several.
+
+    >>> from webnnm import xp
+    >>> xp.isdtype(xp.int8, "integral"), xp.isdtype(xp.int8, (xp.bool, "real floating"))
+    (True, False)
+
+    Raises `ArrayValueError` for kinds that the array API does not know.
+    """
+    for each in kind if isinstance(kind, tuple) else (kind,):
+        if isinstance(each, str):
+            if each not in _GROUPS:
+                raise ArrayTypeError(f'there is no kind "{each}"', f"one of {', '.join(_GROUPS)}")
+            if dtype.kind in _GROUPS[each]:
+                return True
+        elif dtype == each:
+            return True
+    return False
+
+
+def promoted(dtypes: Sequence[DType]) -> DType:
+    """Return the type that holds the values of all these types.
+
+    Raises `ArrayTypeError` where the standard has none, as for integers and floats.
+    """
+    found = dtypes[0]
+    for dtype in dtypes[1:]:
+        if dtype is not found:
+            found = _pair(found, dtype)
+    return found
+
+
+def _pair(a: DType, b: DType) -> DType:
+    if a.kind == b.kind:
+        return a if a.bits >= b.bits else b
+    if is_kind(a, "integral") and is_kind(b, "integral"):
+        signed, unsigned = (a, b) if a.kind == "signed integer" else (b, a)
+        if signed.bits > unsigned.bits:
+            return signed
+        wider = [
+            each for each in DTYPES if each.kind == "signed integer" and each.bits > unsigned.bits
+        ]
+        if wider:
+            return wider[0]
+    raise ArrayTypeError(f"{a} and {b} have no common type", "convert one of them with `astype`")
+
+
+def can_cast(source: DType, target: DType) -> bool:
+    """Tell whether promotion may turn one type into the other."""
+    try:
+        return promoted([source, target]) is target
+    except ArrayTypeError:
+        return False
+
+
+def scalar_dtype(value: complex, like: DType) -> DType:
+    """Return the type of a Python number that meets an array of a type.
+
+    Raises `ArrayTypeError` where the array API has no rule, as for a float and integers.
+    """
+    if isinstance(value, bool):
+        fits = True
+        like = bool_ if like is bool_ else like
+    elif isinstance(value, int):
+        fits = like is not bool_
+    else:
+        fits = isinstance(value, float) and is_kind(like, "real floating")
+    if not fits:
+        kind = type(value).__name__
+        hint = "convert the array with `astype`" if kind != "complex" else ""
+        raise ArrayTypeError(f"a Python {kind} and {like} have no common type", hint)
+    return like
+
+
+@dataclass(frozen=True, slots=True)
+class FInfo:
+    """What `finfo` tells of a floating-point type."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class IInfo:
+    """What `iinfo` tells of an integer type."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: DType
+
+
+def float_info(dtype: DType) -> FInfo:
+    """Return the limits of a floating-point type."""
+    if dtype.kind != "real floating":
+        raise ArrayTypeError(f"finfo takes floating-point types, not {dtype}")
+    eps, largest = FLOAT_INFO[dtype.tensor]
+    smallest = 2.0 ** {16: -14, 32: -126, 64: -1022}[dtype.bits]
+    return FInfo(dtype.bits, eps, largest, -largest, smallest, dtype)
+
+
+def integer_info(dtype: DType) -> IInfo:
+    """Return the limits of an integer type."""
+    if not is_kind(dtype, "integral"):
+        raise ArrayTypeError(f"iinfo takes integer types, not {dtype}")
+    low, high = integer_range(dtype.tensor)
+    return IInfo(dtype.bits, high, low, dtype)
+
+
+def wrapped(value: int, dtype: DType) -> int:
+    """Return an integer modulo 2**bits, as arrays of a type hold it."""
+    low, _ = integer_range(dtype.tensor)
+    return (value - low) % 2**dtype.bits + low
+
+
+def is_finite(value: float) -> bool:
+    """Tell whether a number is neither infinite nor NaN."""
+    return math.isfinite(value)

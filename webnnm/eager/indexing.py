@@ -1,0 +1,288 @@
+"""Indexing: what a key takes out of an array, and where it puts something in.
+
+Array API standard, "Indexing": integers, slices, `...`, `newaxis`, and arrays of integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.core.shapes import Shape, broadcast, count, show, strides_of
+from webnnm.eager.errors import ArrayIndexError, ArrayTypeError
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """An array of integers in a key, by its shape."""
+
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A slice of one dimension: `size` elements from `start` on, every `step`-th."""
+
+    start: int
+    size: int
+    step: int
+
+    @property
+    def low(self) -> int:
+        """The lowest place that it takes."""
+        return self.start if self.step > 0 else self.start + (self.size - 1) * self.step
+
+    @property
+    def extent(self) -> int:
+        """How many elements lie from the lowest place that it takes to the highest."""
+        return (self.size - 1) * abs(self.step) + 1
+
+
+Item = int | Span | Places | None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a key takes of an array of shape `source`: `items` of its dimensions, `shape` of all."""
+
+    source: Shape
+    items: tuple[Item, ...]
+    shape: Shape
+
+    @property
+    def _dimensions(self) -> list[int | Span | Places]:
+        return [item for item in self.items if item is not None]
+
+    @property
+    def _places(self) -> list[int]:
+        """The dimensions that arrays or integers beside arrays choose from."""
+        has_arrays = any(isinstance(item, Places) for item in self._dimensions)
+        kinds = (int, Places) if has_arrays else ()
+        return [axis for axis, item in enumerate(self._dimensions) if isinstance(item, kinds)]
+
+    @property
+    def _spans(self) -> list[Span]:
+        """What is cut out of each dimension, all of it where places choose from it."""
+        chosen = self._places
+        return [
+            Span(0, size, 1)
+            if axis in chosen or isinstance(item, Places)
+            else Span(item, 1, 1)
+            if isinstance(item, int)
+            else item
+            for axis, (item, size) in enumerate(zip(self._dimensions, self.source, strict=True))
+        ]
+
+    @property
+    def _before(self) -> int:
+        """How many dimensions of the result come before those of the places."""
+        at = [place for place, item in enumerate(self.items) if isinstance(item, int | Places)]
+        if at != [*range(at[0], at[0] + len(at))]:
+            return 0
+        return sum(item is not None for item in self.items[: at[0]])
+
+    def taken(self, b: GraphBuilder, x: Operand, arrays: Sequence[Operand]) -> Operand:
+        """Return what the key takes of an operand; `arrays` are the arrays of integers in it."""
+        x = self._cut(b, x)
+        chosen = self._places
+        if not chosen:
+            return b.reshape(x, new_shape=self.shape)
+        others = [axis for axis in range(x.rank) if axis not in chosen]
+        rows = self._rows(b, x, chosen, others)
+        found = b.gather(rows, self._flat(b, chosen, arrays), axis=0)
+        shape = (*self._common(), *(x.shape[axis] for axis in others))
+        found = b.reshape(found, new_shape=shape)
+        back, front = self._order(others)
+        found = b.transpose(found, permutation=back) if back != front else found
+        return b.reshape(found, new_shape=self.shape)
+
+    def put(
+        self, b: GraphBuilder, x: Operand, value: Operand, arrays: Sequence[Operand]
+    ) -> Operand:
+        """Return an operand with a value in place of what the key takes."""
+        value = b.expand(value, new_shape=self.shape)
+        chosen = self._places
+        if not chosen:
+            inner = b.reshape(value, new_shape=[span.size for span in self._spans])
+            return self._over(b, inner, x)
+        cut = self._cut(b, x)
+        others = [axis for axis in range(cut.rank) if axis not in chosen]
+        rows = self._rows(b, cut, chosen, others)
+        common = self._common()
+        back, front = self._order(others)
+        sizes = [*common, *(cut.shape[axis] for axis in others)]
+        value = b.reshape(value, new_shape=[sizes[axis] for axis in back])
+        if back != front:
+            value = b.transpose(value, permutation=[back.index(axis) for axis in front])
+        updates = b.reshape(value, new_shape=(count(common), *rows.shape[1:]))
+        places = b.reshape(self._flat(b, chosen, arrays), new_shape=(count(common), 1))
+        rows = b.scatter_nd(rows, places, updates)
+        order = [*chosen, *others]
+        inner = b.reshape(rows, new_shape=[cut.shape[axis] for axis in order])
+        if order != [*range(cut.rank)]:
+            inner = b.transpose(inner, permutation=[order.index(axis) for axis in range(cut.rank)])
+        return self._over(b, inner, x)
+
+    def _over(self, b: GraphBuilder, inner: Operand, x: Operand) -> Operand:
+        """Return x with `inner` where the slices lie."""
+        spans = self._spans
+        if all(span == Span(0, size, 1) for span, size in zip(spans, self.source, strict=True)):
+            return inner
+        one = b.expand(b.constant(1, "uint8"), new_shape=inner.shape)
+        return b.where(self._spread(b, one, spans), self._spread(b, inner, spans), x)
+
+    def _cut(self, b: GraphBuilder, x: Operand) -> Operand:
+        """Return what slices take; the dimensions of places stay as they are."""
+        spans = self._spans
+        back = [axis for axis, span in enumerate(spans) if span.step < 0]
+        if any(span.size != size for span, size in zip(spans, self.source, strict=True)):
+            x = b.slice(
+                x,
+                starts=[span.low for span in spans],
+                sizes=[span.extent for span in spans],
+                strides=[abs(span.step) for span in spans],
+            )
+        return b.reverse(x, axes=back) if back else x
+
+    def _spread(self, b: GraphBuilder, x: Operand, spans: Sequence[Span]) -> Operand:
+        """Return an operand as large as the source, with x where the spans lie and zero else."""
+        back = [axis for axis, span in enumerate(spans) if span.step < 0]
+        x = b.reverse(x, axes=back) if back else x
+        for axis, span in enumerate(spans):
+            gap = abs(span.step) - 1
+            if gap and span.size > 1:
+                x = _apart(b, x, axis, gap)
+        low = [span.low for span in spans]
+        high = [n - s.low - s.extent for s, n in zip(spans, self.source, strict=True)]
+        if not any((*low, *high)):
+            return x
+        return b.pad(x, beginning_padding=low, ending_padding=high)
+
+    def _common(self) -> Shape:
+        found = broadcast(*(item.shape for item in self.items if isinstance(item, Places)))
+        assert found is not None
+        return found
+
+    def _rows(
+        self, b: GraphBuilder, x: Operand, chosen: Sequence[int], others: Sequence[int]
+    ) -> Operand:
+        """Return x with the dimensions of places in front, as one."""
+        order = [*chosen, *others]
+        if order != [*range(x.rank)]:
+            x = b.transpose(x, permutation=order)
+        sizes = [self.source[axis] for axis in chosen]
+        return b.reshape(x, new_shape=(count(sizes), *x.shape[len(chosen) :]))
+
+    def _flat(self, b: GraphBuilder, chosen: Sequence[int], arrays: Sequence[Operand]) -> Operand:
+        """Return the places of rows, as one operand of the arrays' common shape."""
+        given = iter(arrays)
+        sizes = [self.source[axis] for axis in chosen]
+        total: Operand | None = None
+        fixed = 0
+        for axis, size, stride in zip(chosen, sizes, strides_of(sizes), strict=True):
+            item = self._dimensions[axis]
+            if isinstance(item, int):
+                fixed += item * stride
+                continue
+            place = next(given)
+            if place.dtype not in ("int32", "int64"):
+                place = b.cast(place, type="int32" if place.dtype != "uint32" else "int64")
+            if not place.dtype.startswith("u"):
+                below = b.lesser(place, b.constant(0, place.dtype))
+                place = b.where(below, place + size, place)
+            part = place * stride if stride != 1 else place
+            total = part if total is None else total + part
+        assert total is not None
+        total = total + fixed if fixed else total
+        return b.expand(total, new_shape=self._common())
+
+    def _order(self, others: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return in which order the result has the dimensions of places and others, and these."""
+        common, before = len(self._common()), self._before
+        end = common + len(others)
+        back = [*range(common, common + before), *range(common), *range(common + before, end)]
+        return back, [*range(end)]
+
+
+def _apart(b: GraphBuilder, x: Operand, axis: int, gap: int) -> Operand:
+    """Return x with zeros between its elements along an axis."""
+    shape, size = x.shape, x.shape[axis]
+    x = b.reshape(x, new_shape=(*shape[: axis + 1], 1, *shape[axis + 1 :]))
+    ends = [gap if at == axis + 1 else 0 for at in range(x.rank)]
+    x = b.pad(x, beginning_padding=[0] * x.rank, ending_padding=ends)
+    x = b.reshape(x, new_shape=(*shape[:axis], size * (gap + 1), *shape[axis + 1 :]))
+    sizes = [*x.shape]
+    sizes[axis] -= gap
+    return b.slice(x, starts=[0] * x.rank, sizes=sizes)
+
+
+def parsed(key: Any, shape: Shape) -> Selection:
+    """Return what a key takes of an array of a shape; its arrays are `Places`.
+
+    >>> parsed((slice(None, None, -1), 0, None), (3, 4)).shape
+    (3, 1)
+
+    Raises `ArrayIndexError` for what the array does not have.
+    """
+    items = key if isinstance(key, tuple) else (key,)
+    given = sum(item is not None and item is not Ellipsis for item in items)
+    if given > len(shape):
+        raise ArrayIndexError(f"{given} indices for an array {show(shape)}")
+    if sum(item is Ellipsis for item in items) > 1:
+        raise ArrayIndexError("an index can have one ellipsis only")
+    if not any(item is Ellipsis for item in items):
+        items = (*items, Ellipsis)
+    found: list[Item] = []
+    axis = 0
+    for item in items:
+        if item is None:
+            found.append(None)
+            continue
+        number = len(shape) - given if item is Ellipsis else 1
+        for size in shape[axis : axis + number]:
+            found.append(_item(slice(None) if item is Ellipsis else item, size, axis))
+            axis += 1
+    return Selection(shape, tuple(found), _shape(found))
+
+
+def _item(item: Any, size: int, axis: int) -> Item:
+    if isinstance(item, Places):
+        return item
+    if isinstance(item, slice):
+        start, stop, step = item.indices(size)
+        return Span(start, len(range(start, stop, step)), step)
+    if isinstance(item, bool) or not hasattr(item, "__index__"):
+        kind = type(item).__name__
+        raise ArrayTypeError(
+            f"a {kind} is not an index", "integers, slices, `...`, `newaxis` and arrays are"
+        )
+    place = item.__index__()
+    if not -size <= place < size:
+        raise ArrayIndexError(f"index {place} of dimension {axis}, which has {size} elements")
+    return place % size
+
+
+def _shape(items: Sequence[Item]) -> Shape:
+    arrays = [item.shape for item in items if isinstance(item, Places)]
+    if not arrays:
+        return tuple(
+            item.size if isinstance(item, Span) else 1
+            for item in items
+            if not isinstance(item, int)
+        )
+    common = broadcast(*arrays)
+    if common is None:
+        listed = " and ".join(map(show, arrays))
+        raise ArrayIndexError(f"indices of shapes {listed} do not broadcast")
+    at = [place for place, item in enumerate(items) if isinstance(item, int | Places)]
+    first = at[0] if at == [*range(at[0], at[0] + len(at))] else 0
+    sizes = [
+        (place, item.size if isinstance(item, Span) else 1)
+        for place, item in enumerate(items)
+        if place not in at
+    ]
+    before = [size for place, size in sizes if place < first]
+    return (*before, *common, *(size for _, size in sizes[len(before) :]))

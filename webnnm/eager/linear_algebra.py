@@ -1,0 +1,58 @@
+"""Products of matrices and vectors: array API standard, "Linear Algebra Functions"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webnnm.core.shapes import count, show
+from webnnm.eager.array import Array, both, check, matrix_product, reshaped
+from webnnm.eager.errors import ArrayValueError
+from webnnm.eager.manipulation import axes_of, moveaxis, permute_dims
+
+
+def matmul(x1: Array, x2: Array, /) -> Array:
+    """Return the matrix product; arrays of one dimension are vectors.
+
+    >>> from webnnm import xp
+    >>> xp.matmul(xp.ones((2, 3)), xp.ones(3))
+    Array([3.0, 3.0], dtype=float32)
+    """
+    return matrix_product(x1, x2)
+
+
+def matrix_transpose(x: Array, /) -> Array:
+    """Return the transposes of a stack of matrices."""
+    return x.mT
+
+
+def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """Return the dot products of vectors along a dimension."""
+    a, b = both("vecdot", x1, x2, "numeric")
+    low = min(a.ndim, b.ndim)
+    if not -low <= axis < 0:
+        raise ArrayValueError(f"axis {axis}: the last {low} dimensions count, from −1 back")
+    if a.shape[axis] != b.shape[axis]:
+        raise ArrayValueError(f"{show(a.shape)} and {show(b.shape)} have no dot product")
+    a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
+    product = reshaped(a, (*a.shape[:-1], 1, a.shape[-1])) @ reshaped(b, (*b.shape, 1))
+    return reshaped(product, product.shape[:-2])
+
+
+def tensordot(
+    x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
+) -> Array:
+    """Return products summed over pairs of dimensions."""
+    check("tensordot", x1, "numeric")
+    if isinstance(axes, int):
+        first, second = tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
+    else:
+        first, second = axes_of(tuple(axes[0]), x1.ndim), axes_of(tuple(axes[1]), x2.ndim)
+    if [x1.shape[at] for at in first] != [x2.shape[at] for at in second]:
+        raise ArrayValueError(f"{show(x1.shape)} and {show(x2.shape)} do not contract so")
+    rows = [at for at in range(x1.ndim) if at not in first]
+    columns = [at for at in range(x2.ndim) if at not in second]
+    inner = count(x1.shape[at] for at in first)
+    shape = [x1.shape[at] for at in rows], [x2.shape[at] for at in columns]
+    left = reshaped(permute_dims(x1, [*rows, *first]), (count(shape[0]), inner))
+    right = reshaped(permute_dims(x2, [*second, *columns]), (inner, count(shape[1])))
+    return reshaped(left @ right, (*shape[0], *shape[1]))

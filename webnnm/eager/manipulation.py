@@ -1,0 +1,256 @@
+"""Shapes and order of elements: array API standard, "Manipulation Functions"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webnnm.core.shapes import Shape, count, show
+from webnnm.eager import array as arrays
+from webnnm.eager.array import Array, cast, check, common_shape, empty, recorded, reshaped
+from webnnm.eager.creation import copied, expanded
+from webnnm.eager.dtypes import is_kind, promoted
+from webnnm.eager.errors import ArrayIndexError, ArrayValueError
+
+Axes = int | Sequence[int] | None
+
+
+def axis_of(axis: int, ndim: int) -> int:
+    """Return a dimension counted from the front. Raises `ArrayIndexError` if there is none."""
+    place = axis.__index__()
+    if not -ndim <= place < ndim:
+        raise ArrayIndexError(f"axis {place} of an array with {ndim} dimensions")
+    return place % ndim
+
+
+def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
+    """Return dimensions counted from the front, all of them for None."""
+    if axis is None:
+        return tuple(range(ndim))
+    found = [axis_of(each, ndim) for each in (axis if isinstance(axis, Sequence) else (axis,))]
+    if len({*found}) < len(found):
+        raise ArrayValueError(f"a dimension comes twice in {axis}")
+    return tuple(found)
+
+
+def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> Array:
+    """Return the elements in another shape; one size may be −1, which follows from the others.
+
+    >>> from webnnm import xp
+    >>> xp.reshape(xp.arange(4), (2, -1))
+    Array([[0, 1], [2, 3]], dtype=int32)
+    """
+    sizes = [int(size) for size in (shape if isinstance(shape, tuple | list) else (shape,))]
+    if sizes.count(-1) > 1 or min(sizes, default=0) < -1:
+        raise ArrayValueError(f"{show(sizes)} is not a shape")
+    if -1 in sizes:
+        rest = count(size for size in sizes if size != -1)
+        sizes[sizes.index(-1)] = x.size // rest if rest else 0
+    if count(sizes) != x.size:
+        raise ArrayValueError(f"{x.size} elements {show(x.shape)} do not fill {show(shape)}")
+    found = reshaped(x, sizes)
+    return copied(x) if found is x and copy else found
+
+
+def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
+    """Return an array with its dimensions in another order."""
+    order = axes_of(tuple(axes), x.ndim)
+    if len(order) != x.ndim:
+        raise ArrayValueError(f"{len(order)} axes for an array with {x.ndim} dimensions")
+    shape = tuple(x.shape[axis] for axis in order)
+    if order == tuple(range(x.ndim)):
+        return x
+    if not x.size:
+        return empty(shape, x.dtype, x)
+    return recorded(lambda b, a: b.transpose(a, permutation=order), x)
+
+
+def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
+    """Return an array with some dimensions moved to other places."""
+    come, go = axes_of(source or 0, x.ndim), axes_of(destination or 0, x.ndim)
+    if len(come) != len(go):
+        raise ArrayValueError(f"{len(come)} dimensions cannot move to {len(go)} places")
+    rest = iter(axis for axis in range(x.ndim) if axis not in come)
+    moved = dict(zip(go, come, strict=True))
+    return permute_dims(x, [moved[at] if at in moved else next(rest) for at in range(x.ndim)])
+
+
+def broadcast_to(x: Array, /, shape: Sequence[int]) -> Array:
+    """Return an array repeated to a shape."""
+    return expanded(x, tuple(shape))
+
+
+def broadcast_arrays(*several: Array) -> list[Array]:
+    """Return arrays repeated to their common shape."""
+    shape = common_shape(*(each.shape for each in several))
+    return [expanded(each, shape) for each in several]
+
+
+def expand_dims(x: Array, /, axis: int | Sequence[int] = 0) -> Array:
+    """Return an array with dimensions of size 1 at these places of the result."""
+    number = len(axis) if isinstance(axis, Sequence) else 1
+    places = axes_of(axis, x.ndim + number)
+    sizes = iter(x.shape)
+    shape = [1 if at in places else next(sizes) for at in range(x.ndim + number)]
+    return reshaped(x, shape)
+
+
+def squeeze(x: Array, /, axis: int | Sequence[int]) -> Array:
+    """Return an array without some dimensions, whose size has to be 1."""
+    places = axes_of(axis, x.ndim)
+    if any(x.shape[at] != 1 for at in places):
+        raise ArrayValueError(f"not all of the dimensions {axis} of {show(x.shape)} have size 1")
+    return reshaped(x, [size for at, size in enumerate(x.shape) if at not in places])
+
+
+def flip(x: Array, /, *, axis: Axes = None) -> Array:
+    """Return an array with its elements in reverse order along some dimensions, or all."""
+    places = axes_of(axis, x.ndim)
+    if not x.size or not places:
+        return x
+    return recorded(lambda b, a: b.reverse(a, axes=places), x)
+
+
+def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes = None) -> Array:
+    """Return an array whose elements are moved along dimensions, the last ones to the front."""
+    if axis is None:
+        if not isinstance(shift, int):
+            raise ArrayValueError("a shift along all dimensions is one integer")
+        return reshaped(roll(reshaped(x, (x.size,)), shift, axis=0), x.shape)
+    along = axis if isinstance(axis, Sequence) else (axis,)
+    shifts = shift if isinstance(shift, Sequence) else (shift,) * len(along)
+    for each, by in zip(along, shifts, strict=True):
+        x = _rolled(x, by, axis_of(each, x.ndim))
+    return x
+
+
+def _rolled(x: Array, by: int, axis: int) -> Array:
+    size = x.shape[axis]
+    if not x.size or not by % size:
+        return x
+    cut = size - by % size
+    before = (slice(None),) * axis
+    return concat([x[*before, cut:], x[*before, :cut]], axis=axis)
+
+
+def concat(several: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+    """Return arrays one behind the other along a dimension, or flat ones for `axis=None`."""
+    parts = [*several]
+    if not parts:
+        raise ArrayValueError("there is nothing to concatenate")
+    if axis is None:
+        parts, axis = [reshaped(each, (each.size,)) for each in parts], 0
+    ndim = parts[0].ndim
+    at = axis_of(axis, ndim)
+    dtype = promoted([each.dtype for each in parts])
+    rest = {(*each.shape[:at], *each.shape[at + 1 :]) for each in parts}
+    if len(rest) > 1 or any(each.ndim != ndim for each in parts):
+        listed = " and ".join(show(each.shape) for each in parts)
+        raise ArrayValueError(f"arrays {listed} do not lie behind one another along axis {axis}")
+    full = [cast(each, dtype) for each in parts if each.size]
+    if not full:
+        total = sum(each.shape[at] for each in parts)
+        shape = (*parts[0].shape[:at], total, *parts[0].shape[at + 1 :])
+        return empty(shape, dtype, parts[0])
+    if len(full) == 1:
+        return copied(full[0])
+    return recorded(lambda b, *each: b.concat(list(each), at), *full)
+
+
+def stack(several: Sequence[Array], /, *, axis: int = 0) -> Array:
+    """Return arrays of one shape along a new dimension."""
+    parts = [*several]
+    if len({each.shape for each in parts}) != 1:
+        raise ArrayValueError("arrays that are stacked have one shape")
+    at = axis_of(axis, parts[0].ndim + 1)
+    return concat([expand_dims(each, at) for each in parts], axis=at)
+
+
+def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """Return the parts of an array along a dimension."""
+    at = axis_of(axis, x.ndim)
+    before = (slice(None),) * at
+    return tuple(x[*before, place] for place in range(x.shape[at]))
+
+
+def tile(x: Array, repetitions: Sequence[int], /) -> Array:
+    """Return an array repeated as a whole along its dimensions."""
+    times = [*repetitions]
+    times = [1] * (x.ndim - len(times)) + times
+    sizes = [1] * (len(times) - x.ndim) + [*x.shape]
+    shape = tuple(size * number for size, number in zip(sizes, times, strict=True))
+    if not count(shape):
+        return empty(shape, x.dtype, x)
+    x = reshaped(x, sizes)
+    return recorded(lambda b, a: b.tile(a, repetitions=times), x)
+
+
+def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+    """Return an array with each element repeated; their numbers may differ if the host knows them.
+
+    Numbers in an array decide on the shape of the result: the host reads them.
+    """
+    if axis is None:
+        x, axis = reshaped(x, (x.size,)), 0
+    at = axis_of(axis, x.ndim)
+    size = x.shape[at]
+    if isinstance(repeats, Array):
+        check("repeats", repeats, "integral")
+        given = repeats.tolist()
+        numbers: list[int] = given if repeats.ndim else [given] * size
+        numbers = numbers * size if len(numbers) == 1 else numbers
+    else:
+        numbers = [repeats] * size
+    if len(numbers) != size:
+        raise ArrayValueError(f"{len(numbers)} repeats for {size} elements")
+    places = [place for place, number in enumerate(numbers) for _ in range(number)]
+    if not places or not x.size:
+        return empty((*x.shape[:at], len(places), *x.shape[at + 1 :]), x.dtype, x)
+    if not isinstance(repeats, Array):
+        shape: Shape = (*x.shape[: at + 1], repeats, *x.shape[at + 1 :])
+        return reshaped(
+            expanded(expand_dims(x, at + 1), shape),
+            (*x.shape[:at], size * repeats, *x.shape[at + 1 :]),
+        )
+    return taken(x, places, at)
+
+
+def taken(x: Array, places: Sequence[int], axis: int) -> Array:
+    """Return the elements at known places along a dimension."""
+    return recorded(lambda b, a: b.gather(a, b.constant([*places], "int32"), axis=axis), x)
+
+
+def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+    """Return the elements at some places along a dimension."""
+    if axis is None:
+        if x.ndim != 1:
+            raise ArrayValueError("`take` needs an axis for arrays of several dimensions")
+        axis = 0
+    at = axis_of(axis, x.ndim)
+    check("the indices of take", indices, "integral")
+    return x[*(slice(None),) * at, indices]
+
+
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+    """Return the elements at the places that an array names for each row along a dimension."""
+    at = axis_of(axis, x.ndim)
+    check("the indices of take_along_axis", indices, "integral")
+    stack_shape = common_shape(
+        (*x.shape[:at], 1, *x.shape[at + 1 :]), (*indices.shape[:at], 1, *indices.shape[at + 1 :])
+    )
+    x = expanded(x, (*stack_shape[:at], x.shape[at], *stack_shape[at + 1 :]))
+    indices = expanded(indices, (*stack_shape[:at], indices.shape[at], *stack_shape[at + 1 :]))
+    if not indices.size:
+        return empty(indices.shape, x.dtype, x)
+    if indices.dtype.name not in ("int32", "int64", "uint32"):
+        indices = cast(indices, arrays.BY_NAME["int32"])
+    if is_kind(indices.dtype, "signed integer"):
+        indices = _wrapped(indices, x.shape[at])
+    return recorded(lambda b, a, i: b.gather_elements(a, i, axis=at), x, indices)
+
+
+def _wrapped(indices: Array, size: int) -> Array:
+    def build(b: object, i: object) -> object:
+        below = b.lesser(i, b.constant(0, i.dtype))  # type: ignore[attr-defined]
+        return b.where(below, i + size, i)  # type: ignore[attr-defined, operator]
+
+    return recorded(build, indices)  # type: ignore[arg-type]

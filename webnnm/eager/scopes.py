@@ -1,0 +1,308 @@
+"""Where operations of arrays are recorded: the pending graph of a device, or that of a trace."""
+
+from __future__ import annotations
+
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.eager.device import Device, Program, Work
+from webnnm.eager.errors import ArrayValueError, TracedValueError
+from webnnm.eager.storage import Storage
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Graph, InputNode, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, copied, rewrite
+from webnnm.ops.declare.algebra import same_as_first
+from webnnm.ops.declare.checks import integer
+from webnnm.ops.declare.operator import Operator, Option, Slot, decomposed
+from webnnm.ops.declare.tensors import TensorType
+
+LARGEST_PENDING = 2000
+"""Operations that may be pending; what is asked for later is computed along with the rest then."""
+LARGEST_BUILDER = 50_000
+"""Nodes after which the structures seen so far are forgotten."""
+
+
+class Recorded(Protocol):
+    """What a scope sees of an array: its values, or the operand of its scope that computes them."""
+
+    scope: Scope
+    operand: Operand | None
+    storage: Storage | None
+
+
+# A copy of an operand for which gradients can be told from those of the operand itself. Graphs
+# that are compiled have none.
+alias = Operator(
+    name="alias",
+    summary="the operand under another number",
+    operands=(Slot(name="input"),),
+    options={"number": Option(0, integer())},
+    infer=same_as_first,
+    gradient=lambda b, g, y, x, *, number: [g],
+    reference=lambda np, x, *, number: x,
+    stablehlo=decomposed,
+    decompose=lambda b, x, *, number: x,
+    layer=None,
+    samples=(),
+)
+
+
+def without_aliases(graph: Graph) -> Graph:
+    """Return the graph with the operands themselves in place of their aliases."""
+
+    def rule(_: GraphBuilder, node: Node) -> Replacement | None:
+        return node.operands[0] if isinstance(node, OperatorNode) and is_alias(node) else None
+
+    return rewrite(graph, rule)
+
+
+def is_alias(node: OperatorNode) -> bool:
+    """Tell whether a node is a mere alias."""
+    return node.operator is alias
+
+
+class Scope(ABC):
+    """A graph under construction, to which operations on arrays are added."""
+
+    builder: GraphBuilder
+    _aliases = 0
+
+    @abstractmethod
+    def leaf(self, array: Recorded) -> Operand:
+        """Return the operand that stands for an array of another scope or with known values."""
+
+    @abstractmethod
+    def number(self, value: float, dtype: DataType) -> Operand:
+        """Return a scalar operand for a Python number."""
+
+    @abstractmethod
+    def hold(self, array: Recorded) -> None:
+        """Note an array that has been recorded."""
+
+    def operand_of(self, array: Recorded) -> Operand:
+        """Return the operand that stands for an array."""
+        if array.scope is self and array.storage is None:
+            assert array.operand is not None
+            return array.operand
+        return self.leaf(array)
+
+    def alias(self, operand: Operand) -> Operand:
+        """Return another operand of the same value."""
+        self._aliases += 1
+        return self.builder.apply(alias, [operand], {"number": self._aliases})
+
+
+class Trace(Scope):
+    """The operations of a function that is traced: arrays from outside become further inputs."""
+
+    def __init__(self) -> None:
+        self.builder = GraphBuilder()
+        self.captured: dict[int, tuple[Recorded, Operand]] = {}
+        self.active = True
+
+    def leaf(self, array: Recorded) -> Operand:
+        """Return the input that stands for an array from outside of the function."""
+        found = self.captured.get(id(array))
+        if found is None:
+            if isinstance(array.scope, Trace) and not array.scope.active:
+                raise TracedValueError(
+                    "an array of a function that was traced earlier is used",
+                    "return it from that function; values that are kept elsewhere have no meaning "
+                    "after the trace",
+                )
+            assert array.storage is not None or array.operand is not None
+            type = array.storage.type if array.storage else array.operand.type  # type: ignore[union-attr]
+            operand = self.builder.input(f"captured {len(self.captured)}", *type)
+            found = self.captured[id(array)] = array, operand
+        return found[1]
+
+    def number(self, value: float, dtype: DataType) -> Operand:
+        """Return a constant."""
+        return self.builder.constant(value, dtype)
+
+    def hold(self, array: Recorded) -> None:
+        """Do nothing: what a function does not return is not computed."""
+
+
+class PendingGraph(Scope):
+    """The operations on a device's arrays that are not computed yet.
+
+    All pending graphs of a device are written into one builder, over inputs that are named by their
+    order and their type. A loop records the same operations over and over: they are found there, as
+    is the program that computes them.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.builder = GraphBuilder()
+        self.differentiating = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        if len(self.builder.nodes) > LARGEST_BUILDER:
+            self.builder = GraphBuilder()
+        self._leaves: dict[int, Operand] = {}
+        self._storages: list[Storage] = []
+        self._names: list[str] = []
+        self._numbers: dict[DataType, list[float]] = {}
+        self._arrays: list[weakref.ref[Recorded]] = []
+        self._aliases = 0
+
+    def leaf(self, array: Recorded) -> Operand:
+        """Return the input that stands for an array whose values are known or being computed."""
+        storage = array.storage
+        if storage is None or array.scope is not self:
+            raise self._foreign(array)
+        found = self._leaves.get(id(storage))
+        if found is None:
+            name = f"{len(self._storages)}:{storage.type}"
+            found = self._leaves[id(storage)] = self._input(name, storage.type)
+            self._storages.append(storage)
+            self._names.append(name)
+        return found
+
+    def _foreign(self, array: Recorded) -> Exception:
+        if isinstance(array.scope, PendingGraph):
+            return ArrayValueError(
+                f"arrays of {array.scope.device} and of {self.device} meet",
+                "move one of them with `to_device`",
+            )
+        return TracedValueError(
+            "an array of a traced function is used outside of it",
+            "return it from the function",
+        )
+
+    def number(self, value: float, dtype: DataType) -> Operand:
+        """Return an input for a number: programs do not depend on its value."""
+        values = self._numbers.setdefault(dtype, [])
+        values.append(value)
+        return self._input(f"number {len(values) - 1}:{dtype}", TensorType(dtype, ()))
+
+    def _input(self, name: str, type: TensorType) -> Operand:
+        known = self.builder.inputs.get(name)
+        return known or self.builder.input(name, *type)
+
+    def hold(self, array: Recorded) -> None:
+        """Note an array that has been recorded."""
+        self._arrays.append(weakref.ref(array))
+        if (
+            len(self._arrays) > LARGEST_PENDING
+            and not self.differentiating
+            and self.device.can_wait()
+        ):
+            self.compute()
+
+    def storage(self, array: Recorded) -> Storage:
+        """Return the storage in which the values of a pending array will be."""
+        if self.differentiating:
+            # It may be differentiated further, so it stays pending.
+            return self._submitted([array])[0]
+        self.compute()
+        assert array.storage is not None
+        return array.storage
+
+    def compute(self) -> None:
+        """Submit everything that is pending and still referred to."""
+        alive = [a for a in (ref() for ref in self._arrays) if a is not None and a.storage is None]
+        if alive:
+            for array, storage in zip(alive, self._submitted(alive), strict=True):
+                array.storage, array.operand = storage, None
+        self._begin()
+
+    def _submitted(self, arrays: Sequence[Recorded]) -> list[Storage]:
+        """Submit the computation of some arrays, and return where their values will be."""
+        operands = [self.operand_of(array) for array in arrays]
+        leaves = {self._leaves[id(storage)]: storage for storage in self._storages}
+        made = {o: Storage(o.type) for o in operands if o not in leaves}
+        if made:
+            work = _Segment(self.builder, self._names, self._storages, self._numbers, made)
+            self.device.submit(work)
+        return [leaves.get(operand) or made[operand] for operand in operands]
+
+
+class _Segment(Work):
+    """The pending operations that some arrays need."""
+
+    def __init__(
+        self,
+        builder: GraphBuilder,
+        names: Sequence[str],
+        storages: Sequence[Storage],
+        numbers: Mapping[DataType, Sequence[float]],
+        made: Mapping[Operand, Storage],
+    ) -> None:
+        self._builder, self._wanted = builder, [*made]
+        self._counts = {dtype: len(values) for dtype, values in numbers.items()}
+        self._names = [*names, *map(_vector, numbers)]
+        self._key = builder, len(names), *((o.number, o.index) for o in made), *self._counts.items()
+        vectors = [HostArray.of([*values], dtype) for dtype, values in numbers.items()]
+        self.inputs = [
+            *storages,
+            *(Storage(TensorType(each.dtype, each.shape), each) for each in vectors),
+        ]
+        self.outputs = [*made.values()]
+
+    def program(self, device: Device) -> Program | None:
+        """Return what computes it if the same structure was computed before."""
+        return device.known(self._key)
+
+    async def compiled(self, device: Device) -> Program:
+        """Compile what computes it."""
+        outputs = {f"y{place}": operand for place, operand in enumerate(self._wanted)}
+        graph = without_aliases(Graph(outputs, self._builder.inputs))
+        executable = await device.compile(_with_vectors(graph, self._counts))
+        taken = [name if name in executable.inputs else None for name in self._names]
+        # Names that are left out come from other passes through the same builder.
+        program = Program(executable, taken, [*outputs])
+        device.keep(self._key, program)
+        return program
+
+
+def _vector(dtype: DataType) -> str:
+    return f"numbers:{dtype}"
+
+
+def _with_vectors(graph: Graph, counts: Mapping[DataType, int]) -> Graph:
+    """Return the graph with all numbers of a type in one input: each input has to be written."""
+    b = GraphBuilder()
+    vectors = {dtype: b.input(_vector(dtype), dtype, [size]) for dtype, size in counts.items()}
+    given: dict[str, Operand] = {}
+    for node in graph.nodes():
+        if not isinstance(node, InputNode):
+            continue
+        word = node.name.partition(":")[0]
+        if word.startswith("number "):
+            place = int(word.removeprefix("number "))
+            one = b.slice(vectors[node.types[0].dtype], starts=[place], sizes=[1])
+            given[node.name] = b.reshape(one, new_shape=())
+        else:
+            given[node.name] = b.input(node.name, *node.types[0])
+    return b.build(copied(b, graph, given))
+
+
+TRACES: list[Trace] = []
+"""The functions that are being traced, the innermost one last."""
+_PENDING: dict[Device, PendingGraph] = {}
+
+
+def pending(device: Device) -> PendingGraph:
+    """Return the pending graph of a device."""
+    if device not in _PENDING:
+        _PENDING[device] = PendingGraph(device)
+    return _PENDING[device]
+
+
+@contextmanager
+def traced(trace: Trace) -> Generator[Trace]:
+    """Record what happens inside the `with` block in a trace."""
+    TRACES.append(trace)
+    try:
+        yield trace
+    finally:
+        TRACES.pop()
+        trace.active = False

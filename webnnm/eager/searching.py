@@ -1,0 +1,193 @@
+"""Searching, sorting and sets: array API standard, sections of the same names."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from webnnm.core.arrays import HostArray
+from webnnm.eager import array as arrays
+from webnnm.eager.array import Array, Scalar, both, check, empty, from_host, recorded, reshaped
+from webnnm.eager.creation import asarray
+from webnnm.eager.dtypes import DEFAULTS, bool_
+from webnnm.eager.errors import ArrayValueError
+from webnnm.eager.manipulation import axis_of
+
+
+def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Return where the largest elements lie along a dimension, or in the flat array."""
+    return _arg("arg_max", x, axis, keepdims)
+
+
+def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Return where the smallest elements lie along a dimension, or in the flat array."""
+    return _arg("arg_min", x, axis, keepdims)
+
+
+def _arg(method: str, x: Array, axis: int | None, keepdims: bool) -> Array:
+    check(method, x, "numeric")
+    flat = axis is None
+    ndim = x.ndim
+    x = reshaped(x, (x.size,)) if flat else x
+    at = 0 if axis is None else axis_of(axis, x.ndim)
+    dtype = DEFAULTS["indexing"]
+    if not x.size:
+        if not x.shape[at]:
+            raise ArrayValueError("there is no extremum of no elements")
+        shape = [1 if place == at else size for place, size in enumerate(x.shape)]
+        return empty([s for i, s in enumerate(shape) if keepdims or i != at], dtype, x)
+    found = recorded(
+        lambda b, a: getattr(b, method)(
+            a, axis=at, keep_dimensions=keepdims and not flat, output_data_type="int32"
+        ),
+        x,
+        dtype=dtype,
+    )
+    return reshaped(found, (1,) * ndim) if flat and keepdims else found
+
+
+def nonzero(x: Array, /) -> tuple[Array, ...]:
+    """Return where elements are not zero, an array of places for each dimension.
+
+    How many there are depends on the values: the host looks for them.
+    """
+    check("nonzero", x, "bool", "numeric")
+    return tuple(arrays.places(x))
+
+
+def searchsorted(
+    x1: Array, x2: Array | Scalar, /, *, side: str = "left", sorter: Array | None = None
+) -> Array:
+    """Return where values would be inserted into a sorted array to keep it sorted."""
+    if side not in ("left", "right"):
+        raise ArrayValueError(f'side is "{side}", not "left" or "right"')
+    if sorter is not None:
+        x1 = x1[sorter]
+    a, v = both("searchsorted", x1, x2, "numeric")
+    dtype = DEFAULTS["indexing"]
+    if not v.size:
+        return empty(v.shape, dtype, v)
+    if not a.size:
+        return asarray(0, dtype=dtype) + arrays.cast(v * 0, dtype)
+    method = "lesser" if side == "left" else "lesser_or_equal"
+
+    def build(b: Any, row: Any, value: Any) -> Any:
+        each = b.reshape(value, new_shape=(*value.shape, 1))
+        below = b.cast(getattr(b, method)(row, each), type="int32")
+        return b.reduce_sum(below, axes=[len(below.shape) - 1])
+
+    return recorded(build, a, v, dtype=dtype)
+
+
+def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """Return the elements in order along a dimension, NaN last.
+
+    >>> from webnnm import xp
+    >>> xp.sort(xp.asarray([3, 1, 2]), descending=True)
+    Array([3, 2, 1], dtype=int32)
+    """
+    check("sort", x, "numeric")
+    at = axis_of(axis, x.ndim)
+    if not x.size:
+        return x
+    return recorded(lambda b, a: b.sort(a, axis=at, descending=descending), x)
+
+
+def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """Return the places of the elements in order along a dimension; equal ones keep theirs."""
+    check("argsort", x, "numeric")
+    at = axis_of(axis, x.ndim)
+    if not x.size:
+        return empty(x.shape, DEFAULTS["indexing"], x)
+    return recorded(
+        lambda b, a: b.argsort(a, axis=at, descending=descending), x, dtype=DEFAULTS["indexing"]
+    )
+
+
+class UniqueAll(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: Array
+    indices: Array
+    inverse_indices: Array
+    counts: Array
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: Array
+    counts: Array
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: Array
+    inverse_indices: Array
+
+
+def unique_all(x: Array, /) -> UniqueAll:
+    """Return the different elements in order, where each comes first, which it is, and how often.
+
+    How many there are depends on the values: the host looks for them. Each NaN counts as one.
+    """
+    check("unique", x, "bool", "numeric")
+    flat = [*arrays.values_of(x)]
+    order = sorted(range(len(flat)), key=lambda at: (flat[at] != flat[at], flat[at], at))
+    first: list[int] = []
+    counts: list[int] = []
+    inverse = [0] * len(flat)
+    for at in order:
+        if first and flat[first[-1]] == flat[at]:
+            counts[-1] += 1
+        else:
+            first.append(at)
+            counts.append(1)
+        inverse[at] = len(first) - 1
+    values = HostArray.of([flat[at] for at in first], x.dtype.tensor, (len(first),))
+    return UniqueAll(
+        from_host(values, x.dtype, x.device),
+        _places(first, x, (len(first),)),
+        _places(inverse, x, x.shape),
+        _places(counts, x, (len(counts),)),
+    )
+
+
+def _places(values: list[int], x: Array, shape: tuple[int, ...]) -> Array:
+    return from_host(HostArray.of(values, "int32", shape), DEFAULTS["indexing"], x.device)
+
+
+def unique_counts(x: Array, /) -> UniqueCounts:
+    """Return the different elements in order, and how often each comes."""
+    found = unique_all(x)
+    return UniqueCounts(found.values, found.counts)
+
+
+def unique_inverse(x: Array, /) -> UniqueInverse:
+    """Return the different elements in order, and which of them each element is."""
+    found = unique_all(x)
+    return UniqueInverse(found.values, found.inverse_indices)
+
+
+def unique_values(x: Array, /) -> Array:
+    """Return the different elements in order."""
+    return unique_all(x).values
+
+
+def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False) -> Array:
+    """Return which elements of x1 are among those of x2."""
+    a, v = both("isin", x1, x2, "bool", "numeric")
+    if not a.size:
+        return empty(a.shape, bool_, a)
+    if not v.size:
+        return arrays.created(
+            lambda b: b.expand(b.constant(int(invert), "uint8"), new_shape=a.shape), bool_, a.device
+        )
+
+    def build(b: Any, x: Any, y: Any) -> Any:
+        each = b.reshape(x, new_shape=(*x.shape, 1))
+        found = b.equal(each, b.reshape(y, new_shape=(v.size,)))
+        found = b.reduce_max(found, axes=[len(found.shape) - 1])
+        return b.logical_not(found) if invert else found
+
+    return recorded(build, a, v, dtype=bool_)

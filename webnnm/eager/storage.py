@@ -1,0 +1,116 @@
+"""The memory of arrays: tensors of a device that go back to it with their last array."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from webnnm.backends.base import Backend, DeviceTensor
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import byte_length
+from webnnm.core.shapes import count
+from webnnm.ops.declare.tensors import TensorType
+
+SPARE_BYTES = 64 * 2**20
+"""Spare tensors are kept up to so many bytes, or as many as arrays hold."""
+KEPT_ON_HOST = 1024
+"""Bytes of an array up to which the host keeps what it has written to a device."""
+
+
+def size_of(type: TensorType) -> int:
+    """Return the bytes of a tensor."""
+    return byte_length(type.dtype, count(type.shape))
+
+
+class TensorPool:
+    """The tensors of a backend that belong to arrays, and those that wait to be used again.
+
+    Making a tensor takes a turn of the browser's event loop; a loop whose steps need the same
+    tensors makes none after the first steps.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.used_bytes = self.spare_bytes = self.used = 0
+        self._spare: dict[TensorType, list[DeviceTensor]] = defaultdict(list)
+
+    def has(self, types: list[TensorType]) -> bool:
+        """Tell whether there are spare tensors of these types, so that nobody has to wait."""
+        wanted: dict[TensorType, int] = defaultdict(int)
+        for type in types:
+            wanted[type] += 1
+        return all(len(self._spare.get(type, ())) >= number for type, number in wanted.items())
+
+    def take(self, type: TensorType) -> DeviceTensor:
+        """Return a spare tensor; its values are those of its last use."""
+        tensor = self._spare[type].pop()
+        self.spare_bytes -= size_of(type)
+        self._count(type, 1)
+        return tensor
+
+    async def tensor(self, type: TensorType) -> DeviceTensor:
+        """Return a spare tensor or a new one."""
+        if self._spare.get(type):
+            return self.take(type)
+        tensor = await self.backend.tensor(type)
+        self._count(type, 1)
+        return tensor
+
+    def give(self, tensor: DeviceTensor, *, shared: bool) -> None:
+        """Take back a tensor that no array needs any more.
+
+        Chromium's WebNN lets a graph write to a tensor as soon as one of two graphs that read it
+        has ended: `shared` tensors are not used again.
+        """
+        type = tensor.type
+        self._count(type, -1)
+        room = max(SPARE_BYTES, self.used_bytes)
+        if shared or self.spare_bytes + size_of(type) > room:
+            self.backend.release(tensor)
+        else:
+            self._spare[type].append(tensor)
+            self.spare_bytes += size_of(type)
+
+    def clear(self) -> None:
+        """Release the spare tensors."""
+        self.backend.release(*(each for several in self._spare.values() for each in several))
+        self._spare.clear()
+        self.spare_bytes = 0
+
+    def _count(self, type: TensorType, number: int) -> None:
+        self.used += number
+        self.used_bytes += number * size_of(type)
+
+
+class Storage:
+    """The values of an array, in the host's memory, on a device, or still to be computed there.
+
+    `readers` counts the dispatches that read the tensor.
+    """
+
+    __slots__ = ("__weakref__", "error", "host", "pool", "readers", "tensor", "type")
+
+    def __init__(self, type: TensorType, host: HostArray | None = None) -> None:
+        self.type = type
+        self.host = host
+        self.tensor: DeviceTensor | None = None
+        self.pool: TensorPool | None = None
+        self.error: BaseException | None = None
+        self.readers = 0
+
+    def place(self, tensor: DeviceTensor, pool: TensorPool) -> None:
+        """Give it a tensor of a pool, with the values that the host holds, if it does."""
+        self.tensor, self.pool, self.readers = tensor, pool, 0
+        if self.host is not None:
+            pool.backend.write(tensor, self.host)
+            if size_of(self.type) > KEPT_ON_HOST:
+                self.host = None
+
+    def detach(self) -> DeviceTensor:
+        """Take its tensor away, whose memory is needed for something else."""
+        tensor, self.tensor = self.tensor, None
+        assert tensor is not None
+        return tensor
+
+    def __del__(self) -> None:
+        if self.tensor is not None and self.pool is not None:
+            self.pool.give(self.tensor, shared=self.readers > 1)

@@ -1,0 +1,58 @@
+"""Conversions and facts of data types: array API standard, "Data Type Functions"."""
+
+from __future__ import annotations
+
+from webnnm.core.shapes import Shape
+from webnnm.eager import dtypes
+from webnnm.eager.array import Array, cast, common_shape
+from webnnm.eager.creation import copied
+from webnnm.eager.device import Device
+from webnnm.eager.dtypes import DType, FInfo, IInfo, dtype_of, float_info, integer_info
+from webnnm.eager.errors import ArrayTypeError
+
+
+def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | None = None) -> Array:
+    """Return an array in another data type.
+
+    >>> from webnnm import xp
+    >>> xp.astype(xp.asarray([1.7, -1.7]), xp.int32)
+    Array([1, -1], dtype=int32)
+
+    Floats become integers towards zero; what the integers do not hold, and NaN, depends on the
+    device.
+    """
+    found = cast(x if device is None else x.to_device(device), dtype_of(dtype))
+    return copied(found) if copy and found is x else found
+
+
+def can_cast(source: DType | Array, target: DType, /) -> bool:
+    """Tell whether promotion may turn one data type into another."""
+    found = source.dtype if isinstance(source, Array) else dtype_of(source)
+    return dtypes.can_cast(found, dtype_of(target))
+
+
+def finfo(type: DType | Array, /) -> FInfo:
+    """Return the limits of a floating-point type."""
+    return float_info(type.dtype if isinstance(type, Array) else dtype_of(type))
+
+
+def iinfo(type: DType | Array, /) -> IInfo:
+    """Return the limits of an integer type."""
+    return integer_info(type.dtype if isinstance(type, Array) else dtype_of(type))
+
+
+def result_type(*arrays_and_dtypes: Array | DType | complex) -> DType:
+    """Return the data type that arrays, types and Python numbers promote to."""
+    numbers = [each for each in arrays_and_dtypes if isinstance(each, bool | int | float | complex)]
+    others = [each for each in arrays_and_dtypes if not isinstance(each, int | float | complex)]
+    if not others:
+        raise ArrayTypeError("`result_type` needs an array or a data type")
+    found = dtypes.promoted([o.dtype if isinstance(o, Array) else dtype_of(o) for o in others])
+    for number in numbers:
+        found = dtypes.scalar_dtype(number, found)
+    return found
+
+
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """Return the shape that shapes broadcast to."""
+    return common_shape(*map(tuple, shapes))
