@@ -46,6 +46,8 @@ class Array:
     """
 
     __slots__ = ("__weakref__", "dtype", "operand", "scope", "storage")
+    weak = False
+    """Whether it takes the data type of an array that it meets, as a Python number does."""
 
     def __init__(
         self,
@@ -115,7 +117,7 @@ class Array:
 
     # Values.
 
-    def _storage(self) -> Storage:
+    def values_storage(self) -> Storage:
         """Return where the values are, or will be as soon as the device has computed them."""
         if self.storage is not None:
             return self.storage
@@ -128,7 +130,7 @@ class Array:
         return self.scope.storage(self)
 
     def _host(self) -> HostArray:
-        storage = self._storage()
+        storage = self.values_storage()
         if storage.host is not None:
             return storage.host
         device = self.device
@@ -142,10 +144,10 @@ class Array:
 
     async def numpy(self) -> Any:
         """Return the values: a NumPy array where NumPy is loaded, else a shaped memoryview."""
-        return _public((await self.device.read(self._storage()))[0], self.dtype)
+        return _public((await self.device.read(self.values_storage()))[0], self.dtype)
 
     def __await__(self) -> Generator[Any, None, Array]:
-        storage = self._storage()
+        storage = self.values_storage()
         found = yield from self.device.read(storage).__await__()
         storage.host = found[0]
         return self
@@ -373,6 +375,13 @@ class Array:
         return compare("greater_or_equal", self, other)
 
 
+class WeakScalar(Array):
+    """A Python number that is an argument of a traced function."""
+
+    __slots__ = ()
+    weak = True
+
+
 def recorded(build: Callable[..., Operand], *arrays: Array, dtype: DType | None = None) -> Array:
     """Return the array that `build(builder, *operands)` computes from arrays.
 
@@ -473,7 +482,7 @@ def both(name: str, x1: Array | Scalar, x2: Array | Scalar, *kinds: str) -> tupl
             _check_scalar(name, x2)
             x2 = scalar(x2, scalar_dtype(x2, x1.dtype), x1)
         elif x1.dtype is not x2.dtype:
-            dtype = promoted([x1.dtype, x2.dtype])
+            dtype = _common(x1, x2)
             x1, x2 = cast(x1, dtype), cast(x2, dtype)
     elif isinstance(x2, Array):
         _check_scalar(name, x1)
@@ -482,6 +491,16 @@ def both(name: str, x1: Array | Scalar, x2: Array | Scalar, *kinds: str) -> tupl
         raise ArrayTypeError(f'"{name}" takes at least one array', "use `xp.asarray`")
     check(name, x1, *kinds)
     return x1, x2
+
+
+def _common(x1: Array, x2: Array) -> DType:
+    if x1.weak == x2.weak:
+        return promoted([x1.dtype, x2.dtype])
+    weak, strong = (x1, x2) if x1.weak else (x2, x1)
+    return scalar_dtype(_EXAMPLES[weak.dtype.kind], strong.dtype)
+
+
+_EXAMPLES: dict[str, Scalar] = {"bool": True, "signed integer": 1, "real floating": 1.0}
 
 
 def _check_scalar(name: str, value: object) -> None:

@@ -345,12 +345,8 @@ def meshgrid(*grids: Array, indexing: str = "xy") -> list[Array]:
     shape = [0] * len(grids)
     for place, each in zip(order, grids, strict=True):
         shape[place] = each.size
-    return tuple(
-        expanded(
-            arrays.reshaped(
-                each, [each.size if axis == place else 1 for axis in range(len(grids))]
-            ),
-            tuple(shape),
-        )
-        for place, each in zip(order, grids, strict=True)
-    )
+    found: list[Array] = []
+    for place, each in zip(order, grids, strict=True):
+        alone = [each.size if axis == place else 1 for axis in range(len(grids))]
+        found.append(expanded(arrays.reshaped(each, alone), tuple(shape)))
+    return found

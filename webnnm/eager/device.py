@@ -36,6 +36,7 @@ class Work(ABC):
 
     inputs: Sequence[Storage]
     outputs: Sequence[Storage]
+    donated: Sequence[Storage] = ()
 
     @abstractmethod
     def program(self, device: Device) -> Program | None:
@@ -195,12 +196,14 @@ class Device:
         self.dispatches += 1
         for storage in program.needed(work):
             storage.readers += 1
+        for storage in work.donated:
+            storage.donate()
 
-    async def compile(self, graph: Graph) -> Executable:
+    async def compile(self, graph: Graph, *, recompute: bool = False) -> Executable:
         """Compile a graph."""
         pool = await self.open()
         self.builds += 1
-        return await pool.backend.compile(graph)
+        return await pool.backend.compile(graph, recompute=recompute)
 
     def known(self, key: Any) -> Program | None:
         """Return a compiled program."""

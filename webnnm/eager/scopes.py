@@ -70,6 +70,10 @@ class Scope(ABC):
     """A graph under construction, to which operations on arrays are added."""
 
     builder: GraphBuilder
+    recompute = False
+    """Whether values are recomputed for gradients rather than kept."""
+    differentiating = 0
+    """How many gradients of what is being recorded will be asked for."""
     _aliases = 0
 
     @abstractmethod
@@ -140,7 +144,6 @@ class PendingGraph(Scope):
     def __init__(self, device: Device) -> None:
         self.device = device
         self.builder = GraphBuilder()
-        self.differentiating = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -152,6 +155,7 @@ class PendingGraph(Scope):
         self._numbers: dict[DataType, list[float]] = {}
         self._arrays: list[weakref.ref[Recorded]] = []
         self._aliases = 0
+        self.recompute = False
 
     def leaf(self, array: Recorded) -> Operand:
         """Return the input that stands for an array whose values are known or being computed."""
@@ -220,7 +224,7 @@ class PendingGraph(Scope):
         leaves = {self._leaves[id(storage)]: storage for storage in self._storages}
         made = {o: Storage(o.type) for o in operands if o not in leaves}
         if made:
-            work = _Segment(self.builder, self._names, self._storages, self._numbers, made)
+            work = _Segment(self, self._names, self._storages, self._numbers, made)
             self.device.submit(work)
         return [leaves.get(operand) or made[operand] for operand in operands]
 
@@ -230,16 +234,23 @@ class _Segment(Work):
 
     def __init__(
         self,
-        builder: GraphBuilder,
+        pending: PendingGraph,
         names: Sequence[str],
         storages: Sequence[Storage],
         numbers: Mapping[DataType, Sequence[float]],
         made: Mapping[Operand, Storage],
     ) -> None:
-        self._builder, self._wanted = builder, [*made]
+        self._builder, self._wanted = pending.builder, [*made]
+        self._recompute = pending.recompute
         self._counts = {dtype: len(values) for dtype, values in numbers.items()}
         self._names = [*names, *map(_vector, numbers)]
-        self._key = builder, len(names), *((o.number, o.index) for o in made), *self._counts.items()
+        self._key = (
+            pending.builder,
+            len(names),
+            self._recompute,
+            *((o.number, o.index) for o in made),
+            *self._counts.items(),
+        )
         vectors = [HostArray.of([*values], dtype) for dtype, values in numbers.items()]
         self.inputs = [
             *storages,
@@ -255,7 +266,9 @@ class _Segment(Work):
         """Compile what computes it."""
         outputs = {f"y{place}": operand for place, operand in enumerate(self._wanted)}
         graph = without_aliases(Graph(outputs, self._builder.inputs))
-        executable = await device.compile(_with_vectors(graph, self._counts))
+        executable = await device.compile(
+            _with_vectors(graph, self._counts), recompute=self._recompute
+        )
         taken = [name if name in executable.inputs else None for name in self._names]
         # Names that are left out come from other passes through the same builder.
         program = Program(executable, taken, [*outputs])

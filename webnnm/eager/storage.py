@@ -8,6 +8,7 @@ from webnnm.backends.base import Backend, DeviceTensor
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import byte_length
 from webnnm.core.shapes import count
+from webnnm.eager.errors import ArrayValueError
 from webnnm.ops.declare.tensors import TensorType
 
 SPARE_BYTES = 64 * 2**20
@@ -105,11 +106,14 @@ class Storage:
             if size_of(self.type) > KEPT_ON_HOST:
                 self.host = None
 
-    def detach(self) -> DeviceTensor:
-        """Take its tensor away, whose memory is needed for something else."""
-        tensor, self.tensor = self.tensor, None
-        assert tensor is not None
-        return tensor
+    def donate(self) -> None:
+        """Give its memory to what is computed next; nobody can read it any more."""
+        self.__del__()
+        self.tensor = self.host = None
+        self.error = ArrayValueError(
+            f"an array {self.type} is used after it was donated",
+            "use what the function returned, or leave it out of `donate_argnames`",
+        )
 
     def __del__(self) -> None:
         if self.tensor is not None and self.pool is not None:

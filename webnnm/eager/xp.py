@@ -31,6 +31,7 @@ from webnnm.eager.devices import __array_namespace_info__ as __array_namespace_i
 from webnnm.eager.devices import memory as memory
 from webnnm.eager.devices import open_device as open_device
 from webnnm.eager.devices import set_default_device as set_default_device
+from webnnm.eager.dtypes import bool_ as _bool
 from webnnm.eager.dtypes import float16 as float16
 from webnnm.eager.dtypes import float32 as float32
 from webnnm.eager.dtypes import float64 as float64
@@ -41,7 +42,6 @@ from webnnm.eager.dtypes import isdtype as isdtype
 from webnnm.eager.dtypes import uint8 as uint8
 from webnnm.eager.dtypes import uint32 as uint32
 from webnnm.eager.dtypes import uint64 as uint64
-from webnnm.eager.dtypes import bool_ as _bool
 from webnnm.eager.elementwise import abs as abs
 from webnnm.eager.elementwise import acos as acos
 from webnnm.eager.elementwise import acosh as acosh

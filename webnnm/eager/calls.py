@@ -1,0 +1,120 @@
+"""Functions of arrays as graphs: how they are traced, and written into other graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.core.shapes import Shape
+from webnnm.eager.array import Array, WeakScalar, scope_for
+from webnnm.eager.creation import asarray
+from webnnm.eager.dtypes import DType
+from webnnm.eager.errors import ArrayTypeError
+from webnnm.eager.scopes import TRACES, Scope, Trace, traced
+from webnnm.eager.trees import Structure, flatten, unflatten
+from webnnm.graph.node import Graph, Operand
+from webnnm.ops.declare.tensors import TensorType
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Traced:
+    """A function as a graph, whose inputs x0, x1 … are its arrays and c0, c1 … those from outside.
+
+    `results` are the leaves of what it returned: the outputs y0, y1 … by their data types, or what
+    is no array, or has no elements, as it is.
+    """
+
+    graph: Graph
+    captured: Sequence[Array]
+    results: Sequence[Any]
+    structure: Structure
+    recompute: bool
+
+    def inlined(self, scope: Scope, given: Mapping[str, Operand]) -> Mapping[str, Operand]:
+        """Return the graph's inputs in a scope: those that are given, and what it captured."""
+        captured = {
+            f"captured {at}": scope.operand_of(each) for at, each in enumerate(self.captured)
+        }
+        return {**given, **captured}
+
+    def filled(self, outputs: Callable[[str, DType], Array]) -> Any:
+        """Return what the function returns, with arrays for its outputs."""
+        leaves = [
+            outputs(f"y{at}", each.dtype) if isinstance(each, Output) else each
+            for at, each in enumerate(self.results)
+        ]
+        return unflatten(self.structure, iter(leaves))
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An output of a traced function."""
+
+    dtype: DType
+
+
+def current(*trees: Any) -> Scope:
+    """Return where operations on the arrays of some containers are recorded."""
+    if TRACES:
+        return TRACES[-1]
+    for tree in trees:
+        for leaf in flatten(tree)[0]:
+            if isinstance(leaf, Array):
+                return leaf.scope
+    return scope_for(None)
+
+
+def as_arrays(leaves: Sequence[Any]) -> list[Array]:
+    """Return leaves as arrays; Python numbers take the data type of arrays that they meet.
+
+    Raises `ArrayTypeError` for what is neither.
+    """
+    return [_array(leaf) for leaf in leaves]
+
+
+def _array(leaf: Any) -> Array:
+    if isinstance(leaf, Array):
+        return leaf
+    if isinstance(leaf, bool | int | float):
+        found = asarray(leaf)
+        return WeakScalar(found.dtype, found.scope, storage=found.storage)
+    if hasattr(leaf, "__array__") or isinstance(leaf, memoryview):
+        return asarray(leaf)
+    kind = type(leaf).__name__
+    hint = "name the argument in `static_argnames` if it is no array"
+    raise ArrayTypeError(f"a {kind} is not an array", hint)
+
+
+def trace(
+    function: Callable[..., Any],
+    leaves: Sequence[Array],
+    shapes: Sequence[Shape],
+    rebuilt: Callable[[list[Any]], Any],
+    finish: Callable[[Trace, list[Operand], Any], Any] = lambda _trace, _inputs, found: found,
+) -> Traced:
+    """Trace `function(rebuilt(arrays))` for arrays of these types and shapes.
+
+    `finish` sees the trace, its inputs and what the function returned, and returns what counts.
+    """
+    found = Trace()
+    inputs: list[Operand] = []
+    given: list[Any] = []
+    with traced(found):
+        for at, (leaf, shape) in enumerate(zip(leaves, shapes, strict=True)):
+            if not leaf.size:
+                given.append(leaf)
+                continue
+            operand = found.builder.input(f"x{at}", *TensorType(leaf.dtype.tensor, shape))
+            inputs.append(operand)
+            given.append(type(leaf)(leaf.dtype, found, operand))
+        returned = finish(found, inputs, function(rebuilt(given)))
+        results, structure = flatten(returned)
+        outputs: dict[str, Operand] = {}
+        for at, result in enumerate(results):
+            if isinstance(result, Array) and result.size:
+                outputs[f"y{at}"] = found.operand_of(result)
+                results[at] = Output(result.dtype)
+    captured = [array for array, _ in found.captured.values()]
+    graph = Graph(outputs, found.builder.inputs)
+    return Traced(graph, captured, results, structure, found.recompute)  # type: ignore[arg-type]

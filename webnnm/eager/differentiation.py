@@ -1,0 +1,277 @@
+"""Derivatives of functions of arrays: reverse mode, forward mode, and what is made of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from webnnm.core.shapes import show
+from webnnm.eager.array import Array, reshaped
+from webnnm.eager.calls import Traced, as_arrays, current, trace
+from webnnm.eager.creation import eye
+from webnnm.eager.dtypes import is_kind
+from webnnm.eager.errors import ArrayTypeError, ArrayValueError
+from webnnm.eager.manipulation import moveaxis
+from webnnm.eager.mapping import vmap
+from webnnm.eager.scopes import Scope, Trace
+from webnnm.eager.trees import flatten, unflatten
+from webnnm.graph.autodiff import gradients, pullback
+from webnnm.graph.node import Operand
+from webnnm.graph.rewrite import copied
+from webnnm.graph.tangents import tangents as graph_tangents
+
+Function = Callable[..., Any]
+
+
+def grad(
+    function: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
+) -> Function:
+    """Return the function that gives the gradient of a function with a scalar result.
+
+    >>> from webnnm import grad, xp
+    >>> grad(lambda x: xp.sum(x**3))(xp.asarray([1.0, 2.0]))
+    Array([3.0, 12.0], dtype=float32)
+
+    The gradient is taken of the argument number `argnums`, or of several; arguments may be nested
+    containers of arrays, and so are the gradients then. With `has_aux` the function returns its
+    scalar and something else, and the gradient comes with that.
+
+    Raises `ArrayTypeError` for arguments of integers, `ArrayValueError` for other results.
+    """
+    both = value_and_grad(function, argnums, has_aux=has_aux)
+
+    @functools.wraps(function)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, found = both(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+
+    return gradient
+
+
+def value_and_grad(
+    function: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
+) -> Function:
+    """Return the function that gives a function's scalar result and its gradient, as `grad`."""
+
+    @functools.wraps(function)
+    def with_gradient(*args: Any, **kwargs: Any) -> Any:
+        numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        chosen = [args[number] for number in numbers]
+        scope = current(args, kwargs)
+        leaves, structure = flatten(chosen)
+        with differentiating(scope):
+            aliases = [_alias(scope, leaf) for leaf in _floats(leaves)]
+            replaced = [*args]
+            for number, part in zip(numbers, unflatten(structure, iter(aliases)), strict=True):
+                replaced[number] = part
+            value = function(*replaced, **kwargs)
+            scalar = value[0] if has_aux else value
+            _check_scalar(scalar)
+            xs = [scope.operand_of(each) for each in aliases]
+            found = gradients(scope.operand_of(scalar), xs)
+        made = [Array(a.dtype, scope, g) for a, g in zip(aliases, found, strict=True)]
+        parts = unflatten(structure, iter(made))
+        return value, parts[0] if isinstance(argnums, int) else tuple(parts)
+
+    return with_gradient
+
+
+class differentiating:
+    """Keep what is recorded in a scope inside the `with` block from being computed and forgotten."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def __enter__(self) -> None:
+        self._scope.differentiating += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._scope.differentiating -= 1
+
+
+def _floats(leaves: Sequence[Any]) -> list[Array]:
+    arrays = as_arrays(leaves)
+    for each in arrays:
+        if not is_kind(each.dtype, "real floating"):
+            raise ArrayTypeError(
+                f"an array of {each.dtype} has no gradient", "convert it with `xp.astype`"
+            )
+    return arrays
+
+
+def _alias(scope: Scope, array: Array) -> Array:
+    return Array(array.dtype, scope, scope.alias(scope.operand_of(array))) if array.size else array
+
+
+def _check_scalar(value: Any) -> None:
+    if not isinstance(value, Array) or value.ndim:
+        what = f"an array {show(value.shape)}" if isinstance(value, Array) else repr(value)
+        raise ArrayValueError(
+            f"the function returned {what}: gradients are those of one number",
+            "return `xp.sum` or `xp.mean` of it, or use `vjp` or `jacrev`; `has_aux=True` lets a "
+            "function return more",
+        )
+
+
+def vjp(function: Function, *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """Return the result of a function, and the function that pulls its cotangents back.
+
+    >>> from webnnm import vjp, xp
+    >>> y, pull = vjp(xp.sin, xp.asarray([0.0]))
+    >>> pull(xp.asarray([2.0]))
+    (Array([2.0], dtype=float32),)
+    """
+    leaves, structure = flatten(primals)
+    arrays = _floats(leaves)
+    shapes = [each.shape for each in arrays]
+
+    def rebuilt(given: list[Any]) -> Any:
+        return unflatten(structure, iter(given))
+
+    def cotangents(found: Trace, inputs: list[Operand], returned: Any) -> Any:
+        results = [each for each in flatten(returned)[0] if isinstance(each, Array)]
+        seeds: list[tuple[Operand, Operand]] = []
+        for at, each in enumerate(results):
+            y = found.operand_of(each)
+            seeds.append((y, found.builder.input(f"g{at}", *y.type)))
+        back = pullback(seeds, inputs)
+        return [_array_of(found, x, g) for x, g in zip(inputs, back, strict=True)]
+
+    forward = trace(lambda args: function(*args), arrays, shapes, rebuilt)
+    backward = trace(lambda args: function(*args), arrays, shapes, rebuilt, cotangents)
+
+    def pull(cotangent: Any) -> tuple[Any, ...]:
+        given = [each for each in flatten(cotangent)[0] if isinstance(each, Array)]
+        scope = current(given, arrays)
+        inputs = _inputs(scope, arrays)
+        inputs |= {f"g{at}": scope.operand_of(each) for at, each in enumerate(given)}
+        found = written(backward, scope, inputs)
+        return tuple(unflatten(structure, iter(found)))
+
+    scope = current(arrays)
+    return written(forward, scope, _inputs(scope, arrays)), pull
+
+
+def _inputs(scope: Scope, arrays: Sequence[Array]) -> dict[str, Operand]:
+    return {f"x{at}": scope.operand_of(each) for at, each in enumerate(arrays) if each.size}
+
+
+def written(found: Traced, scope: Scope, given: dict[str, Operand]) -> Any:
+    """Return the results of a traced function, written into a scope."""
+    made = copied(scope.builder, found.graph, found.inlined(scope, given))
+    return found.filled(lambda name, dtype: Array(dtype, scope, made[name]))
+
+
+def _array_of(found: Trace, like: Operand, operand: Operand | None) -> Array:
+    from webnnm.eager.dtypes import dtype_of
+
+    if operand is None:
+        zero = found.builder.constant(0, like.dtype)
+        operand = found.builder.expand(zero, new_shape=like.shape)
+    return Array(dtype_of(like.dtype), found, operand)
+
+
+def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the result of a function, and its derivative along tangents of its arguments.
+
+    >>> from webnnm import jvp, xp
+    >>> jvp(xp.sin, [xp.asarray(0.0)], [xp.asarray(3.0)])[1]
+    Array(3.0, dtype=float32)
+
+    Raises `ArrayValueError` if arguments and tangents are not of the same shapes.
+    """
+    leaves, structure = flatten(tuple(primals))
+    directions, same = flatten(tuple(tangents))
+    arrays, along = _floats(leaves), _floats(directions)
+    if structure != same or [a.shape for a in arrays] != [v.shape for v in along]:
+        raise ArrayValueError("arguments and tangents differ in their shapes")
+
+    def derivative(found: Trace, inputs: list[Operand], returned: Any) -> Any:
+        values, shape = flatten(returned)
+        vs = [found.builder.input(f"v{at}", *x.type) for at, x in enumerate(inputs)]
+        ys = [found.operand_of(each) for each in values]
+        moved = graph_tangents(ys, inputs, vs)
+        made = [Array(y.dtype, found, dy) for y, dy in zip(values, moved, strict=True)]
+        return returned, unflatten(shape, iter(made))
+
+    def rebuilt(given: list[Any]) -> Any:
+        return unflatten(structure, iter(given))
+
+    shapes = [each.shape for each in arrays]
+    found = trace(lambda args: function(*args), arrays, shapes, rebuilt, derivative)
+    scope = current(arrays, along)
+    given = _inputs(scope, arrays)
+    given |= {f"v{at}": scope.operand_of(each) for at, each in enumerate(along)}
+    return written(found, scope, given)
+
+
+def jacfwd(function: Function, argnums: int = 0) -> Function:
+    """Return the function that gives the Jacobian of a function of an array, column by column.
+
+    >>> from webnnm import jacfwd, xp
+    >>> jacfwd(lambda x: x * x)(xp.asarray([1.0, 2.0]))
+    Array([[2.0, 0.0], [0.0, 4.0]], dtype=float32)
+
+    It has the dimensions of the result first and those of the argument last.
+    """
+
+    @functools.wraps(function)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        x = _single(args[argnums])
+
+        def along(v: Array) -> Array:
+            def of_one(each: Array) -> Any:
+                return function(*args[:argnums], each, *args[argnums + 1 :], **kwargs)
+
+            return jvp(of_one, [x], [v])[1]
+
+        columns = vmap(along)(_basis(x))
+        columns = moveaxis(columns, 0, columns.ndim - 1)
+        return reshaped(columns, (*columns.shape[:-1], *x.shape))
+
+    return jacobian
+
+
+def jacrev(function: Function, argnums: int = 0) -> Function:
+    """Return the function that gives the Jacobian of a function of an array, row by row.
+
+    It has the dimensions of the result first and those of the argument last, as `jacfwd`, and is
+    faster where the result has fewer elements than the argument.
+    """
+
+    @functools.wraps(function)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        x = _single(args[argnums])
+
+        def of_one(each: Array) -> Any:
+            return function(*args[:argnums], each, *args[argnums + 1 :], **kwargs)
+
+        y, pull = vjp(of_one, x)
+        rows = vmap(lambda g: pull(g)[0])(_basis(_single(y)))
+        return reshaped(rows, (*y.shape, *x.shape))
+
+    return jacobian
+
+
+def hessian(function: Function, argnums: int = 0) -> Function:
+    """Return the function that gives the second derivatives of a function with a scalar result.
+
+    >>> from webnnm import hessian, xp
+    >>> hessian(lambda x: x[0] * x[1] ** 2)(xp.asarray([1.0, 3.0]))
+    Array([[0.0, 6.0], [6.0, 2.0]], dtype=float32)
+    """
+    return jacfwd(grad(function, argnums), argnums)
+
+
+def _single(x: Any) -> Array:
+    if not isinstance(x, Array):
+        kind = type(x).__name__
+        raise ArrayTypeError(f"Jacobians are those of one array, not of a {kind}", "use `grad`")
+    return x
+
+
+def _basis(x: Array) -> Array:
+    """Return the unit vectors of the shape of an array, one after the other."""
+    found = eye(x.size, dtype=x.dtype, device=x.device)
+    return reshaped(found, (x.size, *x.shape))

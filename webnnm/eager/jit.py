@@ -1,0 +1,172 @@
+"""`jit`: functions of arrays that are traced once, and then run as one graph."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from webnnm.eager.array import Array
+from webnnm.eager.calls import Traced, as_arrays, current, trace
+from webnnm.eager.device import Device, Program, Work
+from webnnm.eager.dtypes import DType
+from webnnm.eager.errors import ArrayTypeError, ArrayValueError
+from webnnm.eager.scopes import PendingGraph, Scope, without_aliases
+from webnnm.eager.storage import Storage
+from webnnm.eager.trees import Structure, flatten, unflatten
+from webnnm.graph.rewrite import copied
+
+KEPT_TRACES = 128
+"""Signatures for which a function keeps its graph."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Call(Work):
+    """A run of a traced function."""
+
+    traced: Traced
+    inputs: Sequence[Storage]
+    outputs: Sequence[Storage]
+    donated: Sequence[Storage]
+
+    def program(self, device: Device) -> Program | None:
+        """Return the compiled graph."""
+        return device.known(self.traced)
+
+    async def compiled(self, device: Device) -> Program:
+        """Compile the graph."""
+        graph = without_aliases(self.traced.graph)
+        executable = await device.compile(graph, recompute=self.traced.recompute)
+        inputs = [name if name in executable.inputs else None for name in graph.inputs]
+        program = Program(executable, inputs, [*graph.outputs])
+        device.keep(self.traced, program)
+        return program
+
+
+class Jitted:
+    """A function that `jit` has wrapped; `__wrapped__` is the function itself."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        static_argnames: Iterable[str],
+        donate_argnames: Iterable[str],
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._static = frozenset(static_argnames)
+        self._donated = frozenset(donate_argnames)
+        self._signature = inspect.signature(function)
+        unknown = (self._static | self._donated) - self._signature.parameters.keys()
+        if unknown:
+            raise ArrayValueError(f'the function has no argument "{min(unknown)}"')
+        self._traces: dict[Hashable, Traced] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function's graph; trace the function first if the signature is new."""
+        bound = self._bound(args, kwargs)
+        static = tuple((name, bound[name]) for name in bound if name in self._static)
+        given = {name: value for name, value in bound.items() if name not in self._static}
+        leaves, structure = flatten(given)
+        arrays = as_arrays(leaves)
+        scope = current(arrays)
+        key = (structure, static, tuple([(a.dtype, a.shape, a.weak) for a in arrays]))
+        found = self._found(key, arrays, structure, dict(static))
+        if not isinstance(scope, PendingGraph) or scope.differentiating:
+            return self._inlined(found, scope, arrays)
+        return self._called(found, scope, arrays, given)
+
+    def _bound(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+        bound = self._signature.bind(*args, **kwargs)
+        return bound.arguments
+
+    def _found(
+        self,
+        key: Hashable,
+        arrays: Sequence[Array],
+        structure: Structure,
+        static: dict[str, Any],
+    ) -> Traced:
+        try:
+            found = self._traces.get(key)
+        except TypeError as error:
+            raise ArrayTypeError(f"static arguments have to be hashable: {error}") from error
+        if found is None:
+            found = trace(
+                lambda given: self._apply({**given, **static}),
+                arrays,
+                [each.shape for each in arrays],
+                lambda leaves: unflatten(structure, iter(leaves)),
+            )
+            self._traces[key] = found
+            if len(self._traces) > KEPT_TRACES:
+                del self._traces[next(iter(self._traces))]
+        return found
+
+    def _apply(self, arguments: dict[str, Any]) -> Any:
+        bound = inspect.BoundArguments(self._signature, arguments)  # type: ignore[arg-type]
+        return self._function(*bound.args, **bound.kwargs)
+
+    def _inlined(self, found: Traced, scope: Scope, arrays: Sequence[Array]) -> Any:
+        """Write the graph into that of the function or of the gradient around."""
+        given = {f"x{at}": scope.operand_of(each) for at, each in enumerate(arrays) if each.size}
+        made = copied(scope.builder, found.graph, found.inlined(scope, given))
+        return found.filled(lambda name, dtype: Array(dtype, scope, made[name]))
+
+    def _called(
+        self, found: Traced, scope: PendingGraph, arrays: Sequence[Array], given: dict[str, Any]
+    ) -> Any:
+        inputs = [each.values_storage() for each in (*arrays, *found.captured) if each.size]
+        donated: list[Storage] = []
+        for name in self._donated & given.keys():
+            donated += [a.values_storage() for a in flatten(given[name])[0] if isinstance(a, Array)]
+        made = {name: Storage(o.type) for name, o in found.graph.outputs.items()}
+        if made:
+            scope.device.submit(_Call(found, inputs, [*made.values()], donated))
+
+        def output(name: str, dtype: DType) -> Array:
+            return Array(dtype, scope, storage=made[name])
+
+        return found.filled(output)
+
+
+@overload
+def jit(function: Callable[..., Any], /) -> Jitted: ...
+@overload
+def jit(
+    *, static_argnames: Iterable[str] = (), donate_argnames: Iterable[str] = ()
+) -> Callable[[Callable[..., Any]], Jitted]: ...
+def jit(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    static_argnames: Iterable[str] = (),
+    donate_argnames: Iterable[str] = (),
+) -> Any:
+    """Return a function of arrays that is traced once and then runs as one graph.
+
+    >>> from webnnm import jit, xp
+    >>> @jit
+    ... def distance(a, b):
+    ...     return xp.sqrt(xp.sum((a - b) ** 2))
+    >>> float(distance(xp.asarray([0.0, 3.0]), xp.asarray([4.0, 0.0])))
+    5.0
+
+    It is traced again for arguments of other shapes, data types or nesting, and for other values of
+    the arguments in `static_argnames`. Arguments and results may be nested tuples, lists,
+    dictionaries and dataclasses; Python numbers may change without a new trace. Arrays in
+    `donate_argnames` cannot be used after the call: their memory is that of the next results.
+
+    Python sees shapes and data types while it traces, but no values: `if` and `while` over them
+    raise `TracedValueError`; `xp.where`, `cond`, `scan`, `fori_loop` and `while_loop` decide on the
+    device.
+    """
+    if isinstance(static_argnames, str) or isinstance(donate_argnames, str):
+        raise ArrayTypeError("names of arguments come in a list or tuple")
+
+    def wrap(wrapped: Callable[..., Any]) -> Jitted:
+        return Jitted(wrapped, static_argnames, donate_argnames)
+
+    return wrap if function is None else wrap(function)
