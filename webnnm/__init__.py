@@ -28,6 +28,17 @@ if TYPE_CHECKING:
     from webnnm.data.table_dataset import TableDataset as TableDataset
     from webnnm.data.text import TextDataset as TextDataset
     from webnnm.eager import xp as xp
+    from webnnm.eager.differentiation import grad as grad
+    from webnnm.eager.differentiation import hessian as hessian
+    from webnnm.eager.differentiation import jacfwd as jacfwd
+    from webnnm.eager.differentiation import jacrev as jacrev
+    from webnnm.eager.differentiation import jvp as jvp
+    from webnnm.eager.differentiation import value_and_grad as value_and_grad
+    from webnnm.eager.differentiation import vjp as vjp
+    from webnnm.eager.jit import jit as jit
+    from webnnm.eager.mapping import vmap as vmap
+    from webnnm.eager.trees import tree_leaves as tree_leaves
+    from webnnm.eager.trees import tree_map as tree_map
     from webnnm.evaluation import TestResult as TestResult
     from webnnm.evaluation.epoch import EpochRecord as EpochRecord
     from webnnm.evaluation.history import History as History
@@ -92,7 +103,13 @@ _HOME = {
     "format_model": "model.texts",
     "forget_downloads": "data.downloads",
     "from_pretrained": "model.pretrained_model",
+    "grad": "eager.differentiation",
     "gradients": "graph.autodiff",
+    "hessian": "eager.differentiation",
+    "jacfwd": "eager.differentiation",
+    "jacrev": "eager.differentiation",
+    "jit": "eager.jit",
+    "jvp": "eager.differentiation",
     "load_onnx": "model.onnx_model",
     "load_sound": "data.sound",
     "parse": "notation",
@@ -101,6 +118,11 @@ _HOME = {
     "review": "expert.reviewer",
     "search": "model.searching",
     "split": "model.parts",
+    "tree_leaves": "eager.trees",
+    "tree_map": "eager.trees",
+    "value_and_grad": "eager.differentiation",
+    "vjp": "eager.differentiation",
+    "vmap": "eager.mapping",
 }
 """Public name → module. Names are imported on first use: a page pays only for what it touches."""
 

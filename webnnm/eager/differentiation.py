@@ -78,7 +78,7 @@ def value_and_grad(
 
 
 class differentiating:
-    """Keep what is recorded in a scope inside the `with` block from being computed and forgotten."""
+    """Keep what is recorded in a scope inside the `with` block, even if its value is asked for."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope

@@ -51,7 +51,8 @@ def vmap(
                 given[place] = batches[place]
             return unflatten(structure, iter(given))
 
-        shapes = [b.shape if a is None else b.shape[1:] for b, a in zip(batches, each_axis)]
+        pairs = zip(batches, each_axis, strict=True)
+        shapes = [each.shape[0 if axis is None else 1 :] for each, axis in pairs]
         found = trace(lambda given: function(*given, **kwargs), batches, shapes, rebuilt)
         scope = current(batches)
         names = {f"x{at}" for at, axis in enumerate(each_axis) if axis is not None}
