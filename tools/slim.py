@@ -165,6 +165,7 @@ def _drop_imports_of(tree: ast.Module, module: str, wanted: set[tuple[str | None
                     for alias in node.names
                     if (alias.asname or alias.name.partition(".")[0]) in used
                     or (module, alias.asname or alias.name) in wanted
+                    or alias.asname == alias.name  # what a module offers as its own
                 ]
                 if not node.names:
                     block.remove(node)

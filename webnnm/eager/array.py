@@ -140,7 +140,7 @@ class Array:
                 "up Python",
                 "write `await x.numpy()` or, before this, `await x`",
             )
-        return device.wait(device.read(storage))[0]
+        return device.read_now(storage)
 
     async def numpy(self) -> Any:
         """Return the values: a NumPy array where NumPy is loaded, else a shaped memoryview."""
@@ -422,7 +422,7 @@ def empty(shape: Sequence[int], dtype: DType, like: Array | None = None) -> Arra
 def operand_like(value: Array | Scalar, like: Array) -> Array:
     """Return an array of the data type of another one, of an array or a Python number."""
     if isinstance(value, Array):
-        return cast(value, like.dtype)
+        return converted(value, like.dtype)
     return scalar(value, scalar_dtype(value, like.dtype), like)
 
 
@@ -434,7 +434,7 @@ def scalar(value: Scalar, dtype: DType, like: Array) -> Array:
     return Array(dtype, scope, scope.number(value, dtype.tensor))
 
 
-def cast(x: Array, dtype: DType) -> Array:
+def converted(x: Array, dtype: DType) -> Array:
     """Return an array in another data type."""
     if x.dtype is dtype:
         return x
@@ -483,7 +483,7 @@ def both(name: str, x1: Array | Scalar, x2: Array | Scalar, *kinds: str) -> tupl
             x2 = scalar(x2, scalar_dtype(x2, x1.dtype), x1)
         elif x1.dtype is not x2.dtype:
             dtype = _common(x1, x2)
-            x1, x2 = cast(x1, dtype), cast(x2, dtype)
+            x1, x2 = converted(x1, dtype), converted(x2, dtype)
     elif isinstance(x2, Array):
         _check_scalar(name, x1)
         x1 = scalar(x1, scalar_dtype(x1, x2.dtype), x2)

@@ -12,7 +12,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FORMATS
 from webnnm.core.shapes import Shape, count, is_integer
 from webnnm.eager import array as arrays
-from webnnm.eager.array import Array, Scalar, cast, check, created, from_host, recorded
+from webnnm.eager.array import Array, Scalar, check, converted, created, from_host, recorded
 from webnnm.eager.device import Device
 from webnnm.eager.dtypes import DEFAULTS, DType, bool_, dtype_of, float64, int64, is_kind, wrapped
 from webnnm.eager.errors import ArrayTypeError, ArrayValueError
@@ -39,7 +39,7 @@ def asarray(
     """
     if isinstance(obj, Array):
         found = obj if device in (None, obj.device) else obj.to_device(device)
-        found = cast(found, dtype_of(dtype)) if dtype is not None else found
+        found = converted(found, dtype_of(dtype)) if dtype is not None else found
         if copy is False and found is not obj:
             raise ArrayValueError("a copy is needed, which copy=False forbids")
         return copied(found) if copy and found is obj else found
@@ -154,7 +154,7 @@ def full(
 ) -> Array:
     """Return an array with the same number everywhere."""
     if isinstance(fill_value, Array):
-        one = fill_value if dtype is None else cast(fill_value, dtype_of(dtype))
+        one = fill_value if dtype is None else converted(fill_value, dtype_of(dtype))
         return expanded(one, _shape(shape))
     return _filled(_shape(shape), fill_value, dtype, device)
 

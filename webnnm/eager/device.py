@@ -15,7 +15,10 @@ from webnnm.backends.selection import backend as open_backend
 from webnnm.core.arrays import HostArray
 from webnnm.eager.storage import Storage, TensorPool
 from webnnm.graph.node import Graph
+from webnnm.ops.declare.tensors import TensorType
 
+KEPT_CONSTANTS = 32
+"""Vectors of Python numbers that stay on a device, those used last."""
 KEPT_PROGRAMS = 256
 """Compiled graphs that a device keeps, those used last."""
 
@@ -82,6 +85,7 @@ class Device:
         self._waiting: deque[Work] = deque()
         self._draining: asyncio.Lock | None = None
         self._programs: dict[Any, Program] = {}
+        self._constants: dict[Any, Storage] = {}
         self.dispatches = 0
         self.builds = 0
 
@@ -150,6 +154,12 @@ class Device:
                         raise
                 self._waiting.popleft()
 
+    def read_now(self, storage: Storage) -> HostArray:
+        """Return a copy of values without `await`."""
+        if self._waiting or storage.tensor is None or self._pool is None:
+            return self.wait(self.read(storage))[0]
+        return self._pool.backend.read_now(storage.tensor)[0]
+
     async def read(self, *storages: Storage) -> list[HostArray]:
         """Return copies of values, once they are computed."""
         await self.drain()
@@ -204,6 +214,17 @@ class Device:
         pool = await self.open()
         self.builds += 1
         return await pool.backend.compile(graph, recompute=recompute)
+
+    def constant(self, array: HostArray) -> Storage:
+        """Return the storage of some numbers, which stay on the device for a while."""
+        key = array.dtype, bytes(array.data)
+        found = self._constants.pop(key, None) or Storage(
+            TensorType(array.dtype, array.shape), array
+        )
+        self._constants[key] = found
+        if len(self._constants) > KEPT_CONSTANTS:
+            del self._constants[next(iter(self._constants))]
+        return found
 
     def known(self, key: Any) -> Program | None:
         """Return a compiled program."""

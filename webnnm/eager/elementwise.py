@@ -250,7 +250,7 @@ def clip(
         if limit is None:
             continue
         if isinstance(limit, Array) and limit.dtype is not x.dtype:
-            limit = arrays.cast(limit, x.dtype)
+            limit = arrays.converted(limit, x.dtype)
         x = function(x, limit)
     return x
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from webnnm.core.shapes import Shape, count, show
 from webnnm.eager import array as arrays
-from webnnm.eager.array import Array, cast, check, common_shape, empty, recorded, reshaped
+from webnnm.eager.array import Array, check, common_shape, converted, empty, recorded, reshaped
 from webnnm.eager.creation import copied, expanded
 from webnnm.eager.dtypes import is_kind, promoted
 from webnnm.eager.errors import ArrayIndexError, ArrayValueError
@@ -146,7 +146,7 @@ def concat(several: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     if len(rest) > 1 or any(each.ndim != ndim for each in parts):
         listed = " and ".join(show(each.shape) for each in parts)
         raise ArrayValueError(f"arrays {listed} do not lie behind one another along axis {axis}")
-    full = [cast(each, dtype) for each in parts if each.size]
+    full = [converted(each, dtype) for each in parts if each.size]
     if not full:
         total = sum(each.shape[at] for each in parts)
         shape = (*parts[0].shape[:at], total, *parts[0].shape[at + 1 :])
@@ -242,7 +242,7 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     if not indices.size:
         return empty(indices.shape, x.dtype, x)
     if indices.dtype.name not in ("int32", "int64", "uint32"):
-        indices = cast(indices, arrays.BY_NAME["int32"])
+        indices = converted(indices, arrays.BY_NAME["int32"])
     if is_kind(indices.dtype, "signed integer"):
         indices = _wrapped(indices, x.shape[at])
     return recorded(lambda b, a, i: b.gather_elements(a, i, axis=at), x, indices)

@@ -254,7 +254,7 @@ class _Segment(Work):
         vectors = [HostArray.of([*values], dtype) for dtype, values in numbers.items()]
         self.inputs = [
             *storages,
-            *(Storage(TensorType(each.dtype, each.shape), each) for each in vectors),
+            *map(pending.device.constant, vectors),
         ]
         self.outputs = [*made.values()]
 

@@ -67,7 +67,7 @@ def searchsorted(
     if not v.size:
         return empty(v.shape, dtype, v)
     if not a.size:
-        return asarray(0, dtype=dtype) + arrays.cast(v * 0, dtype)
+        return asarray(0, dtype=dtype) + arrays.converted(v * 0, dtype)
     method = "lesser" if side == "left" else "lesser_or_equal"
 
     def build(b: Any, row: Any, value: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from webnnm.core.shapes import Shape, count
-from webnnm.eager.array import Array, cast, check, empty, recorded, reshaped
+from webnnm.eager.array import Array, check, converted, empty, recorded, reshaped
 from webnnm.eager.creation import full, zeros
 from webnnm.eager.dtypes import BY_NAME, DEFAULTS, DType, bool_, dtype_of, is_kind
 from webnnm.eager.errors import ArrayValueError
@@ -49,7 +49,9 @@ def _accumulating(x: Array, dtype: DType | None) -> DType:
 def _wide(x: Array, function: Callable[[Array], Array]) -> Array:
     """Return a function of an array, computed in 32 bits where it has fewer: devices lack those."""
     narrow = is_kind(x.dtype, "integral") and x.dtype.bits < 32
-    return cast(function(cast(x, DEFAULTS["integral"])), x.dtype) if narrow else function(x)
+    return (
+        converted(function(converted(x, DEFAULTS["integral"])), x.dtype) if narrow else function(x)
+    )
 
 
 def sum(
@@ -62,7 +64,7 @@ def sum(
     Array([2.0, 2.0, 2.0], dtype=float32)
     """
     check("sum", x, "numeric")
-    x = cast(x, _accumulating(x, dtype))
+    x = converted(x, _accumulating(x, dtype))
     if not x.size:
         return zeros(_without(x.shape, axis, keepdims), dtype=x.dtype, device=x.device)
     return _wide(x, lambda a: _reduced(a, axis, keepdims, _reduction("reduce_sum")))
@@ -73,7 +75,7 @@ def prod(
 ) -> Array:
     """Return products along dimensions, or of all elements."""
     check("prod", x, "numeric")
-    x = cast(x, _accumulating(x, dtype))
+    x = converted(x, _accumulating(x, dtype))
     if not x.size:
         return full(_without(x.shape, axis, keepdims), 1, dtype=x.dtype, device=x.device)
     return _wide(x, lambda a: _reduced(a, axis, keepdims, _reduction("reduce_product")))
@@ -143,12 +145,12 @@ def _truth(method: str, of_none: int, x: Array, axis: Axes, keepdims: bool) -> A
     if not x.size:
         shape = _without(x.shape, axis, keepdims)
         return full(shape, bool(of_none), device=x.device)
-    return _reduced(cast(x, bool_), axis, keepdims, _reduction(method))
+    return _reduced(converted(x, bool_), axis, keepdims, _reduction(method))
 
 
 def count_nonzero(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
     """Return how many elements are not zero, along dimensions or together."""
-    ones = cast(cast(x, bool_), DEFAULTS["indexing"])
+    ones = converted(converted(x, bool_), DEFAULTS["indexing"])
     return sum(ones, axis=axis, keepdims=keepdims)
 
 
@@ -186,7 +188,7 @@ def _running(
         axis = 0
     x = reshaped(x, (1,)) if not x.ndim else x
     at = axis_of(axis, x.ndim)
-    x = cast(x, _accumulating(x, dtype))
+    x = converted(x, _accumulating(x, dtype))
     found = x
     if x.size:
         found = _wide(x, lambda a: recorded(lambda b, o: getattr(b, method)(o, axis=at), a))

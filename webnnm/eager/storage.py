@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import lru_cache
 
 from webnnm.backends.base import Backend, DeviceTensor
 from webnnm.core.arrays import HostArray
@@ -17,6 +18,7 @@ KEPT_ON_HOST = 1024
 """Bytes of an array up to which the host keeps what it has written to a device."""
 
 
+@lru_cache(4096)
 def size_of(type: TensorType) -> int:
     """Return the bytes of a tensor."""
     return byte_length(type.dtype, count(type.shape))
@@ -36,10 +38,8 @@ class TensorPool:
 
     def has(self, types: list[TensorType]) -> bool:
         """Tell whether there are spare tensors of these types, so that nobody has to wait."""
-        wanted: dict[TensorType, int] = defaultdict(int)
-        for type in types:
-            wanted[type] += 1
-        return all(len(self._spare.get(type, ())) >= number for type, number in wanted.items())
+        spare = self._spare
+        return all(len(spare.get(type, ())) >= types.count(type) for type in types)
 
     def take(self, type: TensorType) -> DeviceTensor:
         """Return a spare tensor; its values are those of its last use."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webnnm.core.shapes import Shape
 from webnnm.eager import dtypes
-from webnnm.eager.array import Array, cast, common_shape
+from webnnm.eager.array import Array, common_shape, converted
 from webnnm.eager.creation import copied
 from webnnm.eager.device import Device
 from webnnm.eager.dtypes import DType, FInfo, IInfo, dtype_of, float_info, integer_info
@@ -21,7 +21,7 @@ def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | Non
     Floats become integers towards zero; what the integers do not hold, and NaN, depends on the
     device.
     """
-    found = cast(x if device is None else x.to_device(device), dtype_of(dtype))
+    found = converted(x if device is None else x.to_device(device), dtype_of(dtype))
     return copied(found) if copy and found is x else found
 
 
