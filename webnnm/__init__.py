@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from webnnm.data.table_dataset import TableDataset as TableDataset
     from webnnm.data.text import TextDataset as TextDataset
     from webnnm.eager import xp as xp
+    from webnnm.eager.control_flow import cond as cond
+    from webnnm.eager.control_flow import fori_loop as fori_loop
+    from webnnm.eager.control_flow import scan as scan
+    from webnnm.eager.control_flow import while_loop as while_loop
     from webnnm.eager.differentiation import grad as grad
     from webnnm.eager.differentiation import hessian as hessian
     from webnnm.eager.differentiation import jacfwd as jacfwd
@@ -98,9 +102,11 @@ _HOME = {
     "check": "model.texts",
     "composite": "ops.declare.composite",
     "concatenate": "model.parts",
+    "cond": "eager.control_flow",
     "export_onnx": "model.graph_export",
     "export_stablehlo": "model.graph_export",
     "format_model": "model.texts",
+    "fori_loop": "eager.control_flow",
     "forget_downloads": "data.downloads",
     "from_pretrained": "model.pretrained_model",
     "grad": "eager.differentiation",
@@ -116,6 +122,7 @@ _HOME = {
     "probe": "backends.probe",
     "replace_head": "model.parts",
     "review": "expert.reviewer",
+    "scan": "eager.control_flow",
     "search": "model.searching",
     "split": "model.parts",
     "tree_leaves": "eager.trees",
@@ -123,6 +130,7 @@ _HOME = {
     "value_and_grad": "eager.differentiation",
     "vjp": "eager.differentiation",
     "vmap": "eager.mapping",
+    "while_loop": "eager.control_flow",
 }
 """Public name → module. Names are imported on first use: a page pays only for what it touches."""
 

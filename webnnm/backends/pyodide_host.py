@@ -57,11 +57,6 @@ class BridgeModule(Protocol):
     ) -> Awaitable[int]: ...
     def write(self, tensor: int, data: Any, /) -> None: ...  # noqa: D102
     def read(self, *tensors: int) -> Awaitable[JsBuffer]: ...  # noqa: D102
-    def read_now(self, tensors: Sequence[int]) -> memoryview[int]:
-        """Return the bytes of several tensors; no turn of the event loop is waited for."""
-        with _translated():
-            return wait(self._module.read(*tensors)).to_py()
-
     def dispatch(self, graph: int, binding: str, /) -> None: ...  # noqa: D102
     def runner(self, graph: int, binding: str, tensors: str, answer: Any, /) -> int: ...  # noqa: D102
     def buffers(self, runner: int, /) -> Iterable[JsBuffer]: ...  # noqa: D102

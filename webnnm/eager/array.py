@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, overload
 
 from webnnm.core.arrays import HostArray, zeros
 from webnnm.core.shapes import Shape, broadcast, count, show
@@ -242,10 +242,10 @@ class Array:
         found = indexing.parsed(key, self.shape)
         if not count(found.shape):
             return empty(found.shape, self.dtype, self)
-        return recorded(lambda b, x, *places: found.taken(b, x, places), self, *arrays)
+        return recorded(found.taken, self, *arrays)
 
     def __setitem__(self, key: Any, value: Array | Scalar, /) -> None:
-        mask = key[0] if isinstance(key, tuple) and len(key) == 1 else key
+        mask: Any = key[0] if isinstance(key, tuple) and len(key) == 1 else key  # type: ignore[reportUnknownArgumentType]
         value = operand_like(value, self)
         if isinstance(mask, Array) and mask.dtype is bool_ and value.ndim == 0:
             self._replace(_where_mask(mask, value, self))
@@ -255,9 +255,7 @@ class Array:
         if broadcast(value.shape, found.shape) != found.shape:
             raise ArrayValueError(f"{show(value.shape)} does not fit into {show(found.shape)}")
         if count(found.shape):
-            self._replace(
-                recorded(lambda b, x, v, *places: found.put(b, x, v, places), self, value, *arrays)
-            )
+            self._replace(recorded(found.put, self, value, *arrays))
 
     def _replace(self, other: Array) -> None:
         """Take the values of another array; arrays that were made of this one keep theirs."""
@@ -382,7 +380,29 @@ class WeakScalar(Array):
     weak = True
 
 
-def recorded(build: Callable[..., Operand], *arrays: Array, dtype: DType | None = None) -> Array:
+@overload
+def recorded(
+    build: Callable[[Any, Any], Operand], x: Array, /, *, dtype: DType | None = None
+) -> Array: ...
+@overload
+def recorded(
+    build: Callable[[Any, Any, Any], Operand], x: Array, y: Array, /, *, dtype: DType | None = None
+) -> Array: ...
+@overload
+def recorded(
+    build: Callable[[Any, Any, Any, Any], Operand],
+    x: Array,
+    y: Array,
+    z: Array,
+    /,
+    *,
+    dtype: DType | None = None,
+) -> Array: ...
+@overload
+def recorded(
+    build: Callable[..., Operand], /, *arrays: Array, dtype: DType | None = None
+) -> Array: ...
+def recorded(build: Callable[..., Operand], /, *arrays: Array, dtype: DType | None = None) -> Array:
     """Return the array that `build(builder, *operands)` computes from arrays.
 
     It has the data type of the first array unless another one is given.
@@ -392,7 +412,7 @@ def recorded(build: Callable[..., Operand], *arrays: Array, dtype: DType | None 
     return Array(dtype or arrays[0].dtype, scope, operand)
 
 
-def created(build: Callable[..., Operand], dtype: DType, device: Device | None) -> Array:
+def created(build: Callable[[Any], Operand], dtype: DType, device: Device | None) -> Array:
     """Return the array that `build(builder)` computes from nothing."""
     scope = scope_for(device)
     return Array(dtype, scope, build(scope.builder))

@@ -86,8 +86,26 @@ def _array(leaf: Any) -> Array:
     raise ArrayTypeError(f"a {kind} is not an array", hint)
 
 
+def spread(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return a function of a sequence of arguments."""
+
+    def called(arguments: Any) -> Any:
+        return function(*arguments)
+
+    return called
+
+
+def rebuild(structure: Structure) -> Callable[[list[Any]], Any]:
+    """Return the function that builds nested containers of leaves."""
+
+    def rebuilt(leaves: list[Any]) -> Any:
+        return unflatten(structure, iter(leaves))
+
+    return rebuilt
+
+
 def trace(
-    function: Callable[..., Any],
+    function: Callable[[Any], Any],
     leaves: Sequence[Array],
     shapes: Sequence[Shape],
     rebuilt: Callable[[list[Any]], Any],

@@ -97,7 +97,7 @@ def _python(item: Any) -> Any:
 
 
 def _numbers(values: list[Any], shape: Shape, dtype: DType | None) -> tuple[HostArray, DType]:
-    kinds = {type(value) for value in values}
+    kinds: set[type] = {type(value) for value in values}
     if not kinds <= {bool, int, float}:
         wrong = min(kind.__name__ for kind in kinds - {bool, int, float})
         raise ArrayTypeError(f"arrays hold numbers, not {wrong}")

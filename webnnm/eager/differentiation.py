@@ -8,9 +8,9 @@ from typing import Any
 
 from webnnm.core.shapes import show
 from webnnm.eager.array import Array, reshaped
-from webnnm.eager.calls import Traced, as_arrays, current, trace
+from webnnm.eager.calls import Traced, as_arrays, current, rebuild, spread, trace
 from webnnm.eager.creation import eye
-from webnnm.eager.dtypes import is_kind
+from webnnm.eager.dtypes import dtype_of, is_kind
 from webnnm.eager.errors import ArrayTypeError, ArrayValueError
 from webnnm.eager.manipulation import moveaxis
 from webnnm.eager.mapping import vmap
@@ -22,6 +22,7 @@ from webnnm.graph.rewrite import copied
 from webnnm.graph.tangents import tangents as graph_tangents
 
 Function = Callable[..., Any]
+"""A function of arrays and containers of them."""
 
 
 def grad(
@@ -126,9 +127,6 @@ def vjp(function: Function, *primals: Any) -> tuple[Any, Callable[[Any], tuple[A
     arrays = _floats(leaves)
     shapes = [each.shape for each in arrays]
 
-    def rebuilt(given: list[Any]) -> Any:
-        return unflatten(structure, iter(given))
-
     def cotangents(found: Trace, inputs: list[Operand], returned: Any) -> Any:
         results = [each for each in flatten(returned)[0] if isinstance(each, Array)]
         seeds: list[tuple[Operand, Operand]] = []
@@ -138,8 +136,8 @@ def vjp(function: Function, *primals: Any) -> tuple[Any, Callable[[Any], tuple[A
         back = pullback(seeds, inputs)
         return [_array_of(found, x, g) for x, g in zip(inputs, back, strict=True)]
 
-    forward = trace(lambda args: function(*args), arrays, shapes, rebuilt)
-    backward = trace(lambda args: function(*args), arrays, shapes, rebuilt, cotangents)
+    forward = trace(spread(function), arrays, shapes, rebuild(structure))
+    backward = trace(spread(function), arrays, shapes, rebuild(structure), cotangents)
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         given = [each for each in flatten(cotangent)[0] if isinstance(each, Array)]
@@ -164,8 +162,6 @@ def written(found: Traced, scope: Scope, given: dict[str, Operand]) -> Any:
 
 
 def _array_of(found: Trace, like: Operand, operand: Operand | None) -> Array:
-    from webnnm.eager.dtypes import dtype_of
-
     if operand is None:
         zero = found.builder.constant(0, like.dtype)
         operand = found.builder.expand(zero, new_shape=like.shape)
@@ -195,11 +191,8 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
         made = [Array(y.dtype, found, dy) for y, dy in zip(values, moved, strict=True)]
         return returned, unflatten(shape, iter(made))
 
-    def rebuilt(given: list[Any]) -> Any:
-        return unflatten(structure, iter(given))
-
     shapes = [each.shape for each in arrays]
-    found = trace(lambda args: function(*args), arrays, shapes, rebuilt, derivative)
+    found = trace(spread(function), arrays, shapes, rebuild(structure), derivative)
     scope = current(arrays, along)
     given = _inputs(scope, arrays)
     given |= {f"v{at}": scope.operand_of(each) for at, each in enumerate(along)}
@@ -248,7 +241,11 @@ def jacrev(function: Function, argnums: int = 0) -> Function:
             return function(*args[:argnums], each, *args[argnums + 1 :], **kwargs)
 
         y, pull = vjp(of_one, x)
-        rows = vmap(lambda g: pull(g)[0])(_basis(_single(y)))
+
+        def pulled(g: Array) -> Any:
+            return pull(g)[0]
+
+        rows = vmap(pulled)(_basis(_single(y)))
         return reshaped(rows, (*y.shape, *x.shape))
 
     return jacobian

@@ -25,8 +25,6 @@ from webnnm.eager.dtypes import bool_, is_kind
 from webnnm.eager.errors import ArrayTypeError
 from webnnm.graph.node import Operand
 
-Operator = Callable[..., Any]
-
 
 def _float(name: str, method: str, what: str) -> Callable[[Array], Array]:
     def function(x: Array, /) -> Array:
@@ -220,7 +218,9 @@ def isfinite(x: Array, /) -> Array:
     )
 
 
-def _of_floats(x: Array, name: str, build: Operator, *, other: bool = False) -> Array:
+def _of_floats(
+    x: Array, name: str, build: Callable[[Any, Any], Any], *, other: bool = False
+) -> Array:
     check(name, x, "numeric")
     if not x.size:
         return empty(x.shape, bool_, x)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from webnnm.core.shapes import Shape, broadcast, count, show, strides_of
 from webnnm.eager.errors import ArrayIndexError, ArrayTypeError
@@ -84,7 +84,7 @@ class Selection:
             return 0
         return sum(item is not None for item in self.items[: at[0]])
 
-    def taken(self, b: GraphBuilder, x: Operand, arrays: Sequence[Operand]) -> Operand:
+    def taken(self, b: GraphBuilder, x: Operand, *arrays: Operand) -> Operand:
         """Return what the key takes of an operand; `arrays` are the arrays of integers in it."""
         x = self._cut(b, x)
         chosen = self._places
@@ -99,9 +99,7 @@ class Selection:
         found = b.transpose(found, permutation=back) if back != front else found
         return b.reshape(found, new_shape=self.shape)
 
-    def put(
-        self, b: GraphBuilder, x: Operand, value: Operand, arrays: Sequence[Operand]
-    ) -> Operand:
+    def put(self, b: GraphBuilder, x: Operand, value: Operand, *arrays: Operand) -> Operand:
         """Return an operand with a value in place of what the key takes."""
         value = b.expand(value, new_shape=self.shape)
         chosen = self._places
@@ -227,7 +225,7 @@ def parsed(key: Any, shape: Shape) -> Selection:
 
     Raises `ArrayIndexError` for what the array does not have.
     """
-    items = key if isinstance(key, tuple) else (key,)
+    items = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
     given = sum(item is not None and item is not Ellipsis for item in items)
     if given > len(shape):
         raise ArrayIndexError(f"{given} indices for an array {show(shape)}")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial, update_wrapper
 from typing import Any, overload
 
 from webnnm.eager.array import Array
-from webnnm.eager.calls import Traced, as_arrays, current, trace
+from webnnm.eager.calls import Traced, as_arrays, current, rebuild, trace
 from webnnm.eager.device import Device, Program, Work
 from webnnm.eager.dtypes import DType
 from webnnm.eager.errors import ArrayTypeError, ArrayValueError
 from webnnm.eager.scopes import PendingGraph, Scope, without_aliases
 from webnnm.eager.storage import Storage
-from webnnm.eager.trees import Structure, flatten, unflatten
+from webnnm.eager.trees import Structure, flatten
 from webnnm.graph.rewrite import copied
 
 KEPT_TRACES = 128
@@ -54,7 +55,7 @@ class Jitted:
         static_argnames: Iterable[str],
         donate_argnames: Iterable[str],
     ) -> None:
-        functools.update_wrapper(self, function)
+        update_wrapper(self, function)
         self._function = function
         self._static = frozenset(static_argnames)
         self._donated = frozenset(donate_argnames)
@@ -95,18 +96,18 @@ class Jitted:
             raise ArrayTypeError(f"static arguments have to be hashable: {error}") from error
         if found is None:
             found = trace(
-                lambda given: self._apply({**given, **static}),
+                partial(self._apply, static),
                 arrays,
                 [each.shape for each in arrays],
-                lambda leaves: unflatten(structure, iter(leaves)),
+                rebuild(structure),
             )
             self._traces[key] = found
             if len(self._traces) > KEPT_TRACES:
                 del self._traces[next(iter(self._traces))]
         return found
 
-    def _apply(self, arguments: dict[str, Any]) -> Any:
-        bound = inspect.BoundArguments(self._signature, arguments)  # type: ignore[arg-type]
+    def _apply(self, static: dict[str, Any], given: dict[str, Any]) -> Any:
+        bound = inspect.BoundArguments(self._signature, OrderedDict({**given, **static}))
         return self._function(*bound.args, **bound.kwargs)
 
     def _inlined(self, found: Traced, scope: Scope, arrays: Sequence[Array]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from webnnm.core.shapes import Shape, count, show
 from webnnm.eager import array as arrays
@@ -39,7 +40,7 @@ def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> A
     >>> xp.reshape(xp.arange(4), (2, -1))
     Array([[0, 1], [2, 3]], dtype=int32)
     """
-    sizes = [int(size) for size in (shape if isinstance(shape, tuple | list) else (shape,))]
+    sizes = [*shape]
     if sizes.count(-1) > 1 or min(sizes, default=0) < -1:
         raise ArrayValueError(f"{show(sizes)} is not a shape")
     if -1 in sizes:
@@ -153,7 +154,11 @@ def concat(several: Sequence[Array], /, *, axis: int | None = 0) -> Array:
         return empty(shape, dtype, parts[0])
     if len(full) == 1:
         return copied(full[0])
-    return recorded(lambda b, *each: b.concat(list(each), at), *full)
+
+    def build(b: Any, *operands: Any) -> Any:
+        return b.concat([*operands], at)
+
+    return recorded(build, *full)
 
 
 def stack(several: Sequence[Array], /, *, axis: int = 0) -> Array:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
+from functools import partial, wraps
 from typing import Any
 
 from webnnm.core.shapes import show
 from webnnm.eager.array import Array
-from webnnm.eager.calls import as_arrays, current, trace
+from webnnm.eager.calls import as_arrays, current, spread, trace
 from webnnm.eager.creation import expanded
 from webnnm.eager.errors import ArrayValueError
 from webnnm.eager.manipulation import axis_of, moveaxis
@@ -36,7 +36,7 @@ def vmap(
     Raises `ArrayValueError` if the arguments have different numbers of examples, or none has any.
     """
 
-    @functools.wraps(function)
+    @wraps(function)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         axes = in_axes if isinstance(in_axes, Sequence) else (in_axes,) * len(args)
         if len(axes) != len(args):
@@ -53,7 +53,7 @@ def vmap(
 
         pairs = zip(batches, each_axis, strict=True)
         shapes = [each.shape[0 if axis is None else 1 :] for each, axis in pairs]
-        found = trace(lambda given: function(*given, **kwargs), batches, shapes, rebuilt)
+        found = trace(spread(partial(function, **kwargs)), batches, shapes, rebuilt)
         scope = current(batches)
         names = {f"x{at}" for at, axis in enumerate(each_axis) if axis is not None}
         inputs = {f"x{at}": scope.operand_of(each) for at, each in enumerate(batches)}

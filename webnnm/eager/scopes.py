@@ -6,7 +6,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
@@ -35,6 +35,14 @@ class Recorded(Protocol):
     storage: Storage | None
 
 
+def _itself(_: object, x: Any, *, number: int) -> Any:
+    return x
+
+
+def _itself_alone(_: object, g: Any, *__: Any, number: int) -> Any:
+    return [g]
+
+
 # A copy of an operand for which gradients can be told from those of the operand itself. Graphs
 # that are compiled have none.
 alias = Operator(
@@ -43,10 +51,10 @@ alias = Operator(
     operands=(Slot(name="input"),),
     options={"number": Option(0, integer())},
     infer=same_as_first,
-    gradient=lambda b, g, y, x, *, number: [g],
-    reference=lambda np, x, *, number: x,
+    gradient=_itself_alone,
+    reference=_itself,
     stablehlo=decomposed,
-    decompose=lambda b, x, *, number: x,
+    decompose=_itself,
     layer=None,
     samples=(),
 )
@@ -242,7 +250,9 @@ class _Segment(Work):
     ) -> None:
         self._builder, self._wanted = pending.builder, [*made]
         self._recompute = pending.recompute
-        self._counts = {dtype: len(values) for dtype, values in numbers.items()}
+        self._counts: dict[DataType, int] = {
+            dtype: len(values) for dtype, values in numbers.items()
+        }
         self._names = [*names, *map(_vector, numbers)]
         self._key = (
             pending.builder,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
+from collections.abc import Callable
 from functools import lru_cache
 
 from webnnm.backends.base import Backend, DeviceTensor
@@ -108,13 +110,17 @@ class Storage:
 
     def donate(self) -> None:
         """Give its memory to what is computed next; nobody can read it any more."""
-        self.__del__()
+        self._give_back()
         self.tensor = self.host = None
         self.error = ArrayValueError(
             f"an array {self.type} is used after it was donated",
             "use what the function returned, or leave it out of `donate_argnames`",
         )
 
-    def __del__(self) -> None:
+    def _give_back(self) -> None:
         if self.tensor is not None and self.pool is not None:
             self.pool.give(self.tensor, shared=self.readers > 1)
+
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not ending():
+            self._give_back()

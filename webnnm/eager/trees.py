@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterator
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, cast
 
 from webnnm.eager.errors import ArrayValueError
 
@@ -29,40 +29,37 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
 def _flatten(tree: Any, leaves: list[Any]) -> Structure:
     if tree is None:
         return None
-    kind = type(tree)
+    kind = cast("Any", type(tree))
     if kind is tuple or kind is list:
-        return (kind, tuple([_flatten(each, leaves) for each in tree]))
+        return (kind, None, _parts(tree, leaves))
     if kind is dict:
         keys = tuple(sorted(tree, key=str))
-        return (kind, keys, tuple([_flatten(tree[key], leaves) for key in keys]))
-    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return (kind, tuple([_flatten(each, leaves) for each in tree]))
-    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        keys = tuple(each.name for each in dataclasses.fields(tree))
-        return (kind, keys, tuple([_flatten(getattr(tree, key), leaves) for key in keys]))
+        return (kind, keys, _parts([tree[key] for key in keys], leaves))
+    if hasattr(kind, "_fields"):  # a named tuple
+        return (kind, kind._fields, _parts(tree, leaves))
+    if dataclasses.is_dataclass(kind):
+        keys = tuple(each.name for each in dataclasses.fields(kind))
+        return (kind, keys, _parts([getattr(tree, key) for key in keys], leaves))
     leaves.append(tree)
     return LEAF
+
+
+def _parts(trees: Iterable[Any], leaves: list[Any]) -> tuple[Structure, ...]:
+    return tuple([_flatten(each, leaves) for each in trees])
 
 
 def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
     """Return nested containers of a structure with these leaves."""
     if structure is None:
         return None
-    if structure is LEAF or structure == LEAF:
+    if structure == LEAF:
         return next(leaves)
-    kind, *rest = structure  # type: ignore[reportUnknownVariableType]
-    parts = [unflatten(each, leaves) for each in rest[-1]]  # type: ignore[reportUnknownArgumentType]
-    if kind is tuple or kind is list:
-        return kind(parts)
-    if len(rest) == 1:
-        return kind(*parts)  # type: ignore[reportUnknownVariableType]
-    return (
-        kind(**dict(zip(rest[0], parts, strict=True)))
-        if kind is not dict
-        else dict(  # type: ignore
-            zip(rest[0], parts, strict=True)  # type: ignore[reportUnknownArgumentType]
-        )
-    )
+    kind, keys, parts = cast("tuple[Any, Any, Any]", structure)
+    found = [unflatten(each, leaves) for each in parts]
+    if keys is None:
+        return kind(found)
+    named = dict(zip(keys, found, strict=True))
+    return named if kind is dict else kind(**named)
 
 
 def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:

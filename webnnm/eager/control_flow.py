@@ -1,0 +1,217 @@
+"""Choices and loops on the device: `cond`, `scan`, `fori_loop`, `while_loop`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+from webnnm.core.shapes import show
+from webnnm.eager.array import Array
+from webnnm.eager.calls import Traced, as_arrays, current, rebuild, spread, trace
+from webnnm.eager.creation import arange
+from webnnm.eager.elementwise import where
+from webnnm.eager.errors import ArrayValueError, TracedValueError
+from webnnm.eager.jit import jit
+from webnnm.eager.manipulation import concat, stack
+from webnnm.eager.scopes import PendingGraph, Scope
+from webnnm.eager.trees import flatten, tree_map, unflatten
+from webnnm.graph.rewrite import copied
+
+BLOCK = 16
+"""Steps of a loop that run as one graph where the host drives the loop."""
+
+
+def cond(
+    predicate: Any,
+    true_function: Callable[..., Any],
+    false_function: Callable[..., Any],
+    *args: Any,
+) -> Any:
+    """Return the result of one function or of the other, as a value decides.
+
+    >>> from webnnm import cond, jit, xp
+    >>> absolute = jit(lambda x: cond(x > 0, lambda v: v, lambda v: -v, x))
+    >>> float(absolute(xp.asarray(-3.0)))
+    3.0
+
+    Where the value is known, only one function runs. In a traced function both are computed and one
+    is chosen, since devices do not branch: keep both free of NaN where gradients are taken.
+
+    Raises `ArrayValueError` if the functions return containers or shapes that differ.
+    """
+    if not isinstance(predicate, Array):
+        return true_function(*args) if predicate else false_function(*args)
+    if _is_known(current(predicate, args)):
+        return true_function(*args) if bool(predicate) else false_function(*args)
+    return _chosen(predicate, true_function(*args), false_function(*args))
+
+
+def _is_known(scope: Scope) -> bool:
+    return isinstance(scope, PendingGraph) and scope.device.can_wait()
+
+
+def _chosen(predicate: Array, yes: Any, no: Any) -> Any:
+    leaves, structure = flatten(yes)
+    others, same = flatten(no)
+    pairs = list(zip(as_arrays(leaves), as_arrays(others), strict=False))
+    if structure != same or any(a.shape != b.shape for a, b in pairs):
+        raise ArrayValueError(
+            "both branches have to return the same containers and shapes",
+            "these return " + " and ".join(_types(each) for each in (leaves, others)),
+        )
+    chosen = iter([where(predicate, a, b) for a, b in pairs])
+    return unflatten(structure, chosen)
+
+
+def _types(leaves: Any) -> str:
+    return ", ".join(f"{each.dtype}{show(each.shape)}" for each in as_arrays(leaves)) or "nothing"
+
+
+def scan(
+    function: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any,
+    length: int | None = None,
+) -> tuple[Any, Any]:
+    """Carry a value through the elements of arrays, and collect what each step returns.
+
+    >>> from webnnm import scan, xp
+    >>> numbers = xp.asarray([1.0, 2.0, 3.0])
+    >>> scan(lambda carry, x: (carry + x, carry + x), xp.asarray(0.0), numbers)[1]
+    Array([1.0, 3.0, 6.0], dtype=float32)
+
+    `function(carry, x)` returns the next carry and a result; `x` holds element k of all arrays in
+    `xs`, which may be None if `length` is given. Returns the last carry and the stacked results.
+    The function is traced once. In a traced function the steps become one graph; else graphs of
+    several steps run one after the other.
+
+    Raises `ArrayValueError` if the carry changes its shape or the arrays differ in their length.
+    """
+    arrays = as_arrays(flatten(xs)[0])
+    lengths = {each.shape[0] for each in arrays if each.ndim}
+    if length is not None:
+        lengths.add(length)
+    if len(lengths) != 1 or any(not each.ndim for each in arrays):
+        raise ArrayValueError(f"arrays of one length are scanned, these have {sorted(lengths)}")
+    number = lengths.pop()
+    if number == 0:
+        raise ArrayValueError("there are no steps to scan")
+    scope = current(init, xs)
+    if number <= BLOCK or not isinstance(scope, PendingGraph) or scope.differentiating:
+        return _unrolled(function, init, xs, number)
+    block = jit(static_argnames=["number"])(partial(_unrolled, function))
+    collected: list[Any] = []
+    for start in range(0, number, BLOCK):
+        stop = min(number, start + BLOCK)
+        part = tree_map(itemgetter(slice(start, stop)), xs)
+        init, ys = block(init, part, number=stop - start)
+        collected.append(ys)
+    return init, tree_map(lambda *parts: concat(list(parts)), *collected)
+
+
+def _unrolled(
+    function: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, number: int
+) -> tuple[Any, Any]:
+    """Write all steps into the scope, from one trace of the function."""
+    step = _Step(function, init, tree_map(itemgetter(0), xs))
+    collected: list[Any] = []
+    for at in range(number):
+        init, y = step(init, tree_map(itemgetter(at), xs))
+        collected.append(y)
+    return init, tree_map(lambda *parts: stack(list(parts)), *collected)
+
+
+class _Step:
+    """A function of a carry and an element, traced once and written as often as it is called."""
+
+    def __init__(self, function: Callable[..., Any], *example: Any) -> None:
+        leaves, structure = flatten(example)
+        arrays = as_arrays(leaves)
+        self._traced: Traced = trace(
+            spread(function), arrays, [each.shape for each in arrays], rebuild(structure)
+        )
+        outputs = self._traced.graph.outputs
+        for at, before in enumerate(as_arrays(flatten(example[0])[0])):
+            after = outputs[f"y{at}"]
+            if after.shape != before.shape or after.dtype != before.dtype.tensor:
+                raise ArrayValueError(
+                    f"the carry is {before.dtype}{show(before.shape)} before a step, and "
+                    f"{after.type} after it",
+                    "a carry keeps its shape and data type: convert it with `xp.astype`",
+                )
+
+    def __call__(self, *args: Any) -> Any:
+        arrays = as_arrays(flatten(args)[0])
+        scope = current(arrays)
+        given = {f"x{at}": scope.operand_of(each) for at, each in enumerate(arrays) if each.size}
+        found = self._traced
+        made = copied(scope.builder, found.graph, found.inlined(scope, given))
+        return found.filled(lambda name, dtype: Array(dtype, scope, made[name]))
+
+
+def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any) -> Any:
+    """Return a value after `body(i, value)` for each i from `lower` to before `upper`.
+
+    >>> from webnnm import fori_loop, xp
+    >>> float(fori_loop(0, 5, lambda i, x: x * 2.0, xp.asarray(1.0)))
+    32.0
+    """
+    if upper <= lower:
+        return init
+    found, _ = scan(lambda value, i: (body(i, value), None), init, arange(lower, upper))
+    return found
+
+
+def while_loop(
+    condition: Callable[[Any], Any],
+    body: Callable[[Any], Any],
+    init: Any,
+    *,
+    max_iterations: int | None = None,
+) -> Any:
+    """Return a value after `body(value)` as long as `condition(value)` holds.
+
+    >>> from webnnm import while_loop, xp
+    >>> float(while_loop(lambda x: x < 100, lambda x: x * 3, xp.asarray(1.0)))
+    243.0
+
+    Graphs of several steps run one after the other, and the host looks in between whether the
+    condition still holds. In a traced function the host cannot look: all of `max_iterations` steps
+    are computed then, and those after the end of the loop have no effect.
+
+    Raises `TracedValueError` in a traced function without `max_iterations`.
+    """
+    scope = current(init)
+    if _is_known(scope) and not scope.differentiating:
+        return _driven(condition, body, init, max_iterations)
+    if max_iterations is None:
+        raise TracedValueError(
+            "a loop in a traced function has no known end", "give it `max_iterations`"
+        )
+    return fori_loop(0, max_iterations, lambda _, value: _guarded(condition, body, value), init)
+
+
+def _guarded(condition: Callable[[Any], Any], body: Callable[[Any], Any], value: Any) -> Any:
+    """Return the value after a step if the condition holds, else the value."""
+    return _chosen(condition(value), body(value), value)
+
+
+def _driven(
+    condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, most: int | None
+) -> Any:
+    def several(value: Any, number: int) -> Any:
+        for _ in range(number):
+            value = _guarded(condition, body, value)
+        return value, condition(value)
+
+    block = jit(static_argnames=["number"])(several)
+    done = 0
+    goes_on = most is None or most > 0
+    while goes_on:
+        number = BLOCK if most is None else min(BLOCK, most - done)
+        init, holds = block(init, number=number)
+        done += number
+        goes_on = bool(holds) and (most is None or done < most)
+    return init
