@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import webnnm
@@ -49,6 +50,24 @@ GROUPS = {
     ],
     "Sound": ["Sound", "load_sound", "Microphone"],
     "Parts of models": ["split", "concatenate", "replace_head"],
+    "Arrays": [
+        "xp",
+        "jit",
+        "grad",
+        "value_and_grad",
+        "vjp",
+        "jvp",
+        "jacfwd",
+        "jacrev",
+        "hessian",
+        "vmap",
+        "cond",
+        "scan",
+        "fori_loop",
+        "while_loop",
+        "tree_map",
+        "tree_leaves",
+    ],
     "Graphs and devices": [
         "GraphBuilder",
         "gradients",
@@ -106,6 +125,8 @@ def page() -> str:
 def section(name: str) -> str:
     """Return what is said of one public name, its members included."""
     found = getattr(webnnm, name)
+    if isinstance(found, ModuleType):
+        return _module_section(name, found)
     path = Path(inspect.getsourcefile(found) or "")
     home = path.relative_to(ROOT).as_posix()
     node = _definition(path, found.__name__)
@@ -124,6 +145,18 @@ def section(name: str) -> str:
             lines += [f"#### {name}.{member.name}", "", _signature(member, member.name), ""]
             lines += [prose(ast.get_docstring(member) or "")]
     return "\n".join(lines)
+
+
+def _module_section(name: str, module: ModuleType) -> str:
+    """Return what is said of a module: a line for each of its functions."""
+    home = Path(module.__file__ or "").relative_to(ROOT).as_posix()
+    lines = [f"### {name}", "", f"*Module [{home}](../{home}).*", ""]
+    lines += [prose(inspect.getdoc(module) or ""), "", "| | |", "|---|---|"]
+    functions = inspect.getmembers(module, inspect.isfunction)
+    for word, function in functions:
+        summary = (inspect.getdoc(function) or "").partition("\n")[0]
+        lines.append(f"| `{name}.{word}` | {summary} |")
+    return "\n".join([*lines, ""])
 
 
 def prose(docstring: str) -> str:

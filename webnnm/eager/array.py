@@ -22,7 +22,7 @@ from webnnm.eager.dtypes import (
     wrapped,
 )
 from webnnm.eager.errors import ArrayIndexError, ArrayTypeError, ArrayValueError, TracedValueError
-from webnnm.eager.scopes import TRACES, PendingGraph, Scope, Trace, pending
+from webnnm.eager.scopes import TRACES, PendingGraph, Scope, Trace, ended, pending
 from webnnm.eager.storage import Storage
 from webnnm.graph.node import Operand
 from webnnm.ops.declare.tensors import TensorType
@@ -407,9 +407,18 @@ def recorded(build: Callable[..., Operand], /, *arrays: Array, dtype: DType | No
 
     It has the data type of the first array unless another one is given.
     """
-    scope = TRACES[-1] if TRACES else arrays[0].scope
+    scope = _scope(arrays[0])
     operand = build(scope.builder, *[scope.operand_of(array) for array in arrays])
     return Array(dtype or arrays[0].dtype, scope, operand)
+
+
+def _scope(array: Array) -> Scope:
+    """Return where an operation on an array is recorded."""
+    if TRACES:
+        return TRACES[-1]
+    if isinstance(array.scope, Trace):
+        raise ended()
+    return array.scope
 
 
 def created(build: Callable[[Any], Operand], dtype: DType, device: Device | None) -> Array:
@@ -448,7 +457,7 @@ def operand_like(value: Array | Scalar, like: Array) -> Array:
 
 def scalar(value: Scalar, dtype: DType, like: Array) -> Array:
     """Return a Python number as an array; programs do not depend on its value."""
-    scope = TRACES[-1] if TRACES else like.scope
+    scope = _scope(like)
     if is_kind(dtype, "integral"):
         value = wrapped(int(value), dtype)
     return Array(dtype, scope, scope.number(value, dtype.tensor))
@@ -535,10 +544,14 @@ def binary(
     method: str, x1: Array | Scalar, x2: Array | Scalar, kind: str, dtype: DType | None = None
 ) -> Array:
     """Return an element-wise operator of two arrays, which broadcast."""
-    a, b = both(method, x1, x2, kind)
-    if not (a.size and b.size):
-        return empty(common_shape(a.shape, b.shape), dtype or a.dtype, a)
-    return recorded(lambda builder, p, q: getattr(builder, method)(p, q), a, b, dtype=dtype)
+    return _together(method, *both(method, x1, x2, kind), dtype)
+
+
+def _together(method: str, x: Array, y: Array, dtype: DType | None) -> Array:
+    shape = x.shape if x.shape == y.shape else common_shape(x.shape, y.shape)
+    if not count(shape):
+        return empty(shape, dtype or x.dtype, x)
+    return recorded(lambda b, p, q: getattr(b, method)(p, q), x, y, dtype=dtype)
 
 
 def common_shape(*shapes: Shape) -> Shape:
@@ -552,10 +565,7 @@ def common_shape(*shapes: Shape) -> Shape:
 def compare(method: str, x1: Array | Scalar, x2: object) -> Array:
     """Return a comparison."""
     kinds = ("bool", "numeric") if method in ("equal", "not_equal") else ("numeric",)
-    a, b = both(method, x1, x2, *kinds)  # type: ignore[arg-type]
-    if not (a.size and b.size):
-        return empty(common_shape(a.shape, b.shape), bool_, a)
-    return recorded(lambda builder, p, q: getattr(builder, method)(p, q), a, b, dtype=bool_)
+    return _together(method, *both(method, x1, x2, *kinds), bool_)  # type: ignore[arg-type]
 
 
 def bitwise(word: str, x1: Array | Scalar, x2: Array | Scalar) -> Array:

@@ -13,7 +13,7 @@ from webnnm.backends.base import Backend, Executable, at_once
 from webnnm.backends.pyodide_host import can_wait, in_browser, wait
 from webnnm.backends.selection import backend as open_backend
 from webnnm.core.arrays import HostArray
-from webnnm.eager.storage import Storage, TensorPool
+from webnnm.eager.storage import Storage, TensorPool, size_of
 from webnnm.graph.node import Graph
 from webnnm.ops.declare.tensors import TensorType
 
@@ -108,8 +108,10 @@ class Device:
         """Return what arrays hold at the moment."""
         if self._pool is None:
             return Memory(0, 0, 0, 0)
-        pool = self._pool
-        return Memory(pool.used_bytes, pool.used, pool.spare_bytes, len(self._programs))
+        pool, numbers = self._pool, [each for each in self._constants.values() if each.tensor]
+        used = pool.used_bytes - sum(size_of(each.type) for each in numbers)
+        arrays = pool.used - len(numbers)
+        return Memory(used, arrays, pool.spare_bytes, len(self._programs))
 
     async def open(self) -> TensorPool:
         """Open the backend, unless it is open."""

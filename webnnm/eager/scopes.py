@@ -122,11 +122,7 @@ class Trace(Scope):
         found = self.captured.get(id(array))
         if found is None:
             if isinstance(array.scope, Trace) and not array.scope.active:
-                raise TracedValueError(
-                    "an array of a function that was traced earlier is used",
-                    "return it from that function; values that are kept elsewhere have no meaning "
-                    "after the trace",
-                )
+                raise ended()
             assert array.storage is not None or array.operand is not None
             type = array.storage.type if array.storage else array.operand.type  # type: ignore[union-attr]
             operand = self.builder.input(f"captured {len(self.captured)}", *type)
@@ -139,6 +135,14 @@ class Trace(Scope):
 
     def hold(self, array: Recorded) -> None:
         """Do nothing: what a function does not return is not computed."""
+
+
+def ended() -> TracedValueError:
+    """Return the error for an array whose function is not being traced any more."""
+    return TracedValueError(
+        "an array of a traced function is used outside of it",
+        "return it from the function: what is kept elsewhere has no value after the trace",
+    )
 
 
 class PendingGraph(Scope):
@@ -184,10 +188,7 @@ class PendingGraph(Scope):
                 f"arrays of {array.scope.device} and of {self.device} meet",
                 "move one of them with `to_device`",
             )
-        return TracedValueError(
-            "an array of a traced function is used outside of it",
-            "return it from the function",
-        )
+        return ended()
 
     def number(self, value: float, dtype: DataType) -> Operand:
         """Return an input for a number: programs do not depend on its value."""

@@ -1,0 +1,134 @@
+"""Lazy execution: what is compiled, computed and kept, and when."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from webnnm import jit, xp
+from webnnm.core.errors import BackendError
+from webnnm.eager.device import Device
+from webnnm.eager.errors import ArrayValueError, TracedValueError
+
+
+@pytest.fixture
+def device() -> Iterator[Device]:
+    """A device of its own, which is the default one for the test."""
+    before = Device.default()
+    found = Device()
+    found.make_default()
+    yield found
+    before.make_default()
+
+
+def test_operations_run_together_when_a_value_is_asked_for(device: Device) -> None:
+    x = xp.asarray([1.0, 2.0])
+    for _ in range(20):
+        x = x * 1.5 + 1.0
+    assert device.dispatches == 0
+    float(xp.sum(x))
+    assert device.dispatches == 1
+
+
+def test_a_loop_compiles_nothing_after_its_first_pass(device: Device) -> None:
+    x = xp.asarray([1.0, 2.0])
+    built: list[int] = []
+    for step in range(5):
+        x = x - 0.1 * step * x
+        float(xp.sum(x))
+        built.append(device.builds)
+    assert built[1:] == [built[1]] * 4
+
+
+def test_what_nobody_refers_to_is_not_computed(device: Device) -> None:
+    x = xp.asarray([1.0, 2.0])
+    dead = xp.exp(x)
+    del dead
+    alive = x + 1
+    assert alive.tolist() == [2.0, 3.0]
+    (program,) = device._programs.values()
+    assert len(program.outputs) == 1
+
+
+def test_memory_goes_with_the_last_name(device: Device) -> None:
+    kept = xp.ones(100) * 2
+    float((kept * 3 + kept)[0])
+    before = device.memory()
+    for _ in range(200):
+        x = kept * 3
+        y = x + kept
+        float(y[0])
+    del x, y
+    gc.collect()
+    after = device.memory()
+    assert (after.arrays, after.bytes) == (before.arrays, before.bytes)
+    assert after.graphs <= before.graphs + 3
+
+
+def test_memory_goes_with_a_cycle_and_an_exception(device: Device) -> None:
+    kept = xp.ones(100)
+    float(kept[0])
+    before = device.memory().bytes
+
+    class Node:
+        def __init__(self) -> None:
+            self.me, self.x = self, kept * 2
+
+    node = Node()
+    float(node.x[0])
+    del node
+
+    @jit
+    def fails(x: xp.Array) -> xp.Array:
+        y = x * 2
+        raise RuntimeError(f"in the middle: {y}")
+
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match=r"traced float32\[100\]"):
+            fails(kept)
+    gc.collect()
+    assert device.memory().bytes == before
+    assert (kept + 1).tolist() == [2.0] * 100
+
+
+def test_many_pending_operations_are_computed_in_parts(device: Device) -> None:
+    x = xp.asarray(0.0)
+    for _ in range(5000):
+        x = x + 1.0
+    assert device.dispatches >= 2
+    assert float(x) == 5000.0
+
+
+def test_arrays_of_two_devices_do_not_mix(device: Device) -> None:
+    other = xp.ones(2, device=Device())
+    with pytest.raises(ArrayValueError, match="to_device"):
+        other + xp.ones(2, device=device)
+    assert (other.to_device(device) + xp.ones(2, device=device)).tolist() == [2.0, 2.0]
+
+
+def test_a_device_that_fails_tells_everyone_who_asks() -> None:
+    async def opening() -> object:
+        raise BackendError("NNM709", "no such device")
+
+    x = xp.ones(3, device=Device(opening)) + 1  # type: ignore[arg-type]
+    y = x * 2
+    for each in (x, y, x):
+        with pytest.raises(BackendError, match="no such device"):
+            each.tolist()
+
+
+def test_a_value_of_a_trace_is_no_value_outside() -> None:
+    leaked: list[xp.Array] = []
+
+    @jit
+    def leak(x: xp.Array) -> xp.Array:
+        leaked.append(x + 1)
+        return x
+
+    leak(xp.ones(2))
+    with pytest.raises(TracedValueError, match="traced"):
+        leaked[0].tolist()
+    with pytest.raises(TracedValueError, match="return it"):
+        leaked[0] + xp.ones(2)
