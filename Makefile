@@ -50,6 +50,10 @@ parity: ## compare operators, gradients and training with PyTorch, StableHLO mod
 	@$(PYTHON) -m tools.parity live $(ARGS)
 	@$(PYTHON) -m tools.parity xla.live
 
+.PHONY: array-api
+array-api: ## run the array API's test suite, which lies in SUITE; ARGS="--max-examples 20"
+	@$(PYTHON) -m tools.array_api $(SUITE) $(ARGS)
+
 teach: ## what reviews and trainings say of planted mistakes; ARGS="leaking_column all_warm_up"
 	@$(SETUP) tools
 	@$(VENV)/python -m tools.teach $(ARGS)

@@ -1,0 +1,110 @@
+"""Arrays on WebNN: eager operations, traced functions, gradients; memory goes with the names."""
+
+from __future__ import annotations
+
+from tests.browser.harness import PyodidePage
+
+START = """
+import gc
+from webnnm import grad, hessian, jit, scan, tree_map, value_and_grad, vmap, xp
+
+device = await xp.open_device("webnn", device="cpu")
+def held():
+    gc.collect()
+    memory = device.memory()
+    return [memory.arrays, memory.bytes]
+"""
+
+
+async def test_programs_compute_on_webnn(pyodide_page: PyodidePage) -> None:
+    program = """
+x = xp.asarray([1.0, 2.0, 3.0])
+y = x
+for _ in range(20):
+    y = y * 1.1 + 0.5
+before = device.dispatches
+total = float(xp.sum(y))
+chain = device.dispatches - before
+a = xp.reshape(xp.arange(24), (2, 3, 4))
+a[a > 20] = -1
+@jit
+def newton(x):
+    return scan(lambda c, _: (c - (c * c - x) / (2 * c), c), xp.ones_like(x), None, length=6)[0]
+[
+    round(total, 2), chain,
+    a[1, ::-2, 1:3].tolist(), (await xp.sort(xp.asarray([3, 1, 2])).numpy()).tolist(),
+    hessian(lambda v: xp.sum(v**3))(x).tolist(),
+    vmap(grad(lambda v: xp.sum(xp.sin(v))))(xp.zeros((2, 2))).tolist(),
+    [round(each, 4) for each in newton(xp.asarray([4.0, 9.0])).tolist()],
+    str(x @ x), str(x[0] > 0),
+]
+"""
+    y = [1.0, 2.0, 3.0]
+    for _ in range(20):
+        y = [each * 1.1 + 0.5 for each in y]
+    assert await pyodide_page.run_python(START + program) == [
+        round(sum(y), 2),
+        1,
+        [[-1, -1], [13, 14]],
+        [1, 2, 3],
+        [[6.0, 0.0, 0.0], [0.0, 12.0, 0.0], [0.0, 0.0, 18.0]],
+        [[1.0, 1.0], [1.0, 1.0]],
+        [2.0, 3.0],
+        "Array(14.0, dtype=float32)",
+        "Array(True, dtype=bool)",
+    ]
+
+
+async def test_training_by_hand_builds_nothing_and_holds_what_it_held(
+    pyodide_page: PyodidePage,
+) -> None:
+    program = """
+def loss(p, x, y):
+    return xp.mean((xp.tanh(x @ p["w"]) @ p["v"] - y) ** 2)
+def step(p, x, y, rate):
+    value, gradient = value_and_grad(loss)(p, x, y)
+    return tree_map(lambda a, g: a - rate * g, p, gradient), value
+def run(step, p, steps):
+    losses = []
+    for number in range(steps):
+        p, value = step(p, x, y, 0.1 + number / 1e4)
+        losses.append(float(value))
+        if number == 2:
+            built = device.builds
+            memory = held()
+    return p, losses, device.builds - built, memory == held()
+x = xp.reshape(xp.linspace(-1, 1, 32), (16, 2))
+y = xp.sum(x, axis=1, keepdims=True)
+start = {"w": xp.reshape(xp.linspace(-1, 1, 16), (2, 8)), "v": xp.ones((8, 1)) * 0.1}
+eager = run(step, start, 100)
+traced = run(jit(donate_argnames=["p"])(step), tree_map(lambda a: a + 0.0, start), 100)
+x = y = start = None
+found = [eager[1][0], eager[1][-1], traced[1][-1], eager[2:], traced[2:]]
+eager = traced = None
+[*found, held()]
+"""
+    first, last, jitted, eager, traced, left = await pyodide_page.run_python(START + program)
+    assert last < 0.05 * first
+    assert abs(jitted - last) < 1e-4 * first
+    assert [*eager] == [0, True]
+    assert [*traced] == [0, True]
+    assert left == [0, 0]
+
+
+async def test_a_browser_that_cannot_wait_is_told_to_await(pyodide_page: PyodidePage) -> None:
+    program = """
+device.backend.can_wait = lambda: False
+x = xp.asarray([1.0, 2.0]) * 3
+try:
+    x.tolist()
+except Exception as error:
+    told = [type(error).__name__, str(error)]
+shown = repr(x)
+await x
+[*told, shown, x.tolist(), (await (x + 1).numpy()).tolist()]
+"""
+    name, message, shown, known, awaited = await pyodide_page.run_python(START + program)
+    assert name == "ArrayValueError"
+    assert "await x.numpy()" in message
+    assert shown == "Array(float32[2], to be awaited)"
+    assert (known, awaited) == ([3.0, 6.0], [4.0, 7.0])

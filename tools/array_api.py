@@ -1,0 +1,54 @@
+"""Runs the test suite of the array API standard on `webnnm.xp`; it lies wherever you have it.
+
+git clone --recursive https://github.com/data-apis/array-api-tests
+make array-api SUITE=array-api-tests
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.common import CACHE, ROOT, fail, fingerprint, run, step
+
+REQUIREMENTS = (
+    *("numpy>=2.1,<3", "hypothesis>=6.151,<7", "ndindex>=1.8,<2"),
+    *("pytest>=8,<10", "pytest-json-report>=1.5,<2", "pytest-xdist>=3.8,<4"),
+)
+VENV = CACHE / "array-api" / "venv"
+PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+LACKING = ("fft",)
+"""Extensions of the standard that take complex numbers."""
+
+
+def install() -> None:
+    """Install what the suite needs unless it is there."""
+    key = fingerprint([], *REQUIREMENTS, sys.version, str(ROOT))
+    with step("array-api", key, PYTHON) as needed:
+        if needed:
+            run([sys.executable, "-m", "venv", "--clear", VENV], "creating .cache/array-api/venv")
+            run(
+                [PYTHON, "-m", "pip", "install", "--quiet", *REQUIREMENTS], "installing the suite's"
+            )
+
+
+def main() -> None:
+    """Run the suite that lies in the folder of the first argument."""
+    suite = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else Path()
+    if not (suite / "array_api_tests").is_dir():
+        fail("make array-api SUITE=path: the folder of github.com/data-apis/array-api-tests")
+    install()
+    command = [
+        *(PYTHON, "-m", "pytest", "-p", "tests.array_api.plugin", "array_api_tests"),
+        *("--disable-deadline", "--disable-extension", *LACKING, "--disable-warnings", "-q"),
+        *sys.argv[2:],
+    ]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(suite)])}
+    found = subprocess.run(command, cwd=suite, check=False, env=environment)
+    raise SystemExit(found.returncode)
+
+
+if __name__ == "__main__":
+    main()
