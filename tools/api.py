@@ -52,6 +52,7 @@ GROUPS = {
     "Parts of models": ["split", "concatenate", "replace_head"],
     "Arrays": [
         "xp",
+        "random",
         "jit",
         "grad",
         "value_and_grad",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from webnnm.data.stream import StreamDataset as StreamDataset
     from webnnm.data.table_dataset import TableDataset as TableDataset
     from webnnm.data.text import TextDataset as TextDataset
+    from webnnm.eager import random as random
     from webnnm.eager import xp as xp
     from webnnm.eager.control_flow import cond as cond
     from webnnm.eager.control_flow import fori_loop as fori_loop
@@ -134,7 +135,7 @@ _HOME = {
 }
 """Public name → module. Names are imported on first use: a page pays only for what it touches."""
 
-_MODULES = {"xp": "eager.xp"}
+_MODULES = {"random": "eager.random", "xp": "eager.xp"}
 
 __all__ = (*_HOME, *_MODULES)  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -63,6 +63,7 @@ PUBLIC = [
     "load_sound",
     "parse",
     "probe",
+    "random",
     "replace_head",
     "review",
     "scan",
