@@ -197,9 +197,19 @@ class Array:
         found = _public(self._host(), self.dtype)
         return found if dtype is None else found.astype(dtype)
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         """Return the values for a library that knows DLPack; they lie in the host's memory."""
-        return self.__array__().copy().__dlpack__(**options)
+        if copy is False:
+            raise BufferError("the values are copied to the host, which copy=False forbids")
+        found = self.__array__().copy()
+        return found.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0  # kDLCPU
@@ -410,6 +420,12 @@ def recorded(build: Callable[..., Operand], /, *arrays: Array, dtype: DType | No
     scope = _scope(arrays[0])
     operand = build(scope.builder, *[scope.operand_of(array) for array in arrays])
     return Array(dtype or arrays[0].dtype, scope, operand)
+
+
+def recorded_several(build: Callable[[Any, Any], Sequence[Operand]], x: Array) -> list[Array]:
+    """Return the arrays that `build(builder, operand)` computes from one, of its data type."""
+    scope = _scope(x)
+    return [Array(x.dtype, scope, each) for each in build(scope.builder, scope.operand_of(x))]
 
 
 def _scope(array: Array) -> Scope:

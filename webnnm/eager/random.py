@@ -157,9 +157,7 @@ def _float(dtype: DType) -> DType:
     return found
 
 
-def normal(
-    key: Array, shape: int | Sequence[int] = (), *, dtype: DType = float32
-) -> Array:
+def normal(key: Array, shape: int | Sequence[int] = (), *, dtype: DType = float32) -> Array:
     """Return normally distributed numbers of mean 0 and standard deviation 1.
 
     By the transform of G. E. P. Box and M. E. Muller, "A Note on the Generation of Random Normal

@@ -10,6 +10,7 @@ docs/arrays.md tells when values are computed, where, and what happens in browse
 
 from __future__ import annotations
 
+from webnnm.eager import linalg as linalg
 from webnnm.eager.array import Array as Array
 from webnnm.eager.creation import arange as arange
 from webnnm.eager.creation import asarray as asarray
