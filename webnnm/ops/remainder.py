@@ -8,7 +8,7 @@ from typing import Any
 
 from webnnm.core.dtypes import FLOAT, DataType, is_float
 from webnnm.ops.declare.algebra import broadcast_type
-from webnnm.ops.declare.functions import in_float32, is_negative, negated, where_nan
+from webnnm.ops.declare.functions import in_float32, is_negative, negated
 from webnnm.ops.declare.operator import (
     Composite,
     Decompose,
@@ -77,8 +77,9 @@ def _float_quotient(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     lost = b.logical_and(b.equal(ratio, 0.0), b.not_equal(x, 0.0))
     over = b.logical_or(over, b.logical_and(lost, apart))
     found = b.where(over, whole - 1.0, whole)
-    infinite = b.logical_and(b.equal(b.abs(x), math.inf), b.not_equal(y, 0.0))
-    return where_nan(b, infinite, found)
+    # As the array API has it, where Python's own differ: ∞ // 2 is ∞, 1 // −∞ is −0.
+    infinite = b.logical_or(b.equal(b.abs(x), math.inf), b.equal(b.abs(y), math.inf))
+    return b.where(infinite, ratio, found)
 
 
 def _integer_parts(b: Builder, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -110,7 +111,9 @@ def _of_floats_or_integers(floats: Decompose, integers: Decompose) -> Decompose:
 def _kernel(name: str) -> Callable[..., Any]:
     def reference(np: Any, x: Any, y: Any) -> Any:
         if np.isdtype(x.dtype, "real floating"):
-            return getattr(np, name)(x, y)
+            found = getattr(np, name)(x, y)
+            infinite = np.isinf(x) | np.isinf(y)
+            return np.where(infinite, x / y, found) if name == "floor_divide" else found
         by_zero = y == 0
         found = getattr(np, name)(x, np.where(by_zero, np.ones_like(y), y))
         return np.where(by_zero, np.zeros_like(found), found)
