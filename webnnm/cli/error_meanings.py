@@ -299,6 +299,19 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "A tokenizer or a chat template cannot be used.",
         "Write the conversation as one text, or use `generate_ids` with tokens.",
     ),
+    "NNM719": (
+        "Arrays are of data types that a function does not take, or that have no common type.",
+        "Convert them with `xp.astype`; lists and numbers become arrays by `xp.asarray`.",
+    ),
+    "NNM720": (
+        "Shapes, axes, indices or other arguments that a function of arrays does not take.",
+        "Reshape or index the arrays as the message says.",
+    ),
+    "NNM721": (
+        "Python asked for a value that is only known when a traced function runs.",
+        "Choose with `xp.where` or `cond`, loop with `scan`, `fori_loop` or `while_loop`; name "
+        "arguments that are no arrays in `static_argnames`.",
+    ),
     "NNM801": ("A file is truncated.", "Download or copy it again."),
     "NNM802": (
         "A file is not a safetensors or GGUF file, or its header is inconsistent.",

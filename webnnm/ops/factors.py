@@ -108,7 +108,7 @@ def _rounds(n: int) -> list[list[int]]:
     """Return for each round the partner of each row: every two meet once.
 
     >>> _rounds(3)
-    [[2, 1, 0], [1, 0, 2], [0, 2, 1]]
+    [[0, 2, 1], [1, 0, 2], [2, 1, 0]]
     """
     size = n + n % 2
     found: list[list[int]] = []
