@@ -299,7 +299,8 @@ def _latest(b: GraphBuilder, scores: Any, count: Any) -> Any:
     batch, tokens, vocabulary = scores.shape
     if count is None:
         return b.reshape(scores, new_shape=(batch, vocabulary))
-    scores = next(iter(_operands(b, scores, "cast")), scores)  # of float16
+    before = next(iter(_operands(b, scores, "cast")), scores)
+    scores = before if before.dtype == "float16" else scores
     places = b.constant([*range(1, tokens + 1)], "int32", [1, tokens])
     last = b.equal(places, b.reshape(count, new_shape=(batch, 1)))
     row = b.reshape(b.cast(last, type=scores.dtype), new_shape=(batch, 1, tokens))
