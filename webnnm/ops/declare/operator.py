@@ -157,6 +157,7 @@ class Operator(Signature):
     `layer` says how the notation uses the operator, None if it does not.
     `hazards` are read by the precision rules: "overflow" leaves the range of float16 easily,
     "wide" operators compute in float32 when their operands are float16 (spec B.5, rule 7).
+    The decomposition of an "approximate" operator has the digits of float32 alone.
     `decompose(b, *operands, **options)` writes the operator with others, for backends without it.
     `earlier(b, operator, operands, options)` turns calls as earlier drafts had them into today's:
     it returns operands and options, and what shall be done to the result, if anything.
