@@ -9,6 +9,7 @@ import gc
 from webnnm import grad, hessian, jit, scan, tree_map, value_and_grad, vmap, xp
 
 device = await xp.open_device("webnn", device="cpu")
+xp.set_default_device(device)
 def held():
     gc.collect()
     memory = device.memory()
