@@ -104,8 +104,9 @@ LATE = (
 )
 """What only pages need whose texts hold mistakes, that look at pictures, recompute values to save
 memory, whose models have unusual numbers, layers, settings, many dimensions or a backend given to
-them, or that have no WebNN: those wait for NumPy, which takes longer. Inference and tests come after training, which
-takes its time as well, and so does what is measured of a training, its epochs and its start."""
+them, or that have no WebNN: those wait for NumPy, which takes longer. Inference and tests come
+after training, which takes its time as well, and so does what is measured of a training, its epochs
+and its start."""
 INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]

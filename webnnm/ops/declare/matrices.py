@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from webnnm.core.dtypes import FLOAT
@@ -66,11 +67,42 @@ def check_rows(x: Tensor, most: int, what: str) -> None:
         )
 
 
+def _with_nan(np: Any, kernel: Callable[..., Any], x: Any, *others: Any) -> Any:
+    """Return what a kernel makes of matrices, NaN for those that NumPy refuses: devices do not."""
+    try:
+        return kernel(x, *others)
+    except ValueError:  # numpy.linalg.LinAlgError
+        lead, *ends = x.shape[:-2], *x.shape[-2:]
+    refused = np.reshape(
+        np.asarray([_refuses(kernel, *each) for each in _one_by_one(np, x, *others)]), lead
+    )
+    regular = np.where(refused[..., None, None], np.eye(*ends, dtype=x.dtype), x)
+    found = kernel(regular, *others)
+
+    def marked(y: Any) -> Any:
+        where = np.reshape(refused, (*lead, *(1,) * (y.ndim - len(lead))))
+        return np.where(where, np.asarray(math.nan, dtype=y.dtype), y)
+
+    return tuple(map(marked, found)) if isinstance(found, tuple) else marked(found)  # pyright: ignore
+
+
+def _one_by_one(np: Any, *stacks: Any) -> Iterator[tuple[Any, ...]]:
+    return zip(*(np.reshape(each, (-1, *each.shape[-2:])) for each in stacks), strict=True)
+
+
+def _refuses(kernel: Callable[..., Any], *matrices: Any) -> bool:
+    try:
+        kernel(*matrices)
+    except ValueError:
+        return True
+    return False
+
+
 def of_halves(np: Any, kernel: Callable[..., Any], x: Any, *others: Any) -> Any:
     """Return what a kernel makes of halves in float32, of which NumPy has no factors."""
     if x.dtype != np.float16:
-        return kernel(x, *others)
-    found = kernel(*(np.astype(each, np.float32) for each in (x, *others)))
+        return _with_nan(np, kernel, x, *others)
+    found = _with_nan(np, kernel, *(np.astype(each, np.float32) for each in (x, *others)))
     several = isinstance(found, tuple)
     halves = tuple(np.astype(y, np.float16) for y in (found if several else (found,)))  # pyright: ignore
     return halves if several else halves[0]
