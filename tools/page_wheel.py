@@ -45,7 +45,6 @@ LATE = (
         f"{PACKAGE}backends/_bridge/{name}.js"
         for name in ("downloads", "onnxruntime", "sounds", "tokenizers", "webassembly", "webgpu")
     ),
-    f"{PACKAGE}core/spelling.py",
     f"{PACKAGE}model/graph_text.py",
     *(
         f"{PACKAGE}backends/{name}.py"
@@ -54,6 +53,7 @@ LATE = (
             "fallback",
             "kernels",
             "onnxruntime_web",
+            "probe",
             "reference",
             "shared",
             "speed",
@@ -102,11 +102,10 @@ LATE = (
     *(f"{PACKAGE}trainer/{name}.py" for name in ("outcome", "scout")),
     *(f"{PACKAGE}training/{name}.py" for name in ("layer_figures", "outcome_step", "probe_step")),
 )
-"""What only pages need whose texts hold mistakes, that look at pictures, recompute values to save
-memory, whose models have unusual numbers, layers, settings, many dimensions or a backend given to
-them, or that have no WebNN: those wait for NumPy, which takes longer. Inference and tests come
-after training, which takes its time as well, and so does what is measured of a training, its epochs
-and its start."""
+"""What only pages need that look at pictures, recompute values to save memory, whose models have
+unusual numbers, layers, settings, many dimensions or a backend given to them, or that have no
+WebNN: those wait for NumPy, which takes longer. Inference and tests come after training, which
+takes its time as well, and so does what is measured of a training, its epochs and its start."""
 INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from webnnm.eager.differentiation import jvp as jvp
     from webnnm.eager.differentiation import value_and_grad as value_and_grad
     from webnnm.eager.differentiation import vjp as vjp
-    from webnnm.eager.jit import jit as jit
+    from webnnm.eager.jitted import jit as jit
     from webnnm.eager.mapping import vmap as vmap
     from webnnm.eager.trees import tree_leaves as tree_leaves
     from webnnm.eager.trees import tree_map as tree_map
@@ -86,11 +86,8 @@ _OFFERED = {
     "data.stream": "StreamDataset",
     "data.table_dataset": "TableDataset",
     "data.text": "TextDataset",
-    "eager.control_flow": "cond fori_loop scan while_loop",
-    "eager.differentiation": "grad hessian jacfwd jacrev jvp value_and_grad vjp",
-    "eager.jit": "jit",
-    "eager.mapping": "vmap",
-    "eager.trees": "tree_leaves tree_map",
+    "eager": """cond fori_loop grad hessian jacfwd jacrev jit jvp random scan tree_leaves tree_map
+        value_and_grad vjp vmap while_loop xp""",
     "evaluation": "TestResult",
     "evaluation.epoch": "EpochRecord",
     "evaluation.history": "History",
@@ -113,18 +110,15 @@ _OFFERED = {
 """Module → public names. They are imported on first use: a page pays only for what it touches."""
 _HOME = {name: module for module, names in _OFFERED.items() for name in names.split()}
 
-_MODULES = {"random": "eager.random", "xp": "eager.xp"}
 
-__all__ = (*_HOME, *_MODULES)  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = tuple(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"webnnm.{_MODULES[name]}")
     if name not in _HOME:
         raise AttributeError(f"module 'webnnm' has no attribute {name!r}")
     return getattr(importlib.import_module(f"webnnm.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted((*__all__, "__version__"))
+    return sorted((*_HOME, "__version__"))

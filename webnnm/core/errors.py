@@ -16,6 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from webnnm.core.spelling import nearest
+
 CONTEXT_WINDOW = 100
 """Columns of a source line that an error shows at most."""
 
@@ -137,7 +139,5 @@ def suggestion(word: str, candidates: Iterable[str]) -> str:
     >>> suggestion("sofmax", ["relu", "softmax"])
     'did you mean "softmax"?'
     """
-    from webnnm.core.spelling import nearest
-
     near = nearest(word, candidates)
     return "" if near is None else f'did you mean "{near}"?'

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from webnnm.core.shapes import Shape
 from webnnm.eager.array import Array, WeakScalar, scope_for
@@ -12,7 +12,7 @@ from webnnm.eager.creation import asarray
 from webnnm.eager.dtypes import DType
 from webnnm.eager.errors import ArrayTypeError
 from webnnm.eager.scopes import TRACES, Scope, Trace, traced
-from webnnm.eager.trees import Structure, flatten, unflatten
+from webnnm.eager.trees import Structure, count_leaves, flatten, unflatten
 from webnnm.graph.node import Graph, Operand
 from webnnm.ops.declare.tensors import TensorType
 
@@ -37,6 +37,22 @@ class Traced:
             f"captured {at}": scope.operand_of(each) for at, each in enumerate(self.captured)
         }
         return {**given, **captured}
+
+    def apart(self) -> tuple[Traced, Traced]:
+        """Return one function for each of the two things that this one returns."""
+        parts = cast("Sequence[Structure]", cast("Any", self.structure)[-1])
+        first = len(self.results) - count_leaves(parts[1])
+        return self._part(0, first, parts[0]), self._part(first, len(self.results), parts[1])
+
+    def _part(self, start: int, stop: int, structure: Structure) -> Traced:
+        names = [f"y{at}" for at in range(start, stop)]
+        outputs = {
+            f"y{at}": self.graph.outputs[name]
+            for at, name in enumerate(names)
+            if name in self.graph.outputs
+        }
+        graph = Graph(outputs, self.graph.inputs)
+        return replace(self, graph=graph, results=self.results[start:stop], structure=structure)
 
     def filled(self, outputs: Callable[[str, DType], Array]) -> Any:
         """Return what the function returns, with arrays for its outputs."""

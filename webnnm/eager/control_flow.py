@@ -13,7 +13,7 @@ from webnnm.eager.calls import Traced, as_arrays, current, rebuild, spread, trac
 from webnnm.eager.creation import arange
 from webnnm.eager.elementwise import where
 from webnnm.eager.errors import ArrayValueError, TracedValueError
-from webnnm.eager.jit import jit
+from webnnm.eager.jitted import jit
 from webnnm.eager.manipulation import concat, stack
 from webnnm.eager.scopes import PendingGraph, Scope
 from webnnm.eager.trees import flatten, tree_map, unflatten

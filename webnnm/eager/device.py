@@ -19,6 +19,8 @@ from webnnm.ops.declare.tensors import TensorType
 
 KEPT_CONSTANTS = 32
 """Vectors of Python numbers that stay on a device, those used last."""
+MOST_AHEAD = 64
+"""Dispatches after which the host waits for the device, which would queue any number of them."""
 KEPT_PROGRAMS = 256
 """Compiled graphs that a device keeps, those used last."""
 
@@ -84,6 +86,9 @@ class Device:
         self._pool: TensorPool | None = None
         self._waiting: deque[Work] = deque()
         self._draining: asyncio.Lock | None = None
+        self.pending: Any = None
+        """The operations on its arrays that are not computed yet, see scopes.py."""
+        self._ahead = 0
         self._programs: dict[Any, Program] = {}
         self._constants: dict[Any, Storage] = {}
         self.dispatches = 0
@@ -126,8 +131,12 @@ class Device:
             return
         while self._waiting and self._dispatched(self._waiting[0]):
             self._waiting.popleft()
-        if self._waiting and self.can_wait():
+        if not self.can_wait():
+            return
+        if self._waiting:
             self.wait(self.drain())
+        if self._ahead >= MOST_AHEAD and work.outputs and not work.outputs[0].error:
+            self.read_now(min(work.outputs, key=_bytes))
 
     def can_wait(self) -> bool:
         """Tell whether Python can be held up until the device has done something."""
@@ -149,15 +158,14 @@ class Device:
             while self._waiting:
                 work = self._waiting[0]
                 try:
-                    await self._prepare(work)
-                except BaseException as error:
+                    await self._prepare(work)  # where that is cancelled, the next one goes on
+                except Exception as error:
                     work.fail(error)
-                    if not isinstance(error, Exception):
-                        raise
                 self._waiting.popleft()
 
     def read_now(self, storage: Storage) -> HostArray:
         """Return a copy of values without `await`."""
+        self._ahead = 0
         if self._waiting or storage.tensor is None or self._pool is None:
             return self.wait(self.read(storage))[0]
         return self._pool.backend.read_now(storage.tensor)[0]
@@ -165,6 +173,7 @@ class Device:
     async def read(self, *storages: Storage) -> list[HostArray]:
         """Return copies of values, once they are computed."""
         await self.drain()
+        self._ahead = 0
         for storage in storages:
             if storage.error is not None:
                 raise storage.error
@@ -198,7 +207,8 @@ class Device:
             if storage.tensor is None:
                 storage.place(await pool.tensor(storage.type), pool)
         for storage in work.outputs:
-            storage.place(await pool.tensor(storage.type), pool)
+            if storage.tensor is None:
+                storage.place(await pool.tensor(storage.type), pool)
         self._dispatch(pool, program, work)
 
     def _dispatch(self, pool: TensorPool, program: Program, work: Work) -> None:
@@ -206,6 +216,7 @@ class Device:
         made = {n: s.tensor for n, s in zip(program.outputs, work.outputs, strict=True)}
         pool.backend.dispatch(program.executable, given, made)  # type: ignore[arg-type]
         self.dispatches += 1
+        self._ahead += 1
         for storage in program.needed(work):
             storage.readers += 1
         for storage in work.donated:
@@ -229,8 +240,11 @@ class Device:
         return found
 
     def known(self, key: Any) -> Program | None:
-        """Return a compiled program."""
-        return self._programs.get(key)
+        """Return a compiled program, which counts as used."""
+        program = self._programs.pop(key, None)
+        if program is not None:
+            self._programs[key] = program
+        return program
 
     def keep(self, key: Any, program: Program) -> None:
         """Keep a program for the next work of the same structure."""
@@ -259,6 +273,10 @@ class Device:
         """Release everything; arrays of the device cannot be read afterwards."""
         if self._pool is not None:
             self._pool.backend.close()
+
+
+def _bytes(storage: Storage) -> int:
+    return size_of(storage.type)
 
 
 _DEFAULT: list[Device] = []

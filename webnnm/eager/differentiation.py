@@ -127,17 +127,17 @@ def vjp(function: Function, *primals: Any) -> tuple[Any, Callable[[Any], tuple[A
     arrays = _floats(leaves)
     shapes = [each.shape for each in arrays]
 
-    def cotangents(found: Trace, inputs: list[Operand], returned: Any) -> Any:
+    def with_cotangents(found: Trace, inputs: list[Operand], returned: Any) -> Any:
         results = [each for each in flatten(returned)[0] if isinstance(each, Array)]
         seeds: list[tuple[Operand, Operand]] = []
         for at, each in enumerate(results):
             y = found.operand_of(each)
             seeds.append((y, found.builder.input(f"g{at}", *y.type)))
         back = pullback(seeds, inputs)
-        return [_array_of(found, x, g) for x, g in zip(inputs, back, strict=True)]
+        return returned, [_array_of(found, x, g) for x, g in zip(inputs, back, strict=True)]
 
-    forward = trace(spread(function), arrays, shapes, rebuild(structure))
-    backward = trace(spread(function), arrays, shapes, rebuild(structure), cotangents)
+    both = trace(spread(function), arrays, shapes, rebuild(structure), with_cotangents)
+    forward, backward = both.apart()
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         given = [each for each in flatten(cotangent)[0] if isinstance(each, Array)]

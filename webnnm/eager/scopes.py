@@ -280,8 +280,8 @@ class _Segment(Work):
         executable = await device.compile(
             _with_vectors(graph, self._counts), recompute=self._recompute
         )
+        # What is left out, only other operations of the pending graph need.
         taken = [name if name in executable.inputs else None for name in self._names]
-        # Names that are left out come from other passes through the same builder.
         program = Program(executable, taken, [*outputs])
         device.keep(self._key, program)
         return program
@@ -311,14 +311,13 @@ def _with_vectors(graph: Graph, counts: Mapping[DataType, int]) -> Graph:
 
 TRACES: list[Trace] = []
 """The functions that are being traced, the innermost one last."""
-_PENDING: dict[Device, PendingGraph] = {}
 
 
 def pending(device: Device) -> PendingGraph:
     """Return the pending graph of a device."""
-    if device not in _PENDING:
-        _PENDING[device] = PendingGraph(device)
-    return _PENDING[device]
+    if device.pending is None:
+        device.pending = PendingGraph(device)
+    return device.pending
 
 
 @contextmanager

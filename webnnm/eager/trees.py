@@ -48,6 +48,13 @@ def _parts(trees: Iterable[Any], leaves: list[Any]) -> tuple[Structure, ...]:
     return tuple([_flatten(each, leaves) for each in trees])
 
 
+def count_leaves(structure: Structure) -> int:
+    """Return how many leaves containers of a structure have."""
+    if structure is None or structure == LEAF:
+        return int(structure is not None)
+    return sum(map(count_leaves, cast("tuple[Any, ...]", structure)[-1]))
+
+
 def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
     """Return nested containers of a structure with these leaves."""
     if structure is None:

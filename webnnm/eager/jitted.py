@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, update_wrapper
+from types import MethodType
 from typing import Any, overload
 
 from webnnm.eager.array import Array
@@ -78,6 +79,10 @@ class Jitted:
         if not isinstance(scope, PendingGraph) or scope.differentiating:
             return self._inlined(found, scope, arrays)
         return self._called(found, scope, arrays, given)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """Return the method of an object, which is the first argument."""
+        return self if instance is None else MethodType(self, instance)
 
     def _bound(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         bound = self._signature.bind(*args, **kwargs)
