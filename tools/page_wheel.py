@@ -53,7 +53,6 @@ LATE = (
             "fallback",
             "kernels",
             "onnxruntime_web",
-            "probe",
             "reference",
             "shared",
             "speed",

@@ -238,10 +238,6 @@ class Backend(ABC):
     async def read(self, *tensors: DeviceTensor) -> list[HostArray]:
         """Return copies of tensors once all queued work has finished."""
 
-    def read_now(self, *tensors: DeviceTensor) -> list[HostArray]:
-        """Return copies of tensors as `read` does, without `await`."""
-        return self.waited(self.read(*tensors))
-
     @abstractmethod
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Queue a run of a graph; outputs have to be different tensors from inputs."""

@@ -147,11 +147,6 @@ class Bridge:
         with _translated():
             return (await self._module.read(*tensors)).to_py()
 
-    def read_now(self, tensors: Sequence[int]) -> memoryview[int]:
-        """Return the bytes of several tensors; no turn of the event loop is waited for."""
-        with _translated():
-            return wait(self._module.read(*tensors)).to_py()
-
     def dispatch(self, graph: int, inputs: Names, outputs: Names) -> None:
         """Queue one run."""
         with _translated():

@@ -168,7 +168,7 @@ class Device:
         self._ahead = 0
         if self._waiting or storage.tensor is None or self._pool is None:
             return self.wait(self.read(storage))[0]
-        return self._pool.backend.read_now(storage.tensor)[0]
+        return self.wait(self._pool.backend.read(storage.tensor))[0]
 
     async def read(self, *storages: Storage) -> list[HostArray]:
         """Return copies of values, once they are computed."""
