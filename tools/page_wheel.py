@@ -97,6 +97,10 @@ LATE = (
             "validation",
         )
     ),
+    *(
+        f"{PACKAGE}evaluation/{name}.py"
+        for name in ("averages", "classification_report", "compare", "probabilities", "result")
+    ),
     *(f"{PACKAGE}expert/{name}.py" for name in ("course", "hindsight", "rules_training")),
     *(f"{PACKAGE}trainer/{name}.py" for name in ("outcome", "scout")),
     *(f"{PACKAGE}training/{name}.py" for name in ("layer_figures", "outcome_step", "probe_step")),

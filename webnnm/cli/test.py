@@ -21,7 +21,7 @@ from webnnm.cli.common import (
 from webnnm.cli.rows import csv_table, labelled
 from webnnm.data.field import SUBSETS
 from webnnm.data.source import read_text
-from webnnm.evaluation import TestResult
+from webnnm.evaluation.result import TestResult
 from webnnm.runtime.restored import Restored
 
 

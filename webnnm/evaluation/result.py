@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class TestResult:
     """The result of evaluating a model on a subset (spec H).
 
-    >>> from webnnm.evaluation import ClassificationReport
+    >>> from webnnm.evaluation.classification_report import ClassificationReport
     >>> result = TestResult(0.25, {"model": 0.25}, 8, "testing", {
     ...     "model": ClassificationReport(((3, 1), (0, 4)), ("no", "yes"))
     ... })

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from webnnm.core.finding import Finding
     from webnnm.data.protocol import AnyDataset
-    from webnnm.evaluation import TestResult
     from webnnm.evaluation.cross_validation import CrossValidation
     from webnnm.evaluation.rate_range import RateRange
+    from webnnm.evaluation.result import TestResult
     from webnnm.expert.profile import Profile
     from webnnm.formats.name_map import Names
     from webnnm.model.keywords import CreateSettings, Hyperparameters

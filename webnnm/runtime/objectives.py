@@ -13,7 +13,6 @@ from webnnm.data.binding import DataBinding
 from webnnm.data.field import Kind
 from webnnm.data.label_facts import label_facts
 from webnnm.data.protocol import whole_subset
-from webnnm.evaluation import evaluate, scale_of
 from webnnm.graph.loss_words import loss_numbers
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.vertices import Network, Output
@@ -249,6 +248,9 @@ def assess(
     labels = binding.dataset.labels(field) or list(about.features)
     if chosen.labels == "signs" and about.kind == "continuous" and targets.shape[1:] in ((), (1,)):
         labels = ["-1", "1"]
+    from webnnm.evaluation.compare import evaluate
+    from webnnm.evaluation.probabilities import scale_of
+
     return evaluate(
         outputs,
         targets,

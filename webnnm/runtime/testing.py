@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webnnm.evaluation import TestResult
+from webnnm.evaluation.result import TestResult
 from webnnm.runtime.evaluator import PREDICTION_BATCH, Evaluator
 from webnnm.runtime.objectives import assess_all, has_reports
 from webnnm.runtime.state import ModelState

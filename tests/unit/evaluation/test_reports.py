@@ -10,16 +10,11 @@ from typing import Any
 import pytest
 
 from webnnm.core.errors import DataError
-from webnnm.evaluation import (
-    ClassificationReport,
-    TestResult,
-    classification,
-    evaluate,
-    multilabel,
-    regression,
-)
+from webnnm.evaluation.classification_report import ClassificationReport
+from webnnm.evaluation.compare import classification, evaluate, multilabel, regression
 from webnnm.evaluation.multilabel_report import MultilabelReport
 from webnnm.evaluation.regression_report import Deviation, RegressionReport
+from webnnm.evaluation.result import TestResult
 
 ACTUAL = [0, 2, 1, 1, 0, 2, 2, 1, 0, 0, 1, 2]
 PREDICTED = [0, 2, 1, 0, 0, 1, 2, 1, 0, 2, 1, 2]

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webnnm.core.errors import DataError
-from webnnm.evaluation import ClassificationReport, classification, evaluate, scale_of
 from webnnm.evaluation.calibration import Bin, expected_error, reliability
+from webnnm.evaluation.classification_report import ClassificationReport
+from webnnm.evaluation.compare import classification, evaluate
+from webnnm.evaluation.probabilities import scale_of
 from webnnm.evaluation.ranking import ranks, roc_auc
 
 CLASSES = [0, 2, 1, 1, 0, 2, 2, 1, 0, 0, 1, 2]
