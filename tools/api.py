@@ -66,6 +66,8 @@ GROUPS = {
         "scan",
         "fori_loop",
         "while_loop",
+        "optimizer",
+        "schedule",
         "tree_map",
         "tree_leaves",
     ],

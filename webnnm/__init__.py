@@ -42,11 +42,13 @@ if TYPE_CHECKING:
     from webnnm.eager.differentiation import vjp as vjp
     from webnnm.eager.jitted import jit as jit
     from webnnm.eager.mapping import vmap as vmap
+    from webnnm.eager.optimizers import optimizer as optimizer
+    from webnnm.eager.schedules import schedule as schedule
     from webnnm.eager.trees import tree_leaves as tree_leaves
     from webnnm.eager.trees import tree_map as tree_map
-    from webnnm.evaluation import TestResult as TestResult
     from webnnm.evaluation.epoch import EpochRecord as EpochRecord
     from webnnm.evaluation.history import History as History
+    from webnnm.evaluation.result import TestResult as TestResult
     from webnnm.expert.review import Review as Review
     from webnnm.expert.reviewer import review as review
     from webnnm.graph.autodiff import gradients as gradients
@@ -86,11 +88,11 @@ _OFFERED = {
     "data.stream": "StreamDataset",
     "data.table_dataset": "TableDataset",
     "data.text": "TextDataset",
-    "eager": """cond fori_loop grad hessian jacfwd jacrev jit jvp random scan tree_leaves tree_map
-        value_and_grad vjp vmap while_loop xp""",
-    "evaluation": "TestResult",
+    "eager": """cond fori_loop grad hessian jacfwd jacrev jit jvp optimizer random scan schedule
+        tree_leaves tree_map value_and_grad vjp vmap while_loop xp""",
     "evaluation.epoch": "EpochRecord",
     "evaluation.history": "History",
+    "evaluation.result": "TestResult",
     "expert.review": "Review",
     "expert.reviewer": "review",
     "graph.autodiff": "gradients",

@@ -20,6 +20,8 @@ _HOME = {
     "vjp": "differentiation",
     "jit": "jitted",
     "vmap": "mapping",
+    "optimizer": "optimizers",
+    "schedule": "schedules",
     "tree_leaves": "trees",
     "tree_map": "trees",
 }

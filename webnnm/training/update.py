@@ -99,17 +99,7 @@ def apply_update(
         gradients = _accumulated(gradients, valid, due, state)
     raw = dict(gradients)
     clean = all_finite(b, list(gradients.values())) if s.scaling else None
-    decaying = [name for name in learning if s.decays[name]]
-    for name in decaying:
-        g = gradients[name]
-        gradients[name] = regularised(b, learning[name], g, s.lambda1, s.lambda2)
-    norm = global_norm(b, [gradients[name] for name in learning])
-    one = b.constant(1, "float32")
-    sums, latest = _clip(b, learning, gradients, norm, one, s, state)
-    if s.lambda1 or s.lambda2:
-        weights = [learning[name] for name in decaying]
-        latest["penalty"] = penalty(b, weights, s.lambda1, s.lambda2)
-    _optimize(b, targets, gradients, rate, optimizer, s, vector, state)
+    norm, sums, latest = moved(b, targets, gradients, rate, optimizer, s, state, vector)
     state = _when(lowered, state, clean, due)
     if due is not None and "clipped" in sums:
         sums["clipped"] = sums["clipped"] * due
@@ -118,10 +108,40 @@ def apply_update(
         kept = b.cast(clean, type="float32")
         if "clipped" in sums:
             sums["clipped"] = sums["clipped"] * kept
-        skipped = one - kept
+        skipped = 1 - kept
         sums["overflows"] = skipped if due is None else skipped * due
         latest |= {"scale": state[SCALE], "streak": state[STREAK]}
     return Applied(state, clean, norm, raw, sums, latest)
+
+
+def moved(
+    b: GraphBuilder,
+    targets: Mapping[str, Operand],
+    gradients: dict[str, Operand],
+    rate: Operand,
+    optimizer: Optimizer,
+    settings: UpdateSettings,
+    state: dict[str, Operand],
+    vector: Vector | None = None,
+) -> tuple[Operand, dict[str, Operand], dict[str, Operand]]:
+    """Regularise and clip gradients, and put what the optimizer makes of them into `state`.
+
+    `targets` are the parameters, and uncertainty weights, which are neither regularised nor
+    clipped. Returns the norm of the gradient, the sums over the epoch and the latest values.
+    """
+    s = settings
+    learning = {name: w for name, w in targets.items() if name in s.multipliers}
+    decaying = [name for name in learning if s.decays[name]]
+    for name in decaying:
+        g = gradients[name]
+        gradients[name] = regularised(b, learning[name], g, s.lambda1, s.lambda2)
+    norm = global_norm(b, [gradients[name] for name in learning])
+    sums, latest = _clip(b, learning, gradients, norm, s, state)
+    if s.lambda1 or s.lambda2:
+        weights = [learning[name] for name in decaying]
+        latest["penalty"] = penalty(b, weights, s.lambda1, s.lambda2)
+    _optimize(b, targets, gradients, rate, optimizer, s, vector, state)
+    return norm, sums, latest
 
 
 def vector_states(vector: Vector, optimizer: Optimizer) -> dict[str, dict[str, str]]:
@@ -182,7 +202,6 @@ def _clip(
     learning: Mapping[str, Operand],
     gradients: dict[str, Operand],
     norm: Operand,
-    one: Operand,
     settings: UpdateSettings,
     state: dict[str, Operand],
 ) -> tuple[dict[str, Operand], dict[str, Operand]]:
@@ -204,7 +223,7 @@ def _clip(
             w, g = learning[name], gradients[name]
             gradients[name], above = clip_units(b, w, g, units, s.agc_lambda)
             some = some + above
-        return {"clipped": b.min(some, one)}, {}
+        return {"clipped": b.min(some, b.constant(1, "float32"))}, {}
     return {}, {}
 
 

@@ -1,0 +1,235 @@
+"""Optimizers as functions over containers of arrays: the updates that `NNModel.train` makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import Shape, show
+from webnnm.eager.array import Array, converted
+from webnnm.eager.calls import as_arrays, current
+from webnnm.eager.creation import zeros, zeros_like
+from webnnm.eager.dtypes import float32, int32
+from webnnm.eager.errors import ArrayTypeError, ArrayValueError
+from webnnm.eager.scopes import Scope
+from webnnm.eager.trees import Structure, flatten, tree_map, unflatten
+from webnnm.eager.types import astype
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.graph.node import Graph, Operand
+from webnnm.graph.rewrite import copied
+from webnnm.training.clipping import CLIP_STATE
+from webnnm.training.hyperparameters import given, resolve
+from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.step_settings import RATE
+from webnnm.training.update import CLOCK, SLOT, UpdateSettings, moved
+
+Rate = float | Array | Callable[[Array], float | Array]
+"""A learning rate, or the function of the step, from 1, that gives it."""
+
+GRADIENT = "gradient/"
+COMMON = (
+    *("lr", "weight_decay", "regularization", "lambda1", "lambda2"),
+    *("gradient_clipping", "clip_alpha", "clip_epsilon", "agc_lambda"),
+)
+"""The hyperparameters that all optimizers read."""
+
+
+def optimizer(
+    name: str = "adamw",
+    *,
+    lr: Rate | None = None,
+    decays: Any = None,
+    multipliers: Any = None,
+    **settings: Any,
+) -> ContainerOptimizer:
+    """Return an optimizer for training loops by hand, as functions over containers of arrays.
+
+    >>> from webnnm import grad, optimizer, xp
+    >>> adam = optimizer("adam", lr=0.1)
+    >>> params = {"w": xp.ones(2)}
+    >>> state = adam.init(params)
+    >>> for _ in range(3):
+    ...     gradients = grad(lambda p: xp.sum(p["w"] ** 2))(params)
+    ...     params, state = adam.update(gradients, state, params)
+    >>> xp.round(params["w"] * 10)
+    Array([7.0, 7.0], dtype=float32)
+
+    - `name`: as `optimizer` of `NNModel.train`. `settings` are hyperparameters of it that say how a
+      gradient moves a parameter: `weight_decay`, those of the optimizer, such as `beta1`, and those
+      of regularisation and clipping, such as `gradient_clipping="global"`.
+    - `lr`: the learning rate; a `schedule`, or another function of the step's number, from 1 on, as
+      an array of float32; by default the optimizer's own.
+    - `decays`: a container of truth values built as the parameters, which tells where weight decay
+      and regularisation apply; by default to arrays of two and more dimensions.
+    - `multipliers`: a container of numbers by which the rate is multiplied.
+
+    The formulas are those of `NNModel.train` (spec E.2, E.6 and E.7), and so are the numbers.
+    `gradient_clipping="agc"` clips every array by itself, matrices column by column.
+
+    Raises `DataError` NNM703 for settings that the optimizer does not have, NNM704 for values out
+    of range.
+    """
+    written = given({"optimizer": name, **settings})
+    found = OPTIMIZERS[written["optimizer"]]
+    if lr is not None and not callable(lr) and not isinstance(lr, Array):
+        written |= given({"lr": lr})
+    taken = [*COMMON, *found.defaults]
+    for setting in written.keys() - {"optimizer"}:
+        if setting not in taken:
+            hint = f"it has {', '.join(taken)}"
+            raise DataError("NNM703", f'"{found.name}" has no "{setting}" by itself', hint=hint)
+    complete = resolve(written)
+    rate = lr if callable(lr) or isinstance(lr, Array) else complete["lr"]
+    return ContainerOptimizer(complete, rate, decays, multipliers)
+
+
+class ContainerOptimizer:
+    """An optimizer over containers of arrays, made by `optimizer`.
+
+    Parameters are nested containers of arrays of float32; gradients are built alike. The state is a
+    dictionary of arrays: `step`, the updates so far, and what the optimizer remembers.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, Any], rate: Rate, decays: Any, multipliers: Any
+    ) -> None:
+        self._settings, self._rate = settings, rate
+        self._decays, self._multipliers = decays, multipliers
+        self._optimizer = OPTIMIZERS[settings["optimizer"]]
+        self._graphs: dict[Any, Graph] = {}
+
+    def init(self, params: Any) -> dict[str, Any]:
+        """Return the state before the first update.
+
+        Raises `ArrayTypeError` for parameters that are not float32.
+        """
+        device = _parameters(flatten(params)[0])[0].device
+        moments = {slot: tree_map(zeros_like, params) for slot in self._optimizer.slots}
+        statistics = {name: zeros((), device=device) for name in self._statistics}
+        step = zeros((), dtype=int32, device=device)
+        return {"step": step, "moments": moments, "statistics": statistics}
+
+    def update(
+        self, gradients: Any, state: Mapping[str, Any], params: Any, lr: float | Array | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return the parameters after a step, and the state after it.
+
+        `lr` takes the place of the learning rate that the optimizer was made with.
+
+        Raises `ArrayValueError` where gradients are not built as the parameters are.
+        """
+        leaves, structure = flatten(params)
+        weights = _parameters(leaves)
+        shapes = [w.shape for w in weights]
+        slopes = _parameters(_alike("gradients", gradients, structure))
+        if [g.shape for g in slopes] != shapes:
+            first = next(at for at, g in enumerate(slopes) if g.shape != shapes[at])
+            raise ArrayValueError(
+                f"a gradient is {show(slopes[first].shape)}, its parameter {show(shapes[first])}"
+            )
+        scope = current(params, gradients, dict(state))
+        step = state["step"] + 1
+        rate = self._rate if lr is None else lr
+        rate = rate(astype(step, float32)) if callable(rate) else rate
+        trees = {PARAMETER_PREFIX: weights, GRADIENT: slopes}
+        for slot, tree in state["moments"].items():
+            trees[f"{SLOT}{slot}/"] = as_arrays(_alike("moments", tree, structure))
+        arrays = {f"{name}{at}": x for name, tree in trees.items() for at, x in enumerate(tree)}
+        inputs = {n: scope.operand_of(x) for n, x in {**arrays, **state["statistics"]}.items()}
+        inputs[RATE] = _scalar(scope, rate)
+        made = copied(scope.builder, self._graph(structure, shapes), inputs)
+
+        def container(prefix: str) -> Any:
+            found = [Array(float32, scope, made[f"{prefix}{at}"]) for at in range(len(weights))]
+            return unflatten(structure, iter(found))
+
+        moments = {slot: container(f"{SLOT}{slot}/") for slot in self._optimizer.slots}
+        statistics = {name: Array(float32, scope, made[name]) for name in self._statistics}
+        after = {"step": step, "moments": moments, "statistics": statistics}
+        return container(PARAMETER_PREFIX), after
+
+    @property
+    def _statistics(self) -> list[str]:
+        """The numbers that it remembers of all parameters together."""
+        found = [CLOCK + beta for beta in self._optimizer.corrected]
+        return found + [*CLIP_STATE] * (self._settings["gradient_clipping"] == "global")
+
+    def _graph(self, structure: Any, shapes: Sequence[Shape]) -> Graph:
+        """Return the graph of one update of parameters of these shapes."""
+        key = structure, tuple(shapes)
+        if key not in self._graphs:
+            self._graphs[key] = self._built(structure, shapes)
+        return self._graphs[key]
+
+    def _built(self, structure: Any, shapes: Sequence[Shape]) -> Graph:
+        b, state = GraphBuilder(), dict[str, Operand]()
+        names = [str(at) for at in range(len(shapes))]
+        weights, slopes = (
+            {
+                n: b.input(prefix + n, "float32", shape)
+                for n, shape in zip(names, shapes, strict=True)
+            }
+            for prefix in (PARAMETER_PREFIX, GRADIENT)
+        )
+        decaying, factors = [len(shape) > 1 for shape in shapes], [1.0] * len(shapes)
+        if self._decays is not None:
+            decaying = [bool(each) for each in _alike("decays", self._decays, structure)]
+        if self._multipliers is not None:
+            factors = [float(x) for x in _alike("multipliers", self._multipliers, structure)]
+        s = self._settings
+        update = UpdateSettings(
+            multipliers=dict(zip(names, factors, strict=True)),
+            decays=dict(zip(names, decaying, strict=True)),
+            numbers={name: s[name] for name in self._optimizer.defaults},
+            weight_decay=s["weight_decay"],
+            clipping=s["gradient_clipping"],
+            clip_alpha=s["clip_alpha"],
+            clip_epsilon=s["clip_epsilon"],
+            agc_lambda=s["agc_lambda"],
+            units={name: _units(shape) for name, shape in zip(names, shapes, strict=True)},
+            lambda1=s["lambda1"] if "L1" in s["regularization"] else 0.0,
+            lambda2=s["lambda2"] if "L2" in s["regularization"] else 0.0,
+        )
+        moved(b, weights, slopes, b.input(RATE, "float32", []), self._optimizer, update, state)
+        return b.build(state)
+
+    def __repr__(self) -> str:
+        return f"ContainerOptimizer({self._optimizer.name}, lr={self._rate})"
+
+
+def _parameters(leaves: Sequence[Any]) -> list[Array]:
+    """Return leaves as arrays. Raises `ArrayTypeError` unless they are float32."""
+    found = as_arrays(leaves)
+    for each in found:
+        if each.dtype is not float32 or not each.size:
+            raise ArrayTypeError(
+                f"an optimizer takes arrays of float32, not {each.dtype}{show(each.shape)}",
+                "keep parameters in float32, and convert them with `xp.astype` where they are used",
+            )
+    if not found:
+        raise ArrayValueError("there are no parameters", "give a container of arrays")
+    return found
+
+
+def _alike(what: str, tree: Any, structure: Structure) -> list[Any]:
+    """Return the leaves of containers that are built as the parameters are."""
+    leaves, same = flatten(tree)
+    if same != structure:
+        raise ArrayValueError(f"{what} are not built as the parameters are", "check their keys")
+    return leaves
+
+
+def _scalar(scope: Scope, rate: float | Array) -> Operand:
+    if not isinstance(rate, Array):
+        return scope.number(rate, "float32")
+    if rate.ndim:
+        raise ArrayValueError(f"a learning rate is one number, not {show(rate.shape)}")
+    return scope.operand_of(converted(rate, float32))
+
+
+def _units(shape: Shape) -> tuple[int, ...]:
+    """Return the dimensions that count the units of a weight `[…, in, out]`, as `unit_axes`."""
+    rank = len(shape)
+    return tuple(axis for axis in range(rank) if axis != rank - 2) if rank > 1 else ()
