@@ -46,14 +46,13 @@ class Modules(ExecutionLoader):
         self.codes: dict[str, bytes] = (
             marshal.loads(compiled.read_bytes()) if compiled.exists() else {}
         )
-        self.names = {*self.texts.pop("").split(), *self.texts, *self.codes}
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return where a module of the package lies; None for what is not here."""
         file = self._file_of(name)
-        if file not in self.names:
+        if not file:
             return None
         inside = [f"{self.folder}/{file.removesuffix('/__init__.py')}"]
         return spec_from_file_location(
@@ -103,10 +102,13 @@ class Modules(ExecutionLoader):
 
     def _text(self, file: str) -> str:
         if file not in self.texts:
-            if not self.rest.exists():
-                self._fetch_at_once(file)
-            self.texts |= _texts(self.rest)
+            self._read_rest(file)
         return self.texts[file]
+
+    def _read_rest(self, file: str) -> None:
+        if not self.rest.exists():
+            self._fetch_at_once(file)
+        self.texts |= _texts(self.rest)
 
     def _fetch_at_once(self, file: str) -> None:
         from pyodide.ffi import JsException  # type: ignore[import-not-found]
@@ -138,9 +140,14 @@ class Modules(ExecutionLoader):
 
     def _file_of(self, name: str) -> str:
         package, _, module = name.partition(".")
+        if package != PACKAGE or not module:
+            return ""
         place = module.replace(".", "/")
-        init = f"{place}/__init__.py"
-        return "" if package != PACKAGE else init if init in self.names else f"{place}.py"
+        files = f"{place}.py", f"{place}/__init__.py"
+        # What the first wheel lacks is taken to be in the second one, which tells all its names.
+        if not any(file in self.texts or file in self.codes for file in files):
+            self._read_rest(files[0])
+        return next((file for file in files if file in self.texts or file in self.codes), "")
 
 
 def _texts(path: Path) -> dict[str, str]:

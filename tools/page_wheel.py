@@ -149,9 +149,7 @@ def write(source: Path, folder: Path) -> PageWheels:
         late = {name: text for name, text in texts.items() if name not in early}
         kept = {INIT: texts[INIT] + INSTALL, LOADER: texts[LOADER]}
         files = {name[len(PACKAGE) :]: text for name, text in early.items() if name not in kept}
-        # Under no name stand the names of the second wheel.
-        index = {"": "\n".join(name[len(PACKAGE) :] for name in sorted(late))}
-        _write_wheel(first, whole, kept, page_modules.FIRST, index | files)
+        _write_wheel(first, whole, kept, page_modules.FIRST, files)
         files = {name[len(PACKAGE) :]: text for name, text in late.items()}
         # Pyodide's lock file wants a module in every wheel.
         module = {f"{rest.name.split('-')[0]}.py": ""}

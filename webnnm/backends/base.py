@@ -238,6 +238,10 @@ class Backend(ABC):
     async def read(self, *tensors: DeviceTensor) -> list[HostArray]:
         """Return copies of tensors once all queued work has finished."""
 
+    def read_now(self, *tensors: DeviceTensor) -> list[HostArray]:
+        """Return copies of tensors without `await`, see `waited`."""
+        return self.waited(self.read(*tensors))
+
     @abstractmethod
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Queue a run of a graph; outputs have to be different tensors from inputs."""

@@ -147,6 +147,11 @@ class Bridge:
         with _translated():
             return (await self._module.read(*tensors)).to_py()
 
+    def read_now(self, tensors: Sequence[int]) -> memoryview[int]:
+        """Return the same without `await`, where `can_wait`: no turn of the event loop is taken."""
+        with _translated():
+            return wait(self._module.read(*tensors)).to_py()
+
     def dispatch(self, graph: int, inputs: Names, outputs: Names) -> None:
         """Queue one run."""
         with _translated():

@@ -251,6 +251,13 @@ class WebNNBackend(Backend):
         data = await self._bridge.read([tensor.handle for tensor in tensors])
         return arrays_of(data, [tensor.type for tensor in tensors])
 
+    def read_now(self, *tensors: DeviceTensor) -> list[HostArray]:
+        """Return copies of tensors, holding up Python meanwhile."""
+        if not (tensors and self.can_wait()):
+            return super().read_now(*tensors)
+        data = self._bridge.read_now([tensor.handle for tensor in tensors])
+        return arrays_of(data, [tensor.type for tensor in tensors])
+
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Queue one run; an output tensor is never also an input."""
         names = self._names(executable, inputs, outputs)

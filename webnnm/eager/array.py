@@ -417,23 +417,24 @@ def recorded(build: Callable[..., Operand], /, *arrays: Array, dtype: DType | No
 
     It has the data type of the first array unless another one is given.
     """
-    scope = _scope(arrays[0])
+    scope = scope_of(arrays[0])
     operand = build(scope.builder, *[scope.operand_of(array) for array in arrays])
     return Array(dtype or arrays[0].dtype, scope, operand)
 
 
 def recorded_several(build: Callable[[Any, Any], Sequence[Operand]], x: Array) -> list[Array]:
     """Return the arrays that `build(builder, operand)` computes from one, of its data type."""
-    scope = _scope(x)
+    scope = scope_of(x)
     return [Array(x.dtype, scope, each) for each in build(scope.builder, scope.operand_of(x))]
 
 
-def _scope(array: Array) -> Scope:
-    """Return where an operation on an array is recorded."""
+def scope_of(array: Array) -> Scope:
+    """Return where an operation on an array is recorded, which begins with this call."""
     if TRACES:
         return TRACES[-1]
     if isinstance(array.scope, Trace):
         raise ended()
+    array.scope.cut()
     return array.scope
 
 
@@ -444,12 +445,14 @@ def created(build: Callable[[Any], Operand], dtype: DType, device: Device | None
 
 
 def scope_for(device: Device | None) -> Scope:
-    """Return where arrays are recorded that are made of nothing."""
-    if device is None:
-        return TRACES[-1] if TRACES else pending(Device.default())
-    if not isinstance(device, Device):  # type: ignore[reportUnnecessaryIsInstance]
+    """Return where an operation that takes no array is recorded, which begins with this call."""
+    if device is not None and not isinstance(device, Device):  # type: ignore[reportUnnecessaryIsInstance]
         raise ArrayTypeError(f"{device!r} is not a device", "`await xp.open_device(…)` is")
-    return TRACES[-1] if TRACES else pending(device)
+    if TRACES:
+        return TRACES[-1]
+    scope = pending(device or Device.default())
+    scope.cut()
+    return scope
 
 
 def from_host(array: HostArray, dtype: DType, device: Device | None) -> Array:
@@ -473,7 +476,7 @@ def operand_like(value: Array | Scalar, like: Array) -> Array:
 
 def scalar(value: Scalar, dtype: DType, like: Array) -> Array:
     """Return a Python number as an array; programs do not depend on its value."""
-    scope = _scope(like)
+    scope = scope_of(like)
     if is_kind(dtype, "integral"):
         value = wrapped(int(value), dtype)
     return Array(dtype, scope, scope.number(value, dtype.tensor))

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from webnnm.core.shapes import Shape
-from webnnm.eager.array import Array, WeakScalar, scope_for
+from webnnm.eager.array import Array, WeakScalar, scope_for, scope_of
 from webnnm.eager.creation import asarray
 from webnnm.eager.dtypes import DType
 from webnnm.eager.errors import ArrayTypeError
-from webnnm.eager.scopes import TRACES, Scope, Trace, traced
+from webnnm.eager.scopes import Scope, Trace, traced
 from webnnm.eager.trees import Structure, count_leaves, flatten, unflatten
 from webnnm.graph.node import Graph, Operand
+from webnnm.graph.rewrite import copied
 from webnnm.ops.declare.tensors import TensorType
 
 
@@ -37,6 +38,11 @@ class Traced:
             f"captured {at}": scope.operand_of(each) for at, each in enumerate(self.captured)
         }
         return {**given, **captured}
+
+    def written(self, scope: Scope, given: Mapping[str, Operand]) -> Any:
+        """Write the graph into a scope, and return what the function returns."""
+        made = copied(scope.builder, self.graph, self.inlined(scope, given))
+        return self.filled(lambda name, dtype: Array(dtype, scope, made[name]))
 
     def apart(self) -> tuple[Traced, Traced]:
         """Return one function for each of the two things that this one returns."""
@@ -71,14 +77,17 @@ class Output:
 
 
 def current(*trees: Any) -> Scope:
-    """Return where operations on the arrays of some containers are recorded."""
-    if TRACES:
-        return TRACES[-1]
+    """Return where an operation on the arrays of some containers is recorded, which begins now."""
     for tree in trees:
         for leaf in flatten(tree)[0]:
             if isinstance(leaf, Array):
-                return leaf.scope
+                return scope_of(leaf)
     return scope_for(None)
+
+
+def inputs_of(scope: Scope, arrays: Sequence[Array]) -> dict[str, Operand]:
+    """Return the operands of a traced function's arguments in a scope, by its graph's names."""
+    return {f"x{at}": scope.operand_of(each) for at, each in enumerate(arrays) if each.size}
 
 
 def as_arrays(leaves: Sequence[Any]) -> list[Array]:

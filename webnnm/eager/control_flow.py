@@ -9,7 +9,7 @@ from typing import Any
 
 from webnnm.core.shapes import show
 from webnnm.eager.array import Array
-from webnnm.eager.calls import Traced, as_arrays, current, rebuild, spread, trace
+from webnnm.eager.calls import Traced, as_arrays, current, inputs_of, rebuild, spread, trace
 from webnnm.eager.creation import arange
 from webnnm.eager.elementwise import where
 from webnnm.eager.errors import ArrayValueError, TracedValueError
@@ -17,7 +17,6 @@ from webnnm.eager.jitted import jit
 from webnnm.eager.manipulation import concat, stack
 from webnnm.eager.scopes import PendingGraph, Scope
 from webnnm.eager.trees import flatten, tree_map, unflatten
-from webnnm.graph.rewrite import copied
 
 BLOCK = 16
 """Steps of a loop that run as one graph where the host drives the loop."""
@@ -145,10 +144,7 @@ class _Step:
     def __call__(self, *args: Any) -> Any:
         arrays = as_arrays(flatten(args)[0])
         scope = current(arrays)
-        given = {f"x{at}": scope.operand_of(each) for at, each in enumerate(arrays) if each.size}
-        found = self._traced
-        made = copied(scope.builder, found.graph, found.inlined(scope, given))
-        return found.filled(lambda name, dtype: Array(dtype, scope, made[name]))
+        return self._traced.written(scope, inputs_of(scope, arrays))
 
 
 def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any) -> Any:

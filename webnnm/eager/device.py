@@ -168,7 +168,7 @@ class Device:
         self._ahead = 0
         if self._waiting or storage.tensor is None or self._pool is None:
             return self.wait(self.read(storage))[0]
-        return self.wait(self._pool.backend.read(storage.tensor))[0]
+        return self._pool.backend.read_now(storage.tensor)[0]
 
     async def read(self, *storages: Storage) -> list[HostArray]:
         """Return copies of values, once they are computed."""
@@ -201,9 +201,11 @@ class Device:
         """Compile, upload and allocate what is missing, and dispatch work."""
         pool = await self.open()
         program = work.program(self) or await work.compiled(self)
-        for storage in program.needed(work):
-            if storage.error is not None:
-                raise storage.error
+        needed = program.needed(work)
+        failed = next((each.error for each in needed if each.error is not None), None)
+        if failed is not None:
+            return work.fail(failed)
+        for storage in needed:
             if storage.tensor is None:
                 storage.place(await pool.tensor(storage.type), pool)
         for storage in work.outputs:

@@ -8,17 +8,16 @@ from typing import Any
 
 from webnnm.core.shapes import show
 from webnnm.eager.array import Array, reshaped
-from webnnm.eager.calls import Traced, as_arrays, current, rebuild, spread, trace
+from webnnm.eager.calls import as_arrays, current, inputs_of, rebuild, spread, trace
 from webnnm.eager.creation import eye
 from webnnm.eager.dtypes import dtype_of, is_kind
 from webnnm.eager.errors import ArrayTypeError, ArrayValueError
 from webnnm.eager.manipulation import moveaxis
 from webnnm.eager.mapping import vmap
-from webnnm.eager.scopes import Scope, Trace
+from webnnm.eager.scopes import PendingGraph, Scope, Trace
 from webnnm.eager.trees import flatten, unflatten
 from webnnm.graph.autodiff import gradients, pullback
 from webnnm.graph.node import Operand
-from webnnm.graph.rewrite import copied
 from webnnm.graph.tangents import tangents as graph_tangents
 
 Function = Callable[..., Any]
@@ -61,6 +60,9 @@ def value_and_grad(
         chosen = [args[number] for number in numbers]
         scope = current(args, kwargs)
         leaves, structure = flatten(chosen)
+        if isinstance(scope, PendingGraph) and not scope.differentiating:
+            # What a loop does between two gradients then has one structure, however long it runs.
+            scope.compute()
         with differentiating(scope):
             aliases = [_alias(scope, leaf) for leaf in _floats(leaves)]
             replaced = [*args]
@@ -142,23 +144,13 @@ def vjp(function: Function, *primals: Any) -> tuple[Any, Callable[[Any], tuple[A
     def pull(cotangent: Any) -> tuple[Any, ...]:
         given = [each for each in flatten(cotangent)[0] if isinstance(each, Array)]
         scope = current(given, arrays)
-        inputs = _inputs(scope, arrays)
+        inputs = inputs_of(scope, arrays)
         inputs |= {f"g{at}": scope.operand_of(each) for at, each in enumerate(given)}
-        found = written(backward, scope, inputs)
+        found = backward.written(scope, inputs)
         return tuple(unflatten(structure, iter(found)))
 
     scope = current(arrays)
-    return written(forward, scope, _inputs(scope, arrays)), pull
-
-
-def _inputs(scope: Scope, arrays: Sequence[Array]) -> dict[str, Operand]:
-    return {f"x{at}": scope.operand_of(each) for at, each in enumerate(arrays) if each.size}
-
-
-def written(found: Traced, scope: Scope, given: dict[str, Operand]) -> Any:
-    """Return the results of a traced function, written into a scope."""
-    made = copied(scope.builder, found.graph, found.inlined(scope, given))
-    return found.filled(lambda name, dtype: Array(dtype, scope, made[name]))
+    return forward.written(scope, inputs_of(scope, arrays)), pull
 
 
 def _array_of(found: Trace, like: Operand, operand: Operand | None) -> Array:
@@ -194,9 +186,9 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     shapes = [each.shape for each in arrays]
     found = trace(spread(function), arrays, shapes, rebuild(structure), derivative)
     scope = current(arrays, along)
-    given = _inputs(scope, arrays)
+    given = inputs_of(scope, arrays)
     given |= {f"v{at}": scope.operand_of(each) for at, each in enumerate(along)}
-    return written(found, scope, given)
+    return found.written(scope, given)
 
 
 def jacfwd(function: Function, argnums: int = 0) -> Function:

@@ -11,14 +11,13 @@ from types import MethodType
 from typing import Any, overload
 
 from webnnm.eager.array import Array
-from webnnm.eager.calls import Traced, as_arrays, current, rebuild, trace
+from webnnm.eager.calls import Traced, as_arrays, current, inputs_of, rebuild, trace
 from webnnm.eager.device import Device, Program, Work
 from webnnm.eager.dtypes import DType
 from webnnm.eager.errors import ArrayTypeError, ArrayValueError
-from webnnm.eager.scopes import PendingGraph, Scope, without_aliases
+from webnnm.eager.scopes import PendingGraph, without_aliases
 from webnnm.eager.storage import Storage
 from webnnm.eager.trees import Structure, flatten
-from webnnm.graph.rewrite import copied
 
 KEPT_TRACES = 128
 """Signatures for which a function keeps its graph."""
@@ -77,7 +76,7 @@ class Jitted:
         key = (structure, static, tuple([(a.dtype, a.shape, a.weak) for a in arrays]))
         found = self._found(key, arrays, structure, dict(static))
         if not isinstance(scope, PendingGraph) or scope.differentiating:
-            return self._inlined(found, scope, arrays)
+            return found.written(scope, inputs_of(scope, arrays))
         return self._called(found, scope, arrays, given)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
@@ -114,12 +113,6 @@ class Jitted:
     def _apply(self, static: dict[str, Any], given: dict[str, Any]) -> Any:
         bound = inspect.BoundArguments(self._signature, OrderedDict({**given, **static}))
         return self._function(*bound.args, **bound.kwargs)
-
-    def _inlined(self, found: Traced, scope: Scope, arrays: Sequence[Array]) -> Any:
-        """Write the graph into that of the function or of the gradient around."""
-        given = {f"x{at}": scope.operand_of(each) for at, each in enumerate(arrays) if each.size}
-        made = copied(scope.builder, found.graph, found.inlined(scope, given))
-        return found.filled(lambda name, dtype: Array(dtype, scope, made[name]))
 
     def _called(
         self, found: Traced, scope: PendingGraph, arrays: Sequence[Array], given: dict[str, Any]

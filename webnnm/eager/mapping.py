@@ -8,7 +8,7 @@ from typing import Any
 
 from webnnm.core.shapes import show
 from webnnm.eager.array import Array
-from webnnm.eager.calls import as_arrays, current, spread, trace
+from webnnm.eager.calls import Output, as_arrays, current, spread, trace
 from webnnm.eager.creation import expanded
 from webnnm.eager.errors import ArrayValueError
 from webnnm.eager.manipulation import axis_of, moveaxis
@@ -61,10 +61,15 @@ def vmap(
         given = found.inlined(scope, inputs)
         made = batched(scope.builder, found.graph, given, names & given.keys(), size)
 
-        def output(name: str, dtype: Any) -> Array:
-            operand, is_batch = made[name]
-            result = Array(dtype, scope, operand)
-            if not is_batch:
+        results = {
+            f"y{at}": Array(each.dtype, scope, made[f"y{at}"][0])
+            for at, each in enumerate(found.results)
+            if isinstance(each, Output)
+        }
+
+        def output(name: str, _: Any) -> Array:
+            result = results[name]
+            if not made[name][1]:
                 result = expanded(result, (size, *result.shape))
             return moveaxis(result, 0, out_axes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -96,6 +96,13 @@ class Scope(ABC):
     def hold(self, array: Recorded) -> None:
         """Note an array that has been recorded."""
 
+    def cut(self) -> None:  # noqa: B027
+        """Compute what is pending if there is much of it, before an operation is recorded.
+
+        Operands hold until the next operation begins: whoever records one asks for the scope first,
+        then for the operands, and makes arrays of all its results.
+        """
+
     def operand_of(self, array: Recorded) -> Operand:
         """Return the operand that stands for an array."""
         if array.scope is self and array.storage is None:
@@ -156,6 +163,7 @@ class PendingGraph(Scope):
     def __init__(self, device: Device) -> None:
         self.device = device
         self.builder = GraphBuilder()
+        self._most = LARGEST_PENDING
         self._begin()
 
     def _begin(self) -> None:
@@ -166,6 +174,7 @@ class PendingGraph(Scope):
         self._names: list[str] = []
         self._numbers: dict[DataType, list[float]] = {}
         self._arrays: list[weakref.ref[Recorded]] = []
+        self._kinds: list[Hashable] = []
         self._aliases = 0
         self.recompute = False
 
@@ -203,18 +212,29 @@ class PendingGraph(Scope):
     def hold(self, array: Recorded) -> None:
         """Note an array that has been recorded."""
         self._arrays.append(weakref.ref(array))
-        if (
-            len(self._arrays) > LARGEST_PENDING
-            and not self.differentiating
-            and self.device.can_wait()
-        ):
+        assert array.operand is not None
+        node = array.operand.node
+        operator = node.operator.name if isinstance(node, OperatorNode) else ""
+        self._kinds.append((operator, array.operand.type))
+
+    def cut(self) -> None:
+        """Compute what is pending if there is much of it, before an operation is recorded.
+
+        A loop is cut between the same two of its operations from then on, so that all parts have
+        the same structure.
+        """
+        if len(self._arrays) >= self._most and not self.differentiating and self.device.can_wait():
+            length = period(self._kinds[len(self._kinds) // 2 :])
             self.compute()
+            self._most = LARGEST_PENDING // length * length
 
     def storage(self, array: Recorded) -> Storage:
         """Return the storage in which the values of a pending array will be."""
         if self.differentiating:
             # It may be differentiated further, so it stays pending.
-            return self._submitted([array])[0]
+            work, found = self._segment([array])
+            self._submit(work)
+            return found[0]
         self.compute()
         assert array.storage is not None
         return array.storage
@@ -222,20 +242,24 @@ class PendingGraph(Scope):
     def compute(self) -> None:
         """Submit everything that is pending and still referred to."""
         alive = [a for a in (ref() for ref in self._arrays) if a is not None and a.storage is None]
-        if alive:
-            for array, storage in zip(alive, self._submitted(alive), strict=True):
-                array.storage, array.operand = storage, None
+        work, found = self._segment(alive)
+        for array, storage in zip(alive, found, strict=True):
+            array.storage, array.operand = storage, None
         self._begin()
+        # Other tasks may record more while the device is waited for.
+        self._submit(work)
 
-    def _submitted(self, arrays: Sequence[Recorded]) -> list[Storage]:
-        """Submit the computation of some arrays, and return where their values will be."""
+    def _segment(self, arrays: Sequence[Recorded]) -> tuple[_Segment, list[Storage]]:
+        """Return the computation of some arrays, and where their values will be."""
         operands = [self.operand_of(array) for array in arrays]
         leaves = {self._leaves[id(storage)]: storage for storage in self._storages}
         made = {o: Storage(o.type) for o in operands if o not in leaves}
-        if made:
-            work = _Segment(self, self._names, self._storages, self._numbers, made)
+        work = _Segment(self, self._names, self._storages, self._numbers, made)
+        return work, [leaves.get(operand) or made[operand] for operand in operands]
+
+    def _submit(self, work: _Segment) -> None:
+        if work.outputs:
             self.device.submit(work)
-        return [leaves.get(operand) or made[operand] for operand in operands]
 
 
 class _Segment(Work):
@@ -307,6 +331,23 @@ def _with_vectors(graph: Graph, counts: Mapping[DataType, int]) -> Graph:
         else:
             given[node.name] = b.input(node.name, *node.types[0])
     return b.build(copied(b, graph, given))
+
+
+def period(values: Sequence[Hashable]) -> int:
+    """Return after how many values they repeat themselves, up to their end.
+
+    >>> period("ababa")
+    2
+
+    That is their number less the length of their longest border (Knuth, Morris and Pratt 1977).
+    """
+    borders = [0]
+    for value in values[1:]:
+        length = borders[-1]
+        while length and values[length] != value:
+            length = borders[length - 1]
+        borders.append(length + (values[length] == value))
+    return len(values) - borders[-1]
 
 
 TRACES: list[Trace] = []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Iterator
 
 import pytest
 
-from webnnm import jit, xp
+from webnnm import jit, tree_map, value_and_grad, xp
 from webnnm.core.errors import BackendError
 from webnnm.eager.device import Device
 from webnnm.eager.errors import ArrayValueError, TracedValueError
@@ -99,6 +100,47 @@ def test_many_pending_operations_are_computed_in_parts(device: Device) -> None:
         x = x + 1.0
     assert device.dispatches >= 2
     assert float(x) == 5000.0
+
+
+@pytest.mark.parametrize("extra", [1, 2, 3])
+def test_a_loop_that_asks_for_nothing_is_compiled_a_few_times(device: Device, extra: int) -> None:
+    before = [0.5] * 40
+    x = xp.asarray(before)
+    for each in before:  # what comes before a loop is not repeated
+        x = x - each
+    for _ in range(4000):
+        y = xp.sin(x) * 0.5 + 0.1
+        for _ in range(extra):
+            y = xp.cos(y)
+        x = y
+    builds = device.builds
+    assert device.dispatches > 4 * builds > 0
+    last = 0.0
+    for _ in range(200):
+        last = math.sin(last) * 0.5 + 0.1
+        for _ in range(extra):
+            last = math.cos(last)
+    assert x.tolist() == pytest.approx([last] * 40, rel=1e-5)
+
+
+def test_a_training_that_asks_for_nothing_is_the_same(device: Device) -> None:
+    def loss(p: dict[str, xp.Array], x: xp.Array) -> xp.Array:
+        return xp.sum((xp.tanh(x @ p["w"] + p["b"]) - p["c"]) ** 2)
+
+    def train(ask: bool) -> list[float]:
+        p = {"w": xp.ones((2, 3)) * 0.1, "b": xp.zeros(3), "c": xp.ones(3)}
+        for _ in range(300):
+            value, gradient = value_and_grad(loss)(p, x)
+            p = tree_map(lambda a, g: a - 0.01 * g, p, gradient)
+            if ask:
+                float(value)
+        return [*p["w"].tolist(), p["b"].tolist(), p["c"].tolist()]
+
+    x = xp.reshape(xp.linspace(-1.0, 1.0, 8), (4, 2))
+    asked = train(True)
+    builds = device.builds
+    assert train(False) == asked
+    assert device.builds - builds <= 2
 
 
 def test_arrays_of_two_devices_do_not_mix(device: Device) -> None:
