@@ -40,9 +40,10 @@ while not modules.rest.exists():
     await asyncio.sleep(0)
 """
 TREE = """
-import importlib, pkgutil, sys
+import importlib, sys
+import webnnm.ops.lstm  # of the second wheel
 (modules,) = (each for each in sys.meta_path if type(each).__name__ == "Modules")
-names = sorted(name for name in modules.names if name.endswith(".py"))
+names = sorted(name for name in modules.texts if name.endswith(".py"))
 dotted = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in names]
 """
 
