@@ -46,9 +46,10 @@ documents: ## write the generated documents anew, from the source
 models: ## fetch packages with trained models into .cache, for tests that use them
 	@$(VENV)/python -m tools.models
 
-parity: ## compare operators, gradients and training with PyTorch, StableHLO modules with XLA
+parity: ## compare operators, gradients and training with PyTorch, StableHLO with XLA, arrays with JAX
 	@$(PYTHON) -m tools.parity live $(ARGS)
 	@$(PYTHON) -m tools.parity xla.live
+	@$(PYTHON) -m tools.parity arrays.live $(ARGS)
 
 .PHONY: array-api
 array-api: ## run the array API's test suite, which lies in SUITE; ARGS="--max-examples 20"

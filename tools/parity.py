@@ -15,7 +15,9 @@ REQUIREMENTS = (
 
 VENV = CACHE / "parity" / "venv"
 PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-USAGE = "usage: python3 -m tools.parity [live | xla.live | write_fixtures] [arguments]"
+USAGE = (
+    "usage: python3 -m tools.parity [live | xla.live | arrays.live | write_fixtures] [arguments]"
+)
 
 
 def install() -> None:
@@ -34,7 +36,7 @@ def install() -> None:
 def main() -> None:
     """Install what is needed, then run the module."""
     name, *arguments = sys.argv[1:] or [""]
-    if name not in ("live", "xla.live", "write_fixtures"):
+    if name not in ("live", "xla.live", "arrays.live", "write_fixtures"):
         raise SystemExit(USAGE)
     install()
     command = [str(PYTHON), "-m", f"tests.parity.{name}", *arguments]

@@ -60,7 +60,7 @@ def _host(obj: Any, dtype: DType | None) -> tuple[HostArray, DType]:
     if isinstance(obj, complex):
         raise ArrayTypeError("there are no arrays of complex numbers", "keep two arrays")
     if isinstance(obj, bool | int | float):
-        return _numbers([obj], (), dtype)
+        return _numbers([_python(obj)], (), dtype)
     name = str(getattr(getattr(obj, "dtype", None), "name", ""))
     if isinstance(obj, list | tuple):
         return _nested(obj, dtype)  # type: ignore[reportUnknownArgumentType]
@@ -89,11 +89,13 @@ def _nested(obj: Sequence[Any], dtype: DType | None) -> tuple[HostArray, DType]:
 
 
 def _python(item: Any) -> Any:
+    if type(item) in (bool, int, float):
+        return item
     if isinstance(item, Array):
         return item.item()
-    if isinstance(item, bool | int | float):
-        return item
-    return item.tolist() if hasattr(item, "tolist") else item
+    if hasattr(item, "tolist"):
+        return item.tolist()  # a number of NumPy, which may be a float, too
+    return next((kind(item) for kind in (bool, int, float) if isinstance(item, kind)), item)
 
 
 def _numbers(values: list[Any], shape: Shape, dtype: DType | None) -> tuple[HostArray, DType]:

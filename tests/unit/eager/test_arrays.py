@@ -200,6 +200,8 @@ def test_numpy_takes_and_gives_arrays() -> None:
     assert numpy.from_dlpack(x).tolist() == [[1.5, 2.5]]
     assert xp.from_dlpack(numpy.asarray([1, 2], "int8")).dtype is xp.int8
     assert xp.asarray(numpy.asarray([True])).dtype is xp.bool
+    assert xp.asarray([numpy.float64(1.5), numpy.int32(2)]).tolist() == [1.5, 2.0]
+    assert (xp.asarray(numpy.float64(1.5)) * 2).item() == 3.0
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "floordiv", "mod", "pow"])
