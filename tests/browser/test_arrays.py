@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from tests.browser.harness import PyodidePage
 
 START = """
@@ -14,6 +18,40 @@ def held():
     gc.collect()
     memory = device.memory()
     return [memory.arrays, memory.bytes]
+"""
+
+LOOP = """
+from webnnm import NNModel, jit, optimizer, random, schedule, value_and_grad, xp
+TEXT = '''
+m:input shape=[3]; m:output shape=[1];
+m:layers matmul(w, shape=[16], init=constant(0.3)), add(b, init=uniform(-1, 1)), tanh(),
+  dropout(0.1), matmul(w, init=constant(0.1));
+'''
+def run(model, traced, steps=60):
+    adam = optimizer("adamw", lr=schedule("cosine", lr=0.05, epochs=steps), weight_decay=0.01)
+    x = random.normal(random.key(0), (64, 3))
+    y = xp.sin(xp.sum(x, axis=1, keepdims=True))
+    @traced
+    def step(params, state, key):
+        def loss(params):
+            return xp.mean((model.apply(params, x, training=True, key=key)[0] - y) ** 2)
+        value, gradients = value_and_grad(loss)(params)
+        return *adam.update(gradients, state, params), value
+    params = model.arrays()
+    state, losses, builds = adam.init(params), [], []
+    for number in range(steps):
+        params, state, value = step(params, state, random.fold_in(random.key(1), number))
+        losses.append(float(value))
+        builds.append(x.device.builds)
+    return losses, params, builds[-1] - builds[2]
+"""
+LOOP_ENDS = """
+model = await NNModel.create(source=TEXT, backend=device.backend, log=lambda _: None)
+losses, params, builds = run(model, jit(donate_argnames=["params", "state"]))
+values = xp.reshape(params["w2"], (-1,)).tolist()
+params = None
+model.close()
+[*losses, *values, held(), builds]
 """
 
 
@@ -109,3 +147,17 @@ await x
     assert "await x.numpy()" in message
     assert shown == "Array(float32[2], to be awaited)"
     assert (known, awaited) == ([3.0, 6.0], [4.0, 7.0])
+
+
+async def test_a_model_is_trained_by_hand_as_on_a_desktop(pyodide_page: PyodidePage) -> None:
+    """The loop of docs/arrays.md, with dropout: the same numbers as on NumPy, and no leak."""
+    found = await pyodide_page.run_python(START + LOOP + LOOP_ENDS)
+    here: dict[str, Any] = {}
+    exec(LOOP, here)
+    model = await here["NNModel"].create(source=here["TEXT"], backend="numpy", log=lambda _: None)
+    losses, params, _ = here["run"](model, here["jit"](donate_argnames=["params", "state"]))
+    wanted = [*losses, *here["xp"].reshape(params["w2"], (-1,)).tolist()]
+    *values, held, builds = found
+    assert values == pytest.approx(wanted, abs=1e-4)
+    assert losses[-1] < 0.5 * losses[0]
+    assert (held, builds) == ([0, 0], 0)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from webnnm.core.shapes import Shape
 from webnnm.eager.array import Array, WeakScalar, scope_for, scope_of
 from webnnm.eager.creation import asarray
-from webnnm.eager.dtypes import DType
+from webnnm.eager.dtypes import DType, dtype_of
 from webnnm.eager.errors import ArrayTypeError
 from webnnm.eager.scopes import Scope, Trace, traced
 from webnnm.eager.trees import Structure, count_leaves, flatten, unflatten
@@ -23,7 +23,8 @@ class Traced:
     """A function as a graph, whose inputs x0, x1 … are its arrays and c0, c1 … those from outside.
 
     `results` are the leaves of what it returned: the outputs y0, y1 … by their data types, or what
-    is no array, or has no elements, as it is.
+    is no array, or has no elements, as it is. `key` stands for it where programs are kept, which
+    keep no arrays.
     """
 
     graph: Graph
@@ -31,6 +32,7 @@ class Traced:
     results: Sequence[Any]
     structure: Structure
     recompute: bool
+    key: object = field(init=False, default_factory=object)
 
     def inlined(self, scope: Scope, given: Mapping[str, Operand]) -> Mapping[str, Operand]:
         """Return the graph's inputs in a scope: those that are given, and what it captured."""
@@ -127,6 +129,14 @@ def rebuild(structure: Structure) -> Callable[[list[Any]], Any]:
         return unflatten(structure, iter(leaves))
 
     return rebuilt
+
+
+def computed(graph: Graph, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the outputs of a graph for arrays as its inputs, by name."""
+    scope = current(dict(arrays))
+    given = {name: scope.operand_of(each) for name, each in arrays.items()}
+    made = copied(scope.builder, graph, given)
+    return {name: Array(dtype_of(o.dtype), scope, o) for name, o in made.items()}
 
 
 def trace(

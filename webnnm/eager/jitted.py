@@ -34,7 +34,7 @@ class _Call(Work):
 
     def program(self, device: Device) -> Program | None:
         """Return the compiled graph."""
-        return device.known(self.traced)
+        return device.known(self.traced.key)
 
     async def compiled(self, device: Device) -> Program:
         """Compile the graph."""
@@ -42,7 +42,7 @@ class _Call(Work):
         executable = await device.compile(graph, recompute=self.traced.recompute)
         inputs = [name if name in executable.inputs else None for name in graph.inputs]
         program = Program(executable, inputs, [*graph.outputs])
-        device.keep(self.traced, program)
+        device.keep(self.traced.key, program)
         return program
 
 

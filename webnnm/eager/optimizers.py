@@ -7,18 +7,16 @@ from typing import Any
 
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, show
-from webnnm.eager.array import Array, converted
-from webnnm.eager.calls import as_arrays, current
+from webnnm.eager.array import Array, operand_like
+from webnnm.eager.calls import as_arrays, computed
 from webnnm.eager.creation import zeros, zeros_like
 from webnnm.eager.dtypes import float32, int32
 from webnnm.eager.errors import ArrayTypeError, ArrayValueError
-from webnnm.eager.scopes import Scope
 from webnnm.eager.trees import Structure, flatten, tree_map, unflatten
 from webnnm.eager.types import astype
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph, Operand
-from webnnm.graph.rewrite import copied
 from webnnm.training.clipping import CLIP_STATE
 from webnnm.training.hyperparameters import given, resolve
 from webnnm.training.optimizers import OPTIMIZERS
@@ -129,7 +127,6 @@ class ContainerOptimizer:
             raise ArrayValueError(
                 f"a gradient is {show(slopes[first].shape)}, its parameter {show(shapes[first])}"
             )
-        scope = current(params, gradients, dict(state))
         step = state["step"] + 1
         rate = self._rate if lr is None else lr
         rate = rate(astype(step, float32)) if callable(rate) else rate
@@ -137,16 +134,14 @@ class ContainerOptimizer:
         for slot, tree in state["moments"].items():
             trees[f"{SLOT}{slot}/"] = as_arrays(_alike("moments", tree, structure))
         arrays = {f"{name}{at}": x for name, tree in trees.items() for at, x in enumerate(tree)}
-        inputs = {n: scope.operand_of(x) for n, x in {**arrays, **state["statistics"]}.items()}
-        inputs[RATE] = _scalar(scope, rate)
-        made = copied(scope.builder, self._graph(structure, shapes), inputs)
+        arrays |= {**state["statistics"], RATE: _scalar(rate, weights[0])}
+        made = computed(self._graph(structure, shapes), arrays)
 
         def container(prefix: str) -> Any:
-            found = [Array(float32, scope, made[f"{prefix}{at}"]) for at in range(len(weights))]
-            return unflatten(structure, iter(found))
+            return unflatten(structure, (made[f"{prefix}{at}"] for at in range(len(weights))))
 
         moments = {slot: container(f"{SLOT}{slot}/") for slot in self._optimizer.slots}
-        statistics = {name: Array(float32, scope, made[name]) for name in self._statistics}
+        statistics = {name: made[name] for name in self._statistics}
         after = {"step": step, "moments": moments, "statistics": statistics}
         return container(PARAMETER_PREFIX), after
 
@@ -221,12 +216,10 @@ def _alike(what: str, tree: Any, structure: Structure) -> list[Any]:
     return leaves
 
 
-def _scalar(scope: Scope, rate: float | Array) -> Operand:
-    if not isinstance(rate, Array):
-        return scope.number(rate, "float32")
-    if rate.ndim:
+def _scalar(rate: float | Array, like: Array) -> Array:
+    if isinstance(rate, Array) and rate.ndim:
         raise ArrayValueError(f"a learning rate is one number, not {show(rate.shape)}")
-    return scope.operand_of(converted(rate, float32))
+    return operand_like(rate, like)
 
 
 def _units(shape: Shape) -> tuple[int, ...]:

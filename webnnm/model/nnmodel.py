@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
     from webnnm.core.finding import Finding
     from webnnm.data.protocol import AnyDataset
+    from webnnm.eager.array import Array
+    from webnnm.eager.device import Device
     from webnnm.evaluation.cross_validation import CrossValidation
     from webnnm.evaluation.rate_range import RateRange
     from webnnm.evaluation.result import TestResult
     from webnnm.expert.profile import Profile
     from webnnm.formats.name_map import Names
+    from webnnm.model.applying import NetworkFunction
     from webnnm.model.keywords import CreateSettings, Hyperparameters
     from webnnm.runtime.checkpoint import Checkpoint
     from webnnm.runtime.compilation import Compilation
@@ -507,6 +510,58 @@ class NNModel:
         model.
         """
         return await self._predictor.predict(data, batch_size or self.batch_size, raw=raw)
+
+    def arrays(self, *, trainable: bool = False, device: Device | None = None) -> dict[str, Array]:
+        """Return the values of the parameters as arrays by name, for `apply`.
+
+        `trainable=True` leaves out what a training does not change: frozen parameters, and running
+        statistics of normalisations. The arrays are copies on a device of `webnnm.xp`, the default
+        one unless another is named; `take_parameters` brings values back.
+
+        Raises `DataError` NNM704 for a parameter that is packed.
+        """
+        from webnnm.model.applying import parameter_arrays
+
+        return parameter_arrays(self.state, trainable=trainable, device=device)
+
+    def apply(
+        self,
+        params: Mapping[str, Any],
+        *inputs: Any,
+        training: bool = False,
+        key: Array | None = None,
+    ) -> Any:
+        """Return the outputs of the model as a function of parameters and inputs.
+
+        >>> import asyncio
+        >>> from webnnm import NNModel, grad, xp
+        >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w, init=constant(1));"
+        >>> model = asyncio.run(NNModel.create(source=text, log=lambda line: None))
+        >>> params, x = model.arrays(), xp.asarray([[1.0, 2.0], [3.0, 4.0]])
+        >>> model.apply(params, x)
+        Array([[3.0], [7.0]], dtype=float32)
+        >>> grad(lambda p: xp.sum(model.apply(p, x)))(params)
+        {'w1': Array([[4.0], [6.0]], dtype=float32)}
+
+        `inputs` are arrays of `[rows, features…]`, in the network's own numbers, one for each input
+        or a dict of all by name; `params` a dict from parameter to array, as `arrays` returns it.
+        The result is an array, of a model with several outputs a dict. It can be differentiated,
+        traced by `jit` and mapped by `vmap`, and depends on nothing but its arguments.
+
+        With `training=True` layers work as in a training step: dropout draws from `key`
+        (`webnnm.random`), normalisations use the batch. The result is then a pair of the outputs
+        and the next values of running statistics, a dict by parameter.
+
+        Raises `DataError` NNM710 for missing inputs and parameters, NNM702 for arrays of other
+        types, NNM714 for layers that need a key.
+        """
+        return self._function(params, inputs, training, key)
+
+    @cached_property
+    def _function(self) -> NetworkFunction:
+        from webnnm.model.applying import NetworkFunction
+
+        return NetworkFunction(self.network)
 
     def export_stablehlo(
         self,

@@ -7,9 +7,9 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.backends.base import Backend, DeviceTensor, Executable, Runner
 from webnnm.core.arrays import HostArray
@@ -25,6 +25,11 @@ from webnnm.formats.onnx.messages import GraphProto, ModelProto
 from webnnm.graph.node import Graph
 from webnnm.model.onnx_files import read_onnx
 from webnnm.ops.declare.tensors import TensorType
+
+if TYPE_CHECKING:
+    from webnnm.eager.array import Array
+    from webnnm.eager.device import Device
+    from webnnm.model.applying import OnnxFunction
 
 MOST_COMPILED = 8
 """Graphs of different sizes that are kept; of more, the one that was used longest ago goes."""
@@ -163,6 +168,48 @@ class OnnxModel:
             name: array.public()
             for name, array in zip(entry.executable.outputs, found, strict=True)
         }
+
+    def arrays(self, *, device: Device | None = None) -> dict[str, Array]:
+        """Return the weights as arrays by name, for `apply`.
+
+        They are copies on a device of `webnnm.xp`, the default one unless another is named. Raises
+        what `graph` raises before the sizes of the model are known.
+        """
+        from webnnm.eager.creation import asarray
+
+        if not self.parameters:
+            self.graph()
+        return {name: asarray(value, device=device) for name, value in self.parameters.items()}
+
+    def apply(self, params: Mapping[str, Any], *inputs: Any) -> Any:
+        """Return the outputs of the model as a function of weights and inputs.
+
+        >>> import webnnm
+        >>> async def fine_tuned(path, x, y):
+        ...     net = await webnnm.load_onnx(path, shapes={"batch": 8})
+        ...     def loss(params):
+        ...         return webnnm.xp.mean((net.apply(params, x) - y) ** 2)
+        ...     params = net.arrays()
+        ...     gradients = webnnm.grad(loss)(params)
+        ...     return webnnm.tree_map(lambda w, g: w - 0.01 * g, params, gradients)
+
+        `inputs` are arrays, one for each input of the model or a dict of all by name; `params` a
+        dict from weight to array, as `arrays` returns it. The result is an array, of a model with
+        several outputs a dict. It can be differentiated, traced by `jit` and mapped by `vmap`, and
+        depends on nothing but its arguments. Dropout and normalisations work as in inference.
+
+        Raises `DataError` NNM710 for missing inputs and weights, NNM702 and NNM813 for arrays that
+        do not fit, NNM816 for inputs whose values decide shapes: `run` takes these.
+        """
+        return self._function(params, inputs)
+
+    @cached_property
+    def _function(self) -> OnnxFunction:
+        from webnnm.model.applying import OnnxFunction
+
+        return OnnxFunction(
+            list(self.inputs), lambda sizes: self.imported({**self._shapes, **sizes})
+        )
 
     async def compile(
         self, shapes: Shapes | None = None, *, known: Mapping[str, Any] | None = None

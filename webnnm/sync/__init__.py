@@ -71,11 +71,12 @@ def __getattr__(name: str) -> Synchronous:
 
 
 def _shown(found: Any) -> Any:
-    """Return what has asynchronous methods as something synchronous."""
+    """Return what has asynchronous methods as something synchronous, but arrays, which wait."""
     if type(found) is tuple:
         return tuple(map(_shown, cast("Sequence[Any]", found)))
     kind = cast("type[Any]", type(found))
     ours = kind.__module__.partition(".")[0] == "webnnm" and kind is not Synchronous
+    ours = ours and not hasattr(kind, "__array_namespace__")
     methods = (each for base in kind.__mro__ for each in vars(base).values()) if ours else ()
     return Synchronous(found) if any(map(inspect.iscoroutinefunction, methods)) else found
 

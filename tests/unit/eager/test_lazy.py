@@ -94,6 +94,16 @@ def test_memory_goes_with_a_cycle_and_an_exception(device: Device) -> None:
     assert (kept + 1).tolist() == [2.0] * 100
 
 
+def test_what_a_function_refers_to_goes_with_it(device: Device) -> None:
+    def total() -> float:
+        outside = xp.ones(100) * 2
+        return float(jit(lambda x: xp.sum(x * outside))(xp.asarray(3.0)))
+
+    assert total() == 600
+    gc.collect()
+    assert device.memory().arrays == 0
+
+
 def test_many_pending_operations_are_computed_in_parts(device: Device) -> None:
     x = xp.asarray(0.0)
     for _ in range(5000):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, Dataset, History, NNModel, sync
+from webnnm import DataError, Dataset, History, NNModel, sync, xp
 
 np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(
@@ -67,6 +67,13 @@ def test_models_are_arguments_and_parts_of_results() -> None:
     context.randomize()
     model.run(context)
     assert context.output().shape == (2, 2)
+
+
+def test_arrays_are_arrays() -> None:
+    text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w, init=constant(1));"
+    with sync.NNModel.create(source=text, backend="numpy", log=lambda _: None) as model:
+        found = model.apply(model.arrays(), xp.ones((3, 2)))
+        assert float(xp.sum(found)) == 6
 
 
 def test_errors_are_those_of_the_call() -> None:

@@ -1,0 +1,209 @@
+"""Models as functions of arrays: parameters and data in, outputs out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import Shape
+from webnnm.eager.array import Array, converted
+from webnnm.eager.calls import computed
+from webnnm.eager.creation import asarray
+from webnnm.eager.device import Device
+from webnnm.eager.dtypes import dtype_of, float32, is_kind
+from webnnm.eager.random import bits, fold_in
+from webnnm.eager.types import astype
+from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.node import Graph
+from webnnm.graph.vertices import Network
+from webnnm.ops.declare.generator import MODULI
+from webnnm.ops.declare.tensors import TensorType
+from webnnm.training.freezing import multipliers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from webnnm.formats.onnx.importing.importer import Imported
+    from webnnm.formats.onnx.importing.sizes import Shapes
+    from webnnm.runtime.state import ModelState
+
+KEPT_GRAPHS = 16
+"""Graphs of different sizes that a function keeps; of more, the oldest one goes."""
+
+_T = TypeVar("_T")
+Parameters = Mapping[str, Any]
+"""Arrays by the names of parameters."""
+
+
+def parameter_arrays(
+    state: ModelState, *, trainable: bool, device: Device | None
+) -> dict[str, Array]:
+    """Return the values of a model's parameters as arrays, of all or of those that learn."""
+    learning = {name for name, factor in multipliers(state.network).items() if factor > 0}
+    found: dict[str, Array] = {}
+    for vertex in state.network.parameters:
+        if vertex.packing:
+            message = f'the parameter "{vertex.name}" is packed, and no array as it is'
+            raise DataError("NNM704", message, hint="await model.quantize(None)")
+        if vertex.name in learning or not trainable:
+            found[vertex.name] = asarray(state.parameters.value(vertex.name), device=device)
+    return found
+
+
+class NetworkFunction:
+    """A network as a function; its graphs are kept by sizes."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._kept: dict[Any, _Lowered] = {}
+
+    def __call__(
+        self, params: Parameters, inputs: Sequence[Any], training: bool, key: Array | None
+    ) -> Any:
+        """Return what `NNModel.apply` does."""
+        given = named_inputs([vertex.block for vertex in self._network.inputs], inputs)
+        lowered = self._lowered(given, training)
+        found = _computed(lowered.graph, given, params, _first_states(lowered, key))
+        outputs = {output.name: found.pop(output.name) for output in self._network.outputs}
+        result = _only(outputs)
+        updates = {name.removeprefix(PARAMETER_PREFIX): x for name, x in found.items()}
+        return (result, updates) if training else result
+
+    def _lowered(self, given: Mapping[str, Array], training: bool) -> _Lowered:
+        """Return the graph for the sizes of some inputs."""
+        batch, lengths = 1, dict[str, int]()
+        for vertex in self._network.inputs:
+            features, shape = vertex.features[0], given[vertex.block].shape
+            rank = 1 + (features.sequence is not None) + len(features.sizes())
+            if len(shape) != rank:
+                raise _misfit(vertex.block, given[vertex.block], f"{rank} dimensions, rows first")
+            batch = shape[0]
+            if features.sequence is not None:
+                lengths[features.sequence] = shape[1]
+        key = batch, training, *lengths.items()
+        return _kept(self._kept, key, partial(self._new, batch, lengths, training))
+
+    def _new(self, batch: int, lengths: Mapping[str, int], training: bool) -> _Lowered:
+        found = lower_network(self._network, batch=batch, sequence=lengths, training=training)
+        drawn = {name for states in found.generators.values() for name in states}
+        updates = {name: x for name, x in found.updates.items() if name not in drawn}
+        return _Lowered(found.builder.build(found.outputs | updates), found.generators)
+
+
+@dataclass(frozen=True)
+class _Lowered:
+    """A graph of outputs and new states, and the layers that draw random numbers."""
+
+    graph: Graph
+    generators: Mapping[str, Sequence[str]]
+
+
+def _first_states(lowered: _Lowered, key: Array | None) -> dict[str, Array]:
+    """Return the states of random generators for a key, from 1 to their moduli − 1."""
+    if lowered.generators and key is None:
+        layers = ", ".join(lowered.generators)
+        raise DataError(
+            "NNM714",
+            f"layers that draw random numbers need a key: {layers}",
+            hint="model.apply(params, x, training=True, key=random.key(0)), a new key every step",
+        )
+    found: dict[str, Array] = {}
+    for at, states in enumerate(lowered.generators.values()):
+        assert key is not None
+        drawn = bits(fold_in(key, at), lowered.graph.inputs[states[0]].shape)
+        for name, modulus in zip(states, MODULI, strict=True):
+            # One number makes two states; that the third one hardly varies does no harm, since the
+            # fraction of a sum is as uniform as any part of it.
+            found[name] = astype(drawn % (modulus - 1) + 1, float32)
+            drawn = drawn // (modulus - 1)
+    return found
+
+
+class OnnxFunction:
+    """A model of ONNX as a function; its graphs are kept by sizes."""
+
+    def __init__(self, names: Sequence[str], imported: Callable[[Shapes], Imported]) -> None:
+        self._names, self._imported = names, imported
+        self._kept: dict[Any, Imported] = {}
+
+    def __call__(self, params: Parameters, inputs: Sequence[Any]) -> Any:
+        """Return what `OnnxModel.apply` does."""
+        given = named_inputs(self._names, inputs)
+        sizes: dict[str, Shape] = {name: x.shape for name, x in given.items()}
+        found = _kept(self._kept, (*sizes.items(),), partial(self._imported, sizes))
+        return _only(_computed(found.graph, given, params, {}, prefix=""))
+
+
+def named_inputs(names: Sequence[str], inputs: Sequence[Any]) -> dict[str, Array]:
+    """Return the arrays of all inputs by name, given in their order or as one dictionary.
+
+    Raises `DataError` NNM710 for other names or another number of them.
+    """
+    listed = ", ".join(names)
+    if len(inputs) == 1 and isinstance(inputs[0], Mapping):
+        given: dict[str, Any] = dict(inputs[0])  # type: ignore[reportUnknownArgumentType]
+        if wrong := given.keys() ^ {*names}:
+            raise DataError("NNM710", f"the inputs are {listed}; check {', '.join(sorted(wrong))}")
+    elif len(inputs) == len(names):
+        given = dict(zip(names, inputs, strict=True))
+    else:
+        hint = "give one array for each, or a dictionary of all"
+        raise DataError("NNM710", f"{len(inputs)} arrays for the inputs {listed}", hint=hint)
+    return {name: x if isinstance(x, Array) else asarray(x) for name, x in given.items()}
+
+
+def _computed(
+    graph: Graph,
+    given: Mapping[str, Array],
+    params: Parameters,
+    states: Mapping[str, Array],
+    *,
+    prefix: str = PARAMETER_PREFIX,
+) -> dict[str, Array]:
+    """Return the outputs of a graph for inputs, parameters and states of random generators."""
+    arrays: dict[str, Array] = {}
+    for name, operand in graph.inputs.items():
+        if name in states:
+            arrays[name] = states[name]
+            continue
+        word = name.removeprefix(prefix)
+        if name not in given and word not in params:
+            hint = suggestion(word, params) or "params = model.arrays() has all of them"
+            raise DataError("NNM710", f'params has no "{word}"', hint=hint)
+        found = given[name] if name in given else params[word]
+        arrays[name] = _fitting(word, found, operand.type)
+    return computed(graph, arrays)
+
+
+def _fitting(name: str, value: Any, type: TensorType) -> Array:
+    """Return an array in the type that a graph takes, if only the number of bits differs."""
+    x = value if isinstance(value, Array) else asarray(value)
+    wanted = dtype_of(type.dtype)
+    alike = x.dtype.tensor == type.dtype or any(
+        is_kind(x.dtype, kind) and is_kind(wanted, kind) for kind in ("integral", "real floating")
+    )
+    if x.shape != type.shape or not alike:
+        raise _misfit(name, x, str(type))
+    return x if x.dtype.tensor == type.dtype else converted(x, wanted)
+
+
+def _misfit(name: str, x: Array, wanted: str) -> DataError:
+    found = TensorType(x.dtype.tensor, x.shape)
+    return DataError("NNM702", f'"{name}" is {found}, the model takes {wanted}')
+
+
+def _kept(kept: dict[Any, _T], key: Any, make: Callable[[], _T]) -> _T:
+    """Return what is kept under a key, made if it is not there."""
+    if key not in kept:
+        kept[key] = make()
+        if len(kept) > KEPT_GRAPHS:
+            del kept[next(iter(kept))]
+    return kept[key]
+
+
+def _only(outputs: dict[str, Array]) -> Any:
+    """Return the only output, of several a dictionary."""
+    return next(iter(outputs.values())) if len(outputs) == 1 else outputs
