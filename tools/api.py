@@ -61,6 +61,8 @@ GROUPS = {
         "jacfwd",
         "jacrev",
         "hessian",
+        "custom_gradient",
+        "checkpoint",
         "vmap",
         "cond",
         "scan",

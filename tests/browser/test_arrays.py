@@ -10,7 +10,8 @@ from tests.browser.harness import PyodidePage
 
 START = """
 import gc
-from webnnm import grad, hessian, jit, scan, tree_map, value_and_grad, vmap, xp
+from webnnm import checkpoint, custom_gradient, grad, hessian, jit, scan, tree_map
+from webnnm import value_and_grad, vmap, xp
 
 device = await xp.open_device("webnn", device="cpu")
 xp.set_default_device(device)
@@ -76,6 +77,8 @@ def newton(x):
     vmap(grad(lambda v: xp.sum(xp.sin(v))))(xp.zeros((2, 2))).tolist(),
     [round(each, 4) for each in newton(xp.asarray([4.0, 9.0])).tolist()],
     str(x @ x), str(x[0] > 0),
+    grad(lambda v: xp.sum(checkpoint(lambda a: a * a * a)(v)))(x).tolist(),
+    grad(lambda v: xp.sum(custom_gradient(lambda a: (a, lambda g: g * 5))(v)))(x).tolist(),
 ]
 """
     y = [1.0, 2.0, 3.0]
@@ -91,6 +94,8 @@ def newton(x):
         [2.0, 3.0],
         "Array(14.0, dtype=float32)",
         "Array(True, dtype=bool)",
+        [3.0, 12.0, 27.0],
+        [5.0, 5.0, 5.0],
     ]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from webnnm import cond, scan, xp
+from webnnm import checkpoint, cond, custom_gradient, scan, xp
 
 NAME = re.compile(r"\bv(\d+)\b")
 """What programs call their arrays."""
@@ -62,7 +62,7 @@ class Program:
 
     def function(self, library: Library) -> Callable[..., list[Any]]:
         """Return the program as a function of a library's arrays."""
-        names = library.names()
+        names = vars(library).copy()
         exec(compile(self.source(), "<program>", "exec"), names)
         return names["program"]
 
@@ -115,9 +115,9 @@ def weighed(case: Program, library: Library) -> Callable[..., Any]:
     return loss
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Library:
-    """A namespace of the array API, and what libraries have beside it."""
+    """A namespace of the array API, and the functions that libraries have beside it."""
 
     xp: Any
     array: Callable[[Any], Any]
@@ -126,10 +126,8 @@ class Library:
     """Returns an array with other values at a key."""
     scan: Callable[..., Any]
     cond: Callable[..., Any]
-
-    def names(self) -> dict[str, Any]:
-        """Return what statements refer to."""
-        return {"xp": self.xp, "put": self.put, "scan": self.scan, "cond": self.cond}
+    checkpoint: Callable[..., Any]
+    custom_gradient: Callable[..., Any]
 
 
 def _assigned(x: Any, key: Any, value: Any) -> Any:
@@ -171,9 +169,25 @@ def _chosen(predicate: Any, yes: Callable[..., Any], no: Callable[..., Any], *ar
     return (yes if predicate else no)(*args)
 
 
-def _array(values: Any) -> xp.Array:
-    return xp.asarray(values, dtype=xp.float64)
+def _alone(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args: function(*args)[0]
 
 
-NUMPY = Library(_Numpy(), np.asarray, _assigned, _scanned, _chosen)
-ARRAYS = Library(xp, _array, _assigned, scan, cond)
+NUMPY = Library(
+    xp=_Numpy(),
+    array=np.asarray,
+    put=_assigned,
+    scan=_scanned,
+    cond=_chosen,
+    checkpoint=lambda function: function,
+    custom_gradient=_alone,
+)
+ARRAYS = Library(
+    xp=xp,
+    array=lambda values: xp.asarray(values, dtype=xp.float64),
+    put=_assigned,
+    scan=scan,
+    cond=cond,
+    checkpoint=checkpoint,
+    custom_gradient=custom_gradient,
+)

@@ -46,7 +46,7 @@ def _drawn(dice: Dice, sketch: Sketch) -> Statement | None:
         expression = KINDS[dice.one([*KINDS])](sketch)
     except Unfit:
         return None
-    names = NUMPY.names() | {each.name: each.numbers for each in sketch.values}
+    names = vars(NUMPY) | {each.name: each.numbers for each in sketch.values}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         numbers = eval(expression, names)

@@ -623,3 +623,22 @@ def _solved(s: Sketch) -> str:
             f"xp.linalg.det({positive} * 0.3)",
         ]
     )
+
+
+@_kind
+def _computed_again(s: Sketch) -> str:
+    x = s.any()
+    function = "lambda a, b: xp.sin(a) * xp.exp(-xp.square(b))"
+    return f"checkpoint({function})({x.name}, {s.beside(x).name})"
+
+
+@_kind
+def _by_its_own_rule(s: Sketch) -> str:
+    x = s.any()
+    rule = s.dice.one(
+        [
+            "lambda a, b: (xp.sin(a) * b, lambda g: (g * xp.cos(a) * b, g * xp.sin(a)))",
+            "lambda a, b: (a + 2.0 * b, lambda g: (g, g * 2.0))",
+        ]
+    )
+    return f"custom_gradient({rule})({x.name}, {s.alike(x).name})"

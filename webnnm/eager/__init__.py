@@ -18,6 +18,8 @@ _HOME = {
     "jvp": "differentiation",
     "value_and_grad": "differentiation",
     "vjp": "differentiation",
+    "checkpoint": "gradient_rules",
+    "custom_gradient": "gradient_rules",
     "jit": "jitted",
     "vmap": "mapping",
     "optimizer": "optimizers",

@@ -31,7 +31,6 @@ class Traced:
     captured: Sequence[Array]
     results: Sequence[Any]
     structure: Structure
-    recompute: bool
     key: object = field(init=False, default_factory=object)
 
     def inlined(self, scope: Scope, given: Mapping[str, Operand]) -> Mapping[str, Operand]:
@@ -62,8 +61,8 @@ class Traced:
         graph = Graph(outputs, self.graph.inputs)
         return replace(self, graph=graph, results=self.results[start:stop], structure=structure)
 
-    def filled(self, outputs: Callable[[str, DType], Array]) -> Any:
-        """Return what the function returns, with arrays for its outputs."""
+    def filled(self, outputs: Callable[[str, DType], Any]) -> Any:
+        """Return what the function returns, with arrays or others for its outputs."""
         leaves = [
             outputs(f"y{at}", each.dtype) if isinstance(each, Output) else each
             for at, each in enumerate(self.results)
@@ -170,4 +169,4 @@ def trace(
                 results[at] = Output(result.dtype)
     captured = [array for array, _ in found.captured.values()]
     graph = Graph(outputs, found.builder.inputs)
-    return Traced(graph, captured, results, structure, found.recompute)  # type: ignore[arg-type]
+    return Traced(graph, captured, results, structure)  # type: ignore[arg-type]

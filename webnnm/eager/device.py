@@ -224,11 +224,11 @@ class Device:
         for storage in work.donated:
             storage.donate()
 
-    async def compile(self, graph: Graph, *, recompute: bool = False) -> Executable:
+    async def compile(self, graph: Graph) -> Executable:
         """Compile a graph."""
         pool = await self.open()
         self.builds += 1
-        return await pool.backend.compile(graph, recompute=recompute)
+        return await pool.backend.compile(graph)
 
     def constant(self, array: HostArray) -> Storage:
         """Return the storage of some numbers, which stay on the device for a while."""

@@ -15,7 +15,7 @@ from webnnm.eager.calls import Traced, as_arrays, current, inputs_of, rebuild, t
 from webnnm.eager.device import Device, Program, Work
 from webnnm.eager.dtypes import DType
 from webnnm.eager.errors import ArrayTypeError, ArrayValueError
-from webnnm.eager.scopes import PendingGraph, without_aliases
+from webnnm.eager.scopes import PendingGraph, plain_graph
 from webnnm.eager.storage import Storage
 from webnnm.eager.trees import Structure, flatten
 
@@ -38,8 +38,8 @@ class _Call(Work):
 
     async def compiled(self, device: Device) -> Program:
         """Compile the graph."""
-        graph = without_aliases(self.traced.graph)
-        executable = await device.compile(graph, recompute=self.traced.recompute)
+        graph = plain_graph(self.traced.graph)
+        executable = await device.compile(graph)
         inputs = [name if name in executable.inputs else None for name in graph.inputs]
         program = Program(executable, inputs, [*graph.outputs])
         device.keep(self.traced.key, program)

@@ -13,9 +13,10 @@ from webnnm.core.dtypes import DataType
 from webnnm.eager.device import Device, Program, Work
 from webnnm.eager.errors import ArrayValueError, TracedValueError
 from webnnm.eager.storage import Storage
+from webnnm.graph.batching import NO_METHOD
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, InputNode, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, copied, rewrite
+from webnnm.graph.rewrite import Replacement, copied, inlined, rewrite
 from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.checks import integer
 from webnnm.ops.declare.operator import Operator, Option, Slot, decomposed
@@ -60,13 +61,16 @@ alias = Operator(
 )
 
 
-def without_aliases(graph: Graph) -> Graph:
-    """Return the graph with the operands themselves in place of their aliases."""
+def plain_graph(graph: Graph) -> Graph:
+    """Return the graph with the operands themselves in place of their aliases, functions inlined.
+
+    What only gradients have to tell apart hides operators from the passes of the compiler.
+    """
 
     def rule(_: GraphBuilder, node: Node) -> Replacement | None:
         return node.operands[0] if isinstance(node, OperatorNode) and is_alias(node) else None
 
-    return rewrite(graph, rule)
+    return rewrite(inlined(graph, lambda operator: operator.native == NO_METHOD), rule)
 
 
 def is_alias(node: OperatorNode) -> bool:
@@ -78,8 +82,6 @@ class Scope(ABC):
     """A graph under construction, to which operations on arrays are added."""
 
     builder: GraphBuilder
-    recompute = False
-    """Whether values are recomputed for gradients rather than kept."""
     differentiating = 0
     """How many gradients of what is being recorded will be asked for."""
     _aliases = 0
@@ -176,7 +178,6 @@ class PendingGraph(Scope):
         self._arrays: list[weakref.ref[Recorded]] = []
         self._kinds: list[Hashable] = []
         self._aliases = 0
-        self.recompute = False
 
     def leaf(self, array: Recorded) -> Operand:
         """Return the input that stands for an array whose values are known or being computed."""
@@ -274,7 +275,6 @@ class _Segment(Work):
         made: Mapping[Operand, Storage],
     ) -> None:
         self._builder, self._wanted = pending.builder, [*made]
-        self._recompute = pending.recompute
         self._counts: dict[DataType, int] = {
             dtype: len(values) for dtype, values in numbers.items()
         }
@@ -282,7 +282,6 @@ class _Segment(Work):
         self._key = (
             pending.builder,
             len(names),
-            self._recompute,
             *((o.number, o.index) for o in made),
             *self._counts.items(),
         )
@@ -300,10 +299,8 @@ class _Segment(Work):
     async def compiled(self, device: Device) -> Program:
         """Compile what computes it."""
         outputs = {f"y{place}": operand for place, operand in enumerate(self._wanted)}
-        graph = without_aliases(Graph(outputs, self._builder.inputs))
-        executable = await device.compile(
-            _with_vectors(graph, self._counts), recompute=self._recompute
-        )
+        graph = plain_graph(Graph(outputs, self._builder.inputs))
+        executable = await device.compile(_with_vectors(graph, self._counts))
         # What is left out, only other operations of the pending graph need.
         taken = [name if name in executable.inputs else None for name in self._names]
         program = Program(executable, taken, [*outputs])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from webnnm.core.errors import DataError
@@ -15,6 +16,11 @@ from webnnm.ops.declare.operator import Composite, covers_all, decomposed
 from webnnm.ops.declare.tensors import TensorType
 
 Results = tuple[Operand, ...]
+NO_METHOD = "none"
+"""The native method of composites that are one node for their gradients' sake: no backend has it,
+so that all of them decompose those."""
+KEPT_COMPOSITES = 256
+"""Composites of batches that are found again."""
 
 
 def batched(
@@ -102,11 +108,12 @@ class _Examples:
         call = Application(self.b, operator, self.size, operands, batches, node.options)
         found = RULES[operator.batch](call) if operator.batch else None
         if found is None and isinstance(operator, Composite):
-            rules = _Rules(operator, self.size, batches, node.options)
+            options = tuple(node.options.items())
+            rules = _Rules(operator, self.size, tuple(batches), options)
             if operator.gradient is None:
                 found = rules.decompose(self.b, *operands)
             else:
-                found = self.b.apply(rules.composite(), operands, {})
+                found = self.b.apply(_composite(rules), operands, {})
         elif found is None:
             found = one_by_one(call)
         return several(found)
@@ -118,16 +125,15 @@ class _Rules:
 
     operator: Composite
     size: int
-    batches: Sequence[bool]
-    options: Mapping[str, Any]
+    batches: tuple[bool, ...]
+    options: tuple[tuple[str, Any], ...]
 
     def composite(self) -> Composite:
         """Return a composite that has these rules: its gradient may be another than derived."""
-        name = f"{self.operator.name} of batches"
         return replace(
             self.operator,
-            name=name,
-            native=name,  # no backend has it: they decompose it
+            name=f"{self.operator.name} of batches",
+            native=NO_METHOD,
             covers=covers_all,
             operands=tuple(replace(slot, ranks=(0, None)) for slot in self.operator.operands),
             options={},
@@ -143,7 +149,7 @@ class _Rules:
         """Return the results for batches."""
 
         def of_example(b: GraphBuilder, *operands: Operand | None) -> Sequence[Operand]:
-            return several(self.operator.decompose(b, *operands, **self.options))
+            return several(self.operator.decompose(b, *operands, **dict(self.options)))
 
         found = _examples(b, self.size, of_example, operands, self.batches)
         return tuple(found) if len(found) > 1 else found[0]
@@ -160,10 +166,16 @@ class _Rules:
             single = count == 1
             g = given[0] if single else given[:count]
             y = given[1] if single else given[count : 2 * count]
-            return rule(b, g, y, *given[2 * count :], **self.options)
+            return rule(b, g, y, *given[2 * count :], **dict(self.options))
 
         batches = (*(True for _ in (*gs, *ys)), *self.batches)
         return _examples(b, self.size, of_example, (*gs, *ys, *operands), batches)
+
+
+@lru_cache(KEPT_COMPOSITES)
+def _composite(rules: _Rules) -> Composite:
+    """Return the composite of some rules, the same for the same rules: equal nodes are one."""
+    return rules.composite()
 
 
 def _examples(

@@ -30,7 +30,15 @@ def _put(x: Any, key: Any, value: Any) -> Any:
     return x.at[key].set(value)
 
 
-JAX = Library(jax.numpy, jax.numpy.asarray, _put, jax.lax.scan, jax.lax.cond)
+JAX = Library(
+    xp=jax.numpy,
+    array=jax.numpy.asarray,
+    put=_put,
+    scan=jax.lax.scan,
+    cond=jax.lax.cond,
+    checkpoint=jax.checkpoint,
+    custom_gradient=jax.custom_gradient,
+)
 
 
 def apart(case: Program) -> float:
