@@ -113,6 +113,8 @@ class Device:
         """Return what arrays hold at the moment."""
         if self._pool is None:
             return Memory(0, 0, 0, 0)
+        if self.pending is not None:
+            self.pending.drop_unneeded()
         pool, numbers = self._pool, [each for each in self._constants.values() if each.tensor]
         used = pool.used_bytes - sum(size_of(each.type) for each in numbers)
         arrays = pool.used - len(numbers)

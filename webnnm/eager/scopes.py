@@ -229,6 +229,11 @@ class PendingGraph(Scope):
             self.compute()
             self._most = LARGEST_PENDING // length * length
 
+    def drop_unneeded(self) -> None:
+        """Let go of what is pending if nobody refers to it: its inputs may then be freed."""
+        if not self.differentiating and all(ref() is None for ref in self._arrays):
+            self._begin()
+
     def storage(self, array: Recorded) -> Storage:
         """Return the storage in which the values of a pending array will be."""
         if self.differentiating:

@@ -104,6 +104,19 @@ def test_what_a_function_refers_to_goes_with_it(device: Device) -> None:
     assert device.memory().arrays == 0
 
 
+def test_what_is_pending_for_nobody_holds_nothing(device: Device) -> None:
+    float(xp.sum(xp.ones(1000)))  # opens the device
+    gc.collect()
+    before = device.memory()
+    x = xp.ones(1000)
+    float(x[0])
+    y = x + 1
+    del x
+    assert device.memory().bytes > before.bytes
+    del y
+    assert device.memory().arrays == before.arrays
+
+
 def test_many_pending_operations_are_computed_in_parts(device: Device) -> None:
     x = xp.asarray(0.0)
     for _ in range(5000):
