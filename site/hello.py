@@ -1,6 +1,7 @@
 """Runs a model on numbers that the reader gives."""
 
-from page import Editor, clear_error, element, ready, sentence, show_error, table
+from editor import ModelEditor
+from page import clear_error, element, ready, sentence, show_error, table
 from pyscript import when
 
 from webnnm import NNModel, probe
@@ -47,7 +48,7 @@ async def submit(event):
     await run()
 
 
-editor = Editor()
+editor = ModelEditor()
 await run()
 ready()
 element("runs").textContent = sentence((await probe(trials=False)).sentence)

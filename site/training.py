@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import findings
 import page
+from editor import ModelEditor
 from kept import Kept, tell
 from page import element, make, table
 from pyscript import create_named_worker, ffi, when, window
@@ -36,7 +37,7 @@ class TrainingPage:
         self.running = False
         self.epochs = 0
         self.records = []
-        self.editor = page.Editor()
+        self.editor = ModelEditor()
         chart.reset(int(element("progress").max))
         self.kept = Kept(name, self.go_on, self.discard)
         when("submit", "#form")(self.train)
@@ -332,8 +333,7 @@ class TrainingPage:
         request = self.wanted() | {"file": b64encode(content).decode()}
         answer = await self.attempt(self.trainer.load, **request)
         if answer:
-            self.editor.area.value = answer["source"]
-            self.editor.check_soon(None)
+            self.editor.text = answer["source"]
             await self.show(answer)
             element("progress-text").textContent = f"{chosen.name} is opened"
 
