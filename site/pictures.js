@@ -47,6 +47,31 @@ export function write(text, width) {
   lines.forEach((line, number) => context.fillText(line, 40, 80 * number + 70));
 }
 
+/** Take a drawn landscape as the picture. */
+export function landscape() {
+  const [width, height] = [256, 256];
+  picture = new OffscreenCanvas(width, height);
+  const context = picture.getContext("2d");
+  const sky = context.createLinearGradient(0, 0, 0, height);
+  sky.addColorStop(0, "#27407e");
+  sky.addColorStop(0.7, "#f2a65a");
+  context.fillStyle = sky;
+  context.fillRect(0, 0, width, height);
+  context.fillStyle = "#fff1b8";
+  context.beginPath();
+  context.arc(172, 112, 34, 0, 2 * Math.PI);
+  context.fill();
+  const hills = [["#7b4b73", 150, 34, 0.021], ["#3d6b58", 186, 22, 0.035], ["#1d3b3a", 222, 14, 0.05]];
+  for (const [colour, middle, swing, pace] of hills) {
+    context.fillStyle = colour;
+    context.beginPath();
+    context.moveTo(0, height);
+    for (let x = 0; x <= width; x++) context.lineTo(x, middle + swing * Math.sin(pace * x + middle));
+    context.lineTo(width, height);
+    context.fill();
+  }
+}
+
 function keep(source, width, height) {
   picture = new OffscreenCanvas(width, height);
   picture.getContext("2d").drawImage(source, 0, 0);
@@ -109,6 +134,20 @@ export function part([left, top], [right, upper], [low, lower], width, height, u
     context.drawImage(picture, 0, 0);
   };
   return numbers(sized(width, height, draw), true);
+}
+
+/**
+ * The middle of the picture, or of what the camera sees while it is open, as numbers from 0 to 1 of
+ * shape [3, size, size] in planes of red, green and blue.
+ */
+export function square(/** @type {number} */ size) {
+  if (video.srcObject) take();
+  const side = Math.min(picture.width, picture.height);
+  const [x, y] = [(picture.width - side) / 2, (picture.height - side) / 2];
+  return numbers(
+    sized(size, size, (context) => context.drawImage(picture, x, y, side, side, 0, 0, size, size)),
+    false,
+  );
 }
 
 function sized(width, height, draw) {

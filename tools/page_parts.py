@@ -21,6 +21,7 @@ LINKS = {
     "chat.html": "Chat",
     "gpt.html": "GPT",
     "teach.html": "Style",
+    "arrays.html": "Arrays",
     "notation.html": "Notation",
 }
 """Page → what its link says, in the order of the links."""
