@@ -102,6 +102,7 @@ class Workshop:
             text = error.msg if isinstance(error, SyntaxError) else str(error)
             facts = (f"{type(error).__name__}: {text}".removesuffix(": "),)
         element("diagnostics").replaceChildren(self.editor.problem(*place, *facts))
+        element("diagnostics").scrollIntoView(block="nearest")
 
     def print(self, *values, sep=" ", end="\n", file=None, flush=False):
         """Show what the program prints."""

@@ -27,6 +27,8 @@ class Editor:
     @text.setter
     def text(self, text):
         self.area.value = text
+        self.area.setSelectionRange(0, 0)
+        self.area.scrollLeft = 0
         self.mark(0)
         self.change(None)
 
