@@ -2,6 +2,9 @@
 
 git clone --recursive https://github.com/data-apis/array-api-tests
 make array-api SUITE=array-api-tests
+make array-api SUITE=array-api-tests ARGS="--on webnn"
+
+Without `--on` it runs on NumPy, else on a backend of a page in Chromium.
 """
 
 from __future__ import annotations
@@ -11,10 +14,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.common import CACHE, ROOT, fail, fingerprint, run, step
+from tools.common import CACHE, ROOT, VENV_PYTHON, fail, fingerprint, run, step
 
 REQUIREMENTS = (
-    *("numpy>=2.1,<3", "hypothesis>=6.151,<7", "ndindex>=1.8,<2"),
+    *("numpy>=2.1,<3", "hypothesis>=6.151,<7", "ndindex==1.8"),
     *("pytest>=8,<10", "pytest-json-report>=1.5,<2", "pytest-xdist>=3.8,<4"),
 )
 VENV = CACHE / "array-api" / "venv"
@@ -40,14 +43,20 @@ def main() -> None:
     if not (suite / "array_api_tests").is_dir():
         fail("make array-api SUITE=path: the folder of github.com/data-apis/array-api-tests")
     install()
-    command = [
-        *(PYTHON, "-m", "pytest", "-p", "tests.array_api.plugin", "array_api_tests"),
-        *("--disable-deadline", "--disable-extension", *LACKING, "--disable-warnings", "-q"),
-        *sys.argv[2:],
-    ]
+    given = sys.argv[2:]
+    options = ["array_api_tests", "--disable-deadline", "--disable-extension", *LACKING]
+    if "--on" in given:
+        at = given.index("--on")
+        backend, rest = given[at + 1], given[:at] + given[at + 2 :]
+        (packages,) = VENV.glob("lib/python*/site-packages")
+        page = [VENV_PYTHON, "-m", "tests.array_api.in_page", suite, packages, backend]
+        raise SystemExit(subprocess.run([*page, *options, *rest], cwd=ROOT, check=False).returncode)
+    command = [PYTHON, "-m", "pytest", "-p", "tests.array_api.plugin", *options]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(suite)])}
-    found = subprocess.run(command, cwd=suite, check=False, env=environment)
-    raise SystemExit(found.returncode)
+    ran = subprocess.run(
+        [*command, "--disable-warnings", "-q", *given], cwd=suite, check=False, env=environment
+    )
+    raise SystemExit(ran.returncode)
 
 
 if __name__ == "__main__":

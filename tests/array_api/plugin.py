@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 os.environ["ARRAY_API_TESTS_MODULE"] = "webnnm.xp"
-os.environ["ARRAY_API_TESTS_SKIP_DTYPES"] = "complex64,complex128"
+os.environ.setdefault("ARRAY_API_TESTS_SKIP_DTYPES", "complex64,complex128")
 
 
 @contextmanager

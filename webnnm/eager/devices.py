@@ -7,7 +7,7 @@ from typing import Any
 from webnnm.backends.base import Backend
 from webnnm.backends.selection import backend as open_backend
 from webnnm.eager.device import Device, Memory
-from webnnm.eager.dtypes import DEFAULTS, DTYPES, DType, float16, isdtype
+from webnnm.eager.dtypes import DEFAULTS, DTYPES, DType, float16, float64, isdtype, uint64
 
 
 async def open_device(backend: str | Backend = "auto", **options: Any) -> Device:
@@ -66,8 +66,13 @@ class Capabilities:
     def dtypes(
         self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
-        """Return the data types of a kind, or all: those of the standard, without float16."""
-        known = (each for each in DTYPES if each is not float16)
+        """Return the data types of a kind, or all: those of the standard that a device computes."""
+        limits = getattr((device or Device.default()).backend, "limits", None)
+        lacking: list[DType] = []
+        if limits:  # narrower types are computed as wider ones where a device lacks them
+            taken = limits["add"]["a"]["dataTypes"]
+            lacking = [each for each in (float64, uint64) if each.tensor not in taken]
+        known = [each for each in DTYPES if each is not float16 and each not in lacking]
         return {each.name: each for each in known if kind is None or isdtype(each, kind)}
 
 
