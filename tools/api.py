@@ -63,6 +63,7 @@ GROUPS = {
         "hessian",
         "custom_gradient",
         "checkpoint",
+        "check_gradients",
         "vmap",
         "cond",
         "scan",

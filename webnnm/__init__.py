@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from webnnm.eager.differentiation import jvp as jvp
     from webnnm.eager.differentiation import value_and_grad as value_and_grad
     from webnnm.eager.differentiation import vjp as vjp
+    from webnnm.eager.gradient_check import check_gradients as check_gradients
     from webnnm.eager.gradient_rules import checkpoint as checkpoint
     from webnnm.eager.gradient_rules import custom_gradient as custom_gradient
     from webnnm.eager.jitted import jit as jit
@@ -90,9 +91,9 @@ _OFFERED = {
     "data.stream": "StreamDataset",
     "data.table_dataset": "TableDataset",
     "data.text": "TextDataset",
-    "eager": """checkpoint cond custom_gradient fori_loop grad hessian jacfwd jacrev jit jvp
-        optimizer random scan schedule tree_leaves tree_map value_and_grad vjp vmap while_loop
-        xp""",
+    "eager": """check_gradients checkpoint cond custom_gradient fori_loop grad hessian jacfwd
+        jacrev jit jvp optimizer random scan schedule tree_leaves tree_map value_and_grad vjp vmap
+        while_loop xp""",
     "evaluation.epoch": "EpochRecord",
     "evaluation.history": "History",
     "evaluation.result": "TestResult",

@@ -43,6 +43,7 @@ PUBLIC = [
     "__version__",
     "backend",
     "check",
+    "check_gradients",
     "checkpoint",
     "composite",
     "concatenate",

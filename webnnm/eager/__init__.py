@@ -18,6 +18,7 @@ _HOME = {
     "jvp": "differentiation",
     "value_and_grad": "differentiation",
     "vjp": "differentiation",
+    "check_gradients": "gradient_check",
     "checkpoint": "gradient_rules",
     "custom_gradient": "gradient_rules",
     "jit": "jitted",
