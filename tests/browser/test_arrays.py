@@ -166,3 +166,28 @@ async def test_a_model_is_trained_by_hand_as_on_a_desktop(pyodide_page: PyodideP
     assert values == pytest.approx(wanted, abs=1e-4)
     assert losses[-1] < 0.5 * losses[0]
     assert (held, builds) == ([0, 0], 0)
+
+
+async def test_a_function_is_the_loss_of_a_training(pyodide_page: PyodidePage) -> None:
+    program = """
+from webnnm import Dataset
+async def trained(**settings):
+    rows = [[(7 * row * (k + 2) % 11) / 5 - 1 for k in range(3)] for row in range(30)]
+    data = Dataset(rows, [[a * b - c] for a, b, c in rows], split=(0.7, 0.3, 0))
+    settings |= {"epochs": 5, "batch_size": 8, "progress": "off", "seeds": 0}
+    text = TEXT.replace("m:layers", "m:loss MSE; m:layers").replace("dropout(0.1), ", "")
+    model = await NNModel.create(
+        source=text, dataset=data, backend=device.backend, log=lambda _: None
+    )
+    history = await model.train(settings)
+    model.close()
+    return [loss for each in history.epochs for loss in (each.loss, each.val_loss)]
+def weighed(y, t, weights):
+    return xp.sum(weights * (y - t)[:, 0] ** 2) / xp.sum(weights)
+[await trained(), await trained(loss=lambda y, t: xp.mean((y - t) ** 2, axis=-1)),
+ await trained(loss=weighed)]
+"""
+    wanted, *found = await pyodide_page.run_python(START + LOOP + program)
+    assert wanted[-2] < wanted[0]
+    for each in found:
+        assert each == pytest.approx(wanted, rel=1e-5)

@@ -32,7 +32,7 @@ FINE, WRONG, INTERRUPTED = 0, 1, 130
 SNAPSHOT = ".safetensors"
 """What the names of files with parameters end in."""
 
-CALLED = ("silence", "progress", "on_epoch", "on_batch")
+CALLED = ("silence", "progress", "on_epoch", "on_batch", "loss")
 """Hyperparameters that have an option of their own, or need a program."""
 
 Parsers = Any

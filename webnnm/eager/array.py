@@ -677,6 +677,11 @@ def _key(key: Any) -> tuple[tuple[Any, ...], list[Array]]:
     return tuple(items), arrays
 
 
+def host_array(x: Array) -> HostArray:
+    """Return the values in the host's memory, once they are computed."""
+    return x._host()  # type: ignore[reportPrivateUsage]
+
+
 def values_of(x: Array) -> Sequence[Any]:
     """Return the elements as a flat sequence of Python numbers, once they are computed."""
     return x._host().values() if x.size else ()  # type: ignore[reportReturnType]

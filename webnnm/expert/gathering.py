@@ -24,6 +24,7 @@ from webnnm.expert.facts import (
 from webnnm.graph.vertices import Network
 from webnnm.runtime.objectives import Objective
 from webnnm.training.freezing import multipliers
+from webnnm.training.losses import own_loss
 
 
 def gather_facts(
@@ -45,6 +46,7 @@ def gather_facts(
     were gathered before, as they take a while.
     """
     learning = multipliers(network, settings.get("freeze", 0.0))
+    own = {name: own_loss(settings.get("loss"), name) for name in outputs}
     return Facts(
         network=network,
         given=given,
@@ -53,8 +55,8 @@ def gather_facts(
             OutputFacts(
                 name=name,
                 activation=o.activation,
-                loss=o.choice.loss.name,
-                written=o.written,
+                loss=own[name] or o.choice.loss.name,
+                written=o.written or bool(own[name]),
                 reason=o.choice.reason,
                 conversion=o.choice.conversion,
                 labels=o.labels,

@@ -222,7 +222,7 @@ def fused(facts: Facts) -> Hit | None:
             o.node: f"{o.activation} and {o.loss} of {o.name}"
             + f", which means {o.loss[:-1]} here" * (o.loss in ("CCEL", "BCEL"))
             for o in facts.outputs
-            if not o.problem and is_fused(LOSSES[o.loss], o.activation)
+            if o.loss in LOSSES and not o.problem and is_fused(LOSSES[o.loss], o.activation)
         },
         action="output activation and loss computed together, from the logits",
     )

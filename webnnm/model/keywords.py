@@ -65,6 +65,7 @@ class Hyperparameters(TypedDict, total=False):
     validate_every: int
     validation_split: float | None
     restore_best: bool
+    loss: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None
     loss_weights: Literal["auto", "off"] | Mapping[str, float]
     class_weight: Literal["balanced"] | Mapping[str, float] | Mapping[int, float] | None
     label_smoothing: float

@@ -17,7 +17,7 @@ from webnnm.training.schedules import Schedule
 
 RESUMABLE = (
     *("epochs", "schedule_epochs", "patience", "silence", "progress", "on_epoch", "on_batch"),
-    *("micro_steps", "recompute"),
+    *("micro_steps", "recompute", "loss"),
 )
 """Hyperparameters that a resumed training may have otherwise, beside what changes none of it."""
 
@@ -165,5 +165,5 @@ def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
     {'epochs': 3}
     """
     shown = settings.get("progress")
-    left = () if shown is None or isinstance(shown, str) else ("progress",)
+    left = ("loss",) if shown is None or isinstance(shown, str) else ("loss", "progress")
     return plain({name: value for name, value in settings.items() if name not in left})

@@ -25,7 +25,7 @@ from webnnm.training.loss_choice import (
     reference_loss,
     settle,
 )
-from webnnm.training.losses import SMOOTHED, Alpha, LossSettings
+from webnnm.training.losses import LOSSES, SMOOTHED, Alpha, LossSettings
 from webnnm.training.output_activation import OutputActivation, activation_of
 
 if TYPE_CHECKING:
@@ -248,6 +248,7 @@ def assess(
     labels = binding.dataset.labels(field) or list(about.features)
     if chosen.labels == "signs" and about.kind == "continuous" and targets.shape[1:] in ((), (1,)):
         labels = ["-1", "1"]
+    known = chosen.loss.name in LOSSES  # else a function stands in for the loss of the text
     from webnnm.evaluation.compare import evaluate
     from webnnm.evaluation.probabilities import scale_of
 
@@ -256,7 +257,7 @@ def assess(
         targets,
         kind,
         labels or None,
-        scale=scale_of(objective.activation, chosen.loss.name),
+        scale=scale_of(objective.activation, (chosen if known else objective.choice).loss.name),
         mask=mask if objective.sequence else None,
         sequence=objective.sequence,
     )

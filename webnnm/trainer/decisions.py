@@ -146,7 +146,7 @@ def chosen_losses(state: ModelState, settings: Mapping[str, Any]) -> dict[str, O
             shares = partial(shares_of_labels, binding, name)
         return objectives[name].class_weights(wanted, names, shares)
 
-    return {
+    losses = {
         name: objective.loss(
             name=settings.get(f"{name}:loss", ""),
             smoothing=settings["label_smoothing"],
@@ -154,6 +154,11 @@ def chosen_losses(state: ModelState, settings: Mapping[str, Any]) -> dict[str, O
         )
         for name, objective in objectives.items()
     }
+    if settings.get("loss") is None:
+        return losses
+    from webnnm.trainer.own_losses import own_losses
+
+    return own_losses(losses, settings["loss"])
 
 
 def _check_weights(state: ModelState, weights: Any) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, cast
 
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.runtime.checkpoint import Checkpoint
+from webnnm.runtime.objectives import Objective
 from webnnm.runtime.state import ModelState
 from webnnm.training.forward import OutputLoss
-from webnnm.training.losses import LossSettings
+from webnnm.training.losses import LOSSES, LossSettings
 
 
-def resumed_losses(state: ModelState, checkpoint: Checkpoint) -> dict[str, OutputLoss]:
-    """Return the losses with the numbers that they had at a checkpoint (NNM808 if impossible)."""
+def resumed_losses(
+    state: ModelState, checkpoint: Checkpoint, decided: Mapping[str, OutputLoss]
+) -> dict[str, OutputLoss]:
+    """Return the losses with the numbers that they had at a checkpoint (NNM808 if impossible).
+
+    `decided` has the functions that were given in place of losses: a checkpoint has their names.
+    """
     found: dict[str, OutputLoss] = {}
     for name, objective in state.objectives().items():
         saved = checkpoint.losses.get(name)
@@ -29,7 +36,7 @@ def resumed_losses(state: ModelState, checkpoint: Checkpoint) -> dict[str, Outpu
             if isinstance(numbers[several], list):
                 numbers[several] = tuple(cast("list[float]", numbers[several]))
         try:
-            chosen = objective.loss(name=saved["loss"])
+            chosen = _same(name, saved["loss"], objective, decided[name])
             objective.check_class_weights(numbers["class_weights"])
             if numbers["alpha"] is not None:
                 objective.check_alpha(numbers["alpha"])
@@ -37,3 +44,16 @@ def resumed_losses(state: ModelState, checkpoint: Checkpoint) -> dict[str, Outpu
             raise DataError("NNM808", f'output "{name}" cannot be resumed: {error}') from error
         found[name] = replace(chosen, settings=LossSettings(**numbers), reason=saved["reason"])
     return found
+
+
+def _same(name: str, saved: str, objective: Objective, decided: OutputLoss) -> OutputLoss:
+    """Return the loss that a checkpoint names: by its record, or the function that was given."""
+    given = decided.loss.name
+    if (saved in LOSSES) != (given in LOSSES):
+        hint = f"pass loss={saved.removesuffix('()')}, which no checkpoint keeps"
+        raise DataError(
+            "NNM808",
+            f'output "{name}" was trained with {saved}, and cannot continue with {given}',
+            hint="leave loss= out" if saved in LOSSES else hint,
+        )
+    return objective.loss(name=saved) if saved in LOSSES else decided

@@ -282,7 +282,7 @@ class Training:
             # What was settled before a checkpoint stays as it is.
             from webnnm.trainer.resumed_losses import resumed_losses
 
-            decided = replace(decided, losses=resumed_losses(state, self._resumed))
+            decided = replace(decided, losses=resumed_losses(state, self._resumed, decided.losses))
         self._take(decided)
         return decided
 

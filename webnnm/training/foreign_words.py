@@ -18,7 +18,6 @@ SETTINGS: Mapping[str, str] = {
     "eta": _RATE,
     "learning_rate": _RATE,
     "learning_rate_init": _RATE,
-    "loss": _LOSS,
     "loss_function": _LOSS,
     "max_iter": "epochs=",
     "metrics": "leave it out: test() reports all that fit the labels, such as accuracy or R²",

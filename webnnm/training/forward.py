@@ -80,6 +80,11 @@ def losses_of(
     for name, output in lowered.outputs.items():
         chosen = losses[name]
         with b.place(f"loss of {name}"):
+            if chosen.loss.total is not None:
+                sums[name], counts[name] = _in_total(
+                    b, lowered, name, chosen, targets[name], rows, valid, masks
+                )
+                continue
             found = chosen.loss.rows(
                 b, activation_of(output), targets[name], chosen.settings, chosen.sequence
             )
@@ -102,6 +107,33 @@ def losses_of(
                 whole = b.expand(mask, new_shape=shape) if mask.shape != shape else mask
                 counts[name] = b.reduce_sum(whole)
     return Losses(sums, counts)
+
+
+def _in_total(
+    b: GraphBuilder,
+    lowered: Lowered,
+    name: str,
+    chosen: OutputLoss,
+    target: Operand,
+    rows: Operand | None,
+    valid: Operand,
+    masks: Mapping[str, Operand],
+) -> tuple[Operand, Operand]:
+    """Return Σ m·ℓ and Σ m of a loss that takes the mean over rows by itself."""
+    assert chosen.loss.total is not None
+    output = lowered.outputs[name]
+    shape = output.shape[: 1 + chosen.sequence]
+    padding = lowered.masks.get(name) if chosen.sequence else None
+    weights = b.expand(b.constant(1, "float32"), new_shape=shape)
+    for mask in (rows, padding):
+        weights = weights if mask is None else weights * _stretched(b, mask, shape)
+    count = valid * math.prod(shape[1:]) if padding is None else b.reduce_sum(weights)
+    if WEIGHT + name in masks:
+        weights = weights * _stretched(b, masks[WEIGHT + name], shape)
+    given = chosen.settings.class_weights
+    if given is not None:
+        weights = weights * _class_weights(b, given, target, chosen.labels, shape)
+    return chosen.loss.total(b, activation_of(output), target, weights) * count, count
 
 
 def _class_weights(

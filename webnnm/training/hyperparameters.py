@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.training.optimizers import OPTIMIZERS
@@ -98,6 +98,13 @@ def _call(*aliases: str) -> Hyperparameter:
     return _one(None, "a callable", callable, *aliases)
 
 
+def _functions(value: Any) -> Any:
+    functions: list[Any] = [*value.values()] if isinstance(value, Mapping) else [value]  # type: ignore[reportUnknownMemberType]
+    if value is not None and not (functions and all(map(callable, functions))):
+        raise ValueError
+    return cast("Any", value)
+
+
 def _weights(value: Any) -> Any:
     if isinstance(value, Mapping):
         found: dict[str, Any] = dict(value)  # type: ignore[reportUnknownArgumentType]
@@ -157,6 +164,9 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
     "validate_every": _integer(1, 1, "validateEvery"),
     "validation_split": _number(None, 0, "validationSplit", below=1),
     "restore_best": _flag(True, "restoreBest"),
+    "loss": Hyperparameter(
+        None, "a callable, or output → callable; a name goes into the text: m:loss MSE;", _functions
+    ),
     "loss_weights": Hyperparameter(
         "auto", "auto, off, or output → number above 0", _weights, ("lossWeights",)
     ),

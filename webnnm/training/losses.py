@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.loss_words import LOSSES as WORDS
@@ -61,6 +61,8 @@ class LossRows:
 
 Rows = Callable[[GraphBuilder, ActivatedOutput, Operand, LossSettings, bool], LossRows]
 
+Total = Callable[[GraphBuilder, ActivatedOutput, Operand, Operand], Operand]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
@@ -75,13 +77,25 @@ class Loss:
 
     `sequence` says that axis 1 of the output is a sequence: each position of it is a row.
     `labels` is the form of the targets; losses over classes also take class numbers, in int32.
-    `parameters` are the names of what the notation can set.
+    `parameters` are the names of what the notation can set. A loss that sums up by itself has
+    `total(b, activation, target, weights)`, the weighted mean of all rows, in place of ℓ.
     """
 
     name: str
     labels: Labels
     rows: Rows
     parameters: tuple[str, ...] = ()
+    total: Total | None = None
+
+
+def own_loss(given: Any, output: str) -> str:
+    """Return what the loss of an output is called that is given as a function, "" if it is none.
+
+    >>> own_loss(print, "y"), own_loss({"y": print}, "z")
+    ('print()', '')
+    """
+    function = cast("Any", given.get(output) if isinstance(given, Mapping) else given)  # type: ignore[reportUnknownMemberType]
+    return f"{getattr(function, '__name__', 'loss')}()" if function else ""
 
 
 def is_of_labels(loss: str, features: Sequence[int]) -> bool:
