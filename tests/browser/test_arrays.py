@@ -191,3 +191,19 @@ def weighed(y, t, weights):
     assert wanted[-2] < wanted[0]
     for each in found:
         assert each == pytest.approx(wanted, rel=1e-5)
+
+
+async def test_float64_is_refused_by_name(pyodide_page: PyodidePage) -> None:
+    program = """
+namespace = xp.__array_namespace_info__()
+try:
+    (xp.ones(2, dtype=xp.float64) * 2).tolist()
+except Exception as error:
+    told = [type(error).__name__, str(error)]
+[*told, [name for name in ("float64", "uint64", "float32") if name in namespace.dtypes()]]
+"""
+    name, message, known = await pyodide_page.run_python(START + program)
+    assert name == "BackendError"
+    assert "does not compute float64" in message
+    assert "xp.open_device" in message
+    assert known == ["float32"]

@@ -151,7 +151,8 @@ class Backend(ABC):
     the backend that some of these avoid; `dispatch_seconds`, the overhead of a dispatch;
     `max_tensor_bytes`, the largest tensor, None for no limit; `reason`, why "auto" chose it in
     place of WebNN, "" where it did not; `unpacks`, whether tensors hold packed weights as float32
-    (True) or packed (False), None for what suits the device: it may be set before they are made.
+    (True) or packed (False), None for what suits the device: it may be set before they are made;
+    `float64`, whether it computes that type.
     """
 
     name: str
@@ -159,6 +160,7 @@ class Backend(ABC):
     dispatch_seconds: float = 0.0
     max_tensor_bytes: int | None = None
     unpacks: bool | None = None
+    float64 = False
 
     def __init__(self) -> None:
         self.rewrites = []

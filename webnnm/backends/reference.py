@@ -96,6 +96,7 @@ class ReferenceBackend(KernelBackend):
     """Runs graphs with NumPy, in the page and on the desktop."""
 
     name = "numpy"
+    float64 = True
 
     def __init__(self) -> None:
         super().__init__()

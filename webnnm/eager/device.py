@@ -13,6 +13,7 @@ from webnnm.backends.base import Backend, Executable, at_once
 from webnnm.backends.pyodide_host import can_wait, in_browser, wait
 from webnnm.backends.selection import backend as open_backend
 from webnnm.core.arrays import HostArray
+from webnnm.core.errors import BackendError
 from webnnm.eager.storage import Storage, TensorPool, size_of
 from webnnm.graph.node import Graph
 from webnnm.ops.declare.tensors import TensorType
@@ -227,8 +228,18 @@ class Device:
             storage.donate()
 
     async def compile(self, graph: Graph) -> Executable:
-        """Compile a graph."""
+        """Compile a graph.
+
+        Raises `BackendError` NNM505 where the device lacks a data type or an operator.
+        """
         pool = await self.open()
+        types = (type for node in graph.nodes() for type in node.types)
+        if not pool.backend.float64 and any(type.dtype == "float64" for type in types):
+            raise BackendError(
+                "NNM505",
+                f"{pool.backend.description} does not compute float64",
+                hint='use float32, or a device that does: `await xp.open_device("numpy")`',
+            )
         self.builds += 1
         return await pool.backend.compile(graph)
 

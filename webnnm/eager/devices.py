@@ -67,11 +67,11 @@ class Capabilities:
         self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
         """Return the data types of a kind, or all: those of the standard that a device computes."""
-        limits = getattr((device or Device.default()).backend, "limits", None)
-        lacking: list[DType] = []
-        if limits:  # narrower types are computed as wider ones where a device lacks them
-            taken = limits["add"]["a"]["dataTypes"]
-            lacking = [each for each in (float64, uint64) if each.tensor not in taken]
+        backend = (device or Device.default()).backend
+        limits = getattr(backend, "limits", None)
+        lacking = [float64] if backend and not backend.float64 else []
+        if limits and "uint64" not in limits["add"]["a"]["dataTypes"]:
+            lacking.append(uint64)
         known = [each for each in DTYPES if each is not float16 and each not in lacking]
         return {each.name: each for each in known if kind is None or isdtype(each, kind)}
 
