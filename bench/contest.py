@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -55,11 +55,11 @@ class Torch:
 
 @dataclass
 class Contest:
-    """Everything that takes part, and what it says of itself."""
+    """Everything that takes part, and what it says of itself; PyTorch only where it is needed."""
 
     browser: Any
     url: str
-    torch: Torch
+    torch: Torch | None
     page: Any = None
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -97,11 +97,8 @@ class Contest:
 
 
 @asynccontextmanager
-async def contest() -> AsyncGenerator[Contest]:
-    """Start the browser and PyTorch; end both."""
-    from playwright.async_api import async_playwright
-
-    config = playwright_config()
+async def _torch() -> AsyncGenerator[Torch]:
+    """Start PyTorch's process; end it."""
     process = await asyncio.create_subprocess_exec(
         str(TORCH_PYTHON),
         "-m",
@@ -113,19 +110,28 @@ async def contest() -> AsyncGenerator[Contest]:
         limit=LONGEST_LINE,
     )
     try:
-        with SiteServer(SITE, extra_roots=ROOTS) as server:
-            async with async_playwright() as playwright:
-                options = config.launch_options(config.PROJECTS["webnn"])
-                browser = await playwright.chromium.launch(**options)
-                try:
-                    found = Contest(browser, server.url, Torch(process))
-                    found.page = await found.open_page()
-                    found.facts = await found.run("begin")
-                    found.facts["browser"] = browser.version
-                    yield found
-                finally:
-                    await browser.close()
+        yield Torch(process)
     finally:
         if process.stdin is not None:
             process.stdin.close()
         await process.wait()
+
+
+@asynccontextmanager
+async def contest(*, torch: bool) -> AsyncGenerator[Contest]:
+    """Start the browser, and PyTorch where it takes part; end both."""
+    from playwright.async_api import async_playwright
+
+    config = playwright_config()
+    async with AsyncExitStack() as stack:
+        process = await stack.enter_async_context(_torch()) if torch else None
+        server = stack.enter_context(SiteServer(SITE, extra_roots=ROOTS))
+        playwright = await stack.enter_async_context(async_playwright())
+        options = config.launch_options(config.PROJECTS["webnn"])
+        browser = await playwright.chromium.launch(**options)
+        stack.push_async_callback(browser.close)
+        found = Contest(browser, server.url, process)
+        found.page = await found.open_page()
+        found.facts = await found.run("begin")
+        found.facts["browser"] = browser.version
+        yield found

@@ -7,6 +7,8 @@ import { Device, Forward, Step, build as buildByHand } from "./webnn.js";
 import { MODELS } from "./webnn_models.js";
 import { TfJs, load } from "./tfjs.js";
 
+export { beginArrays, openProgram, runProgram } from "./arrays.js";
+
 /** @type {any} */
 let python = null;
 /** @type {Device | null} */

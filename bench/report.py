@@ -184,6 +184,26 @@ def _fallback(name: str, result: Results) -> list[str]:
     return cells
 
 
+def _arrays(result: Results) -> list[str]:
+    """Return the cells of a program: three times, two ratios, the lines of all three."""
+    ours, jaxjs, tfjs = (result[name] for name in ("ours", "jaxjs", "tfjs"))
+    cells = [result["title"], number(ours), f"{number(jaxjs)} ({result['jaxjs_device']})"]
+    cells.append(f"{number(tfjs)} ({result['tfjs_backend']})")
+    ratios = (number(result["ratios"][name]) for name in ("jaxjs", "tfjs"))
+    return [*cells, *ratios, *map(str, result["lines"].values())]
+
+
+ARRAYS_HEAD = (
+    "ms",
+    "webnnm",
+    "jax-js (device)",
+    "TensorFlow.js (backend)",
+    "jax-js / webnnm",
+    "TensorFlow.js / webnnm",
+    "lines: webnnm",
+    "jax-js",
+    "TensorFlow.js",
+)
 FALLBACK_HEAD = (
     "ms",
     "webnnm on ONNX Runtime (wasm)",
@@ -233,6 +253,9 @@ def sections(results: Results) -> Iterator[str]:
     if without := results.get("fallback"):
         yield "### Training without WebNN, one step"
         yield table([FALLBACK_HEAD, *(_fallback(name, r) for name, r in without.items())])
+    if programs := results.get("arrays"):
+        yield "### Programs with arrays, one iteration"
+        yield table([ARRAYS_HEAD, *map(_arrays, programs.values())])
     if inference := results.get("inference"):
         yield "### Inference: write, compute, read"
         yield table(

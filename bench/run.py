@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from bench import costs, fallback, inference, plot, python_share, report, training_steps
+from bench import arrays, costs, fallback, inference, plot, python_share, report, training_steps
 from bench.comparison import compared
 from bench.contest import FOLDER, Contest, contest
 from bench.workloads import BLOCK, CNN, LARGE, TINY, WORKLOADS
@@ -21,7 +21,7 @@ SECONDS = 1.5
 """What a contestant gets in a round, about."""
 INFERENCE = ((TINY, 1), (LARGE, 1), (CNN, 1), (BLOCK, BLOCK.batch))
 WITHOUT_WEBNN = ((LARGE, fallback.OURS), (CNN, fallback.OURS[:1]))
-PARTS = (*WORKLOADS, "fallback", "inference", "build", "scale", "python", "iris")
+PARTS = (*WORKLOADS, "fallback", "arrays", "inference", "build", "scale", "python", "iris")
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "performance.svg"
 RESULTS = ROOT / "bench" / "results"
@@ -61,7 +61,7 @@ async def run(only: list[str], rounds: int, *, quick: bool) -> dict[str, Any]:
     """Run the parts of the contest and return the results."""
     results: dict[str, Any] = {"machine": machine(), "rounds": rounds, "quick": quick}
     seconds = SECONDS / 4 if quick else SECONDS
-    async with contest() as found:
+    async with contest(torch=takes_torch(only)) as found:
         for part in only:
             say(f"{part} …")
             await _part(found, part, results, rounds, seconds, quick=quick)
@@ -86,6 +86,8 @@ async def _part(
         for workload, backends in WITHOUT_WEBNN:
             times = await fallback.measure(found, workload, backends, rounds, seconds)
             results.setdefault("fallback", {})[workload.name] = times
+    elif part == "arrays":
+        results["arrays"] = await arrays.measure(found, rounds, seconds)
     elif part == "inference":
         for workload, rows in INFERENCE:
             times = await inference.measure(found, workload, rows, rounds, seconds / 2)
@@ -140,17 +142,21 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="two short rounds, fewer points")
     parser.add_argument("--before", type=Path, help="earlier results.json to compare with")
     found = parser.parse_args(given)
-    found.only = [part for part in found.only.split(",") if part]
+    found.only = [part for part in found.only.split(",") if part] or list(PARTS)
     if unknown := [part for part in found.only if part not in PARTS]:
         parser.error(f"no part {', '.join(unknown)}; there is {', '.join(PARTS)}")
     found.rounds = found.rounds or (2 if found.quick else ENOUGH_ROUNDS)
     return found
 
 
-async def main(given: list[str] | None = None) -> None:
+def takes_torch(only: list[str]) -> bool:
+    """Tell whether PyTorch takes part in one of these parts."""
+    return any(part in WORKLOADS or part == "inference" for part in only)
+
+
+async def measure(chosen: argparse.Namespace) -> None:
     """Run what the command line asks for, print the tables, save the results."""
-    chosen = arguments(given)
-    only = chosen.only or list(PARTS)
+    only = chosen.only
     before = json.loads(chosen.before.read_text(encoding="utf-8")) if chosen.before else None
     results = await run(only, chosen.rounds, quick=chosen.quick)
     results["complete"] = set(only) == set(PARTS)

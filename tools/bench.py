@@ -7,12 +7,16 @@ import asyncio
 from tools import parity
 from tools.common import CACHE, NPM_INSIDE, ROOT, fingerprint, run, step
 
-PACKAGES = ("@tensorflow/tfjs@4.22.0", "@tensorflow/tfjs-backend-wasm@4.22.0")
+PACKAGES = (
+    "@tensorflow/tfjs@4.22.0",
+    "@tensorflow/tfjs-backend-wasm@4.22.0",
+    "@jax-js/jax@0.1.25",
+)
 FOLDER = CACHE / "bench"
 
 
 def install() -> None:
-    """Install TensorFlow.js, and PyTorch where `make parity` has it."""
+    """Install TensorFlow.js and jax-js."""
     product = FOLDER / "node_modules" / "@tensorflow" / "tfjs-backend-wasm" / "package.json"
     with step("bench", fingerprint([], *PACKAGES, str(ROOT)), product) as needed:
         if needed:
@@ -20,16 +24,18 @@ def install() -> None:
             flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
             command = ["npm", "install", "--prefix", FOLDER, *flags, *NPM_INSIDE, "--save-exact"]
             command += PACKAGES
-            run(command, "installing TensorFlow.js")
-    parity.install()
+            run(command, "installing TensorFlow.js and jax-js")
 
 
 def main() -> None:
-    """Install, then measure."""
-    from bench.run import main as measure
+    """Install, then measure; PyTorch is installed where `make parity` has it."""
+    from bench.run import arguments, measure, takes_torch
 
+    chosen = arguments()
     install()
-    asyncio.run(measure())
+    if takes_torch(chosen.only):
+        parity.install()
+    asyncio.run(measure(chosen))
 
 
 if __name__ == "__main__":

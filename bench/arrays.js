@@ -1,0 +1,202 @@
+/**
+ * The page of the contest of arrays: five programs in webnnm, jax-js and TensorFlow.js.
+ *
+ * @module
+ */
+import { load } from "./tfjs.js";
+
+/** @typedef {any} Tensor @typedef {{ [name: string]: Tensor }} Data */
+/** @typedef {{ shape: number[], values: Float32Array }} Numbers */
+/** @typedef {{ iterate(limit: number): Promise<number>, state(count: number): Promise<any> }} Run */
+
+/** Iterations between two reads of the state. */
+const BLOCK = 20;
+const JAXJS = "/bench-packages/@jax-js/jax/dist/index.js";
+const OURS = "/bench/array_programs/ours.py";
+/** How the page runs programs of Python. */
+const HARNESS = `
+import time
+import array_programs
+from webnnm import xp
+
+async def device():
+    return (await xp.open_device("webnn")).backend.description
+
+def opened(name, data):
+    found = {}
+    for key, (shape, values) in data.to_py().items():
+        found[key] = xp.asarray(memoryview(values).cast("B").cast("f", shape))
+    return Program(getattr(array_programs, name)(found))
+
+class Program:
+    def __init__(self, states):
+        self.states = states
+
+    async def state(self, count):
+        for _ in range(count):
+            state = next(self.states)
+        return xp.reshape(await state, (-1,)).tolist()
+
+    async def iterate(self, limit):
+        began, done = time.perf_counter(), 0
+        while time.perf_counter() - began < limit / 1000:
+            for _ in range(${BLOCK}):
+                state = next(self.states)
+            await state
+            done += ${BLOCK}
+        return 1000 * (time.perf_counter() - began) / done
+`;
+
+/** @type {any} */
+let python = null;
+/** @type {any} */
+let jax = null;
+/** @type {{ [contestant: string]: Run }} */
+const open = {};
+
+/** Start everything that takes part, and return what it is. */
+export async function beginArrays() {
+  const { loadPyodide } = await import(/** @type {any} */ ("/vendor/pyodide/pyodide.mjs"));
+  const pyodide = await loadPyodide({ indexURL: "/vendor/pyodide" });
+  await pyodide.loadPackage(["webnnm", "webnnm-rest"]);
+  pyodide.FS.writeFile("array_programs.py", await (await fetch(OURS)).text());
+  python = pyodide.globals;
+  pyodide.runPython(HARNESS);
+  jax = await import(/** @type {any} */ (JAXJS));
+  const devices = await jax.init();
+  jax.defaultDevice(devices.includes("webgpu") ? "webgpu" : "wasm");
+  return {
+    ours: await python.get("device")(),
+    jaxjs: { devices, used: jax.defaultDevice() },
+    tensorflow: await load("/bench-packages"),
+  };
+}
+
+/**
+ * The inputs of a program, the same whoever asks: numbers from −1 to 1, smaller ones for weights,
+ * classes of rows for y, living cells for a board, a reflection for a.
+ * @param {{ [name: string]: number[] }} shapes
+ */
+function inputs(shapes) {
+  let seed = 1;
+  const random = () => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return seed / 2 ** 31 - 1;
+  };
+  /** @type {{ [name: string]: Numbers }} */
+  const found = {};
+  for (const [name, shape] of Object.entries(shapes)) {
+    const [rows = 1, columns] = shape;
+    const values = new Float32Array(shape.reduce((a, b) => a * b, 1));
+    const scale = name.startsWith("w") ? 1 / Math.sqrt(rows) : 1;
+    for (let at = 0; at < values.length; at += 1) values[at] = scale * random();
+    if (name === "board") values.forEach((value, at) => { values[at] = Number(value > 0.4); });
+    else if (name === "y") classes(values, columns ?? 1);
+    else if (name === "a") reflect(values, rows);
+    found[name] = { shape, values };
+  }
+  return found;
+}
+
+/** Make rows of numbers those of classes: no or yes where there is one column.
+ * @param {Float32Array} values @param {number} columns */
+function classes(values, columns) {
+  for (let at = 0; at < values.length; at += columns) {
+    const row = values.subarray(at, at + columns);
+    const best = row.indexOf(Math.max(...row));
+    row.forEach((value, column) => {
+      row[column] = Number(columns > 1 ? column === best : value > 0);
+    });
+  }
+}
+
+/** Make a matrix a reflection, which keeps the lengths of vectors.
+ * @param {Float32Array} values @param {number} size */
+function reflect(values, size) {
+  const axis = values.slice(0, size);
+  const square = axis.reduce((sum, each) => sum + each * each, 0);
+  for (let at = 0; at < values.length; at += 1) {
+    const [row, column] = [Math.floor(at / size), at % size];
+    const product = (axis[row] ?? 0) * (axis[column] ?? 0);
+    values[at] = Number(row === column) - (2 * product) / square;
+  }
+}
+
+class Generated {
+  /** @param {Generator<Tensor>} states @param {(state: Tensor) => Promise<Float32Array>} read */
+  constructor(states, read) {
+    this.states = states;
+    this.read = read;
+  }
+
+  /** What the program holds after so many iterations. @param {number} count */
+  async state(count) {
+    let state = null;
+    for (let k = 0; k < count; k += 1) state = this.states.next().value;
+    return Array.from(await this.read(state));
+  }
+
+  /** Milliseconds of an iteration, of as many as there is time for. @param {number} limit */
+  async iterate(limit) {
+    const began = performance.now();
+    let done = 0;
+    while (performance.now() - began < limit) {
+      let state = null;
+      for (let k = 0; k < BLOCK; k += 1) state = this.states.next().value;
+      await this.read(state);
+      done += BLOCK;
+    }
+    return (performance.now() - began) / done;
+  }
+}
+
+/** @type {{ [contestant: string]: (name: string, data: { [name: string]: Numbers }) => Promise<Run> }} */
+const makers = {
+  async ours(name, data) {
+    const given = Object.fromEntries(
+      Object.entries(data).map(([key, { shape, values }]) => [key, [shape, values]]),
+    );
+    return python.get("opened")(name, given);
+  },
+  async jaxjs(name, data) {
+    const programs = await import("./array_programs/jaxjs.js");
+    const made = each(data, ({ shape, values }) => jax.numpy.array(values).reshape(shape));
+    const states = /** @type {any} */ (programs)[name](made);
+    return new Generated(states, (state) => state.ref.data());
+  },
+  async tfjs(name, data) {
+    const { tf } = /** @type {any} */ (globalThis);
+    const programs = await import("./array_programs/tfjs.js");
+    const made = each(data, ({ shape, values }) => tf.tensor(values, shape));
+    return new Generated(/** @type {any} */ (programs)[name](made), (state) => state.data());
+  },
+};
+
+/** @param {{ [name: string]: Numbers }} data @param {(numbers: Numbers) => Tensor} make */
+function each(data, make) {
+  return Object.fromEntries(Object.entries(data).map(([name, numbers]) => [name, make(numbers)]));
+}
+
+/** @param {string} contestant */
+async function choose(contestant) {
+  const [kind = "", backend] = contestant.split("/");
+  if (kind === "tfjs") await /** @type {any} */ (globalThis).tf.setBackend(backend);
+  return kind;
+}
+
+/** Open a program of a contestant, with the inputs of these shapes.
+ * @param {string} contestant "ours", "jaxjs" or "tfjs/" and a backend
+ * @param {string} name @param {{ [name: string]: number[] }} shapes */
+export async function openProgram(contestant, name, shapes) {
+  const make = makers[await choose(contestant)];
+  if (!make) throw new Error(`no contestant ${contestant}`);
+  open[contestant] = await make(name, inputs(shapes));
+}
+
+/** Let the open program of a contestant do something.
+ * @param {string} contestant @param {"iterate" | "state"} what @param {number} amount */
+export async function runProgram(contestant, what, amount) {
+  await choose(contestant);
+  const result = await open[contestant]?.[what](amount);
+  return result?.toJs?.() ?? result;
+}

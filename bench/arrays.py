@@ -1,0 +1,127 @@
+"""Programs with arrays beside jax-js and TensorFlow.js: milliseconds of an iteration, and lines."""
+
+from __future__ import annotations
+
+import ast
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bench.contest import Contest, Failed
+from bench.training_steps import Unequal, best_of
+from tools.common import ROOT, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDER = ROOT / "bench" / "array_programs"
+FILES = {"ours": "ours.py", "jaxjs": "jaxjs.js", "tfjs": "tfjs.js"}
+CHECKED = 5
+"""After so many iterations all programs must hold the same."""
+APART = 1e-3
+TITLES = {
+    "mlp": "training step of an MLP 784-256-128-10, batch 64",
+    "logistic": "logistic regression, step of 1,000 rows of 20",
+    "chain": "20 element-wise operations on 100,000 numbers",
+    "products": "8 products of matrices of 256 × 256",
+    "life": "game of life, 256 × 256 cells",
+}
+SHAPES: Mapping[str, Mapping[str, Sequence[int]]] = {
+    "mlp": {
+        "x": [64, 784],
+        "y": [64, 10],
+        "w1": [784, 256],
+        "b1": [256],
+        "w2": [256, 128],
+        "b2": [128],
+        "w3": [128, 10],
+        "b3": [10],
+    },
+    "logistic": {"x": [1000, 20], "y": [1000], "w": [20]},
+    "chain": {"x": [100_000]},
+    "products": {"a": [256, 256], "m": [256, 256]},
+    "life": {"board": [256, 256]},
+}
+"""The inputs of the programs; arrays.js fills them."""
+
+
+async def measure(contest: Contest, rounds: int, seconds: float) -> dict[str, Any]:
+    """Return for every program the median times of all contestants, and their lines.
+
+    Raises `Unequal` where they do not compute the same.
+    """
+    async with contest.another_page():
+        facts = await contest.run("beginArrays")
+        contest.facts["arrays"] = facts
+        backends = [f"tfjs/{each}" for each in facts["tensorflow"]["found"]]
+        return {
+            name: await _program(contest, name, ["ours", "jaxjs", *backends], rounds, seconds)
+            for name in TITLES
+        }
+
+
+async def _program(
+    contest: Contest, name: str, contestants: list[str], rounds: int, seconds: float
+) -> dict[str, Any]:
+    states: dict[str, list[float]] = {}
+    for each in contestants:
+        try:
+            await contest.run("openProgram", each, name, SHAPES[name])
+            states[each] = await contest.run("runProgram", each, "state", CHECKED)
+        except Failed as error:
+            if not each.startswith("tfjs/"):
+                raise
+            say(f"  {each}: {str(error).splitlines()[0]}")
+    _same(states, name)
+    times: dict[str, list[float]] = {each: [] for each in states}
+    for number in range(rounds):
+        turn = number % len(times)
+        for each in [*times][turn:] + [*times][:turn]:
+            times[each].append(await contest.run("runProgram", each, "iterate", 1e3 * seconds))
+        told = ", ".join(f"{each} {found[-1]:.3f}" for each, found in times.items())
+        say(f"  {name} round {number + 1}: {told}")
+    medians = {each: statistics.median(found) for each, found in times.items()}
+    tfjs = best_of(medians, "tfjs/")
+    return {
+        "title": TITLES[name],
+        "ours": medians["ours"],
+        "jaxjs": medians["jaxjs"],
+        "jaxjs_device": contest.facts["arrays"]["jaxjs"]["used"],
+        "tfjs": medians[tfjs],
+        "tfjs_backend": tfjs.removeprefix("tfjs/"),
+        # Of the same rounds, since what else the machine does differs from round to round.
+        "ratios": {
+            kind: statistics.median(
+                theirs / ours for theirs, ours in zip(times[each], times["ours"], strict=True)
+            )
+            for kind, each in (("jaxjs", "jaxjs"), ("tfjs", tfjs))
+        },
+        "lines": {each: lines(FOLDER / file)[name] for each, file in FILES.items()},
+        "rounds": times,
+    }
+
+
+def _same(states: Mapping[str, Sequence[float]], name: str) -> None:
+    (reference, expected), *others = states.items()
+    largest = max(map(abs, expected))
+    for other, found in others:
+        apart = max(abs(a - b) for a, b in zip(expected, found, strict=True))
+        if apart > APART * largest:
+            raise Unequal(f"{name}: {reference} and {other} are {apart:.3g} apart of {largest:.3g}")
+
+
+def lines(file: Path) -> dict[str, int]:
+    """Return how many lines each function of a file has, without empty ones and comments."""
+    text = file.read_text(encoding="utf-8").splitlines()
+    if file.suffix == ".py":
+        functions = [e for e in ast.parse("\n".join(text)).body if isinstance(e, ast.FunctionDef)]
+        places = {each.name: (each.lineno - 1, each.end_lineno) for each in functions}
+    else:
+        starts = [at for at, line in enumerate(text) if line.startswith("export function* ")]
+        places = {
+            text[at].split()[2].partition("(")[0]: (at, text.index("}", at) + 1) for at in starts
+        }
+    return {
+        name: sum(bool(line.strip()) for line in text[start:stop])
+        for name, (start, stop) in places.items()
+    }
