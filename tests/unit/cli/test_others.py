@@ -55,7 +55,8 @@ def every_command() -> list[str]:
 
 
 def test_every_command_that_was_asked_for() -> None:
-    words = "check format show review explain ops train test predict export convert serve probe"
+    words = "check format show review gradcheck explain ops train test predict export convert "
+    words += "serve probe"
     assert sorted(every_command()) == sorted(words.split())
 
 
@@ -384,3 +385,34 @@ def test_what_cannot_be_served(site: Path, capsys: Printed) -> None:
 def test_the_module_is_the_program() -> None:
     ended = run("probe", "--json")
     assert ended.returncode == 0 and strict(ended.stdout)["webnn"] is False
+
+
+# gradcheck.
+
+
+def test_gradients_that_agree_are_told_and_others_end_with_1(model: str, capsys: Printed) -> None:
+    assert printed(capsys, "gradcheck", model, "--elements", "2").endswith("gradients agree\n")
+    add = ops.registry()["add"]
+    right = add.gradient
+    object.__setattr__(add, "gradient", lambda b, g, y, *_: [g, g * 2])
+    try:
+        assert main(["gradcheck", model, "--json"]) == 1
+    finally:
+        object.__setattr__(add, "gradient", right)
+    told = strict(capsys.readouterr().out)
+    assert told["ok"] is False
+    wrong = {each["place"] for each in told["operators"] if each["verdict"] == "differs"}
+    assert "add1 (line 3, column 26) by b" in wrong
+    assert not {each for each in wrong if "add" not in each}
+
+
+def test_lengths_of_sequences_are_given(tmp_path: Path, capsys: Printed) -> None:
+    path = tmp_path / "tagger.nnm"
+    path.write_text(
+        """m:input int32 shape=[] sequence=words; m:output shape=[3];
+        m:layers embedding(e, size=5, shape=[2]), gru(w, r, hiddenSize=3, returnSequence=true);"""
+    )
+    words = ["gradcheck", str(path), "--rows", "2", "--elements", "2"]
+    assert main([*words, "--sequence", "words=2"]) == 0
+    assert main(words) == 1
+    assert "NNM711" in capsys.readouterr().err

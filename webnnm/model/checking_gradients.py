@@ -1,0 +1,340 @@
+"""The gradients of a model against central differences: by parameter, and operator by operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from webnnm.backends.base import Backend, Executable
+from webnnm.backends.kernels import Program, computable
+from webnnm.backends.reference import Namespace, ReferenceBackend
+from webnnm.core.arrays import HostArray
+from webnnm.core.differences import (
+    OFFSETS,
+    Comparison,
+    GradientReport,
+    Slope,
+    chosen,
+    index_of,
+    step_at,
+    tolerance_of,
+)
+from webnnm.core.dtypes import FLOAT_INFO, DataType, is_float
+from webnnm.core.errors import DataError
+from webnnm.core.random import Purpose, Stream
+from webnnm.core.shapes import Shape, count
+from webnnm.graph.autodiff import backward
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.node import ConstantNode, Graph, Operand, OperatorNode
+from webnnm.graph.vertices import Network
+from webnnm.ops.declare.tensors import TensorType
+from webnnm.runtime.state import ModelState
+from webnnm.training.forward import OutputLoss, label_forms
+from webnnm.training.probe_step import measured
+from webnnm.training.step import target_type
+from webnnm.training.step_settings import MASK, TARGET
+
+ROWS = 8
+ELEMENTS = 8
+"""Rows of the data, and elements of each parameter and operand, that are taken."""
+FINEST = 8 * FLOAT_INFO["float32"].eps
+"""How far gradients may be off even in float64: the constants of models are float32."""
+LOSS = "loss"
+Values = dict[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class ModelGradients:
+    """What the comparison came to: the gradients of the loss by every parameter, and those of every
+    operator by its operands."""
+
+    parameters: GradientReport
+    operators: GradientReport
+
+    @property
+    def ok(self) -> bool:
+        """Whether gradients could be compared, and none differs."""
+        return self.parameters.ok and not self.operators.faults
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return both reports as plain values."""
+        return {
+            "ok": self.ok,
+            "parameters": self.parameters.to_dict()["comparisons"],
+            "operators": self.operators.to_dict()["comparisons"],
+        }
+
+    def __str__(self) -> str:
+        return f"parameters\n{self.parameters}\n\noperators, each by itself\n{self.operators}"
+
+
+async def checked_gradients(
+    state: ModelState,
+    *,
+    rows: int = ROWS,
+    elements: int = ELEMENTS,
+    tolerance: float | None = None,
+) -> ModelGradients:
+    """Compare the gradients of a model with central differences at its present parameters.
+
+    The rows are the first ones for training of the model's dataset, without one random numbers.
+    Layers work as they do in predictions: nothing is dropped out. On NumPy everything is computed
+    in float64, else in the backend's float32.
+
+    Raises `DataError` NNM605 for a model without trainable parameters.
+    """
+    losses = state.losses()
+    inputs, targets, masks = _data(state, losses, rows)
+    given = {**inputs, **{TARGET + n: a for n, a in targets.items()}}
+    given |= {MASK + n: a for n, a in masks.items()}
+    size = len(next(iter(given.values())))
+    found = measured(
+        state.trained_network,
+        losses,
+        rows=size,
+        sequence=state.sequence,
+        masks=_types(masks),
+        targets=_types(targets),
+    )
+    if not found.gradients:
+        raise DataError("NNM605", "the model has no trainable parameters", hint="check freeze")
+    for name in found.lowered.parameters:
+        given[PARAMETER_PREFIX + name] = state.parameters.value(name)
+    b, loss = found.lowered.builder, found.figures["loss"]
+    check = _Check(state.backend, elements, tolerance)
+    values = {name: [*array.values()] for name, array in given.items()}
+    whole = b.build({LOSS: loss})
+    gradients = {PARAMETER_PREFIX + name: g for name, g in found.gradients.items()}
+    parameters = await check.compared(
+        whole, b.build(gradients), values, {name: name.split("/", 1)[1] for name in gradients}
+    )
+    places = _Places(found.lowered.source)
+    operators: list[Comparison] = []
+    for node, operands in await check.seen(whole, values):
+        operators += await check.operator(node, operands, places.of(node))
+    return ModelGradients(GradientReport(parameters), GradientReport(operators))
+
+
+class _Places:
+    """What operators are called, by their labels and where they stand in the text."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def of(self, node: OperatorNode) -> str:
+        """Return the label of an operator and its line and column."""
+        name = node.operator.name
+        text = node.label if node.label.startswith(name) else f"{node.label} {name}".strip()
+        if node.span is None:
+            return text
+        line, column = node.span.position(self._source)
+        return f"{text} (line {line}, column {column})"
+
+
+class _Check:
+    """Computes graphs on a backend, and compares gradients with differences."""
+
+    def __init__(self, backend: Backend, elements: int, tolerance: float | None) -> None:
+        self._backend = backend
+        self._elements = elements
+        self._dtype: DataType = "float64" if isinstance(backend, ReferenceBackend) else "float32"
+        self._tolerance = tolerance or max(tolerance_of(self._dtype), FINEST)
+
+    async def _computed(self, graph: Graph, given: Mapping[str, Sequence[float]]) -> Values:
+        async with _Computer(self._backend, graph) as computer:
+            return await computer.values(given)
+
+    async def compared(
+        self,
+        loss: Graph,
+        gradients: Graph,
+        given: Mapping[str, Sequence[float]],
+        names: Mapping[str, str],
+    ) -> list[Comparison]:
+        """Compare gradients, outputs under the names of inputs; `names` are those of places."""
+        slopes = await self._computed(gradients, given)
+        found: list[Comparison] = []
+        async with _Computer(self._backend, loss) as computer:
+            (here,) = (await computer.values(given))[LOSS]
+
+            async def at(name: str, element: int, by: float) -> float:
+                moved = [*given[name]]
+                moved[element] += by
+                return (await computer.values({**given, name: moved}))[LOSS][0]
+
+            for name, place in names.items():
+                own, shape = slopes[name], gradients.outputs[name].shape
+                for element in chosen(len(own), self._elements):
+                    h = step_at(given[name][element], self._dtype)
+                    moved = [await at(name, element, by * h) if by else here for by in OFFSETS]
+                    comparison = Comparison(
+                        place=place,
+                        index=index_of(element, shape),
+                        gradient=own[element],
+                        slope=Slope.of(moved, h, self._dtype),
+                        scale=max(map(abs, own)),
+                        tolerance=self._tolerance,
+                    )
+                    found.append(comparison)
+        return found
+
+    async def seen(
+        self, graph: Graph, given: Mapping[str, Sequence[float]]
+    ) -> list[tuple[OperatorNode, list[Sequence[float]]]]:
+        """Return the operators of a graph with float operands, and what these are."""
+        nodes = [node for node in graph.nodes() if isinstance(node, OperatorNode)]
+        nodes = [node for node in nodes if any(map(_moves, node.operands))]
+        wanted = {f"{o.number} {o.index}": o for node in nodes for o in node.operands if o}
+        computed = {n: o for n, o in wanted.items() if isinstance(o.node, OperatorNode)}
+        values = await self._computed(Graph(computed, graph.inputs), given)
+        for name, operand in wanted.items():
+            if name not in computed:
+                node = operand.node
+                constant = isinstance(node, ConstantNode)
+                values[name] = [*node.array.values()] if constant else given[node.name]  # type: ignore[attr-defined]
+        return [
+            (node, [values[f"{o.number} {o.index}"] if o else () for o in node.operands])
+            for node in nodes
+        ]
+
+    async def operator(
+        self, node: OperatorNode, operands: Sequence[Sequence[float]], place: str
+    ) -> list[Comparison]:
+        """Compare the gradients of one operator by those of its operands that may move."""
+        if getattr(node.operator, "straight_through", False):
+            return []  # what it says is not its derivative, on purpose
+        b = GraphBuilder()
+        given: dict[str, Sequence[float]] = {}
+        own: dict[Operand, Operand] = {}
+        names: dict[str, str] = {}
+        slots = node.operator.operand_names
+        for at, (x, values) in enumerate(zip(node.operands, operands, strict=True)):
+            if x is None or x in own:
+                continue
+            if not _moves(x):
+                own[x] = b.constant(HostArray.of([*values], x.dtype, x.shape))
+                continue
+            own[x] = b.input(f"x{at}", *x.type)
+            given[f"x{at}"] = values
+            called = f"{slots[0]}[{at}]" if node.operator.variadic else slots[at]
+            names[f"x{at}"] = f"{place} by {called}"
+        moved = tuple(x and own[x] for x in node.operands)
+        results = b.adopt(node.at(len(b.nodes), moved))
+        loss = _weighed(b, [y for y in results if is_float(y.dtype)])
+        if loss is None:
+            return []
+        xs = [own for name, own in b.inputs.items() if name in names]
+        found = zip(names, backward(loss, xs), strict=True)
+        gradients = {name: g for name, g in found if g is not None}
+        if not gradients:
+            return []
+        return await self.compared(
+            b.build({LOSS: loss}), b.build(gradients), given, {n: names[n] for n in gradients}
+        )
+
+
+def _moves(x: Operand | None) -> bool:
+    """Tell whether an operand is of floats, and no constant."""
+    return x is not None and is_float(x.dtype) and not isinstance(x.node, ConstantNode)
+
+
+def _weighed(b: GraphBuilder, results: Sequence[Operand]) -> Operand | None:
+    """Return Σ w·y over the elements of results, with random weights from −1 to 1."""
+    total: Operand | None = None
+    for at, y in enumerate(results):
+        drawn = Stream(0, Purpose.RANDOMIZE, at).uniform(count(y.shape))
+        weights = b.constant([2 * w - 1 for w in drawn], y.dtype, y.shape)
+        part = b.reduce_sum(y * weights)
+        total = part if total is None else total + part
+    return total
+
+
+class _Computer:
+    """A graph on a backend, which may compute it many times; NumPy does so in float64."""
+
+    def __init__(self, backend: Backend, graph: Graph) -> None:
+        self._backend, self._graph = backend, graph
+        self._program: Program | None = None
+        self._executable: Executable | None = None
+
+    async def __aenter__(self) -> _Computer:
+        if isinstance(self._backend, ReferenceBackend):
+            self._program = Program(computable(self._graph), Namespace(wide=True))
+        else:
+            self._executable = await self._backend.compile(self._graph)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._executable is not None:
+            self._backend.release(self._executable)
+
+    async def values(self, given: Mapping[str, Sequence[float]]) -> Values:
+        """Return the elements of the outputs for those of the inputs."""
+        if self._program is not None:
+            return {n: y.reshape(-1).tolist() for n, y in self._program(given).items()}
+        assert self._executable is not None
+        types = self._executable.inputs
+        arrays = {n: HostArray.of([*given[n]], t.dtype, t.shape) for n, t in types.items()}
+        found = await self._executable.run_host(arrays)
+        return {name: [*array.values()] for name, array in found.items()}
+
+
+# The rows.
+
+
+def _types(arrays: Mapping[str, HostArray]) -> dict[str, TensorType]:
+    return {name: TensorType(array.dtype, array.shape) for name, array in arrays.items()}
+
+
+Arrays = Mapping[str, HostArray]
+
+
+def _data(
+    state: ModelState, losses: Mapping[str, OutputLoss], rows: int
+) -> tuple[Arrays, Arrays, Arrays]:
+    """Return inputs, targets and masks of some rows."""
+    if not state.has_dataset:
+        return *_drawn(state.trained_network, losses, state.sequence, rows), {}
+    binding = state.binding()
+    inputs, targets = binding.arrays("training", label_forms(losses))
+    kept = range(min(rows, binding.dataset.size("training")))
+    masks = binding.masks("training")
+    parts = ({n: a.rows(kept) for n, a in each.items()} for each in (inputs, targets, masks))
+    return next(parts), next(parts), next(parts)
+
+
+def _drawn(
+    network: Network, losses: Mapping[str, OutputLoss], sequence: Mapping[str, int], rows: int
+) -> tuple[Arrays, Arrays]:
+    """Return random inputs, and targets such as the losses take."""
+    lowered = lower_network(network, batch=rows, sequence=sequence)
+    inputs = {name: _uniform(name, x.type) for name, x in lowered.inputs.items()}
+    targets = {
+        name: _target(name, losses[name], target_type(losses[name], y.type), y.shape)
+        for name, y in lowered.outputs.items()
+    }
+    return inputs, targets
+
+
+def _uniform(name: str, type: TensorType) -> HostArray:
+    """Return numbers from −1 to 1, of integers 0 and 1."""
+    drawn = Stream(0, Purpose.RANDOMIZE, name).uniform(count(type.shape))
+    values = [2 * x - 1 for x in drawn] if is_float(type.dtype) else [round(x) for x in drawn]
+    return HostArray.of(values, type.dtype, type.shape)
+
+
+def _target(name: str, chosen: OutputLoss, type: TensorType, shape: Shape) -> HostArray:
+    drawn = Stream(0, Purpose.RANDOMIZE, TARGET + name).uniform(count(type.shape))
+    classes = shape[-1] if shape else 1
+    if chosen.labels == "classes":
+        values: list[float] = [int(x * classes) for x in drawn]
+    elif chosen.labels == "signs":
+        values = [1.0 if x > 0.5 else -1.0 for x in drawn]
+    elif chosen.labels == "distribution":
+        starts = [int(x * classes) for x in drawn[::classes]]
+        values = [float(k == at) for at in starts for k in range(classes)]
+    else:
+        values = [*drawn]
+    return HostArray.of(values, type.dtype, type.shape)
