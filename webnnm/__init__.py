@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from webnnm.data.text import TextDataset as TextDataset
     from webnnm.eager import random as random
     from webnnm.eager import xp as xp
+    from webnnm.eager.composites import composite as composite
     from webnnm.eager.control_flow import cond as cond
     from webnnm.eager.control_flow import fori_loop as fori_loop
     from webnnm.eager.control_flow import scan as scan
@@ -70,7 +71,6 @@ if TYPE_CHECKING:
     from webnnm.model.texts import check as check
     from webnnm.model.texts import format_model as format_model
     from webnnm.notation import parse as parse
-    from webnnm.ops.declare.composite import composite as composite
     from webnnm.runtime.answers import Prediction as Prediction
     from webnnm.trainer.training import Training as Training
 
@@ -91,9 +91,9 @@ _OFFERED = {
     "data.stream": "StreamDataset",
     "data.table_dataset": "TableDataset",
     "data.text": "TextDataset",
-    "eager": """check_gradients checkpoint cond custom_gradient fori_loop grad hessian jacfwd
-        jacrev jit jvp optimizer random scan schedule tree_leaves tree_map value_and_grad vjp vmap
-        while_loop xp""",
+    "eager": """check_gradients checkpoint composite cond custom_gradient fori_loop grad hessian
+        jacfwd jacrev jit jvp optimizer random scan schedule tree_leaves tree_map value_and_grad vjp
+        vmap while_loop xp""",
     "evaluation.epoch": "EpochRecord",
     "evaluation.history": "History",
     "evaluation.result": "TestResult",
@@ -109,7 +109,6 @@ _OFFERED = {
     "model.searching": "search",
     "model.texts": "check format_model",
     "notation": "parse",
-    "ops.declare.composite": "composite",
     "runtime.answers": "Prediction",
     "trainer.training": "Training",
 }

@@ -18,7 +18,7 @@ LEAST = {
     "arrays.md": 19,
     "backends.md": 12,
     "cloud.md": 10,
-    "composites.md": 20,
+    "composites.md": 24,
     "fine-tuning.md": 40,
     "foreign-weights.md": 15,
     "generation.md": 8,

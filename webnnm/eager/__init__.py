@@ -7,6 +7,7 @@ from typing import Any
 
 _MODULES = ("random", "xp")
 _HOME = {
+    "composite": "composites",
     "cond": "control_flow",
     "fori_loop": "control_flow",
     "scan": "control_flow",

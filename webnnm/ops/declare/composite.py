@@ -1,4 +1,4 @@
-"""The decorator that makes an operator of its decomposition."""
+"""Operators made of their decompositions: what is not declared follows from the function."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import wraps
 from typing import Any, TypedDict, Unpack
 
 from webnnm.core.dtypes import DataType
-from webnnm.ops import register
 from webnnm.ops.declare.derived import NewParameter, derived_rules
 from webnnm.ops.declare.layer import LayerRules
 from webnnm.ops.declare.naming import camel_case
@@ -64,39 +63,12 @@ class Declaration(TypedDict, total=False):
     earlier: Earlier
 
 
-def composite(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decompose], Composite]:
-    """Define an operator by its decomposition, for the notation and for graph builders.
+def composed(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decompose], Composite]:
+    """Make an operator of its decomposition, `(b, *operands, **options)`, without registering it.
 
-    >>> from webnnm import GraphBuilder, composite, ops
-    >>> @composite("shrink", "softThreshold")
-    ... def shrink(b, x, *, by=0.5):
-    ...     return b.sign(x) * b.relu(b.abs(x) - by)
-    >>> b = GraphBuilder()
-    >>> b.soft_threshold(b.input("x", "float32", [2, 3]), by=0.1)
-    float32[2, 3]
-
-    >>> ops.unregister("shrink")
-
-    Parameters: the names, the main one first (by default that of the function); `types` of the
-    operands ("float", "integer", "any", one type, several, or by operand); `checks` of the options;
-    `parameters` that a layer can own; `result` and `results`; `native`, the method of WebNN that
-    computes the same; `gradient` and `reference`, to replace those derived from the decomposition.
-    docs/composites.md explains them all.
-
-    Raises `WebNNMError` NNM101 or NNM206 for names that are invalid or taken, NNM113 or NNM303 for
+    The names come first, by default that of the function. Raises `WebNNMError` NNM113 or NNM303 for
     an invalid declaration.
     """
-
-    def declare(function: Decompose) -> Composite:
-        operator = composed(*names, **declaration)(function)
-        register(operator)
-        return operator
-
-    return declare
-
-
-def composed(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decompose], Composite]:
-    """Make an operator of its decomposition, as `composite` does, without registering it."""
 
     def declare(function: Decompose) -> Composite:
         name, *aliases = names or [camel_case(function.__name__)]
