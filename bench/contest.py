@@ -9,8 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tools.common import CACHE, ROOT, SITE, playwright_config
-from tools.parity import PYTHON as TORCH_PYTHON
+from tools.common import CACHE, ROOT, SITE, playwright_config, python_of
 from webnnm.cli.serve import SiteServer
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ class Contest:
 async def _torch() -> AsyncGenerator[Torch]:
     """Start PyTorch's process; end it."""
     process = await asyncio.create_subprocess_exec(
-        str(TORCH_PYTHON),
+        str(python_of("parity")),
         "-m",
         "bench.torch_worker",
         cwd=ROOT,

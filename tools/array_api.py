@@ -14,27 +14,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.common import CACHE, ROOT, VENV_PYTHON, fail, fingerprint, run, step
+from tools.common import ROOT, VENV_PYTHON, fail, python_with
 
 REQUIREMENTS = (
     *("numpy>=2.1,<3", "hypothesis>=6.151,<7", "ndindex==1.8"),
     *("pytest>=8,<10", "pytest-json-report>=1.5,<2", "pytest-xdist>=3.8,<4"),
 )
-VENV = CACHE / "array-api" / "venv"
-PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 LACKING = ("fft",)
 """Extensions of the standard that take complex numbers."""
-
-
-def install() -> None:
-    """Install what the suite needs unless it is there."""
-    key = fingerprint([], *REQUIREMENTS, sys.version, str(ROOT))
-    with step("array-api", key, PYTHON) as needed:
-        if needed:
-            run([sys.executable, "-m", "venv", "--clear", VENV], "creating .cache/array-api/venv")
-            run(
-                [PYTHON, "-m", "pip", "install", "--quiet", *REQUIREMENTS], "installing the suite's"
-            )
 
 
 def main() -> None:
@@ -42,16 +29,16 @@ def main() -> None:
     suite = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else Path()
     if not (suite / "array_api_tests").is_dir():
         fail("make array-api SUITE=path: the folder of github.com/data-apis/array-api-tests")
-    install()
+    python = python_with("array-api", REQUIREMENTS)
     given = sys.argv[2:]
     options = ["array_api_tests", "--disable-deadline", "--disable-extension", *LACKING]
     if "--on" in given:
         at = given.index("--on")
         backend, rest = given[at + 1], given[:at] + given[at + 2 :]
-        (packages,) = VENV.glob("lib/python*/site-packages")
+        (packages,) = python.parents[1].glob("lib/python*/site-packages")
         page = [VENV_PYTHON, "-m", "tests.array_api.in_page", suite, packages, backend]
         raise SystemExit(subprocess.run([*page, *options, *rest], cwd=ROOT, check=False).returncode)
-    command = [PYTHON, "-m", "pytest", "-p", "tests.array_api.plugin", *options]
+    command = [python, "-m", "pytest", "-p", "tests.array_api.plugin", *options]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(suite)])}
     ran = subprocess.run(
         [*command, "--disable-warnings", "-q", *given], cwd=suite, check=False, env=environment

@@ -24,7 +24,8 @@ VENV = ROOT / ".venv"
 NODE_MODULES = ROOT / "node_modules"
 SITE = ROOT / "build" / "site"
 DISTRIBUTION = CACHE / "pyodide"
-VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+_PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
+VENV_PYTHON = VENV / _PYTHON
 
 
 def say(message: str) -> None:
@@ -107,3 +108,23 @@ def playwright_config() -> ModuleType:
         sys.modules[name] = module
         spec.loader.exec_module(module)
     return sys.modules[name]
+
+
+def python_of(name: str) -> Path:
+    """Return the Python of a virtual environment in .cache, which `python_with` makes."""
+    return CACHE / name / "venv" / _PYTHON
+
+
+def python_with(name: str, requirements: Sequence[str]) -> Path:
+    """Return the Python of a virtual environment in .cache that has what is required.
+
+    It holds what is compared with, which nothing else of the checkout needs.
+    """
+    python = python_of(name)
+    with step(name, fingerprint([], *requirements, sys.version, str(ROOT)), python) as needed:
+        if needed:
+            venv = python.parents[1]
+            run([sys.executable, "-m", "venv", "--clear", venv], f"creating {venv}")
+            install = [python, "-m", "pip", "install", "--quiet"]
+            run([*install, *requirements], f"installing {', '.join(requirements)}")
+    return python

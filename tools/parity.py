@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
-from tools.common import CACHE, ROOT, fingerprint, run, step
+from tools.common import ROOT, python_with
 
 REQUIREMENTS = (
     *("torch==2.13.0", "transformers==5.23.0", "peft==0.21.0", "diffusers==0.42.1"),
@@ -13,24 +14,14 @@ REQUIREMENTS = (
 )
 """On Linux, PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu offers smaller builds."""
 
-VENV = CACHE / "parity" / "venv"
-PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 USAGE = (
     "usage: python3 -m tools.parity [live | xla.live | arrays.live | write_fixtures] [arguments]"
 )
 
 
-def install() -> None:
-    """Install what is compared with unless it is there; nothing else of the checkout needs it."""
-    key = fingerprint([], *REQUIREMENTS, sys.version, str(ROOT))
-    with step("parity", key, PYTHON) as needed:
-        if needed:
-            run([sys.executable, "-m", "venv", "--clear", VENV], "creating .cache/parity/venv")
-            pip = [PYTHON, "-m", "pip"]
-            run(
-                [*pip, "install", "--quiet", *REQUIREMENTS],
-                "installing PyTorch and others",
-            )
+def install() -> Path:
+    """Return the Python that has what is compared with."""
+    return python_with("parity", REQUIREMENTS)
 
 
 def main() -> None:
@@ -38,8 +29,7 @@ def main() -> None:
     name, *arguments = sys.argv[1:] or [""]
     if name not in ("live", "xla.live", "arrays.live", "write_fixtures"):
         raise SystemExit(USAGE)
-    install()
-    command = [str(PYTHON), "-m", f"tests.parity.{name}", *arguments]
+    command = [install(), "-m", f"tests.parity.{name}", *arguments]
     raise SystemExit(subprocess.run(command, cwd=ROOT, check=False).returncode)
 
 

@@ -229,7 +229,7 @@ cholesky = Composite(
 )
 solve = Composite(
     name="solve",
-    summary="matrix y with a·y = b; NaN or infinity where a is singular, NumPy raises an error",
+    summary="matrix y with a·y = b; NaN or infinity where a is singular",
     operands=(
         Slot(name="a", dtypes=FLOAT, ranks=(2, None)),
         Slot(name="b", dtypes=FLOAT, ranks=(2, None), like=0),
@@ -249,7 +249,7 @@ solve = Composite(
 )
 inverse = Composite(
     name="inverse",
-    summary="inverse matrix; NaN or infinity where there is none, NumPy raises an error",
+    summary="inverse matrix; NaN or infinity where there is none",
     operands=(MATRIX,),
     options={},
     decompose=in_float32(_inverse),
