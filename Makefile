@@ -94,7 +94,7 @@ types:
 	@NODE_OPTIONS=--max-semi-space-size=64 node_modules/.bin/pyright --project pyproject.toml
 	@node_modules/.bin/tsc --project tsconfig.json
 
-bench: ## measure size, start-up and speed, beside PyTorch and TensorFlow.js in .cache
+bench: ## measure size, start-up and speed, beside PyTorch, TensorFlow.js and jax-js in .cache
 	@$(SETUP) site
 	@$(VENV)/python -m tools.measure
 	@$(VENV)/python -m tools.bench $(ARGS)

@@ -30,13 +30,19 @@ class Workshop:
         self.editor = Editor()
         self.name = element("program").value
         self.changed = {}
-        self.task = None
+        self.task = self.taking = None
         self.pauses = program.Pauses(can_run_sync, lambda: run_sync(canvas.drawn()))
         self.printed = deque(maxlen=SHOWN_LINES)
         self.frames, self.looked = 0, 0.0
         self.figures = ""
-        self.device = None
+        self.opening = asyncio.ensure_future(xp.open_device())
         drawing.on_frame(self.on_frame)
+
+    @property
+    def device(self):
+        """The device that computes, None while it is not open."""
+        opened = self.opening.done() and not self.opening.exception()
+        return self.opening.result() if opened else None
 
     def choose(self, name):
         """Show a program, as it was left."""
@@ -63,10 +69,7 @@ class Workshop:
         element("diagnostics").replaceChildren()
         drawing.clear()
         self.frames, self.looked, self.figures = 0, time.monotonic(), "No frames"
-        if self.device is None:
-            self.device = await xp.open_device()
-        names = {"print": self.print}
-        self.task = asyncio.ensure_future(program.run(self.editor.text, self.pauses, **names))
+        self.task = asyncio.ensure_future(self.compute(self.editor.text))
         try:
             await self.task
             ending = "has ended"
@@ -78,11 +81,18 @@ class Workshop:
         self.task = None
         drawing.forget()
         await canvas.drawn()  # for which a program that was stopped may have waited
+        if self.device:
+            await self.device.drain()  # of what it asked for last
         gc.collect()  # functions and what they name refer to one another
         canvas.end(f"{element('program').selectedOptions.item(0).textContent}: {self.figures}")
         element("figures").textContent = f"{self.figures} · {ending}"
         self.look()
         return f"The program {ending}: {self.figures}."
+
+    async def compute(self, text):
+        """Run a program as soon as there is a device."""
+        await asyncio.shield(self.opening)
+        await program.run(text, self.pauses, print=self.print)
 
     def stop(self):
         """Stop the program at its next frame, or its next turn of a loop."""
@@ -125,6 +135,8 @@ class Workshop:
 
     def look(self, pace=""):
         """Say what computes, how much memory it holds, and how fast it goes."""
+        if not self.device:
+            return
         memory = xp.memory(self.device)
         told = element("memory")
         told.textContent = (
@@ -195,7 +207,7 @@ def look_at_text(event):
 
 
 @when("keydown", "#source")
-async def press(event):
+def press(event):
     """Run the program on Ctrl and Enter."""
     if event.key == "Enter" and (event.ctrlKey or event.metaKey):
         event.preventDefault()
@@ -217,12 +229,12 @@ def drag(event):
 
 
 @when("drop", "#choice")
-async def drop(event):
-    """Take what is dropped as the picture."""
+def drop(event):
+    """Take what is dropped as the picture, before the browser shows it instead of the page."""
     event.preventDefault()
     files = event.dataTransfer.files
     if files.length:
-        await take(files.item(0))
+        workshop.taking = asyncio.ensure_future(take(files.item(0)))
 
 
 async def take(file):
@@ -271,7 +283,7 @@ workshop.show(original(workshop.name))
 pictures.landscape()
 ready()
 try:
-    workshop.device = await xp.open_device()
+    await workshop.opening
     told = f"arrays live on {workshop.device.backend.description}"
 except WebNNMError as error:
     told = error.message
