@@ -402,7 +402,7 @@ def test_gradients_that_agree_are_told_and_others_end_with_1(model: str, capsys:
     told = strict(capsys.readouterr().out)
     assert told["ok"] is False
     wrong = {each["place"] for each in told["operators"] if each["verdict"] == "differs"}
-    assert "add1 (line 3, column 26) by b" in wrong
+    assert "add1 (line 3, column 25) by b" in wrong
     assert not {each for each in wrong if "add" not in each}
 
 
