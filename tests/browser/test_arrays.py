@@ -207,3 +207,78 @@ except Exception as error:
     assert "does not compute float64" in message
     assert "xp.open_device" in message
     assert known == ["float32"]
+
+
+# Keeps the browser's own context of a device, to destroy it behind the device's back.
+CAUGHT = """
+import js
+import sys
+from pyodide.code import run_js
+from webnnm.core.errors import WebNNMError
+run_js('''(() => {
+  const { ml } = navigator;
+  const create = ml.createContext.bind(ml);
+  ml.createContext = async (options) => (globalThis.caught = await create(options));
+})()''')
+device = await xp.open_device("webnn", device="cpu")
+xp.set_default_device(device)
+run_js("delete navigator.ml.createContext")
+def failure(use):
+    try:
+        return use()
+    except WebNNMError as error:
+        return [type(error).__name__, error.code]
+"""
+
+
+async def test_arrays_of_a_lost_device_say_so_and_new_ones_are_computed(
+    pyodide_page: PyodidePage,
+) -> None:
+    program = """
+twice = jit(lambda a: a * 2)
+x = xp.asarray([float(k) for k in range(1000)])  # too large to be kept by the host
+y = x + 1
+z = twice(x)
+before = [float(y[1]), float(z[1])]
+js.caught.destroy()
+told = [failure(use) for use in (
+    y.tolist, z.tolist, (y + 1).tolist, twice(y).tolist, lambda: float(xp.sum(x)),
+)]
+device = await xp.open_device("webnn", device="cpu")
+xp.set_default_device(device)
+after = [(xp.asarray([1.0, 2.0]) * 3).tolist(), twice(xp.asarray([1.0])).tolist()]
+lost = x.device
+x = y = z = None
+sys.last_exc = sys.last_value = sys.last_traceback = None  # Pyodide keeps the last error
+gone = held()
+[before, told, after, gone, lost.memory().arrays]
+"""
+    before, told, after, gone, lost = await pyodide_page.run_python(START + CAUGHT + program)
+    assert before == [2.0, 2.0]
+    assert told == [["ContextLost", "NNM716"]] * 5
+    assert after == [[3.0, 6.0], [2.0]]
+    assert gone == [0, 0]
+    assert lost == 0
+
+
+async def test_thousands_of_operations_hold_what_a_few_held(pyodide_page: PyodidePage) -> None:
+    program = """
+x = xp.ones(16)
+def run(operations):
+    y = x
+    for number in range(operations // 4):
+        y = xp.tanh(y * 0.5 + x) - 0.1
+        if number % 50 == 0:
+            float(y[0])
+    return float(y[0])
+def state():
+    ledger = device.backend.ledger()
+    return [*held(), ledger.tensors, ledger.graphs, device.builds]
+run(800)
+run(800)  # by now the ones are computed
+before = state()
+run(4000)
+[before, state()]
+"""
+    before, after = await pyodide_page.run_python(START + program)
+    assert after == before

@@ -131,20 +131,46 @@ class _Step:
         self._traced: Traced = trace(
             spread(function), arrays, [each.shape for each in arrays], rebuild(structure)
         )
-        outputs = self._traced.graph.outputs
-        for at, before in enumerate(as_arrays(flatten(example[0])[0])):
-            after = outputs[f"y{at}"]
-            if after.shape != before.shape or after.dtype != before.dtype.tensor:
-                raise ArrayValueError(
-                    f"the carry is {before.dtype}{show(before.shape)} before a step, and "
-                    f"{after.type} after it",
-                    "a carry keeps its shape and data type: convert it with `xp.astype`",
-                )
+        self._check(example[0])
+
+    def _check(self, carry: Any) -> None:
+        """Refuse a function that does not return a carry like the one that it was given."""
+        shapes = {name: y.shape for name, y in self._traced.graph.outputs.items()}
+        returned = self._traced.filled(lambda name, dtype: _Type(f"{dtype}{show(shapes[name])}"))
+        if type(returned) is not tuple or len(returned) != 2:  # type: ignore[reportUnknownArgumentType]
+            raise ArrayValueError(
+                f"a step returned {_type(returned)}",
+                "return a tuple of two: the next carry, and a result or None",
+            )
+        given, structure = flatten(carry)
+        found, same = flatten(returned[0])  # type: ignore[reportUnknownArgumentType]
+        before = [f"{each.dtype}{show(each.shape)}" for each in as_arrays(given)]
+        after = [_type(each) for each in found]
+        if same != structure or before != after:
+            raise ArrayValueError(
+                f"the carry is {', '.join(before) or 'nothing'} before a step, and "
+                f"{', '.join(after) or 'nothing'} after it",
+                "a carry keeps its containers, shapes and data types: convert arrays with "
+                "`xp.astype`, return numbers as arrays (`xp.zeros_like`)",
+            )
 
     def __call__(self, *args: Any) -> Any:
         arrays = as_arrays(flatten(args)[0])
         scope = current(arrays)
         return self._traced.written(scope, inputs_of(scope, arrays))
+
+
+class _Type(str):
+    """The data type and shape of an array that a step returns."""
+
+
+def _type(leaf: Any) -> str:
+    """Return what a step returned, as an error says it."""
+    if isinstance(leaf, _Type):
+        return str(leaf)
+    if isinstance(leaf, Array):  # without elements
+        return f"{leaf.dtype}{show(leaf.shape)}"
+    return f"the {type(leaf).__name__} {leaf!r}"
 
 
 def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any) -> Any:

@@ -158,6 +158,9 @@ def jit(
     dictionaries and dataclasses; Python numbers may change without a new trace. Arrays in
     `donate_argnames` cannot be used after the call: their memory is that of the next results.
 
+    What the function takes from outside is what it was when the function was traced, as in JAX: an
+    array that the name stands for later is not seen. Pass what changes as an argument.
+
     Python sees shapes and data types while it traces, but no values: `if` and `while` over them
     raise `TracedValueError`; `xp.where`, `cond`, `scan`, `fori_loop` and `while_loop` decide on the
     device.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from webnnm import jit, tree_map, value_and_grad, xp
+from webnnm import grad, jit, tree_map, value_and_grad, vmap, xp
 from webnnm.core.errors import BackendError
 from webnnm.eager.device import Device
 from webnnm.eager.errors import ArrayValueError, TracedValueError
@@ -66,6 +66,43 @@ def test_memory_goes_with_the_last_name(device: Device) -> None:
     after = device.memory()
     assert (after.arrays, after.bytes) == (before.arrays, before.bytes)
     assert after.graphs <= before.graphs + 3
+
+
+@pytest.mark.desktop
+def test_a_hundred_thousand_operations_hold_what_a_few_held(device: Device) -> None:
+    x, traced = xp.ones(16), jit(lambda a: xp.tanh(a) + x)
+
+    class Kept:
+        def __init__(self, y: xp.Array) -> None:
+            self.me, self.y = self, y
+
+    def fails(a: xp.Array) -> xp.Array:
+        raise RuntimeError(f"in the middle of {a * 2}")
+
+    def run(operations: int) -> None:
+        y = x
+        for number in range(operations // 400):
+            for _ in range(198):
+                y = y * 0.5 + x
+            y = traced(y)
+            Kept(y + number)
+            with pytest.raises(RuntimeError):
+                (grad(fails), jit(fails), vmap(fails))[number % 3](y)
+            float(y[0])
+
+    def held() -> list[int]:
+        gc.collect()
+        assert device.pending is not None
+        memory = device.memory()
+        return [memory.arrays, memory.bytes, memory.graphs, len(device.pending.builder.nodes)]
+
+    run(400)  # now the ones are computed
+    run(16_000)  # so many numbers that the device keeps no more of them
+    before, objects = held(), len(gc.get_objects())
+    run(100_000)
+    assert held() == before
+    assert len(gc.get_objects()) <= objects + 20
+    assert not device.pending.differentiating
 
 
 def test_memory_goes_with_a_cycle_and_an_exception(device: Device) -> None:

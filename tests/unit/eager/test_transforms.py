@@ -103,6 +103,15 @@ def test_functions_are_traced_once_per_signature() -> None:
     assert traces == [((3,), "sum"), ((3,), "max"), ((2,), "sum")]
 
 
+def test_what_is_taken_from_outside_is_that_of_the_trace() -> None:
+    outside = {"x": vector(1)}
+    f = jit(lambda a: a + outside["x"])
+    assert f(vector(1)).tolist() == [2.0]
+    outside["x"] = vector(5)
+    assert f(vector(1)).tolist() == [2.0]
+    assert f(vector(1, 1)).tolist() == [6.0, 6.0]  # another shape, traced anew
+
+
 def test_python_cannot_choose_by_traced_values() -> None:
     @jit
     def f(x: xp.Array) -> xp.Array:
@@ -214,8 +223,22 @@ def test_functions_without_a_gradient_say_why() -> None:
         grad(xp.sum)(xp.asarray([1, 2]))
     with pytest.raises(ArrayValueError, match="one number"):
         grad(lambda x: x * 2)(vector(1, 2))
-    with pytest.raises(ArrayValueError, match="carry"):
-        scan(lambda c, x: (xp.stack([c, c]), None), xp.asarray(0.0), vector(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("step", "after"),
+    [
+        (lambda c, x: (xp.stack([c, c]), None), r"float32\[2\] after it"),
+        (lambda c, x: (0.0, x), "the float 0.0 after it"),
+        (lambda c, x: (None, x), "nothing after it"),
+        (lambda c, x: ([c], x), r"float32\[\] after it"),
+        (lambda c, x: (xp.zeros(0), x), r"float32\[0\] after it"),
+        (lambda c, x: c + x, r"a step returned float32\[\]"),
+    ],
+)
+def test_a_carry_stays_as_it_was(step: Any, after: str) -> None:
+    with pytest.raises(ArrayValueError, match=after):
+        scan(step, xp.asarray(0.0), vector(1, 2))
 
 
 def test_a_network_learns_by_hand() -> None:
