@@ -20,6 +20,7 @@ from webnnm.trainer.feed import Feed, training_feed
 from webnnm.trainer.resident import ResidentTraining
 from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.freezing import multipliers
+from webnnm.training.losses import own_loss
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.step_settings import StepSettings
 from webnnm.training.units import clipped_units
@@ -146,19 +147,20 @@ def chosen_losses(state: ModelState, settings: Mapping[str, Any]) -> dict[str, O
             shares = partial(shares_of_labels, binding, name)
         return objectives[name].class_weights(wanted, names, shares)
 
+    given = settings.get("loss")
     losses = {
         name: objective.loss(
-            name=settings.get(f"{name}:loss", ""),
+            name="" if own_loss(given, name) else settings.get(f"{name}:loss", ""),
             smoothing=settings["label_smoothing"],
             class_weights=weights(name),
         )
         for name, objective in objectives.items()
     }
-    if settings.get("loss") is None:
+    if given is None:
         return losses
     from webnnm.trainer.own_losses import own_losses
 
-    return own_losses(losses, settings["loss"])
+    return own_losses(losses, given)
 
 
 def _check_weights(state: ModelState, weights: Any) -> None:

@@ -70,6 +70,32 @@ async def test_rows_and_classes_have_their_weights(loss: Any) -> None:
     assert far(found, plain) > 1e-4
 
 
+@pytest.mark.parametrize("loss", [squares, weighed])
+async def test_padded_positions_do_not_count(loss: Any) -> None:
+    """Each position is a row, and the last batch is short."""
+    lengths = [2, 5, 3, 1, 4]
+    x = [[ROWS[(k + n) % 14] for k in range(n)] for n in lengths]
+    y = [[TARGETS[(k + n) % 14] for k in range(n)] for n in lengths]
+    dataset = Dataset(x, y, split=(1, 0, 0), length=5)
+    text = TEXT.replace("shape=[3]", "shape=[3] sequence=true")
+    history, wanted = await trained(text, dataset, batch_size=2)
+    own, found = await trained(text, dataset, batch_size=2, loss=loss)
+    assert far(found, wanted) <= 1e-6
+    assert [e.loss for e in own.epochs] == pytest.approx([e.loss for e in history.epochs])
+
+
+async def test_seeds_are_searched_and_steps_exported_with_the_function() -> None:
+    _, wanted = await trained(TEXT, data(), seeds=3)
+    _, found = await trained(TEXT, data(), seeds=3, loss=squares)
+    assert far(found, wanted) <= 1e-6
+    async with await create(TEXT, data()) as model:
+        steps = [
+            model.export_stablehlo("train", 4, loss=loss, optimizer="sgdm")
+            for loss in (squares, lambda y, t: xp.sum(xp.tanh(y - t) ** 2, axis=-1))
+        ]
+    assert [step.count("stablehlo.tanh") for step in steps] == [1, 2]
+
+
 async def test_outputs_have_losses_of_their_own() -> None:
     dataset = Dataset({"m": ROWS}, {"m": TARGETS, "second": TARGETS}, split=(1, 0, 0))
     _, wanted = await trained(BOTH, dataset, loss_weights="off")
