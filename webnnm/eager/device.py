@@ -55,7 +55,7 @@ class Work(ABC):
     def fail(self, error: BaseException) -> None:
         """Let all who ask for the results see the error."""
         for storage in self.outputs:
-            storage.error = error
+            storage.failure = error
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -72,7 +72,7 @@ class Jitted:
         given = {name: value for name, value in bound.items() if name not in self._static}
         leaves, structure = flatten(given)
         arrays = as_arrays(leaves)
-        scope = current(arrays)
+        scope = current(*arrays)
         key = (structure, static, tuple([(a.dtype, a.shape, a.weak) for a in arrays]))
         found = self._found(key, arrays, structure, dict(static))
         if not isinstance(scope, PendingGraph) or scope.differentiating:

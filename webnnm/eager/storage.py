@@ -87,18 +87,29 @@ class TensorPool:
 class Storage:
     """The values of an array, in the host's memory, on a device, or still to be computed there.
 
-    `readers` counts the dispatches that read the tensor.
+    `readers` counts the dispatches that read the tensor; `failure` is why there are no values.
     """
 
-    __slots__ = ("__weakref__", "error", "host", "pool", "readers", "tensor", "type")
+    __slots__ = ("__weakref__", "donated", "failure", "host", "pool", "readers", "tensor", "type")
 
     def __init__(self, type: TensorType, host: HostArray | None = None) -> None:
         self.type = type
         self.host = host
         self.tensor: DeviceTensor | None = None
         self.pool: TensorPool | None = None
-        self.error: BaseException | None = None
+        self.failure: BaseException | None = None
+        self.donated = False
         self.readers = 0
+
+    @property
+    def error(self) -> BaseException | None:
+        """What to raise instead of values, if anything."""
+        if not self.donated:
+            return self.failure
+        return ArrayValueError(
+            f"an array {self.type} is used after it was donated",
+            "use what the function returned, or leave it out of `donate_argnames`",
+        )
 
     def place(self, tensor: DeviceTensor, pool: TensorPool) -> None:
         """Give it a tensor of a pool, with the values that the host holds, if it does."""
@@ -112,10 +123,7 @@ class Storage:
         """Give its memory to what is computed next; nobody can read it any more."""
         self._give_back()
         self.tensor = self.host = None
-        self.error = ArrayValueError(
-            f"an array {self.type} is used after it was donated",
-            "use what the function returned, or leave it out of `donate_argnames`",
-        )
+        self.donated = True
 
     def _give_back(self) -> None:
         if self.tensor is not None and self.pool is not None:
