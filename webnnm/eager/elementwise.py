@@ -26,162 +26,351 @@ from webnnm.eager.errors import ArrayTypeError
 from webnnm.graph.node import Operand
 
 
-def _float(name: str, method: str, what: str) -> Callable[[Array], Array]:
+def _float(name: str, method: str, what: str, given: str, made: str) -> Callable[[Array], Array]:
     def function(x: Array, /) -> Array:
         return unary(method, x, "real floating")
 
-    return _named(function, name, f"Return {what} of each element.")
+    return _named(
+        function,
+        name,
+        f"Return {what} of each element.",
+        f"xp.asarray({given})",
+        f"Array({made}, dtype=float32)",
+    )
 
 
-def _named(function: Any, name: str, doc: str) -> Any:
+def _named(function: Any, name: str, doc: str, given: str, made: str) -> Any:
+    """Return a function with a name and a docstring, whose example has these arguments."""
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    function.__doc__ = f"{doc}\n\n>>> from webnnm import xp\n>>> xp.{name}({given})\n{made}\n"
     return function
 
 
-acos = _float("acos", "acos", "the arc cosine, in radians,")
-acosh = _float("acosh", "acosh", "the inverse hyperbolic cosine")
-asin = _float("asin", "asin", "the arc sine, in radians,")
-asinh = _float("asinh", "asinh", "the inverse hyperbolic sine")
-atan = _float("atan", "atan", "the arc tangent, in radians,")
-atanh = _float("atanh", "atanh", "the inverse hyperbolic tangent")
-cos = _float("cos", "cos", "the cosine")
-cosh = _float("cosh", "cosh", "the hyperbolic cosine")
-exp = _float("exp", "exp", "the exponential")
-expm1 = _float("expm1", "expm1", "exp(x) − 1, exact for small x,")
-log = _float("log", "log", "the natural logarithm")
-log1p = _float("log1p", "log1p", "log(1 + x), exact for small x,")
-log2 = _float("log2", "log2", "the logarithm to base 2")
-log10 = _float("log10", "log10", "the logarithm to base 10")
-reciprocal = _float("reciprocal", "reciprocal", "1/x")
-sin = _float("sin", "sin", "the sine")
-sinh = _float("sinh", "sinh", "the hyperbolic sine")
-sqrt = _float("sqrt", "sqrt", "the square root")
-tan = _float("tan", "tan", "the tangent")
-tanh = _float("tanh", "tanh", "the hyperbolic tangent")
+acos = _float("acos", "acos", "the arc cosine, in radians,", "1.0", "0.0")
+acosh = _float("acosh", "acosh", "the inverse hyperbolic cosine", "1.0", "0.0")
+asin = _float("asin", "asin", "the arc sine, in radians,", "0.0", "0.0")
+asinh = _float("asinh", "asinh", "the inverse hyperbolic sine", "0.0", "0.0")
+atan = _float("atan", "atan", "the arc tangent, in radians,", "0.0", "0.0")
+atanh = _float("atanh", "atanh", "the inverse hyperbolic tangent", "0.0", "0.0")
+cos = _float("cos", "cos", "the cosine", "0.0", "1.0")
+cosh = _float("cosh", "cosh", "the hyperbolic cosine", "0.0", "1.0")
+exp = _float("exp", "exp", "the exponential", "0.0", "1.0")
+expm1 = _float("expm1", "expm1", "exp(x) − 1, exact for small x,", "0.0", "0.0")
+log = _float("log", "log", "the natural logarithm", "1.0", "0.0")
+log1p = _float("log1p", "log1p", "log(1 + x), exact for small x,", "0.0", "0.0")
+log2 = _float("log2", "log2", "the logarithm to base 2", "8.0", "3.0")
+log10 = _float("log10", "log10", "the logarithm to base 10", "1.0", "0.0")
+reciprocal = _float("reciprocal", "reciprocal", "1/x", "4.0", "0.25")
+sin = _float("sin", "sin", "the sine", "0.0", "0.0")
+sinh = _float("sinh", "sinh", "the hyperbolic sine", "0.0", "0.0")
+sqrt = _float("sqrt", "sqrt", "the square root", "4.0", "2.0")
+tan = _float("tan", "tan", "the tangent", "0.0", "0.0")
+tanh = _float("tanh", "tanh", "the hyperbolic tangent", "0.0", "0.0")
 
 
-def _rounding(name: str, method: str, what: str) -> Callable[[Array], Array]:
+def _rounding(name: str, method: str, what: str, made: str) -> Callable[[Array], Array]:
     def function(x: Array, /) -> Array:
         check(name, x, "numeric")
         return x if is_kind(x.dtype, "integral") else unary(method, x, "real floating")
 
-    return _named(function, name, f"Return each element rounded {what}.")
+    return _named(
+        function,
+        name,
+        f"Return each element rounded {what}.",
+        "xp.asarray([-1.5, 2.5])",
+        f"Array({made}, dtype=float32)",
+    )
 
 
-ceil = _rounding("ceil", "ceil", "up")
-floor = _rounding("floor", "floor", "down")
-round = _rounding("round", "round_even", "to the nearest integer, halves to the even one")
-trunc = _rounding("trunc", "trunc", "towards zero")
+ceil = _rounding("ceil", "ceil", "up", "[-1.0, 3.0]")
+floor = _rounding("floor", "floor", "down", "[-2.0, 2.0]")
+round = _rounding(
+    "round", "round_even", "to the nearest integer, halves to the even one", "[-2.0, 2.0]"
+)
+trunc = _rounding("trunc", "trunc", "towards zero", "[-1.0, 2.0]")
 
 
 def _binary(
-    name: str, method: str, kind: str, what: str, *, boolean: bool = False
+    name: str, method: str, kind: str, what: str, given: str, made: str, *, boolean: bool = False
 ) -> Callable[[Array | Scalar, Array | Scalar], Array]:
     def function(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
         return binary(method, x1, x2, kind, bool_ if boolean else None)
 
-    return _named(function, name, f"Return {what}, element by element.")
+    return _named(function, name, f"Return {what}, element by element.", given, made)
 
 
-add = _binary("add", "add", "numeric", "the sum")
-subtract = _binary("subtract", "sub", "numeric", "the difference")
-multiply = _binary("multiply", "mul", "numeric", "the product")
-divide = _binary("divide", "div", "real floating", "the quotient")
-floor_divide = _binary("floor_divide", "floor_divide", "numeric", "the quotient rounded down")
-remainder = _binary(
-    "remainder", "remainder", "numeric", "the remainder, with the sign of the divisor"
+add = _binary(
+    "add", "add", "numeric", "the sum", "xp.asarray([1, 2]), 3", "Array([4, 5], dtype=int32)"
 )
-atan2 = _binary("atan2", "atan2", "real floating", "the angle of the point (x2, x1)")
-copysign = _binary("copysign", "copysign", "real floating", "x1 with the sign of x2")
-hypot = _binary("hypot", "hypot", "real floating", "√(x1² + x2²)")
-logaddexp = _binary("logaddexp", "logaddexp", "real floating", "log(exp(x1) + exp(x2))")
-nextafter = _binary("nextafter", "nextafter", "real floating", "the next number towards x2")
-maximum = _binary("maximum", "max", "numeric", "the larger element")
-minimum = _binary("minimum", "min", "numeric", "the smaller element")
+subtract = _binary(
+    "subtract",
+    "sub",
+    "numeric",
+    "the difference",
+    "xp.asarray([1, 2]), 3",
+    "Array([-2, -1], dtype=int32)",
+)
+multiply = _binary(
+    "multiply",
+    "mul",
+    "numeric",
+    "the product",
+    "xp.asarray([1, 2]), 3",
+    "Array([3, 6], dtype=int32)",
+)
+divide = _binary(
+    "divide",
+    "div",
+    "real floating",
+    "the quotient",
+    "xp.asarray([1.0, 3.0]), 2",
+    "Array([0.5, 1.5], dtype=float32)",
+)
+floor_divide = _binary(
+    "floor_divide",
+    "floor_divide",
+    "numeric",
+    "the quotient rounded down",
+    "xp.asarray([7, -7]), 2",
+    "Array([3, -4], dtype=int32)",
+)
+remainder = _binary(
+    "remainder",
+    "remainder",
+    "numeric",
+    "the remainder, with the sign of the divisor",
+    "xp.asarray([7, -7]), 3",
+    "Array([1, 2], dtype=int32)",
+)
+atan2 = _binary(
+    "atan2",
+    "atan2",
+    "real floating",
+    "the angle of the point (x2, x1)",
+    "xp.asarray([0.0]), xp.asarray([1.0])",
+    "Array([0.0], dtype=float32)",
+)
+copysign = _binary(
+    "copysign",
+    "copysign",
+    "real floating",
+    "x1 with the sign of x2",
+    "xp.asarray([1.0, 2.0]), -0.0",
+    "Array([-1.0, -2.0], dtype=float32)",
+)
+hypot = _binary(
+    "hypot",
+    "hypot",
+    "real floating",
+    "√(x1² + x2²)",
+    "xp.asarray([3.0]), 4.0",
+    "Array([5.0], dtype=float32)",
+)
+logaddexp = _binary(
+    "logaddexp",
+    "logaddexp",
+    "real floating",
+    "log(exp(x1) + exp(x2))",
+    "xp.asarray([0.0]), 0.0",
+    "Array([0.6931472], dtype=float32)",
+)
+nextafter = _binary(
+    "nextafter",
+    "nextafter",
+    "real floating",
+    "the next number towards x2",
+    "xp.asarray([1.0]), 1.0",
+    "Array([1.0], dtype=float32)",
+)
+maximum = _binary(
+    "maximum",
+    "max",
+    "numeric",
+    "the larger element",
+    "xp.asarray([1, 5]), 3",
+    "Array([3, 5], dtype=int32)",
+)
+minimum = _binary(
+    "minimum",
+    "min",
+    "numeric",
+    "the smaller element",
+    "xp.asarray([1, 5]), 3",
+    "Array([1, 3], dtype=int32)",
+)
 bitwise_left_shift = _binary(
-    "bitwise_left_shift", "bitwise_left_shift", "integral", "x1 with its bits shifted left by x2"
+    "bitwise_left_shift",
+    "bitwise_left_shift",
+    "integral",
+    "x1 with its bits shifted left by x2",
+    "xp.asarray([1, 3]), 2",
+    "Array([4, 12], dtype=int32)",
 )
 bitwise_right_shift = _binary(
-    "bitwise_right_shift", "bitwise_right_shift", "integral", "x1 with its bits shifted right by x2"
+    "bitwise_right_shift",
+    "bitwise_right_shift",
+    "integral",
+    "x1 with its bits shifted right by x2",
+    "xp.asarray([4, 9]), 2",
+    "Array([1, 2], dtype=int32)",
 )
-logical_and = _binary("logical_and", "logical_and", "bool", "whether both are true")
-logical_or = _binary("logical_or", "logical_or", "bool", "whether one is true")
-logical_xor = _binary("logical_xor", "logical_xor", "bool", "whether exactly one is true")
+logical_and = _binary(
+    "logical_and",
+    "logical_and",
+    "bool",
+    "whether both are true",
+    "xp.asarray([True, False]), xp.asarray([True, True])",
+    "Array([True, False], dtype=bool)",
+)
+logical_or = _binary(
+    "logical_or",
+    "logical_or",
+    "bool",
+    "whether one is true",
+    "xp.asarray([True, False]), xp.asarray([True, True])",
+    "Array([True, True], dtype=bool)",
+)
+logical_xor = _binary(
+    "logical_xor",
+    "logical_xor",
+    "bool",
+    "whether exactly one is true",
+    "xp.asarray([True, False]), xp.asarray([True, True])",
+    "Array([False, True], dtype=bool)",
+)
 
 
-def _comparison(name: str, method: str, what: str) -> Callable[[Any, Any], Array]:
+def _comparison(name: str, method: str, what: str, made: str) -> Callable[[Any, Any], Array]:
     def function(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
         return compare(method, x1, x2)
 
-    return _named(function, name, f"Return whether x1 {what} x2, element by element.")
+    return _named(
+        function,
+        name,
+        f"Return whether x1 {what} x2, element by element.",
+        "xp.asarray([1, 2, 3]), 2",
+        f"Array({made}, dtype=bool)",
+    )
 
 
-equal = _comparison("equal", "equal", "equals")
-not_equal = _comparison("not_equal", "not_equal", "differs from")
-less = _comparison("less", "lesser", "is less than")
-less_equal = _comparison("less_equal", "lesser_or_equal", "is at most")
-greater = _comparison("greater", "greater", "is greater than")
-greater_equal = _comparison("greater_equal", "greater_or_equal", "is at least")
+equal = _comparison("equal", "equal", "equals", "[False, True, False]")
+not_equal = _comparison("not_equal", "not_equal", "differs from", "[True, False, True]")
+less = _comparison("less", "lesser", "is less than", "[True, False, False]")
+less_equal = _comparison("less_equal", "lesser_or_equal", "is at most", "[True, True, False]")
+greater = _comparison("greater", "greater", "is greater than", "[False, False, True]")
+greater_equal = _comparison(
+    "greater_equal", "greater_or_equal", "is at least", "[False, True, True]"
+)
 
 
-def _bits(name: str, word: str, what: str) -> Callable[[Any, Any], Array]:
+def _bits(name: str, word: str, what: str, made: str) -> Callable[[Any, Any], Array]:
     def function(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
         return bitwise(word, x1, x2)
 
-    return _named(function, name, f"Return the bits that are set in {what}.")
+    return _named(
+        function,
+        name,
+        f"Return the bits that are set in {what}.",
+        "xp.asarray([6]), 3",
+        f"Array({made}, dtype=int32)",
+    )
 
 
-bitwise_and = _bits("bitwise_and", "and", "both")
-bitwise_or = _bits("bitwise_or", "or", "one at least")
-bitwise_xor = _bits("bitwise_xor", "xor", "exactly one")
+bitwise_and = _bits("bitwise_and", "and", "both", "[2]")
+bitwise_or = _bits("bitwise_or", "or", "one at least", "[7]")
+bitwise_xor = _bits("bitwise_xor", "xor", "exactly one", "[5]")
 
 
 def bitwise_invert(x: Array, /) -> Array:
-    """Return all bits turned over; of truth values, the opposite."""
+    """Return all bits turned over; of truth values, the opposite.
+
+    >>> from webnnm import xp
+    >>> xp.bitwise_invert(xp.asarray([0, 5]))
+    Array([-1, -6], dtype=int32)
+    """
     check("bitwise_invert", x, "bool", "integral")
     return ~x
 
 
 def logical_not(x: Array, /) -> Array:
-    """Return the opposite of truth values."""
+    """Return the opposite of truth values.
+
+    >>> from webnnm import xp
+    >>> xp.logical_not(xp.asarray([True, False]))
+    Array([False, True], dtype=bool)
+    """
     return unary("logical_not", x, "bool")
 
 
 def abs(x: Array, /) -> Array:
-    """Return the absolute value of each element."""
+    """Return the absolute value of each element.
+
+    >>> from webnnm import xp
+    >>> xp.abs(xp.asarray([-2, 3]))
+    Array([2, 3], dtype=int32)
+    """
     return arrays.absolute(x)
 
 
 def negative(x: Array, /) -> Array:
-    """Return −x, modulo the range of unsigned integers."""
+    """Return −x, modulo the range of unsigned integers.
+
+    >>> from webnnm import xp
+    >>> xp.negative(xp.asarray([-2, 3]))
+    Array([2, -3], dtype=int32)
+    """
     return arrays.negated(x)
 
 
 def conj(x: Array, /) -> Array:
-    """Return the array itself: it has no complex numbers."""
+    """Return the array itself: it has no complex numbers.
+
+    >>> from webnnm import xp
+    >>> xp.conj(xp.asarray([1.0]))
+    Array([1.0], dtype=float32)
+    """
     return positive(x)
 
 
 def real(x: Array, /) -> Array:
-    """Return the array itself: it has no complex numbers."""
+    """Return the array itself: it has no complex numbers.
+
+    >>> from webnnm import xp
+    >>> xp.real(xp.asarray([1.0]))
+    Array([1.0], dtype=float32)
+    """
     return positive(x)
 
 
 def imag(x: Array, /) -> Array:
-    """Return zeros: the array has no complex numbers."""
+    """Return zeros: the array has no complex numbers.
+
+    >>> from webnnm import xp
+    >>> xp.imag(xp.asarray([1.0]))
+    Array([0.0], dtype=float32)
+    """
     check("imag", x, "numeric")
     return x * 0
 
 
 def positive(x: Array, /) -> Array:
-    """Return the array itself."""
+    """Return the array itself.
+
+    >>> from webnnm import xp
+    >>> xp.positive(xp.asarray([-2, 3]))
+    Array([-2, 3], dtype=int32)
+    """
     check("positive", x, "numeric")
     return x
 
 
 def sign(x: Array, /) -> Array:
-    """Return −1, 0 or 1; NaN of NaN."""
+    """Return −1, 0 or 1; NaN of NaN.
+
+    >>> from webnnm import xp
+    >>> xp.sign(xp.asarray([-2.0, 0.0, 3.0]))
+    Array([-1.0, 0.0, 1.0], dtype=float32)
+    """
     check("sign", x, "numeric")
     if is_kind(x.dtype, "unsigned integer"):
         return minimum(x, 1)
@@ -189,27 +378,52 @@ def sign(x: Array, /) -> Array:
 
 
 def square(x: Array, /) -> Array:
-    """Return x²."""
+    """Return x².
+
+    >>> from webnnm import xp
+    >>> xp.square(xp.asarray([-2, 3]))
+    Array([4, 9], dtype=int32)
+    """
     return binary("mul", x, x, "numeric")
 
 
 def signbit(x: Array, /) -> Array:
-    """Return whether the sign of each element is negative, as that of −0.0 is."""
+    """Return whether the sign of each element is negative, as that of −0.0 is.
+
+    >>> from webnnm import xp
+    >>> xp.signbit(xp.asarray([-0.0, 1.0]))
+    Array([True, False], dtype=bool)
+    """
     return unary("signbit", x, "real floating", bool_)
 
 
 def isnan(x: Array, /) -> Array:
-    """Return where elements are NaN."""
+    """Return where elements are NaN.
+
+    >>> from webnnm import xp
+    >>> xp.isnan(xp.asarray([1.0, float("nan")]))
+    Array([False, True], dtype=bool)
+    """
     return _of_floats(x, "isnan", lambda b, a: b.not_equal(a, a))
 
 
 def isinf(x: Array, /) -> Array:
-    """Return where elements are infinite."""
+    """Return where elements are infinite.
+
+    >>> from webnnm import xp
+    >>> xp.isinf(xp.asarray([1.0, float("-inf")]))
+    Array([False, True], dtype=bool)
+    """
     return _of_floats(x, "isinf", lambda b, a: b.equal(b.abs(a), b.constant(float("inf"), a.dtype)))
 
 
 def isfinite(x: Array, /) -> Array:
-    """Return where elements are neither infinite nor NaN."""
+    """Return where elements are neither infinite nor NaN.
+
+    >>> from webnnm import xp
+    >>> xp.isfinite(xp.asarray([1.0, float("inf")]))
+    Array([True, False], dtype=bool)
+    """
     return _of_floats(
         x,
         "isfinite",
@@ -234,7 +448,12 @@ def _of_floats(
 
 
 def pow(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return x1 to the power of x2, element by element."""
+    """Return x1 to the power of x2, element by element.
+
+    >>> from webnnm import xp
+    >>> xp.pow(xp.asarray([2.0, 3.0]), 2)
+    Array([4.0, 9.0], dtype=float32)
+    """
     return power(x1, x2)
 
 
@@ -242,6 +461,10 @@ def clip(
     x: Array, /, min: Array | Scalar | None = None, max: Array | Scalar | None = None
 ) -> Array:
     """Return each element brought into a range.
+
+    >>> from webnnm import xp
+    >>> xp.clip(xp.asarray([-3.0, 0.5, 3.0]), -1, 1)
+    Array([-1.0, 0.5, 1.0], dtype=float32)
 
     Raises `ArrayTypeError` for limits that the type of the array does not hold.
     """
