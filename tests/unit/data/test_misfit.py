@@ -118,7 +118,7 @@ def test_what_is_no_model_is_refused(model: Any) -> None:
     [
         ("learning_rate", "lr="),
         ("learningRate", "lr="),
-        ("loss", "model:loss"),
+        ("loss_function", "model:loss"),
         ("epoch", "epochs"),
     ],
 )
