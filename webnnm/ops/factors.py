@@ -25,6 +25,8 @@ from webnnm.ops.declare.operator import Composite, Option, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 Types = tuple[TensorType, ...]
+EPSILON = 2.0**-23
+"""What float32 has between 1 and the next number."""
 
 
 # Q and R, by reflections as LAPACK makes them.
@@ -261,8 +263,11 @@ def _svd(b: Builder, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     left = cut(b, rows, end, 0, m)
     values, rows = _in_order(b, b.sqrt(total(b, left * left, -1)), rows, True)
     left, right = cut(b, rows, end, 0, m), cut(b, rows, end, m, n)
-    none = b.equal(values, 0.0)
+    # What rounding leaves of columns that depend on others is no direction: any one orthogonal to
+    # the others takes their place.
+    none = b.lesser_or_equal(values, cut(b, values, end - 1, 0, 1) * (m * EPSILON))
     left = b.where(none, 0.0, left / b.where(none, 1.0, values))
+    left = b.where(none, transposed(b, b.qr(transposed(b, left), complete=False)[0]), left)
     signs = _signs(b, left)
     values = b.reshape(values, new_shape=(*x.shape[:-2], n))
     return transposed(b, left * signs), values, right * signs

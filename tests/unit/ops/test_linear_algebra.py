@@ -84,6 +84,18 @@ def test_singular_values(shape: Any) -> None:
     near((u * values[..., None, :]) @ v, x)
 
 
+@pytest.mark.parametrize("shape", [(6, 4), (3, 5), (4, 4)])
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_singular_vectors_of_a_lower_rank_are_orthogonal(shape: Any, rank: int) -> None:
+    m, n = shape
+    x = np.stack([drawn(m, rank) @ drawn(rank, n), np.outer(np.arange(m), np.ones(n)) * (rank > 0)])
+    u, values, v = results(factors.svd, x.astype(np.float32))
+    ones = np.broadcast_to(np.eye(min(m, n)), (2, min(m, n), min(m, n)))
+    near(np.matrix_transpose(u) @ u, ones)
+    near(v @ np.matrix_transpose(v), ones)
+    near((u * values[..., None, :]) @ v, x)
+
+
 def test_sizes_that_do_not_fit_are_refused() -> None:
     b = GraphBuilder()
     x = b.input("x", "float32", [2, 3])
