@@ -16,6 +16,7 @@ from webnnm.eager.dtypes import (
     BY_NAME,
     DType,
     bool_,
+    int32,
     is_kind,
     promoted,
     scalar_dtype,
@@ -252,7 +253,7 @@ class Array:
         found = indexing.parsed(key, self.shape)
         if not count(found.shape):
             return empty(found.shape, self.dtype, self)
-        return recorded(found.taken, self, *arrays)
+        return _taken(self, found, arrays)
 
     def __setitem__(self, key: Any, value: Array | Scalar, /) -> None:
         mask: Any = key[0] if isinstance(key, tuple) and len(key) == 1 else key  # type: ignore[reportUnknownArgumentType]
@@ -265,7 +266,7 @@ class Array:
         if broadcast(value.shape, found.shape) != found.shape:
             raise ArrayValueError(f"{show(value.shape)} does not fit into {show(found.shape)}")
         if count(found.shape):
-            self._replace(recorded(found.put, self, value, *arrays))
+            self._replace(_put(self, found, value, arrays))
 
     def _replace(self, other: Array) -> None:
         """Take the values of another array; arrays that were made of this one keep theirs."""
@@ -655,6 +656,27 @@ def _where_mask(mask: Array, value: Array, x: Array) -> Array:
         return x
     condition = reshaped(mask, (*mask.shape, *(1,) * missing))
     return recorded(lambda b, m, v, a: b.where(m, v, a), condition, value, x, dtype=x.dtype)
+
+
+def _taken(x: Array, found: indexing.Selection, arrays: Sequence[Array]) -> Array:
+    """Return what a key takes."""
+    scope = scope_of(x)
+    for cut in found.cuts():
+        if scope.varies((x.shape, cut.axis, cut.size), cut.start):
+            x = recorded(cut.taken, x, scalar(cut.start, int32, x))
+            found = found.after(cut)
+    return recorded(found.taken, x, *arrays)
+
+
+def _put(x: Array, found: indexing.Selection, value: Array, arrays: Sequence[Array]) -> Array:
+    """Return the array with a value in place of what a key takes."""
+    scope = scope_of(x)
+    for cut in found.cuts():
+        if scope.varies((x.shape, cut.axis, cut.size), cut.start):
+            start = scalar(cut.start, int32, x)
+            part = _put(recorded(cut.taken, x, start), found.after(cut), value, arrays)
+            return recorded(cut.put, x, part, start)
+    return recorded(found.put, x, value, *arrays)
 
 
 def _key(key: Any) -> tuple[tuple[Any, ...], list[Array]]:

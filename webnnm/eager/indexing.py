@@ -41,6 +41,28 @@ class Span:
         return (self.size - 1) * abs(self.step) + 1
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A part of an array: `size` elements along one dimension, from `start` on."""
+
+    axis: int
+    start: int
+    size: int
+
+    def taken(self, b: GraphBuilder, x: Operand, start: Operand) -> Operand:
+        """Return the part that begins at a place which the graph does not know."""
+        return b.gather(x, b.constant([*range(self.size)], "int32") + start, axis=self.axis)
+
+    def put(self, b: GraphBuilder, x: Operand, part: Operand, start: Operand) -> Operand:
+        """Return an operand with another part from that place on."""
+        n = x.shape[self.axis]
+        place = b.constant([*range(n)], "int32") - start
+        inside = b.logical_and(b.greater_or_equal(place, 0), b.lesser(place, self.size))
+        part = b.gather(part, b.min(b.max(place, 0), self.size - 1), axis=self.axis)
+        along = [n if axis == self.axis else 1 for axis in range(x.rank)]
+        return b.where(b.reshape(inside, new_shape=along), part, x)
+
+
 Item = int | Span | Places | None
 
 
@@ -83,6 +105,24 @@ class Selection:
         if at != [*range(at[0], at[0] + len(at))]:
             return 0
         return sum(item is not None for item in self.items[: at[0]])
+
+    def cuts(self) -> list[Cut]:
+        """Return what is cut out of single dimensions, without gaps."""
+        found: list[Cut] = []
+        for axis, (item, size) in enumerate(zip(self._dimensions, self.source, strict=True)):
+            if isinstance(item, int):
+                found.append(Cut(axis, item, 1))
+            elif isinstance(item, Span) and item.step == 1 and item.size < size:
+                found.append(Cut(axis, item.start, item.size))
+        return found
+
+    def after(self, cut: Cut) -> Selection:
+        """Return what the key takes of the part that a cut leaves."""
+        source = (*self.source[: cut.axis], cut.size, *self.source[cut.axis + 1 :])
+        items = [*self.items]
+        place = [at for at, item in enumerate(items) if item is not None][cut.axis]
+        items[place] = 0 if isinstance(items[place], int) else Span(0, cut.size, 1)
+        return Selection(source, tuple(items), self.shape)
 
     def taken(self, b: GraphBuilder, x: Operand, *arrays: Operand) -> Operand:
         """Return what the key takes of an operand; `arrays` are the arrays of integers in it."""

@@ -24,6 +24,10 @@ from webnnm.ops.declare.tensors import TensorType
 
 LARGEST_PENDING = 2000
 """Operations that may be pending; what is asked for later is computed along with the rest then."""
+KNOWN_STARTS = 4
+"""Places at which parts of one kind may begin before these are inputs of programs."""
+KEPT_KINDS = 1000
+"""Kinds of parts of which is known where they began."""
 LARGEST_BUILDER = 50_000
 """Nodes after which the structures seen so far are forgotten."""
 
@@ -105,6 +109,10 @@ class Scope(ABC):
         then for the operands, and makes arrays of all its results.
         """
 
+    def varies(self, kind: Hashable, start: int) -> bool:
+        """Tell whether parts of this kind begin at ever new places, so that these become inputs."""
+        return False
+
     def operand_of(self, array: Recorded) -> Operand:
         """Return the operand that stands for an array."""
         if array.scope is self and array.storage is None:
@@ -166,6 +174,7 @@ class PendingGraph(Scope):
         self.device = device
         self.builder = GraphBuilder()
         self._most = LARGEST_PENDING
+        self._starts: dict[Hashable, set[int]] = {}
         self._begin()
 
     def _begin(self) -> None:
@@ -233,6 +242,20 @@ class PendingGraph(Scope):
         """Let go of what is pending if nobody refers to it: its inputs may then be freed."""
         if not self.differentiating and all(ref() is None for ref in self._arrays):
             self._begin()
+
+    def varies(self, kind: Hashable, start: int) -> bool:
+        """Tell whether parts of this kind begin at ever new places, so that these become inputs.
+
+        Gradients of parts at known places take less, and so do the few parts of a stencil.
+        """
+        if self.differentiating:
+            return False
+        if len(self._starts) > KEPT_KINDS:
+            self._starts.clear()
+        seen = self._starts.setdefault(kind, set())
+        if len(seen) <= KNOWN_STARTS:
+            seen.add(start)
+        return len(seen) > KNOWN_STARTS
 
     def storage(self, array: Recorded) -> Storage:
         """Return the storage in which the values of a pending array will be."""

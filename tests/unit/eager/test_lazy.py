@@ -177,6 +177,33 @@ def test_a_loop_that_asks_for_nothing_is_compiled_a_few_times(device: Device) ->
     assert x.tolist() == pytest.approx([last] * 40, rel=1e-5)
 
 
+def test_parts_at_ever_new_places_are_taken_by_few_programs(device: Device) -> None:
+    x = xp.reshape(xp.arange(180.0), (30, 3, 2))
+    for k in range(0, 30, 2):
+        assert float(xp.sum(x[k : k + 2])) == 72 * k + 66
+    assert device.builds <= 5
+    for k in range(28):
+        first = 6 * k
+        assert x[k, 1:, ::-1].tolist() == [[first + 3, first + 2], [first + 5, first + 4]]
+        assert x[k : k + 2, -1, None, 0].tolist() == [[first + 4], [first + 10]]
+        assert x[k, xp.asarray([2, 0]), 1].tolist() == [first + 5, first + 1]
+    assert device.builds <= 23
+
+
+def test_parts_at_ever_new_places_are_set_by_few_programs(device: Device) -> None:
+    x, wanted = xp.zeros((20, 3)), [[0.0] * 3 for _ in range(20)]
+    for k in range(18):
+        x[k : k + 2, ::-1] = xp.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]) * k
+        wanted[k], wanted[k + 1] = [3.0 * k, 2.0 * k, k], [6.0 * k, 5.0 * k, 4.0 * k]
+        x[k, k % 3] = -1.0
+        wanted[k][k % 3] = -1.0
+        x[19 - k, xp.asarray([2, 0])] = 7.0
+        wanted[19 - k][2] = wanted[19 - k][0] = 7.0
+        assert x.tolist() == wanted
+    assert device.builds <= 9
+    assert jit(lambda x: x[-1])(x).tolist() == wanted[-1]
+
+
 def test_a_training_that_asks_for_nothing_is_the_same(device: Device) -> None:
     def loss(p: dict[str, xp.Array], x: xp.Array) -> xp.Array:
         return xp.sum((xp.tanh(x @ p["w"] + p["b"]) - p["c"]) ** 2)
