@@ -9,24 +9,12 @@ from typing import Any
 import numpy as np
 
 from tests.fuzz.program_case import NUMPY, Given, Program
-
-MOST_TRIALS = 200
+from tests.fuzz.smallest import smallest
 
 
 def shrunk(case: Program, fails: Callable[[Program], bool]) -> Program:
     """Return a smaller program that fails as well, the smallest that single changes lead to."""
-    case, trials = case.pruned(), 0
-    again = True
-    while again:
-        again = False
-        for smaller in _smaller(case):
-            trials += 1
-            if trials > MOST_TRIALS:
-                return case
-            if fails(smaller):
-                case, again = smaller, True
-                break
-    return case
+    return smallest(case.pruned(), fails, _smaller)
 
 
 def _smaller(case: Program) -> Iterator[Program]:

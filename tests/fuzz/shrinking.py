@@ -8,25 +8,13 @@ from typing import Any
 
 from tests.conformance.verdict import as_numpy
 from tests.fuzz.graph_case import GraphCase, Leaf, Step, results
+from tests.fuzz.smallest import smallest
 from webnnm.backends.reference import evaluate
-
-MOST_TRIALS = 200
 
 
 def shrunk(case: GraphCase, fails: Callable[[GraphCase], bool]) -> GraphCase:
     """Return a smaller case that fails as well, the smallest that single changes lead to."""
-    case, trials = case.pruned(), 0
-    again = True
-    while again:
-        again = False
-        for smaller in _smaller(case):
-            trials += 1
-            if trials > MOST_TRIALS:
-                return case
-            if fails(smaller):
-                case, again = smaller, True
-                break
-    return case
+    return smallest(case.pruned(), fails, _smaller)
 
 
 def _smaller(case: GraphCase) -> Iterator[GraphCase]:

@@ -21,6 +21,7 @@ from webnnm.training.clipping import CLIP_STATE
 from webnnm.training.hyperparameters import given, resolve
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.step_settings import RATE
+from webnnm.training.units import product_units
 from webnnm.training.update import CLOCK, SLOT, UpdateSettings, moved
 
 Rate = float | Array | Callable[[Array], float | Array]
@@ -225,4 +226,4 @@ def _scalar(rate: float | Array, like: Array) -> Array:
 def _units(shape: Shape) -> tuple[int, ...]:
     """Return the dimensions that count the units of a weight `[…, in, out]`, as `unit_axes`."""
     rank = len(shape)
-    return tuple(axis for axis in range(rank) if axis != rank - 2) if rank > 1 else ()
+    return product_units(rank, rank - 2) if rank > 1 else ()

@@ -23,7 +23,11 @@ def unit_axes(parameter: ParameterVertex) -> tuple[int, ...]:
     if isinstance(layout, str) and "o" in layout and len(layout) == rank:
         return (layout.index("o"),)
     turned = _of_recurrence(parameter) or options.get("b_transpose")
-    inner = rank - 1 if turned else rank - 2
+    return product_units(rank, rank - 1 if turned else rank - 2)
+
+
+def product_units(rank: int, inner: int) -> tuple[int, ...]:
+    """Return the dimensions that count the units of a weight, whose dimension `inner` is summed."""
     return tuple(axis for axis in range(rank) if axis != inner)
 
 
