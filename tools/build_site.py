@@ -7,7 +7,7 @@ import json
 import shutil
 from pathlib import Path
 
-from tools import models, page_wheel, pyodide, wheel
+from tools import components, models, page_wheel, pyodide, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 from tools.page_parts import write_parts
 
@@ -117,12 +117,14 @@ def build() -> None:
         DIGITS,
         ROOT / "tools" / "build_site.py",
         ROOT / "tools" / "page_parts.py",
+        ROOT / "tools" / "components.py",
         *models.of_pages(),
     ]
     with step("site", fingerprint(inputs), VENDOR / "pyodide") as needed:
         if needed:
             shutil.rmtree(SITE, ignore_errors=True)
-            shutil.copytree(PAGES, SITE)
+            shutil.copytree(PAGES, SITE, ignore=shutil.ignore_patterns(components.SOURCES.name))
+            components.bundle(SITE / components.SOURCES.name)
             write_parts(SITE)
             shutil.copy2(DIGITS, SITE / DIGITS.name)
             vendor_pyscript()

@@ -6,12 +6,10 @@ import asyncio
 import os
 import random
 import signal
-import uuid
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
-from playwright.async_api import async_playwright
+from playwright.async_api import Browser, async_playwright
 
 from tests.browser.harness import PyodidePage, open_pyodide
 from tools.common import playwright_config
@@ -222,56 +220,26 @@ async def test_a_lost_context_leaves_what_the_host_knows(
 
 
 @pytest.fixture
-async def own_page(site_url: str) -> AsyncIterator[tuple[PyodidePage, int]]:
-    """A page in a browser of its own, and the id of the browser's process."""
+async def own_page(site_url: str) -> AsyncIterator[tuple[PyodidePage, Browser]]:
+    """A page in a browser of its own, and that browser."""
     config = playwright_config()
-    options = config.launch_options(config.PROJECTS["webnn"])
-    mark = f"--webnnm-test={uuid.uuid4()}"
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(**{**options, "args": [*options["args"], mark]})
-        (process,) = [p for p, words in processes().items() if mark in words and is_main(words)]
-        yield await open_pyodide(browser, site_url), process
+        browser = await playwright.chromium.launch(
+            **config.launch_options(config.PROJECTS["webnn"])
+        )
+        yield await open_pyodide(browser, site_url), browser
         await browser.close()
 
 
-def processes() -> dict[int, list[str]]:
-    """Return the command lines of all processes."""
-    found: dict[int, list[str]] = {}
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            found[int(place.name)] = (place / "cmdline").read_text().split("\0")
-        except OSError:  # it has ended
-            continue
-    return found
-
-
-def is_main(words: list[str]) -> bool:
-    return "--type=" not in " ".join(words)
-
-
-def parent(process: int) -> int:
-    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def below(process: int, ancestor: int) -> bool:
-    while process > 1:
-        if process == ancestor:
-            return True
-        process = parent(process)
-    return False
-
-
 async def test_a_killed_process_of_webnn_leaves_what_the_host_knows(
-    own_page: tuple[PyodidePage, int],
+    own_page: tuple[PyodidePage, Browser],
 ) -> None:
     page, browser = own_page
     program = asyncio.ensure_future(page.run_python(SET_UP + KILL, split=[0.7, 0, 0.3]))
     await page.page.wait_for_function("document.title === 'training'")
-    devices = [
-        process
-        for process, words in processes().items()
-        if "--type=gpu-process" in " ".join(words) and below(process, browser)
-    ]
+    session = await browser.new_browser_cdp_session()
+    processes = (await session.send("SystemInfo.getProcessInfo"))["processInfo"]
+    devices = [process["id"] for process in processes if process["type"] == "GPU"]
     assert len(devices) == 1, "WebNN runs in the process of the graphics"
     os.kill(devices[0], signal.SIGKILL)
     code, *answer = await program
