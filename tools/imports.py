@@ -12,8 +12,8 @@ from tools.common import ROOT
 
 PACKAGE = ROOT / "webnnm"
 PACKAGES = (
-    *("core", "notation", "ops", "graph", "compiler", "formats", "backends", "training", "eager"),
-    *("data", "evaluation", "runtime", "expert", "snapshots", "trainer"),
+    *("core", "notation", "ops", "graph", "language", "compiler", "formats", "backends"),
+    *("training", "eager", "data", "evaluation", "runtime", "expert", "snapshots", "trainer"),
     *("transformers", "model", "sync", "cli"),
 )
 """Each imports only those before it."""

@@ -16,7 +16,8 @@ from webnnm.core.dtypes import PRECEDENCE, DataType, is_float
 from webnnm.graph.autodiff import backward
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand, OperatorNode
-from webnnm.ops.declare.naming import camel_case, snake_case
+from webnnm.language.signatures import signature
+from webnnm.ops.declare.naming import snake_case
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Sample, Slot
 
 RULES = ("decompose", "gradient", "reference", "infer")
@@ -122,20 +123,6 @@ def default_of(value: Any) -> str:
     return "–" if value is None else f"`{_plain(value)}`"
 
 
-def notation_value(value: Any) -> str:
-    """Return a value as the notation writes it.
-
-    >>> notation_value((1, 2)), notation_value(False)
-    ('[1, 2]', 'false')
-    """
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple | list):
-        items = cast("Sequence[Any]", value)
-        return f"[{', '.join(notation_value(item) for item in items)}]"
-    return "…" if value is None else str(value)
-
-
 def _plain(value: Any) -> str:
     return str(list(cast("Sequence[Any]", value))) if isinstance(value, tuple) else repr(value)
 
@@ -146,15 +133,7 @@ def call_in_notation(operator: AnyOperator) -> str:
     >>> call_in_notation(ops.registry()["gemm"])
     'gemm(b, c=…, alpha=1.0, beta=1.0, aTranspose=false, bTranspose=false)'
     """
-    rules = operator.layer
-    if rules is None:
-        return ""
-    words = [f"{s.name}=…" if s.option else s.name for s in rules.slots]
-    if rules.folds or rules.many:
-        words.append("…")
-    for name, option in rules.options.items():
-        words.append(f"{camel_case(name)}={notation_value(option.default)}")
-    return f"{operator.name}({', '.join(words)})"
+    return signature(operator) if operator.layer is not None else ""
 
 
 def call_in_python(operator: AnyOperator) -> str:

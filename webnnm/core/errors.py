@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from webnnm.core.spelling import nearest
 
@@ -46,12 +47,50 @@ def line_starts(source: str) -> list[int]:
     return [0, *(match.end() for match in re.finditer("\n", source))]
 
 
+class Edit(NamedTuple):
+    """A change of a source text: what stands between two offsets becomes `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Remedy(str):
+    """A hint that programs can carry out: `text` in the place of a span, or of a word.
+
+    >>> hint = Remedy('did you mean "relu"?', "relu", word="rleu")
+    >>> hint, hint.edit("m:layers rleu();", Span(9, 13))
+    ('did you mean "relu"?', Edit(start=9, end=13, text='relu'))
+    """
+
+    text: str
+    word: str
+    span: Span | None
+
+    def __new__(cls, hint: str, text: str, *, word: str = "", span: Span | None = None) -> Remedy:
+        """Return a hint; `word` is looked for from where the error stands."""
+        made = super().__new__(cls, hint)
+        made.text, made.word, made.span = text, word, span
+        return made
+
+    def edit(self, source: str, span: Span) -> Edit | None:
+        """Return the edit for an error at a span, None if the word is not there."""
+        if self.span is not None:
+            return Edit(self.span.start, self.span.end, self.text)
+        # Errors of options stand at the option's name; the word is in its value.
+        end = source.find(";", span.start)
+        word = re.compile(rf"(?<!\w){re.escape(self.word)}(?!\w)")
+        found = word.search(source, span.start, len(source) if end < 0 else end)
+        return Edit(found.start(), found.end(), self.text) if found else None
+
+
 class WebNNMError(Exception):
     """Base class of all errors that the package raises deliberately.
 
     Attributes: `code`, which never changes, such as "NNM204"; `message`; `hint`, what to do, or "";
     `line` and `column` in the model text, from 1, or 0 if there is no position; `others`, errors of
-    the same stage that were found together with this one.
+    the same stage that were found together with this one; `fix`, the edit of the text that carries
+    out the hint, or None.
     """
 
     def __init__(
@@ -68,6 +107,9 @@ class WebNNMError(Exception):
         self.code = code
         self.message = message
         self.hint = _shortened(hint)
+        self.fix: Edit | None = None
+        if isinstance(hint, Remedy) and source is not None and span is not None:
+            self.fix = hint.edit(source, span)
         self.span = span
         self.source = source
         self.others: tuple[WebNNMError, ...] = ()
@@ -133,11 +175,13 @@ def raise_first(errors: Sequence[WebNNMError]) -> None:
         raise first
 
 
-def suggestion(word: str, candidates: Iterable[str]) -> str:
+def suggestion(word: str, candidates: Iterable[str], span: Span | None = None) -> str:
     """Return `did you mean "…"?` for the best candidate, or "" if none is near (spec A.10).
+
+    `span` is where the word stands, if an error says something else.
 
     >>> suggestion("sofmax", ["relu", "softmax"])
     'did you mean "softmax"?'
     """
     near = nearest(word, candidates)
-    return "" if near is None else f'did you mean "{near}"?'
+    return "" if near is None else Remedy(f'did you mean "{near}"?', near, word=word, span=span)

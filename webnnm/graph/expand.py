@@ -127,7 +127,7 @@ class Expander:
                     f'"{word}" is bound to {show_value(bound)}, not to an operator or a block',
                     layer.span,
                     scope,
-                    suggestion(str(found), operator_or_block(self.outline)),
+                    suggestion(str(found), operator_or_block(self.outline), bound.span),
                 )
             return found
         if word in self.outline.blocks or ops.lookup(word) is not None:
@@ -333,7 +333,7 @@ class Expander:
                         f'block "{block.name}" does not use "{option.name}"',
                         option.span,
                         scope,
-                        suggestion(option.name, self._words[block.name]),
+                        suggestion(option.name, [*self._words[block.name], *COMMON]),
                     )
         return extra
 

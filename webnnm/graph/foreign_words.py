@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from webnnm.core.errors import suggestion
+from webnnm.core.errors import Remedy, suggestion
 from webnnm.core.spelling import folded
 
 _DENSE = (
@@ -148,7 +148,7 @@ BATCH_WORDS = {"null", "none", "batch", "batchsize", "bs"}
 
 def layer_hint(word: str, known: Iterable[str]) -> str:
     """Return what to write in place of an unknown layer, "" if nobody knows."""
-    return _said(LAYERS.get(folded(word), "")) or suggestion(word, known)
+    return _said(word, LAYERS.get(folded(word), "")) or suggestion(word, known)
 
 
 def option_hint(word: str, known: Iterable[str]) -> str:
@@ -160,14 +160,16 @@ def option_hint(word: str, known: Iterable[str]) -> str:
     known = list(known)
     found = OPTIONS.get(folded(word), ())
     meant = next((name for name in found if " " in name or name in known), "")
-    return _said(meant) or suggestion(word, known)
+    return _said(word, meant) or suggestion(word, known)
 
 
 def loss_hint(word: str, known: Iterable[str]) -> str:
     """Return what to write in place of an unknown loss, "" if nobody knows."""
-    return _said(LOSSES.get(folded(word), "")) or suggestion(word, known)
+    return _said(word, LOSSES.get(folded(word), "")) or suggestion(word, known)
 
 
-def _said(entry: str) -> str:
-    """Return an entry of a table as a hint: a bare word is what to write."""
-    return entry if " " in entry or not entry else f'write "{entry}"'
+def _said(word: str, entry: str) -> str:
+    """Return an entry of a table as a hint: a bare word is what to write in place of another."""
+    if " " in entry or not entry:
+        return entry
+    return Remedy(f'write "{entry}"', entry, word=word)

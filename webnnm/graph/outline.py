@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from webnnm import ops
 from webnnm.core.dtypes import is_float
-from webnnm.core.errors import ModelError, Span
+from webnnm.core.errors import Edit, ModelError, Span
 from webnnm.core.spelling import Neighbours
 from webnnm.notation.syntax import (
     BlockStatement,
@@ -51,13 +51,22 @@ class Block:
 
 @dataclass(frozen=True)
 class Warning:
-    """A finding about the text that does not stop anything (spec A.10, NNM001–007)."""
+    """A finding about the text that does not stop anything (spec A.10, NNM001–007).
+
+    `meant` is what probably was to stand at its place, "" where nothing is plain.
+    """
 
     code: str
     message: str
     span: Span = START
     line: int = 1
     column: int = 1
+    meant: str = ""
+
+    @property
+    def fix(self) -> Edit | None:
+        """The edit of the text that carries out what it says, or None."""
+        return Edit(self.span.start, self.span.end, self.meant) if self.meant else None
 
     def __str__(self) -> str:
         return f"{self.code} line {self.line}, column {self.column}: {self.message}"
@@ -90,12 +99,12 @@ class Outline:
         """Return an error at a place of this document."""
         return ModelError(code, message, hint=hint, source=self.document.source, span=span)
 
-    def warn(self, code: str, message: str, span: Span = START) -> None:
+    def warn(self, code: str, message: str, span: Span = START, meant: str = "") -> None:
         """Note a warning once."""
         if (code, message, span) not in self._warned:
             self._warned.add((code, message, span))
             place = span.position(self.document.source)
-            self.warnings.append(Warning(code, message, span, *place))
+            self.warnings.append(Warning(code, message, span, *place, meant))
 
     def calls(self) -> Iterator[Layer]:
         """Yield every layer that calls a block."""
@@ -203,7 +212,7 @@ def _warn(found: Outline) -> None:
         idle = not (block.is_root or block.layers or block.source)
         if title is not None and idle and (near := real.of(block.name)):
             message = f'block "{block.name}" has only a name; meant "{near[0]}"?'
-            found.warn("NNM006", message, title.span)
+            found.warn("NNM006", message, title.span, near[0])
         for port in (block.input, block.output):
             shape = port.shape if port else None
             if shape is not None and not isinstance(shape, NamedShape) and len(shape.items) > 1:

@@ -142,7 +142,7 @@ class References:
         while level is not None:
             words |= level.names.keys()
             level = level.parent
-        hint = suggestion(str(reference), words)
+        hint = suggestion(str(reference), words, reference.span)
         return self.expander.fail("NNM205", f'unknown name "{reference}"', span, scope, hint)
 
 

@@ -179,7 +179,7 @@ class Resolver:
             self._written.add(value.span)
             for name in self._slips.meant(word, scope):
                 message = f'"{word}" is a new parameter; meant "{name}"?'
-                self.outline.warn("NNM004", message, value.span)
+                self.outline.warn("NNM004", message, value.span, name)
         return Source(self._new_parameter(given, value, slot))
 
     def _judge(self, found: Source, slot: TensorSlot) -> None:

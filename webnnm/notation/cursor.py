@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from webnnm.core.errors import NotationError, Span
+from webnnm.core.errors import NotationError, Remedy, Span
 from webnnm.notation.lexer import (
     COMPOUND,
     END,
@@ -74,6 +74,11 @@ class Cursor:
         _, text, start = self.tokens[self.index - 1]
         return start + len(text) == self.start
 
+    def behind_previous(self) -> Span:
+        """Return the empty span behind the token before the one at hand."""
+        _, text, start = self.tokens[self.index - 1]
+        return Span(start + len(text), start + len(text))
+
     def take_name(self, code: str, expected: str, hint: str = "") -> tuple[str, Span]:
         """Consume a bare word; `code` and `expected` are for the error if there is none."""
         if self.kind != WORD:
@@ -87,7 +92,8 @@ class Cursor:
         if self.kind == COMPOUND:
             self.fail_character()
         if self.kind == STRING and re.fullmatch(r"\w+", self.text[1:-1], re.ASCII):
-            hint = f"write {self.text[1:-1]} without quotes"
+            word = self.text[1:-1]
+            hint = Remedy(f"write {word} without quotes", word, span=self.span)
         self.fail(code, f"expected {expected}, found {self.shown()}", hint)
 
     def fail_character(self, place: str = "in a name", hint: str = "") -> NoReturn:
@@ -109,7 +115,7 @@ class Cursor:
         start = self.brackets[-1]
         closing = _CLOSING[self.source[start]]
         if self.kind != closing:
-            hint = hint or self.open_bracket()
+            hint = hint or self.unclosed()
             self.fail("NNM111", f"expected ',' or '{closing}', found {self.shown()}", hint)
         self.brackets.pop()
         end = self.end
@@ -123,6 +129,14 @@ class Cursor:
         start = self.brackets[-1]
         line, column = Span(start, start).position(self.source)
         return f"'{self.source[start]}' in line {line}, column {column} is still open"
+
+    def unclosed(self) -> str:
+        """Return a hint that names the last bracket opened; where the statement ends, close it."""
+        hint = self.open_bracket()
+        if not hint or not self.at(";", END):
+            return hint
+        closing = _CLOSING[self.source[self.brackets[-1]]]
+        return Remedy(hint, closing, span=self.behind_previous())
 
     def skip_comma(self) -> bool:
         """Consume a comma if there is one, and tell so."""
@@ -144,7 +158,8 @@ class Cursor:
         # Where the lexer could not go on, its error says more than that a token is missing.
         if span is None and self.kind == ERROR and self.lexed.error is not None:
             raise self.lexed.error
-        message, hint = (_LONG_WORD.sub(r"\1…", text) for text in (message, hint))
+        message = _LONG_WORD.sub(r"\1…", message)
+        hint = hint if isinstance(hint, Remedy) else _LONG_WORD.sub(r"\1…", hint)
         raise NotationError(code, message, hint=hint, source=self.source, span=span or self.span)
 
 

@@ -6,7 +6,7 @@ import math
 from typing import NoReturn
 
 from webnnm.core.dtypes import PRECEDENCE, DataType, is_data_type
-from webnnm.core.errors import Span, suggestion
+from webnnm.core.errors import Remedy, Span, suggestion
 from webnnm.notation.cursor import Cursor
 from webnnm.notation.lexer import COMPOUND, END, ERROR, STRING, WORD, unquote
 from webnnm.notation.syntax import (
@@ -107,6 +107,8 @@ def read_declared_shape(cursor: Cursor) -> ShapeValue:
         hint = "write the shape without quotes"
     elif cursor.at(WORD, "("):
         hint = "one size is a list too: shape=[4]"
+        if cursor.at(WORD):
+            hint = Remedy(hint, f"[{cursor.text}]", span=cursor.span)
     cursor.fail("NNM108", f"expected '[' or '{{', found {cursor.shown()}", hint)
 
 
@@ -205,7 +207,8 @@ def _fail_type(cursor: Cursor) -> NoReturn:
 def _fail_shape_keyword(cursor: Cursor) -> NoReturn:
     hint = ""
     if cursor.at("[", "{"):
-        hint = "write shape= in front of the shape"
+        place = Span(cursor.start, cursor.start)
+        hint = Remedy("write shape= in front of the shape", "shape=", span=place)
     elif cursor.at(WORD) and cursor.peek()[0] == "=":
         hint = suggestion(cursor.text, ["shape"]) or "the shape comes before all options"
     cursor.fail("NNM108", f'expected "shape=", found {cursor.shown()}', hint)

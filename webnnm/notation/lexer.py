@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from webnnm.core.errors import NotationError, Span
+from webnnm.core.errors import NotationError, Remedy, Span
 
 Token = tuple[str, str, int]
 """Kind, text as written, and offset of the start. Plain tuples, because there are many."""
@@ -39,7 +39,7 @@ _IN_STRING = rf"\t\r\n{CONTROL}"
 _TOKEN = re.compile(
     rf"""
     # Blanks match nothing here, so that searching for the next token skips them.
-    (?P<word> \w++ (?! [.%] | [+-][\w.] ) )
+    (?P<word> \w++ (?! [\w.%] | [+-][\w.] ) )
   | (?P<mark> [,()\[\]{{}}=:;] )
   | (?P<compound> [+-]?[\w.]++ (?: [+-][\w.]++ )* %? )
   | (?P<comment> (?: \# | // ) [^\r\n{CONTROL}]*+
@@ -208,6 +208,7 @@ def illegal_character(
     character = source[start]
     if start > 0 and place == "here" and re.match(r"\w", source[start - 1]):
         place = "in a name"
+    span = Span(start, start + 1)
     shown, hint = f"'{character}'", hint or "names consist of letters, digits and _"
     if not character.isascii() or not character.isprintable():
         # The name of a character is needed in errors only; the module is large.
@@ -218,11 +219,11 @@ def illegal_character(
         if character.isprintable():
             shown = f"'{character}' {shown}"
         elif character.isspace():
-            hint = "use ordinary blanks"
+            hint = Remedy("use ordinary blanks", " ", span=span)
         else:
-            hint = "delete it"
+            hint = Remedy("delete it", "", span=span)
     if character in _LOOKALIKES:
-        hint = f"write {_LOOKALIKES[character]}"
-    span = Span(start, start + 1)
+        meant = _LOOKALIKES[character]
+        hint = Remedy(f"write {meant}", meant, span=span)
     message = f"{shown} cannot occur {place}"
     return NotationError("NNM101", message, hint=hint, source=source, span=span)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypedDict, TypeVar
 
 from webnnm.core.dtypes import is_data_type
-from webnnm.core.errors import Span, suggestion
+from webnnm.core.errors import Remedy, Span, suggestion
 from webnnm.notation.cursor import Cursor
 from webnnm.notation.declarations import (
     read_constant,
@@ -88,14 +88,16 @@ def check_end(cursor: Cursor) -> None:
     if cursor.at(")", "]", "}"):
         cursor.fail("NNM111", f"{cursor.shown()} has no opening bracket")
     if cursor.at(","):
-        cursor.fail("NNM104", "';' expected, found ','", "options of a tensor need no commas")
+        hint = Remedy("options of a tensor need no commas", "", span=cursor.span)
+        cursor.fail("NNM104", "';' expected, found ','", hint)
     following, word = cursor.peek()
     shown = cursor.shown()
     if cursor.at(WORD) and following == ":":
         shown = f'"{cursor.text}:{cursor.peek(2)[1]}"'
     elif cursor.at(WORD) and following == "=":
         shown = f'"{cursor.text}{word}"'
-    cursor.fail("NNM104", f"';' expected before {shown}")
+    hint = Remedy("", ";", span=cursor.behind_previous())
+    cursor.fail("NNM104", f"';' expected before {shown}", hint)
 
 
 def _property(cursor: Cursor, block: str, given: dict[tuple[str, str], Span]) -> tuple[str, Span]:
@@ -191,8 +193,9 @@ def _fail_start(cursor: Cursor) -> NoReturn:
     block, dot, name = cursor.text.partition(".")
     if cursor.at(COMPOUND) and dot and name in PROPERTIES:
         start = cursor.start + len(block)
-        hint = f'write "{block}:{name}"'
-        cursor.fail("NNM101", "'.' cannot occur in a name", hint, Span(start, start + 1))
+        place = Span(start, start + 1)
+        hint = Remedy(f'write "{block}:{name}"', ":", span=place)
+        cursor.fail("NNM101", "'.' cannot occur in a name", hint, place)
     if cursor.at(COMPOUND):
         cursor.fail_character()
     if cursor.at(STRING):
@@ -206,7 +209,8 @@ def _fail_colon(cursor: Cursor) -> NoReturn:
     following, second = cursor.peek()
     hint = ""
     if following == WORD and second in PROPERTIES:
-        hint = f'write "{word}:{second}"'
+        _, _, place = cursor.tokens[cursor.index + 1]
+        hint = Remedy(f'write "{word}:{second}"', ":", span=Span(cursor.end, place))
     elif word == "webnnm":
         hint = "the header must be the very first statement"
     elif following == "(":

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from webnnm.core.errors import Span
 from webnnm.notation.cursor import Cursor
-from webnnm.notation.lexer import COMPOUND, ERROR, STRING, WORD, unquote
+from webnnm.notation.lexer import COMPOUND, END, ERROR, STRING, WORD, unquote
 from webnnm.notation.numerals import NumberTooLarge, read_number, read_percent
 from webnnm.notation.syntax import (
     Call,
@@ -154,7 +154,8 @@ def _literal(cursor: Cursor, missing: str) -> Value:
         return Text(content, span=span)
     if cursor.at("{"):
         return read_named_shape(cursor)
-    cursor.fail("NNM103", missing or f"expected a value, found {cursor.shown()}")
+    hint = cursor.unclosed() if cursor.at(";", END) else ""
+    cursor.fail("NNM103", missing or f"expected a value, found {cursor.shown()}", hint)
 
 
 def _call(cursor: Cursor, function: Reference) -> Call:

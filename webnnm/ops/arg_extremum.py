@@ -110,7 +110,9 @@ def _arg(name: str, summary: str, kernel: str) -> Operator:
             options={
                 "axis": ValueOption(read=values.one_axis, default=(-1,), operand=True),
                 "keep_dimensions": ValueOption(read=values.boolean, default=False),
-                "output_data_type": ValueOption(read=_index_type, default="int32"),
+                "output_data_type": ValueOption(
+                    read=_index_type, default="int32", words=INDEX_TYPES
+                ),
             },
             shape=partial(reduced_shape, option="axis"),
             build=partial(_build, largest=kernel == "argmax"),

@@ -53,10 +53,13 @@ def _decompose(
     return b.reshape(found, new_shape=(*found.shape[:row], *found.shape[row + 1 :]))
 
 
+PADDINGS = ("same", "valid")
+
+
 def _padding(value: Value) -> Ends | str:
     """Read a number, `[beginning, ending]`, `same` or `valid`."""
     try:
-        word = values.word("same", "valid")(value)
+        word = values.word(*PADDINGS)(value)
     except ValueError:
         found = values.integers(value)
     else:
@@ -226,7 +229,7 @@ conv1d = Composite(
         options={
             "filters": ValueOption(read=values.integer(1)),
             "kernel": ValueOption(read=values.integer(1)),
-            "padding": ValueOption(read=_padding, default=(0, 0)),
+            "padding": ValueOption(read=_padding, default=(0, 0), words=PADDINGS),
             "strides": ValueOption(read=values.integer(1), default=1),
             "dilations": ValueOption(read=values.integer(1), default=1),
             "groups": ValueOption(read=values.integer(1), default=1),

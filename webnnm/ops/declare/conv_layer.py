@@ -14,6 +14,7 @@ from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.spatial import Pair, Sides
 from webnnm.ops.declare.spatial_layer import (
     LAYOUT,
+    PADDINGS,
     STEPS,
     build_image,
     learn_image,
@@ -38,7 +39,7 @@ def layer_rules(filter_layouts: Sequence[str], *, transposed: bool = False) -> L
     options = {
         "filters": ValueOption(read=values.integer(1)),
         "kernel": ValueOption(read=pair(1)),
-        "padding": ValueOption(read=padding, default=(0, 0, 0, 0)),
+        "padding": ValueOption(read=padding, default=(0, 0, 0, 0), words=PADDINGS),
         **STEPS,
         "groups": ValueOption(read=values.integer(1), default=1),
         "input_layout": LAYOUT,

@@ -55,12 +55,14 @@ class ValueOption:
     """An option with a plain value; `read` turns the syntax into the value or raises ValueError.
 
     With `operand=True` the value may also stand as an operand, in the order of declaration.
+    `words` are those that the value may be, where the reader takes other values too.
     """
 
     read: Callable[[Value], Any]
     default: Any = None
     operand: bool = False
     aliases: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
 
 class ShapeView(Protocol):

@@ -11,6 +11,7 @@ from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.spatial import Pair
 from webnnm.ops.declare.spatial_layer import (
     LAYOUT,
+    PADDINGS,
     STEPS,
     build_image,
     learn_image,
@@ -25,7 +26,7 @@ from webnnm.ops.declare.windows import Windows
 
 OPTIONS = {
     "window_dimensions": ValueOption(read=pair(1), aliases=("window",)),
-    "padding": ValueOption(read=padding, default=(0, 0, 0, 0)),
+    "padding": ValueOption(read=padding, default=(0, 0, 0, 0), words=PADDINGS),
     "padding_beginning": ValueOption(read=pair(0)),
     "padding_ending": ValueOption(read=pair(0)),
     **STEPS,

@@ -15,11 +15,12 @@ from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.tensors import Builder
 
 MODES = {"nearest": "nearest-neighbor", "bilinear": "linear"}
+MODE_WORDS = ("nearest-neighbor", "linear", *MODES)
 
 
 def _mode(value: Value) -> str:
     """Read a mode in WebNN's words or the shorter ones."""
-    found = values.word("nearest-neighbor", "linear", *MODES)(value)
+    found = values.word(*MODE_WORDS)(value)
     return MODES.get(found, found)
 
 
@@ -111,7 +112,7 @@ resample_rules = LayerRules(
         "sizes": ValueOption(read=values.sizes),
         "scales": ValueOption(read=_scales),
         "axes": ValueOption(read=values.axis_names),
-        "mode": ValueOption(read=_mode, default="nearest-neighbor"),
+        "mode": ValueOption(read=_mode, default="nearest-neighbor", words=MODE_WORDS),
     },
     shape=_shape,
     build=_build,

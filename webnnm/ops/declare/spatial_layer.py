@@ -43,13 +43,16 @@ def _by_name(value: NamedShape) -> tuple[int, ...]:
     return tuple(n for n in (given["height"], given["width"]) if isinstance(n, int))
 
 
+PADDINGS = ("same", "valid")
+
+
 def padding(value: Value) -> Sides | str:
     """Read a number, `[top, bottom, left, right]`, `{height, width}`, `same` or `valid`."""
     if isinstance(value, NamedShape):
         height, width = pair(0)(value)
         return height, height, width, width
     try:
-        word = values.word("same", "valid")(value)
+        word = values.word(*PADDINGS)(value)
     except ValueError:
         found = values.integers(value)
     else:

@@ -59,24 +59,34 @@ def positive(value: Value) -> float:
     return found
 
 
+BOOLEANS = ("true", "false")
+
+
 def boolean(value: Value) -> bool:
     """Read `true` or `false`."""
     word = _word(value)
-    if word not in ("true", "false"):
+    if word not in BOOLEANS:
         raise ValueError("expected true or false")
     return word == "true"
 
 
-def word(*words: str) -> Callable[[Value], str]:
-    """Return a reader of one of some words."""
+@dataclass(frozen=True)
+class OneOf:
+    """A reader of one of some words."""
 
-    def read(value: Value) -> str:
+    words: tuple[str, ...]
+
+    def __call__(self, value: Value) -> str:
+        """Read one of the words."""
         found = _word(value)
-        if found not in words:
-            raise ValueError(f"expected {' or '.join(words)}")
+        if found not in self.words:
+            raise ValueError(f"expected {' or '.join(self.words)}")
         return found
 
-    return read
+
+def word(*words: str) -> OneOf:
+    """Return a reader of one of some words."""
+    return OneOf(words)
 
 
 def text(value: Value) -> str:

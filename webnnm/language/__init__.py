@@ -1,0 +1,1 @@
+"""What editors ask about a model text: completion, documentation, mistakes, names, layout."""

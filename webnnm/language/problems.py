@@ -1,0 +1,103 @@
+"""The mistakes in a text, with the edits that mend them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from webnnm.core.errors import Edit, ModelError, Span, WebNNMError
+from webnnm.graph.elaborate import elaborate
+from webnnm.graph.outline import Warning
+from webnnm.graph.vertices import Network
+from webnnm.notation import parse
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An error or warning about a stretch of a text.
+
+    `fix` is the edit that mends it and `title` what that does, None and "" where that takes a mind.
+    """
+
+    start: int
+    end: int
+    severity: Literal["error", "warning"]
+    code: str
+    message: str
+    hint: str = ""
+    title: str = ""
+    fix: Edit | None = None
+
+
+class Checked(NamedTuple):
+    """What a text means, None if it means nothing, and its mistakes."""
+
+    network: Network | None
+    errors: tuple[WebNNMError, ...]
+    warnings: tuple[Warning, ...]
+
+
+@lru_cache(maxsize=4)
+def checked(text: str) -> Checked:
+    """Return what a text means; an editor asks several things of the same text.
+
+    >>> found = checked("m:input shape=[4]; m:output shape=[4]; m:layers sofmax();")
+    >>> found.network, found.errors[0].code
+    (None, 'NNM204')
+    """
+    try:
+        network = elaborate(parse(text))
+    except ModelError as error:
+        return Checked(None, (error, *error.others), ())
+    return Checked(network, (), tuple(network.warnings))
+
+
+def diagnose(text: str) -> list[Problem]:
+    """Return the errors of a text, or its warnings if there are no errors.
+
+    >>> text = "m:input shape=[4]; m:output shape=[4]; m:layers sofmax();"
+    >>> diagnose(text)[0].title, diagnose(text)[0].fix
+    ('Change to "softmax"', Edit(start=48, end=54, text='softmax'))
+    """
+    return list(_problems(text))
+
+
+def _problems(text: str) -> Iterator[Problem]:
+    found = checked(text)
+    # Errors count from behind a byte-order mark.
+    mark = len(text) - len(text.removeprefix("\ufeff"))
+    for each in (*found.errors, *found.warnings):
+        start, end = _visible(each.span or Span(0, 0), text, mark)
+        fix = each.fix and Edit(each.fix.start + mark, each.fix.end + mark, each.fix.text)
+        yield Problem(
+            start,
+            end,
+            "error" if isinstance(each, WebNNMError) else "warning",
+            each.code,
+            each.message,
+            getattr(each, "hint", ""),
+            title(fix, text) if fix else "",
+            fix,
+        )
+
+
+def _visible(span: Span, text: str, mark: int) -> tuple[int, int]:
+    """Return a stretch that can be seen: at least one character, if there are any."""
+    start, end = span.start + mark, span.end + mark
+    if end <= start:
+        start, end = (start, start + 1) if start < len(text) else (max(0, len(text) - 1), len(text))
+    return start, min(end, len(text))
+
+
+def title(fix: Edit, text: str) -> str:
+    """Return what an edit does, as a button says it.
+
+    >>> title(Edit(4, 4, ";"), "relu add"), title(Edit(0, 1, ""), ", relu")
+    ('Insert ";"', 'Delete ","')
+    """
+    replaced = text[fix.start : fix.end].strip()
+    if not replaced and fix.text.strip():
+        return f'Insert "{fix.text}"'
+    return f'Change to "{fix.text}"' if fix.text.strip() else f'Delete "{replaced}"'

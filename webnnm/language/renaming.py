@@ -1,0 +1,196 @@
+"""Another name for a block, a parameter, a constant or a layer, wherever a text uses it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from webnnm.core.errors import Edit, WebNNMError
+from webnnm.graph.vertices import Network
+from webnnm.language.names import USES, Names, names_of
+from webnnm.language.places import Word, words
+from webnnm.language.problems import checked
+from webnnm.notation.words import is_number
+
+_NAME = re.compile(r"\w+", re.ASCII)
+
+Kind = Literal["block", "tensor", "layer", "word"]
+
+
+class Target(NamedTuple):
+    """What can be renamed: its name, and where that stands.
+
+    A "tensor" is declared, a "layer" named by `name=`, a "word" a parameter that is not declared
+    or a word that calls of the block bind; the last two belong to a block.
+    """
+
+    name: str
+    kind: Kind
+    block: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A name in the text, and the block whose layers it stands in."""
+
+    name: str
+    start: int
+    word: Word
+
+
+def target_at(text: str, offset: int) -> Target | None:
+    """Return what can be renamed at an offset, None if nothing can.
+
+    >>> target_at("m:layers unit(); unit:layers relu();", 10)
+    Target(name='unit', kind='block', block='', start=9, end=13)
+    """
+    listed = words(text)
+    names = names_of(listed)
+    for use in _uses(listed):
+        if use.start <= offset <= use.start + len(use.name):
+            kind = _kind(use, names)
+            if kind is not None:
+                block = use.word.place.block if kind in ("layer", "word") else ""
+                if kind == "layer" and use.name not in names.layers.get(block, ()):
+                    block = next(
+                        root for root in names.roots if use.name in names.layers.get(root, ())
+                    )
+                return Target(use.name, kind, block, use.start, use.start + len(use.name))
+    return None
+
+
+def rename(text: str, offset: int, name: str) -> list[Edit]:
+    """Return the edits that give what stands at an offset another name.
+
+    >>> rename("m:layers unit(); unit:layers relu();", 10, "block")
+    [Edit(start=9, end=13, text='block'), Edit(start=17, end=21, text='block')]
+
+    Raises `WebNNMError` NNM205 where nothing can be renamed, NNM101 for what is no name, NNM206
+    for a name that is taken, or that would change what the model computes.
+    """
+    target = target_at(text, offset)
+    if target is None:
+        raise WebNNMError("NNM205", "there is no name of yours at the cursor to change")
+    if not _NAME.fullmatch(name) or is_number(name):
+        hint = "names consist of letters, digits and _"
+        raise WebNNMError("NNM101", f'"{name}" is not a name', hint=hint)
+    listed = words(text)
+    names = names_of(listed)
+    taken = next((use for use in _uses(listed) if use.name == name), None)
+    if name != target.name and (taken is not None or name == "input"):
+        line = text.count("\n", 0, taken.start) + 1 if taken else 0
+        where = f" in line {line}" if line else ""
+        hint = "take another name"
+        raise WebNNMError("NNM206", f'"{name}" is used already{where}', hint=hint)
+    edits = [
+        Edit(use.start, use.start + len(use.name), name)
+        for use in _uses(listed)
+        if use.name == target.name and _means(use, target, names, listed)
+    ]
+    before, after = checked(text).network, checked(applied(text, edits)).network
+    if before is not None and (after is None or _meaning(before) != _meaning(after)):
+        message = f'with "{name}" in place of "{target.name}" the model would be another one'
+        raise WebNNMError("NNM206", message, hint="take another name")
+    return edits
+
+
+def applied(text: str, edits: Sequence[Edit]) -> str:
+    """Return a text with edits carried out, which do not overlap.
+
+    >>> applied("relu add", [Edit(0, 4, "tanh"), Edit(4, 4, ",")])
+    'tanh, add'
+    """
+    for edit in sorted(edits, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+def _uses(listed: Sequence[Word]) -> Iterator[_Use]:
+    """Yield the names in a text, the parts of references one by one."""
+    for word in listed:
+        start = word.start
+        for part in word.text.split("."):
+            if _NAME.fullmatch(part) and not part.isdecimal():
+                yield _Use(part, start, word)
+            start += len(part) + 1
+
+
+def _kind(use: _Use, names: Names) -> Kind | None:
+    """Return what kind of name a word is, None if it is none that the text gives."""
+    name, place = use.name, use.word.place
+    own = names.layers.get(place.block, ())
+    if place.role == "block":
+        return "block" if use.word.following == ":" else "tensor"
+    if place.role == "declared":
+        return "tensor"
+    if place.role == "value" and place.option == "name":
+        return "layer"
+    if place.role == "layer":
+        bound = name in names.placeholders.get(place.block, ())
+        return "block" if name in names.blocks else "word" if bound else None
+    if place.role == "argument" and use.word.following == "=":
+        return None
+    if place.role in USES and place.callee:
+        if name in own or (name in names.visible(place.block) and name not in names.declared):
+            return "layer"
+        if name in names.blocks:
+            return "block"
+        if name in names.declared:
+            return "tensor"
+        return "word" if name in names.placeholders.get(place.block, ()) else None
+    return None
+
+
+def _means(use: _Use, target: Target, names: Names, listed: Sequence[Word]) -> bool:
+    """Tell whether a use of a name is one of what shall be renamed."""
+    place = use.word.place
+    if place.role == "argument" and use.word.following == "=":
+        # A call of the block binds its word.
+        return target.kind in ("word", "tensor") and _binds(place.callee, target, names, listed)
+    if _kind(use, names) != target.kind:
+        return use.start > use.word.start and target.kind == "layer"
+    if target.kind == "word":
+        return place.block == target.block
+    if target.kind == "layer":
+        inside = place.block == target.block
+        return inside or target.block in names.roots or use.start > use.word.start
+    return True
+
+
+def _binds(callee: str, target: Target, names: Names, listed: Sequence[Word]) -> bool:
+    """Tell whether an option of a call of `callee` reaches the word that shall be renamed."""
+    if target.kind == "tensor":
+        return False
+    reached, waiting = set[str](), [callee]
+    while waiting:
+        block = waiting.pop()
+        if block in reached or block not in names.blocks:
+            continue
+        reached.add(block)
+        waiting += [w.text for w in listed if w.place.block == block and w.place.role == "layer"]
+    return target.block in reached
+
+
+def _meaning(network: Network) -> list[Any]:
+    """Return what a network computes, whatever its names are."""
+    numbers: dict[int, int] = {}
+
+    def number(vertex: object) -> int:
+        return numbers.setdefault(id(vertex), len(numbers))
+
+    found: list[Any] = [
+        (
+            number(layer),
+            layer.operator.name,
+            [(number(source.vertex), source.result) for source in layer.sources()],
+            str(layer.options),
+            [str(each) for each in layer.features],
+        )
+        for layer in network.order
+    ]
+    found += [(number(p), str(p.features[0]), p.role, p.trainable) for p in network.parameters]
+    return found

@@ -1,0 +1,70 @@
+"""What the fixed words of the notation mean, in a line each."""
+
+from __future__ import annotations
+
+PROPERTIES = {
+    "name": "the name of the model in logs and files",
+    "input": "the block takes data of this shape, float32 by default",
+    "output": "the result of the block is an output of the model",
+    "layers": "the layers of the block, applied in this order",
+    "source": "the layers of the block are the graph in an ONNX file",
+    "loss": "the loss of the output",
+    "delta": "where the Huber loss turns from square to linear",
+    "gamma": "the exponent of the focal loss",
+    "alpha": "the weights of the focal loss",
+    "constants": "constant tensors",
+    "param": "declared parameters, which layers may share",
+}
+"""Of `block:property`."""
+
+LAYER_OPTIONS = {
+    "shape": "shape of the result, by which weights get theirs",
+    "shapes": "one repetition for each of these shapes",
+    "repeat": "how often the layer is applied, each time with parameters of its own",
+    "name": "a name by which other layers refer to this one",
+    "node": "what enters the layer, in place of the result of the layer before",
+    "dataType": "the type in which the layer computes",
+    "lrm": "factor of the learning rate for the parameters of the layer",
+    "init": "how the weights of the layer start",
+    "trainable": "false keeps the parameters of the layer as they are",
+}
+"""Of every layer."""
+
+TENSOR_OPTIONS = {
+    "sequence": "name of the dimension of variable length, or its fixed length",
+    "init": "how the parameter starts",
+    "trainable": "false keeps the parameter as it is",
+    "lrm": "factor of the learning rate",
+    "decay": "false leaves the parameter out of weight decay",
+    "shared": "false gives each use of the block a parameter of its own",
+    "at": "which result of the file is meant",
+}
+"""Behind the shape of a declaration, or a file."""
+
+INITIALISERS = {
+    "zeros": "all 0",
+    "ones": "all 1",
+    "constant": "all the same: constant(0.5)",
+    "normal": "normal with a standard deviation: normal(0.02)",
+    "truncatedNormal": "normal, without values beyond two standard deviations",
+    "uniform": "uniform between two numbers: uniform(-0.1, 0.1)",
+    "he": "uniform by fan-in, for rectifiers",
+    "heNormal": "normal by fan-in, for rectifiers",
+    "glorot": "uniform by fan-in and fan-out",
+    "glorotNormal": "normal by fan-in and fan-out",
+}
+
+LOSSES = {
+    "MSE": "mean squared error",
+    "MAE": "mean absolute error",
+    "HUL": "Huber loss: squared near the target, absolute far from it",
+    "BCE": "binary cross-entropy of probabilities",
+    "BCEL": "binary cross-entropy of logits",
+    "CCE": "cross-entropy of probabilities over classes",
+    "CCEL": "cross-entropy of logits over classes",
+    "SCE": "cross-entropy over classes given by their numbers",
+    "HIL": "hinge loss",
+    "KLD": "Kullback–Leibler divergence of distributions",
+    "FOL": "focal loss: easy examples count less",
+}
+"""By the short names of the losses."""
