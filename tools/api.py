@@ -38,6 +38,7 @@ GROUPS = {
         "review",
     ],
     "Training": ["Training", "History", "EpochRecord", "Review", "Finding", "search"],
+    "Charts": ["charts"],
     "Answers": ["Prediction", "TestResult"],
     "Data": [
         "Dataset",

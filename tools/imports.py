@@ -12,9 +12,9 @@ from tools.common import ROOT
 
 PACKAGE = ROOT / "webnnm"
 PACKAGES = (
-    *("core", "notation", "ops", "graph", "language", "compiler", "formats", "backends"),
-    *("training", "eager", "data", "evaluation", "runtime", "expert", "snapshots", "trainer"),
-    *("transformers", "model", "sync", "cli"),
+    *("core", "notation", "ops", "graph", "language", "compiler", "formats", "charts"),
+    *("backends", "training", "eager", "data", "evaluation", "runtime", "expert"),
+    *("snapshots", "trainer", "transformers", "model", "sync", "cli"),
 )
 """Each imports only those before it."""
 MODULES = sorted(PACKAGE.rglob("*.py"))

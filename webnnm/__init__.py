@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from webnnm import charts as charts
     from webnnm.backends.base import Backend as Backend
     from webnnm.backends.probe import probe as probe
     from webnnm.backends.selection import backend as backend
@@ -80,6 +81,7 @@ _OFFERED = {
     "backends.base": "Backend",
     "backends.probe": "probe",
     "backends.selection": "backend",
+    "charts": "charts",
     "core.errors": "BackendError ContextLost DataError ModelError NotationError WebNNMError",
     "core.finding": "Finding",
     "data.csv_dataset": "CSVDataset",
@@ -122,7 +124,8 @@ __all__ = tuple(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'webnnm' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"webnnm.{_HOME[name]}"), name)
+    module = importlib.import_module(f"webnnm.{_HOME[name]}")
+    return module if _HOME[name] == name else getattr(module, name)
 
 
 def __dir__() -> list[str]:

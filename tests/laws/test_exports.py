@@ -42,6 +42,7 @@ PUBLIC = [
     "WebNNMError",
     "__version__",
     "backend",
+    "charts",
     "check",
     "check_gradients",
     "checkpoint",

@@ -1,0 +1,182 @@
+/**
+ * Draws charts that webnnm.charts describes, as pictures with a text for those who do not see them.
+ *
+ * `show(element, JSON)` returns the chart once it is drawn. Numbers cross as JSON, so that programs
+ * in Python call it as those in JavaScript do.
+ */
+
+import { changeset, Error as Errors, parse, truthy, View } from "vega";
+import { expressionInterpreter } from "vega-interpreter";
+import { compile } from "vega-lite";
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+/** @typedef {{ spec: any, themes: { light: any, dark: any } }} Description what `Chart.to_page` wrote */
+
+class LiveChart {
+  /** Rows by the name of their data, where these are no longer those of the specification. */
+  #rows = new Map();
+  #change = () => this.draw();
+  #frame = 0;
+  #listeners = [];
+  #sizes = new ResizeObserver(() => this.#fit());
+  #view = null;
+
+  /**
+   * @param {HTMLElement} holder
+   * @param {Description} description
+   */
+  constructor(holder, { spec, themes }) {
+    this.holder = holder;
+    this.spec = spec;
+    this.themes = themes;
+    this.place = document.createElement("div");
+    holder.replaceChildren(this.place);
+    holder.setAttribute("role", "img");
+    this.describe(spec.description);
+    dark.addEventListener("change", this.#change);
+    this.#sizes.observe(holder);
+  }
+
+  /** Draw everything, in the colours of light or dark pages. */
+  draw() {
+    const config = { ...this.themes[dark.matches ? "dark" : "light"], background: "transparent" };
+    const { spec } = compile(this.spec, { config });
+    const runtime = parse(spec, undefined, { ast: true });
+    this.#view?.finalize();
+    // Policies forbid code from texts: expressions are interpreted.
+    const options = { expr: expressionInterpreter, logLevel: Errors, renderer: "canvas" };
+    this.#view = new View(runtime, { ...options, container: this.place });
+    // The holder is the picture, with its text.
+    for (const name of ["role", "aria-label", "aria-roledescription"]) {
+      this.place.removeAttribute(name);
+    }
+    for (const [type, listener] of this.#listeners) this.#view.addEventListener(type, listener);
+    for (const [name, rows] of this.#rows) {
+      this.#view.change(name, changeset().remove(truthy).insert(rows));
+    }
+    this.#fit();
+    this.#view.run();
+  }
+
+  #fit() {
+    const width = this.holder.clientWidth;
+    if (!this.#view || this.spec.width !== "container" || !width) return;
+    if (this.#view.width() === width) return;
+    this.#view.width(width);
+    this.#soon();
+  }
+
+  /** Draw what has changed once, before the browser paints. */
+  #soon() {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#view.run();
+    });
+  }
+
+  #known(name) {
+    if (!this.#rows.has(name)) this.#rows.set(name, this.#view.data(name).map((row) => ({ ...row })));
+    return this.#rows.get(name);
+  }
+
+  /** Put rows, a JSON list, in the place of those of some data. @param {string} name @param {string} text */
+  set(name, text) {
+    const rows = JSON.parse(text);
+    this.#rows.set(name, rows);
+    this.#view.change(name, changeset().remove(truthy).insert(rows));
+    this.#soon();
+  }
+
+  /** Add rows, a JSON list. @param {string} name @param {string} text */
+  add(name, text) {
+    const rows = JSON.parse(text);
+    const known = this.#known(name);
+    known.push(...rows);
+    this.#view.change(name, changeset().insert(rows));
+    this.#soon();
+  }
+
+  /**
+   * Put numbers, a JSON list, into a field of the rows there are, in their order.
+   * @param {string} name @param {string} field @param {string} text
+   */
+  paint(name, field, text) {
+    const values = JSON.parse(text);
+    const rows = this.#known(name);
+    for (let place = 0; place < rows.length; place += 1) rows[place][field] = values[place];
+    let place = 0;
+    const next = () => values[place++];
+    this.#view.change(name, changeset().modify(truthy, field, next));
+    this.#soon();
+  }
+
+  /** Say in words what the chart shows. @param {string} text */
+  describe(text) {
+    this.holder.setAttribute("aria-label", text);
+  }
+
+  /**
+   * Call back with the row that is clicked, as JSON.
+   * @param {(row: string) => void} callback
+   */
+  onClick(callback) {
+    this.#listen("click", (_event, item) => {
+      if (item?.datum) callback(JSON.stringify(item.datum));
+    });
+  }
+
+  /**
+   * Call back with places in the units of the axes x and y where a pointer is pressed, and drawn
+   * while it is: [x, y, whether it was pressed just now, whether with the Shift key or the second
+   * button], as JSON.
+   * @param {(place: string) => void} callback
+   */
+  onDraw(callback) {
+    const tell = (event, first) => {
+      const [across, down] = event.vega.xy();
+      const inside = across >= 0 && down >= 0 && across <= this.#view.width() && down <= this.#view.height();
+      if (!inside) return;
+      const [x, y] = [this.#view.scale("x").invert(across), this.#view.scale("y").invert(down)];
+      callback(JSON.stringify([x, y, first, event.shiftKey || (event.buttons & 2) > 0]));
+    };
+    this.place.classList.add("drawn");
+    this.place.addEventListener("contextmenu", (event) => event.preventDefault());
+    this.#listen("pointerdown", (event) => tell(event, true));
+    this.#listen("pointermove", (event) => {
+      if (event.buttons) tell(event, false);
+    });
+  }
+
+  #listen(type, listener) {
+    this.#listeners.push([type, listener]);
+    this.#view.addEventListener(type, listener);
+  }
+
+  /** Draw what has changed, and return the milliseconds that this took. */
+  async settle() {
+    const before = performance.now();
+    await this.#view.runAsync();
+    return performance.now() - before;
+  }
+
+  /** Take the chart away. */
+  close() {
+    cancelAnimationFrame(this.#frame);
+    dark.removeEventListener("change", this.#change);
+    this.#sizes.disconnect();
+    this.#view?.finalize();
+    this.holder.replaceChildren();
+  }
+}
+
+/**
+ * Show a chart in an element, in place of what is there.
+ * @param {HTMLElement} holder
+ * @param {string} text what `Chart.to_page` of webnnm.charts returns
+ */
+export function show(holder, text) {
+  const chart = new LiveChart(holder, JSON.parse(text));
+  chart.draw();
+  return chart;
+}

@@ -1,0 +1,21 @@
+"""Charts as Vega-Lite specifications: of trainings, tests, parameters and what a model decides.
+
+>>> from webnnm import charts
+>>> charts.confusion_matrix([[3, 1], [0, 4]], ["no", "yes"]).spec["description"]
+'Confusion matrix: 7 of 8 rows are right. Most often confused: no taken for yes, 1 time.'
+
+Every function returns a `Chart`, which notebooks show, `save` writes, and pages draw by
+`site/components/charts.js`. Nothing here draws by itself.
+"""
+
+from webnnm.charts.boundary import decision_boundary as decision_boundary
+from webnnm.charts.calibration import calibration_curve as calibration_curve
+from webnnm.charts.chart import Chart as Chart
+from webnnm.charts.confusion import confusion_matrix as confusion_matrix
+from webnnm.charts.course import gradient_norm as gradient_norm
+from webnnm.charts.course import learning_rate as learning_rate
+from webnnm.charts.course import loss as loss
+from webnnm.charts.course import metrics as metrics
+from webnnm.charts.first_layer import filters as filters
+from webnnm.charts.histograms import histograms as histograms
+from webnnm.charts.roc import roc_curve as roc_curve

@@ -1,0 +1,139 @@
+"""A chart: a Vega-Lite specification, and the forms in which it is shown."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from webnnm.charts.theme import THEMES, Theme, configuration
+from webnnm.core.errors import DataError
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+"""What is used here means the same in versions 5 and 6; JupyterLab and VS Code show both."""
+MIME = "application/vnd.vegalite.v5+json"
+WIDTH = 480
+"""Pixels of a chart that does not know its page."""
+SUFFIXES = (".json", ".svg", ".png", ".html")
+
+
+@dataclass(frozen=True, repr=False)
+class Chart:
+    """A chart as a Vega-Lite specification, which notebooks show by themselves.
+
+    >>> Chart({"mark": "point", "description": "No points."}).to_dict()["mark"]
+    'point'
+
+    `spec` has neither colours nor a version: `to_dict` adds those of a theme. Its `description` is
+    the text for those who do not see the chart.
+    """
+
+    spec: Mapping[str, Any]
+
+    @property
+    def description(self) -> str:
+        """What the chart shows, in words."""
+        return self.spec["description"]
+
+    def to_dict(self, theme: Theme = "light", *, width: int | str = WIDTH) -> dict[str, Any]:
+        """Return the whole specification, as programs of Vega-Lite take it.
+
+        >>> Chart({"mark": "bar", "description": ""}).to_dict("dark")["config"]["background"]
+        '#1d2025'
+
+        `width` is in pixels, or "container" for that of the element in a page; a chart of several
+        parts, or one that has a width of its own, keeps it. Raises `DataError` NNM704 for a theme
+        that is neither "light" nor "dark".
+        """
+        if theme not in THEMES:
+            raise DataError("NNM704", f'theme="{theme}"', hint=f"one of {', '.join(THEMES)}")
+        whole = {"$schema": SCHEMA, "width": width, **self.spec}
+        if "facet" in self.spec:
+            del whole["width"]
+        return whole | {"config": configuration(theme)}
+
+    def to_json(self, theme: Theme = "light", *, width: int | str = WIDTH) -> str:
+        """Return the whole specification as JSON.
+
+        >>> Chart({"mark": "bar", "description": ""}).to_json()[:12]
+        '{"$schema": '
+        """
+        return json.dumps(self.to_dict(theme, width=width))
+
+    def to_page(self) -> str:
+        """Return the specification and both themes as JSON, for a page that is light or dark.
+
+        >>> sorted(json.loads(Chart({"mark": "bar", "description": ""}).to_page()))
+        ['spec', 'themes']
+
+        It is what `show` of `components/charts.js` takes.
+        """
+        spec = self.to_dict(width="container")
+        del spec["config"]
+        return json.dumps({"spec": spec, "themes": {t: configuration(t) for t in THEMES}})
+
+    def svg(self, theme: Theme = "light", *, width: int = WIDTH) -> str:
+        """Return the chart as SVG.
+
+        Raises `DataError` NNM709 if vl-convert is not installed: `pip install "webnnm[charts]"`.
+        """
+        return _converter().vegalite_to_svg(self.to_dict(theme, width=width))
+
+    def save(
+        self, path: str | PathLike[str], theme: Theme = "light", *, width: int = WIDTH
+    ) -> None:
+        """Write the chart to a file, in the form that its name ends with.
+
+        `.json` is the specification; `.svg`, `.png` and `.html`, a page that needs nothing else,
+        take vl-convert. Raises `DataError` NNM709 if that is not installed, NNM704 for another
+        ending.
+        """
+        from webnnm.formats.atomic import write_atomically
+
+        suffix, spec = Path(path).suffix.lower(), self.to_dict(theme, width=width)
+        if suffix == ".json":
+            content = json.dumps(spec, indent=1).encode()
+        elif suffix == ".svg":
+            content = self.svg(theme, width=width).encode()
+        elif suffix == ".png":
+            content = _converter().vegalite_to_png(spec, scale=2)
+        elif suffix == ".html":
+            content = _converter().vegalite_to_html(spec, bundle=True).encode()
+        else:
+            raise DataError(
+                "NNM704",
+                f"no chart is written as {suffix or 'a file without an ending'}",
+                hint=f"the name ends with {', '.join(SUFFIXES)}",
+            )
+        write_atomically(path, [content])
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """Return what notebooks show: the specification; the picture where it can be made."""
+        bundle: dict[str, Any] = {MIME: self.to_dict(), "text/plain": repr(self)}
+        if _found_converter():
+            bundle["image/svg+xml"] = self.svg()
+        return bundle
+
+    def __repr__(self) -> str:
+        return f"<Chart: {self.description}>"
+
+
+def _found_converter() -> Any:
+    try:
+        return importlib.import_module("vl_convert")
+    except ImportError:
+        return None
+
+
+def _converter() -> Any:
+    if found := _found_converter():
+        return found
+    raise DataError(
+        "NNM709",
+        "pictures of charts need vl-convert, which is not installed",
+        hint='pip install "webnnm[charts]", or to_dict(), which every viewer of Vega-Lite takes',
+    )

@@ -1,0 +1,83 @@
+"""The chart of a confusion matrix, as a heat map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.charts.chart import Chart
+from webnnm.charts.theme import STRAIGHT
+
+CELLS = "cells"
+"""The name of its rows, by which a page tells which cell was clicked."""
+SIDE = 40
+"""Pixels of a cell."""
+LIMIT = 20
+"""Classes up to which counts are written into the cells."""
+
+
+def confusion_matrix(counts: Sequence[Sequence[int]], labels: Sequence[str]) -> Chart:
+    """Return the heat map of a confusion matrix: actual classes in rows, predicted in columns.
+
+    >>> confusion_matrix([[5, 0], [0, 5]], ["no", "yes"]).description
+    'Confusion matrix: 10 of 10 rows are right.'
+
+    `counts[actual][predicted]` are numbers of rows, such as `result.counts`; the colour of a cell
+    is its share of the actual class.
+    """
+    cells = [
+        {
+            "actual": actual,
+            "predicted": predicted,
+            "row": i,
+            "column": j,
+            "count": counts[i][j],
+            "share": counts[i][j] / max(sum(counts[i]), 1),
+        }
+        for i, actual in enumerate(labels)
+        for j, predicted in enumerate(labels)
+    ]
+    x = {"field": "predicted", "type": "nominal", "sort": None, "title": "predicted"}
+    y = {"field": "actual", "type": "nominal", "sort": None, "title": "actual"}
+    share = {"field": "share", "type": "quantitative", "scale": {"domain": [0, 1], **STRAIGHT}}
+    known = [
+        {"field": "actual", "type": "nominal"},
+        {"field": "predicted", "type": "nominal"},
+        {"field": "count", "type": "quantitative", "title": "rows"},
+        {"field": "share", "type": "quantitative", "title": "share", "format": ".1%"},
+    ]
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "rect", "cursor": "pointer"},
+            "encoding": {"color": {**share, "legend": None}, "tooltip": known},
+        }
+    ]
+    if len(labels) <= LIMIT:
+        inverse = {"test": "datum.share > 0.5", "value": {"expr": "ground"}}
+        letters = {"condition": inverse, "value": {"expr": "text"}}
+        written = {"field": "count", "type": "quantitative"}
+        layers.append(
+            {"mark": {"type": "text", "cursor": "pointer"}, "encoding": {"text": written}}
+        )
+        layers[-1]["encoding"] |= {"color": letters, "tooltip": known}
+    return Chart(
+        {
+            "description": _words(counts, labels),
+            "data": {"name": CELLS, "values": cells},
+            "height": {"step": SIDE} if len(labels) <= LIMIT else 480,
+            "encoding": {"x": {**x, "axis": {"labelAngle": 0}}, "y": y},
+            "layer": layers,
+        }
+    )
+
+
+def _words(counts: Sequence[Sequence[int]], labels: Sequence[str]) -> str:
+    right, rows = sum(row[k] for k, row in enumerate(counts)), sum(map(sum, counts))
+    text = f"Confusion matrix: {right:,} of {rows:,} rows are right."
+    size = range(len(labels))
+    wrong = [(counts[i][j], i, j) for i in size for j in size if i != j and counts[i][j]]
+    if wrong:
+        count, i, j = max(wrong, key=lambda cell: cell[0])
+        often = "1 time" if count == 1 else f"{count:,} times"
+        text += f" Most often confused: {labels[i]} taken for {labels[j]}, {often}."
+    return text

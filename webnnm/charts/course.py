@@ -1,0 +1,228 @@
+"""Charts of the course of a training, over its epochs: losses, metrics, rates, gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from webnnm.charts.chart import Chart
+from webnnm.charts.theme import DASHES
+from webnnm.core.errors import DataError
+
+EPOCHS = "epochs"
+"""The name of the rows of these charts, by which a page adds more."""
+HEIGHT = 240
+DECADES = 100
+"""The ratio of losses from which on their scale is logarithmic."""
+Row = dict[str, Any]
+
+
+class Epoch(Protocol):
+    """What is charted of an epoch: an `EpochRecord`."""
+
+    @property
+    def epoch(self) -> int:
+        """Its number, from 1."""
+        ...
+
+    @property
+    def loss(self) -> float:
+        """The training loss."""
+        ...
+
+    @property
+    def val_loss(self) -> float | None:
+        """The validation loss."""
+        ...
+
+    @property
+    def val_metrics(self) -> Mapping[str, float]:
+        """The metrics of validation."""
+        ...
+
+    @property
+    def lr(self) -> float:
+        """The learning rate."""
+        ...
+
+    @property
+    def grad_norm(self) -> float | None:
+        """The mean norm of the gradient."""
+        ...
+
+    @property
+    def clip_threshold(self) -> float | None:
+        """The norm to which gradients were clipped."""
+        ...
+
+
+class Course(Protocol):
+    """What is charted of a training: a `History`."""
+
+    @property
+    def epochs(self) -> Sequence[Epoch]:
+        """The records of its epochs."""
+        ...
+
+
+Histories = Course | Mapping[str, Course]
+"""One training, or several by the names that the legend shows."""
+
+
+def loss(history: Histories, *, smoothing: float = 0.0) -> Chart:
+    """Return the chart of training and validation loss over the epochs.
+
+    >>> from webnnm import EpochRecord, History
+    >>> record = EpochRecord(1, 20, 0.5, {"model": 0.5}, 1e-3, 0.25)
+    >>> loss(History({}, "numpy", [record])).description
+    'Loss over 1 epoch. training: 0.5 at last, 0.5 at best.'
+
+    - `history`: a `History`, or a dict of several by name, which are drawn over one another.
+    - `smoothing`: from 0 to below 1, the share of the past in the exponential moving average that
+      is drawn over the pale values as measured.
+
+    The scale is logarithmic where positive losses span more than two decades. Raises `DataError`
+    NNM704 for another smoothing.
+    """
+    rows: list[Row] = []
+    for run, course in _named(history).items():
+        rows += series(run, "training", ((e.epoch, e.loss) for e in course.epochs), smoothing)
+        validation = ((e.epoch, e.val_loss) for e in course.epochs)
+        rows += series(run, "validation", validation, smoothing)
+    return curves("Loss", rows, smoothed=smoothing > 0)
+
+
+def metrics(history: Histories, names: Iterable[str] | None = None) -> Chart:
+    """Return the chart of the metrics of validation over the epochs.
+
+    >>> from webnnm import EpochRecord, History
+    >>> record = EpochRecord(1, 20, 0.5, {}, 1e-3, 0.25, val_metrics={"accuracy": 0.75})
+    >>> metrics(History({}, "numpy", [record])).description
+    'Metrics over 1 epoch. accuracy: 0.75 at last, 0.75 at most.'
+
+    `names` chooses some of them, by default all.
+    """
+    wanted = None if names is None else set(names)
+    rows: list[Row] = []
+    for run, course in _named(history).items():
+        known = dict.fromkeys(name for e in course.epochs for name in e.val_metrics)
+        for name in known:
+            if wanted is None or name in wanted:
+                points = ((e.epoch, e.val_metrics.get(name)) for e in course.epochs)
+                rows += series(run, name, points)
+    return curves("Metrics", rows, best=max, best_word="most")
+
+
+def learning_rate(history: Histories) -> Chart:
+    """Return the chart of the learning rate over the epochs.
+
+    >>> from webnnm import EpochRecord, History
+    >>> record = EpochRecord(1, 20, 0.5, {}, 1e-3, 0.25)
+    >>> learning_rate(History({}, "numpy", [record])).description
+    'Learning rate over 1 epoch. learning rate: 0.001 at last, 0.001 at most.'
+    """
+    rows: list[Row] = []
+    for run, course in _named(history).items():
+        rows += series(run, "learning rate", ((e.epoch, e.lr) for e in course.epochs))
+    return curves("Learning rate", rows, best=max, best_word="most")
+
+
+def gradient_norm(history: Histories) -> Chart:
+    """Return the chart of the norm of the gradient, and the norm that it is clipped to.
+
+    >>> from webnnm import EpochRecord, History
+    >>> record = EpochRecord(1, 20, 0.5, {}, 1e-3, 0.25, grad_norm=2.0, clip_threshold=1.0)
+    >>> gradient_norm(History({}, "numpy", [record])).description
+    'Gradient norm over 1 epoch. norm: 2 at last, 2 at most. clipped to: 1 at last, 1 at most.'
+    """
+    rows: list[Row] = []
+    for run, course in _named(history).items():
+        rows += series(run, "norm", ((e.epoch, e.grad_norm) for e in course.epochs))
+        rows += series(run, "clipped to", ((e.epoch, e.clip_threshold) for e in course.epochs))
+    return curves("Gradient norm", rows, best=max, best_word="most")
+
+
+def series(
+    run: str, name: str, points: Iterable[tuple[int, float | None]], smoothing: float = 0.0
+) -> list[Row]:
+    """Return the rows of one line: what is not a finite number is left out.
+
+    >>> series("", "training", [(1, 2.0), (2, 1.0), (3, None)], 0.5)[1]["smooth"]
+    1.3333333333333333
+
+    `smooth` is the exponential moving average, with the correction for its start of Kingma and Ba
+    (2015).
+    """
+    if not 0 <= smoothing < 1:
+        raise DataError("NNM704", f"smoothing={smoothing}", hint="from 0 to below 1")
+    rows: list[Row] = []
+    average = weight = 0.0
+    for epoch, value in points:
+        if value is None or not math.isfinite(value):
+            continue
+        average = smoothing * average + (1 - smoothing) * value
+        weight = smoothing * weight + (1 - smoothing)
+        row: Row = {"epoch": epoch, "run": run, "series": name, "value": value}
+        rows.append(row | {"smooth": average / weight})
+    return rows
+
+
+def curves(
+    title: str,
+    rows: Sequence[Row],
+    *,
+    smoothed: bool = False,
+    best: Any = min,
+    best_word: str = "best",
+) -> Chart:
+    """Return the chart of lines over epochs: rows as `series` makes them."""
+    runs = list(dict.fromkeys(row["run"] for row in rows))
+    names = list(dict.fromkeys(row["series"] for row in rows))
+    colour = "run" if len(runs) > 1 else "series"
+    x = {"field": "epoch", "type": "quantitative", "title": "epoch"}
+    # Epochs are whole numbers.
+    x |= {"axis": {"tickMinStep": 1, "format": "d", "grid": False}, "scale": {"nice": False}}
+    scale = {"type": "log"} if title == "Loss" and _wide(rows) else {"zero": False}
+
+    def line(field: str, **mark: Any) -> Row:
+        y = {"field": field, "type": "quantitative", "title": title.lower(), "scale": scale}
+        return {"mark": {"type": "line", "clip": True, **mark}, "encoding": {"y": y}}
+
+    drawn = [line("value", opacity=0.3), line("smooth")] if smoothed else [line("value")]
+    dashes = {"field": "series", "type": "nominal", "sort": None}
+    dashes |= {"scale": {"range": list(DASHES)}}
+    if len(names) <= 1:
+        dashes["legend"] = None
+    legend = {} if len(runs) > 1 or len(names) > 1 else {"legend": None}
+    epochs = max((row["epoch"] for row in rows), default=0)
+    parts = [f"{title} over {epochs} {'epoch' if epochs == 1 else 'epochs'}."]
+    for run in runs:
+        for name in names:
+            own = [row["value"] for row in rows if row["run"] == run and row["series"] == name]
+            if own:
+                label = f"{run}, {name}" if run else name
+                ends = f"{own[-1]:.4g} at last, {best(own):.4g} at {best_word}"
+                parts.append(f"{label}: {ends}.")
+    return Chart(
+        {
+            "description": " ".join(parts),
+            "data": {"name": EPOCHS, "values": list(rows)},
+            "height": HEIGHT,
+            "encoding": {
+                "x": x,
+                "color": {"field": colour, "type": "nominal", "sort": None, **legend},
+                "strokeDash": dashes,
+            },
+            "layer": drawn,
+        }
+    )
+
+
+def _named(history: Histories) -> Mapping[str, Course]:
+    return history if isinstance(history, Mapping) else {"": history}
+
+
+def _wide(rows: Sequence[Row]) -> bool:
+    values = [row["value"] for row in rows]
+    return bool(values) and min(values) > 0 and max(values) / min(values) > DECADES
