@@ -10,6 +10,7 @@ from textwrap import indent
 LINKS = {
     "index.html": "Gallery",
     "hello.html": "Hello",
+    "playground.html": "Playground",
     "iris.html": "Iris",
     "digits.html": "Digits",
     "worker.html": "Worker",

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from webnnm.data.downloads import forget_downloads as forget_downloads
     from webnnm.data.images import ImageDataset as ImageDataset
     from webnnm.data.iris import IrisDataset as IrisDataset
+    from webnnm.data.plane import make_circles as make_circles
+    from webnnm.data.plane import make_moons as make_moons
+    from webnnm.data.plane import make_spirals as make_spirals
+    from webnnm.data.plane import make_xor as make_xor
+    from webnnm.data.plane import plane_features as plane_features
     from webnnm.data.sound import Microphone as Microphone
     from webnnm.data.sound import Sound as Sound
     from webnnm.data.sound import load_sound as load_sound
@@ -89,6 +94,7 @@ _OFFERED = {
     "data.downloads": "forget_downloads",
     "data.images": "ImageDataset",
     "data.iris": "IrisDataset",
+    "data.plane": "make_circles make_moons make_spirals make_xor plane_features",
     "data.sound": "Microphone Sound load_sound",
     "data.stream": "StreamDataset",
     "data.table_dataset": "TableDataset",

@@ -121,9 +121,11 @@ class LiveChart {
    * @param {(row: string) => void} callback
    */
   onClick(callback) {
-    this.#listen("click", (_event, item) => {
+    const listener = (_event, item) => {
       if (item?.datum) callback(JSON.stringify(item.datum));
-    });
+    };
+    this.#listeners.push(["click", listener]);
+    this.#view.addEventListener("click", listener);
   }
 
   /**
@@ -134,23 +136,20 @@ class LiveChart {
    */
   onDraw(callback) {
     const tell = (event, first) => {
-      const [across, down] = event.vega.xy();
-      const inside = across >= 0 && down >= 0 && across <= this.#view.width() && down <= this.#view.height();
-      if (!inside) return;
-      const [x, y] = [this.#view.scale("x").invert(across), this.#view.scale("y").invert(down)];
+      const view = this.#view;
+      const canvas = this.place.querySelector("canvas").getBoundingClientRect();
+      const [[left, top], padding] = [view.origin(), view.padding()];
+      const across = event.clientX - canvas.left - left - padding.left;
+      const down = event.clientY - canvas.top - top - padding.top;
+      if (across < 0 || down < 0 || across > view.width() || down > view.height()) return;
+      const [x, y] = [view.scale("x").invert(across), view.scale("y").invert(down)];
       callback(JSON.stringify([x, y, first, event.shiftKey || (event.buttons & 2) > 0]));
     };
-    this.place.classList.add("drawn");
     this.place.addEventListener("contextmenu", (event) => event.preventDefault());
-    this.#listen("pointerdown", (event) => tell(event, true));
-    this.#listen("pointermove", (event) => {
+    this.place.addEventListener("pointerdown", (event) => tell(event, true));
+    this.place.addEventListener("pointermove", (event) => {
       if (event.buttons) tell(event, false);
     });
-  }
-
-  #listen(type, listener) {
-    this.#listeners.push([type, listener]);
-    this.#view.addEventListener(type, listener);
   }
 
   /** Draw what has changed, and return the milliseconds that this took. */

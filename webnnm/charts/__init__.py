@@ -12,6 +12,7 @@ from webnnm.charts.boundary import decision_boundary as decision_boundary
 from webnnm.charts.calibration import calibration_curve as calibration_curve
 from webnnm.charts.chart import Chart as Chart
 from webnnm.charts.confusion import confusion_matrix as confusion_matrix
+from webnnm.charts.course import curves as curves
 from webnnm.charts.course import gradient_norm as gradient_norm
 from webnnm.charts.course import learning_rate as learning_rate
 from webnnm.charts.course import loss as loss

@@ -172,13 +172,20 @@ def curves(
     title: str,
     rows: Sequence[Row],
     *,
+    names: Sequence[str] = (),
     smoothed: bool = False,
     best: Any = min,
     best_word: str = "best",
 ) -> Chart:
-    """Return the chart of lines over epochs: rows as `series` makes them."""
+    """Return the chart of lines over epochs: rows as `series` makes them.
+
+    >>> curves("Loss", series("", "training", [(1, 2.0), (2, 1.0)])).description
+    'Loss over 2 epochs. training: 1 at last, 1 at best.'
+
+    `names` are those of lines to come, for a chart to which a page adds rows.
+    """
     runs = list(dict.fromkeys(row["run"] for row in rows))
-    names = list(dict.fromkeys(row["series"] for row in rows))
+    names = list(dict.fromkeys([*names, *(row["series"] for row in rows)]))
     colour = "run" if len(runs) > 1 else "series"
     x = {"field": "epoch", "type": "quantitative", "title": "epoch"}
     # Epochs are whole numbers.
@@ -191,10 +198,12 @@ def curves(
 
     drawn = [line("value", opacity=0.3), line("smooth")] if smoothed else [line("value")]
     dashes = {"field": "series", "type": "nominal", "sort": None}
-    dashes |= {"scale": {"range": list(DASHES)}}
+    dashes |= {"scale": {"domain": names, "range": list(DASHES)}}
     if len(names) <= 1:
         dashes["legend"] = None
-    legend = {} if len(runs) > 1 or len(names) > 1 else {"legend": None}
+    legend: Row = {} if len(runs) > 1 or len(names) > 1 else {"legend": None}
+    if colour == "series":
+        legend["scale"] = {"domain": names}
     epochs = max((row["epoch"] for row in rows), default=0)
     parts = [f"{title} over {epochs} {'epoch' if epochs == 1 else 'epochs'}."]
     for run in runs:

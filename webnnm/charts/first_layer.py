@@ -18,7 +18,7 @@ def filters(weights: Any, *, layout: str = "oihw") -> Chart:
     >>> filters([[[[1.0, -1.0], [0.0, 0.5]]]]).description
     '1 filter of 2 × 2 weights for 1 input channel, from -1 to 1.'
 
-    - `weights`: four dimensions, such as `model.parameters()["f"]`.
+    - `weights`: four dimensions, such as `model.arrays()["f"]`.
     - `layout`: what these are: "oihw" (outputs, inputs, height, width), "hwio", "ohwi" or "ihwo".
 
     Colours are the same for equal weights of opposite sign, white (or the dark ground) is 0.

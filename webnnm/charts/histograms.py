@@ -21,7 +21,7 @@ def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) ->
     >>> histograms({"w": [[-1.0, 0.0], [0.5, 1.0]]}).description
     'Distribution of w: from -1 to 1, mean 0.125.'
 
-    - `weights`: name → numbers, such as `model.parameters()`; or epoch → the same.
+    - `weights`: name → numbers, such as `model.arrays()`; or epoch → the same.
     - `bins`: into how many bins of equal width the numbers of a tensor are put.
 
     Numbers that are not finite are left out. Raises `DataError` NNM705 without a tensor.

@@ -1,0 +1,202 @@
+"""Charts are valid Vega-Lite, with a text for those who do not see them."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webnnm import DataError, EpochRecord, History, charts
+from webnnm.charts.chart import MIME
+from webnnm.charts.theme import SERIES, THEMES, configuration
+from webnnm.evaluation.calibration import reliability
+
+
+def course(rate: float = 0.5, epochs: int = 8) -> History:
+    """Return the history of a training that learns at a rate."""
+    records = [
+        EpochRecord(
+            k,
+            epochs,
+            math.exp(-rate * k),
+            {},
+            0.1 / k,
+            0.01,
+            math.exp(-rate * k) + 0.1,
+            val_metrics={"accuracy": 1 - math.exp(-rate * k)},
+            grad_norm=2.0 / k,
+            clip_threshold=1.0,
+        )
+        for k in range(1, epochs + 1)
+    ]
+    return History({}, "numpy", records)
+
+
+SCORES = [0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1]
+TRUE = [True, True, False, True, False, True, False, False]
+CHARTS = {
+    "loss": lambda: charts.loss(course()),
+    "smoothed": lambda: charts.loss(course(), smoothing=0.6),
+    "runs": lambda: charts.loss({"adam": course(), "sgdm": course(0.1)}),
+    "decades": lambda: charts.loss(course(2.0)),
+    "metrics": lambda: charts.metrics(course()),
+    "learning rate": lambda: charts.learning_rate(course()),
+    "gradient": lambda: charts.gradient_norm(course()),
+    "confusion": lambda: charts.confusion_matrix([[3, 1], [0, 4]], ["no", "yes"]),
+    "confusion of many": lambda: charts.confusion_matrix(
+        [[int(i == j) for j in range(30)] for i in range(30)], [str(k) for k in range(30)]
+    ),
+    "roc": lambda: charts.roc_curve({"yes": SCORES}, {"yes": TRUE}),
+    "calibration": lambda: charts.calibration_curve(reliability(SCORES, TRUE)),
+    "weights": lambda: charts.histograms({"w": [0.1, 0.2, 0.9], "b": [1.0]}),
+    "weights over time": lambda: charts.histograms({1: {"w": [0.1, 0.2]}, 5: {"w": [0.5, 0.9]}}),
+    "boundary": lambda: charts.decision_boundary(
+        [[0.1, 0.9], [0.2, 0.8]], [(0.5, 0.5), (-0.5, 0.5)], [1, 1]
+    ),
+    "filters": lambda: charts.filters([[[[1.0, -1.0], [0.5, 0.0]]]] * 3),
+    "nothing": lambda: charts.loss(History({}, "numpy")),
+}
+
+
+@pytest.fixture(params=CHARTS)
+def chart(request: pytest.FixtureRequest) -> charts.Chart:
+    return CHARTS[request.param]()
+
+
+def marks(spec: dict[str, Any]) -> Iterator[str]:
+    """Yield the kinds of marks of a specification."""
+    if "mark" in spec:
+        yield spec["mark"]["type"]
+    for part in (*spec.get("layer", ()), *([spec["spec"]] if "spec" in spec else ())):
+        yield from marks(part)
+
+
+@pytest.mark.desktop
+def test_charts_compile_and_render_in_both_versions_of_vega_lite(chart: charts.Chart) -> None:
+    converter = pytest.importorskip("vl_convert")
+    for version, theme in (("5.20", "light"), ("6.4", "dark")):
+        spec = chart.to_dict(theme)
+        svg = converter.vegalite_to_svg(spec, vl_version=version)
+        assert svg.startswith("<svg")
+        assert configuration(theme)["background"] in svg
+
+
+def test_charts_say_in_words_what_they_show(chart: charts.Chart) -> None:
+    assert chart.description.endswith(".")
+    assert len(chart.description) > 15
+    assert chart.to_dict()["description"] == chart.description
+    assert chart.description in repr(chart)
+
+
+def test_charts_are_strict_json_and_draw_something(chart: charts.Chart) -> None:
+    json.dumps(chart.to_dict(), allow_nan=False)
+    assert [*marks(dict(chart.spec))]
+
+
+def test_pages_get_one_specification_and_both_themes(chart: charts.Chart) -> None:
+    found = json.loads(chart.to_page())
+    assert {*found["themes"]} == {*THEMES}
+    assert "config" not in found["spec"]
+    assert found["spec"].get("width") in ("container", None)
+    assert ("facet" in found["spec"]) == ("width" not in found["spec"])
+
+
+@pytest.mark.desktop
+def test_notebooks_show_charts() -> None:
+    pytest.importorskip("vl_convert")
+    bundle = charts.loss(course())._repr_mimebundle_()
+    assert {*bundle} == {MIME, "image/svg+xml", "text/plain"}
+    assert bundle[MIME]["data"]["values"][0]["epoch"] == 1
+
+
+def test_without_vl_convert_there_is_the_specification(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    chart = charts.loss(course())
+    assert {*chart._repr_mimebundle_()} == {MIME, "text/plain"}
+    with pytest.raises(DataError, match=r"webnnm\[charts\]") as error:
+        chart.svg()
+    assert error.value.code == "NNM709"
+
+
+@pytest.mark.desktop
+def test_charts_are_saved_by_the_ending_of_the_name(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    chart = charts.confusion_matrix([[3, 1], [0, 4]], ["no", "yes"])
+    begins = {"json": b"{", "svg": b"<svg", "png": b"\x89PNG"}
+    for suffix, begin in begins.items():
+        chart.save(tmp_path / f"chart.{suffix}")
+        assert (tmp_path / f"chart.{suffix}").read_bytes().startswith(begin)
+    with pytest.raises(DataError, match=r"no chart is written as \.gif"):
+        chart.save(tmp_path / "chart.gif")
+
+
+def test_smoothing_averages_the_past_without_favouring_the_start() -> None:
+    rows = charts.loss(course(), smoothing=0.5).spec["data"]["values"]
+    first, second = [row for row in rows if row["series"] == "training"][:2]
+    assert first["smooth"] == pytest.approx(first["value"])
+    assert second["smooth"] == pytest.approx((first["value"] + 2 * second["value"]) / 3)
+    with pytest.raises(DataError, match="smoothing=1"):
+        charts.loss(course(), smoothing=1)
+
+
+def test_losses_of_many_decades_have_a_logarithmic_scale() -> None:
+    def scale(history: History) -> Any:
+        return charts.loss(history).spec["layer"][0]["encoding"]["y"]["scale"].get("type")
+
+    assert scale(course(0.1)) is None
+    assert scale(course(2.0)) == "log"
+
+
+def test_a_curve_of_roc_treats_equal_scores_alike() -> None:
+    chart = charts.roc_curve({"yes": [0.5, 0.5]}, {"yes": [True, False]})
+    assert chart.description == "ROC curves. yes: area 0.500."
+    with pytest.raises(DataError, match="2 rows of it, 0 others"):
+        charts.roc_curve({"yes": [0.5, 0.5]}, {"yes": [True, True]})
+
+
+def test_histograms_count_every_number_once() -> None:
+    rows = charts.histograms({"w": [0.0, 0.5, 1.0, math.nan]}, bins=2).spec["data"]["values"]
+    assert [row["count"] for row in rows] == [1, 2]
+    with pytest.raises(DataError, match="no weights"):
+        charts.histograms({})
+
+
+def test_filters_are_cut_by_their_layout() -> None:
+    one = charts.filters([[[[1.0, 2.0]], [[3.0, 4.0]]]])
+    same = charts.filters([[[[1.0, 3.0], [2.0, 4.0]]]], layout="ohwi")
+    rows = [sorted(map(str, found.spec["data"]["values"])) for found in (one, same)]
+    assert rows[0] == rows[1]
+    with pytest.raises(DataError, match="four dimensions"):
+        charts.filters([[1.0]])
+
+
+def test_a_boundary_takes_grids_and_points_that_fit() -> None:
+    chart = CHARTS["boundary"]()
+    assert "50 % of the plane" in chart.description
+    assert "1 of 2 points" in chart.description
+    with pytest.raises(DataError, match="2 points, 1 classes"):
+        charts.decision_boundary([[0.5]], [(0, 0), (1, 1)], [0])
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours after WCAG 2."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    high, low = sorted(map(luminance, (one, other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_colours_stand_out_from_their_ground(theme: Any) -> None:
+    found = configuration(theme)
+    assert all(contrast(c, found["background"]) >= 4.5 for c in SERIES[theme])
+    assert contrast(found["axis"]["labelColor"], found["background"]) >= 7
