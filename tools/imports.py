@@ -14,7 +14,7 @@ PACKAGE = ROOT / "webnnm"
 PACKAGES = (
     *("core", "notation", "ops", "graph", "language", "compiler", "formats", "charts"),
     *("backends", "training", "eager", "data", "evaluation", "runtime", "expert"),
-    *("snapshots", "trainer", "transformers", "model", "sync", "cli"),
+    *("snapshots", "trainer", "transformers", "diagram", "model", "sync", "cli"),
 )
 """Each imports only those before it."""
 MODULES = sorted(PACKAGE.rglob("*.py"))

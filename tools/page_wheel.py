@@ -46,6 +46,7 @@ LATE = (
         for name in ("downloads", "onnxruntime", "sounds", "tokenizers", "webassembly", "webgpu")
     ),
     f"{PACKAGE}model/graph_text.py",
+    *(f"{PACKAGE}diagram/_dagre/{name}" for name in ("LICENSE", "dagre.min.js")),
     *(
         f"{PACKAGE}backends/{name}.py"
         for name in (
@@ -161,7 +162,8 @@ def slim_texts(whole: ZipFile) -> dict[str, str]:
     """Return the modules without what readers need, and the package's data, by file."""
     own = [name for name in whole.namelist() if name.startswith(PACKAGE)]
     texts = {name: whole.read(name).decode() for name in own if not name.startswith(DESKTOP)}
-    texts |= {name: slim_script(text) for name, text in texts.items() if name.endswith(".js")}
+    bridge = {name: text for name, text in texts.items() if "/_bridge/" in name}
+    texts |= {name: slim_script(text) for name, text in bridge.items()}
     texts[LOADER] = Path(page_modules.__file__).read_text()
     texts |= slimmed({name: text for name, text in texts.items() if name.endswith(".py")})
     places = operator_places()
@@ -246,7 +248,7 @@ def _write_wheel(
             if name.endswith(".dist-info/METADATA"):
                 head = _short_metadata(whole.read(name).decode())
                 add(place, head.replace("Name: webnnm", f"Name: {project}", 1).encode())
-            elif name.endswith((".dist-info/WHEEL", "/LICENSE")):
+            elif name.endswith((".dist-info/WHEEL", "/licenses/LICENSE")):
                 add(place, whole.read(name))
             elif name.endswith(".dist-info/RECORD"):
                 slim.writestr(ZipInfo(place), "".join([*record, f"{place},,\n"]), ZIP_DEFLATED, 9)

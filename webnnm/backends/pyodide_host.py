@@ -391,6 +391,11 @@ async def _own_module(file: str) -> Any:
             page().URL.revokeObjectURL(address)
 
 
+def script_value(script: str) -> Any:
+    """Return what an expression of JavaScript is worth in this page."""
+    return import_module("pyodide.code").run_js(script)
+
+
 def beside_pyodide(folder: str) -> str:
     """Return the address of a folder next to the one that Pyodide lies in."""
     own = import_module("pyodide_js")._api.config.indexURL

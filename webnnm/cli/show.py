@@ -24,6 +24,8 @@ from webnnm.cli.common import (
 from webnnm.compiler.pipeline import PASSES, Target, transformed
 from webnnm.compiler.plan import lower
 from webnnm.core.errors import DataError
+from webnnm.diagram.diagram import Diagram
+from webnnm.diagram.networks import network_drawing
 from webnnm.formats.onnx.described import description, inputs, nodes, value_rows, values
 from webnnm.formats.onnx.messages import GraphProto
 from webnnm.formats.onnx.reader import read_model
@@ -52,6 +54,10 @@ def add(commands: Parsers) -> None:
     what.add_argument("--graph", action="store_true", help="the tensor graph, a line per node")
     what.add_argument("--plan", action="store_true", help="the plan that the browser runs, as JSON")
     what.add_argument(
+        "--svg", action="store_true", help="a diagram as SVG, which needs webnnm[diagram]"
+    )
+    what.add_argument("--mermaid", action="store_true", help="a diagram as text for Mermaid")
+    what.add_argument(
         "--values", action="store_true", help="the values of a model of ONNX, as at= names them"
     )
     one.add_argument(
@@ -63,6 +69,7 @@ def add(commands: Parsers) -> None:
     )
     one.add_argument("--limits", metavar="JSON", help="opSupportLimits() of a browser, as a file")
     one.add_argument("--batch", type=int, default=1, metavar="N", help="rows; default: 1")
+    one.add_argument("--depth", type=int, metavar="N", help="blocks that a diagram opens")
     add_sequence(one)
 
 
@@ -72,6 +79,10 @@ def _show(given: argparse.Namespace) -> int:
     if given.values:
         raise DataError("NNM704", "--values lists those of an ONNX model", hint="give its path")
     network = elaborate(model_document(given.model))
+    if given.svg or given.mermaid:
+        diagram = Diagram(network_drawing(network, depth=given.depth))
+        print(diagram.svg() if given.svg else diagram.mermaid(), end="")
+        return FINE
     drawn = given.graph or given.plan
     if not drawn and (given.after != STAGES[0] or given.limits):
         drawn = given.graph = True
@@ -97,7 +108,8 @@ def _show(given: argparse.Namespace) -> int:
 
 def _show_onnx(given: argparse.Namespace) -> int:
     """Show inputs, outputs, weights and operators of a model of ONNX."""
-    if given.graph or given.plan or given.limits or given.after != STAGES[0]:
+    others = given.graph, given.plan, given.svg, given.mermaid, given.limits
+    if any(others) or given.after != STAGES[0]:
         raise DataError(
             "NNM704",
             "a model of ONNX is shown as a whole",

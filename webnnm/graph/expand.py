@@ -21,7 +21,7 @@ from webnnm.graph.scope import (
     substitute,
     tied,
 )
-from webnnm.graph.vertices import LayerVertex, Source
+from webnnm.graph.vertices import BlockCall, LayerVertex, Source
 from webnnm.notation.syntax import (
     Items,
     Layer,
@@ -56,6 +56,7 @@ class Expander:
         self.expansions: dict[str, int] = {}
         self.globals: dict[str, Any] = {}
         self.used: set[str] = set()
+        self.calls = 0
         self._call_options = {option.name for call in outline.calls() for option in call.options}
         self._words = {
             name: placeholder_words(block, outline.parameters)
@@ -198,7 +199,12 @@ class Expander:
             options["to"] = self._skipped(skip, scope, history)
         name = options.pop("name", None)
         vertex = LayerVertex(
-            span=layer.span, features=[], operator=operator, rules=operator.layer, chain=scope.chain
+            span=layer.span,
+            features=[],
+            operator=operator,
+            rules=operator.layer,
+            chain=scope.chain,
+            calls=scope.calls,
         )
         operands = tuple(substitute(operand, scope) for operand in layer.operands)
         given = Given(vertex, layer, operands, options, scope, flow)
@@ -269,6 +275,7 @@ class Expander:
             raise self.outline.error("NNM207", chain, layer.span, "a block cannot contain itself")
         flow = self._entering(layer, word, scope, flow)
         self.used.add(word)
+        self.calls += 1
         name = options.pop("name", None)
         label = plain(name.value).word if name is not None else None
         inner = Scope(
@@ -277,6 +284,7 @@ class Expander:
             bindings=scope.bindings | {o.name: tied(o.value, scope) for o in options.values()},
             entering=flow,
             chain=(*scope.chain, word),
+            calls=(*scope.calls, BlockCall(self.calls, layer.span)),
             prefix=f"{scope.prefix}{label}." if label else scope.prefix,
         )
         result = self._block(block, inner, flow, self._passed_on(block, options, scope))

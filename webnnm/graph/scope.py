@@ -8,7 +8,7 @@ from typing import Any
 
 from webnnm.core.errors import Span
 from webnnm.graph.outline import Block
-from webnnm.graph.vertices import LayerVertex, Source
+from webnnm.graph.vertices import BlockCall, LayerVertex, Source
 from webnnm.notation.syntax import (
     Call,
     Declaration,
@@ -43,6 +43,7 @@ class Scope:
     names: dict[str, Any] = field(default_factory=dict[str, Any])
     entering: Flow = None
     chain: tuple[str, ...] = ()
+    calls: tuple[BlockCall, ...] = ()
     prefix: str = ""
 
 

@@ -83,13 +83,23 @@ class ParameterVertex(Vertex):
     packing: Packing | None = None
 
 
+class BlockCall(NamedTuple):
+    """A call of a block: its place in the text, its number among all calls of the document.
+
+    The copies that `repeat=` makes have numbers of their own.
+    """
+
+    number: int
+    span: Span
+
+
 @dataclass(eq=False, kw_only=True)
 class LayerVertex(Vertex):
     """A layer: an operator with its operands resolved and its options read.
 
     `operands` begin with the flow; `tensors` are tensor-valued options; `places` the spans of
-    written options and operands; `chain` the block calls that led here; `parameters` the slots
-    that hold parameters.
+    written options and operands; `chain` the blocks that led here, the root first, and `calls` the
+    calls of those behind it; `parameters` the slots that hold parameters.
     """
 
     operator: AnyOperator
@@ -104,6 +114,7 @@ class LayerVertex(Vertex):
     written_type: DataType | None = None
     result_types: list[DataType] = field(default_factory=list[DataType])
     chain: tuple[str, ...] = ()
+    calls: tuple[BlockCall, ...] = ()
     parameters: frozenset[str] = frozenset()
 
     def sources(self) -> Iterator[Source]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from webnnm.core.finding import Finding
     from webnnm.data.protocol import AnyDataset
+    from webnnm.diagram.diagram import Diagram
     from webnnm.eager.array import Array
     from webnnm.eager.device import Device
     from webnnm.evaluation.cross_validation import CrossValidation
@@ -299,6 +300,40 @@ class NNModel:
 
         graph = lower_network(self.network, sequence=self.sequence).graph()
         return graph_text(graph, of_model=True)
+
+    def diagram(self, depth: int | None = None) -> Diagram:
+        """Return a diagram of the network, which notebooks show as a picture.
+
+        >>> import asyncio
+        >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+        >>> async def main():
+        ...     model = await NNModel.create(source=text, backend="numpy", log=lambda _: None)
+        ...     print(model.diagram().mermaid(), end="")
+        >>> asyncio.run(main())
+        flowchart TB
+          n0(["m:input"])
+          n1["matmul<br>w1 [4, 3]"]
+          n2["softmax"]
+          n3(["m:output"])
+          n0 -->|"[4]"| n1
+          n1 -->|"[3]"| n2
+          n2 -->|"[3]"| n3
+
+        - `depth`: blocks within as many blocks are drawn open, 0 none; by default the outermost
+          ones, as long as there are few boxes.
+
+        Copies that `repeat=` makes are one box. Edges tell shapes; bars are as long as the square
+        roots of the numbers of parameters; what was rewritten for the device is framed, and named
+        when one points at it.
+        """
+        from webnnm.diagram.diagram import Diagram
+        from webnnm.diagram.networks import network_drawing
+
+        told = f"{self.name or 'model'}: {parameter_count(self.network)}"
+        caption = f"{told}, running on {self.backend.description}"
+        rewrites = self.backend.rewrites
+        drawing = network_drawing(self.network, depth=depth, rewrites=rewrites, caption=caption)
+        return Diagram(drawing)
 
     def report(self) -> str:
         """Return a report on the backend: device, known bugs, and rewrites that avoid them."""

@@ -416,3 +416,11 @@ def test_lengths_of_sequences_are_given(tmp_path: Path, capsys: Printed) -> None
     assert main([*words, "--sequence", "words=2"]) == 0
     assert main(words) == 1
     assert "NNM711" in capsys.readouterr().err
+
+
+def test_show_draws_a_diagram(model: str, capsys: Printed) -> None:
+    assert printed(capsys, "show", model, "--mermaid").startswith("flowchart TB\n")
+    drawn = printed(capsys, "show", model, "--svg", "--depth", "0")
+    assert drawn.startswith("<svg ")
+    assert drawn.count('data-id="') > 2
+    assert main(["show", "net.onnx", "--svg"]) != 0

@@ -1,0 +1,54 @@
+"""The diagram of a model as users hold it: SVG in notebooks, files and pages, or Mermaid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from webnnm.core.errors import DataError
+from webnnm.diagram.boxes import Drawing
+from webnnm.diagram.mermaid import mermaid
+from webnnm.diagram.svg import svg
+
+WRITERS = {".svg": svg, ".mmd": mermaid}
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """A picture of a network.
+
+    Notebooks show it. `svg()` and `mermaid()` return it as text, `save(path)` writes it.
+    """
+
+    drawing: Drawing
+
+    def svg(self, *, standalone: bool = True) -> str:
+        """Return the diagram as an SVG document.
+
+        Unless it is `standalone`, it is without a style sheet: `webnnm.diagram.svg.STYLE` is that.
+
+        Raises `BackendError` NNM709 on a desktop without `webnnm[diagram]`.
+        """
+        return svg(self.drawing, standalone=standalone)
+
+    def mermaid(self) -> str:
+        """Return the diagram as a flowchart of Mermaid, which does its own layout."""
+        return mermaid(self.drawing)
+
+    def save(self, path: str | Path) -> None:
+        """Write the diagram into a file, as SVG or Mermaid by its ending: .svg, .mmd.
+
+        Raises `DataError` NNM704 for other endings, and what `svg` does.
+        """
+        write = WRITERS.get(Path(path).suffix.lower())
+        if write is None:
+            raise DataError(
+                "NNM704", f'"{path}" does not end in {" or ".join(WRITERS)}', hint="name it so"
+            )
+        Path(path).write_text(write(self.drawing), encoding="utf-8")
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __repr__(self) -> str:
+        return f"<Diagram of {self.drawing.caption}>"

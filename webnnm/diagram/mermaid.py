@@ -1,0 +1,40 @@
+"""Drawings as text for Mermaid, which GitHub, GitLab and notebooks show as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from webnnm.diagram.boxes import Box, Drawing
+
+SHAPES = {"input": ('(["', '"])'), "output": ('(["', '"])'), "layer": ('["', '"]')}
+CLOSED = ('[["', '"]]')
+
+
+def mermaid(drawing: Drawing) -> str:
+    """Return a drawing as a flowchart of Mermaid."""
+    names: dict[str, str] = {}
+    lines = ["flowchart TB", *_boxes(drawing.boxes, names, "  ")]
+    for edge in drawing.edges:
+        label = f'|"{_quoted(edge.label)}"|' if edge.label else ""
+        lines.append(f"  {names[edge.source]} -->{label} {names[edge.target]}")
+    return "\n".join(lines) + "\n"
+
+
+def _boxes(boxes: Iterable[Box], names: dict[str, str], indent: str) -> Iterator[str]:
+    """Yield the lines of boxes; names are numbers, as titles may be words of Mermaid."""
+    for box in boxes:
+        name = names[box.id] = f"n{len(names)}"
+        text = _quoted("\n".join([box.heading, *box.details])).replace("\n", "<br>")
+        if box.boxes:
+            yield f'{indent}subgraph {name}["{text}"]'
+            yield from _boxes(box.boxes, names, indent + "  ")
+            yield f"{indent}end"
+        else:
+            before, after = SHAPES.get(box.kind, CLOSED)
+            yield f"{indent}{name}{before}{text}{after}"
+
+
+def _quoted(text: str) -> str:
+    """Return a text without the marks that end a label, or begin an element."""
+    marks = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;"}
+    return "".join(marks.get(letter, letter) for letter in text)

@@ -1,0 +1,160 @@
+"""The drawing of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from webnnm.core.shapes import count
+from webnnm.diagram.boxes import Box, Drawing, Edge
+from webnnm.diagram.tree import (
+    Group,
+    Item,
+    layer_tree,
+    own_parameters,
+    representatives,
+)
+from webnnm.graph.vertices import InputVertex, LayerVertex, Network, Source, Vertex, result_type
+
+MOST_BOXES = 32
+"""Boxes up to which blocks are opened, the outermost first."""
+MOST_PARAMETERS = 3
+"""Parameters of a layer that are named."""
+
+
+def network_drawing(
+    network: Network,
+    *,
+    depth: int | None = None,
+    toggled: Collection[str] = (),
+    rewrites: Sequence[str] = (),
+    caption: str = "",
+) -> Drawing:
+    """Return the boxes and edges of a network.
+
+    - `depth`: blocks within as many blocks are open, the others closed; None opens them, the
+      outermost first, while there are few boxes.
+    - `toggled`: ids of blocks that are not as `depth` says.
+    - `rewrites`: what was changed for the device, as `Backend.rewrites` tells it.
+    """
+    items = layer_tree(network)
+    open_ids = _open(items, depth) ^ {*toggled}
+    shown: dict[int, Box] = {}
+    boxes = [
+        *(_input_box(vertex) for vertex in network.inputs),
+        *_boxes(items, open_ids, rewrites, shown),
+        *(
+            Box(id=f"{o.name}:output", kind="output", title=f"{o.name}:output")
+            for o in network.outputs
+        ),
+    ]
+    inputs = {id(vertex): box for vertex, box in zip(network.inputs, boxes, strict=False)}
+    edges = _edges(network, items, shown | inputs)
+    total = sum(count(p.features[0].sizes()) for p in network.parameters)
+    told = caption or f"{network.name or 'model'}: {total:,} parameters"
+    return Drawing(caption=told, boxes=boxes, edges=edges)
+
+
+def _open(items: Iterable[Item], depth: int | None) -> set[str]:
+    """Return the ids of the blocks that are open."""
+    found: set[str] = set()
+    level = [item for item in items if isinstance(item, Group)]
+    boxes = sum(1 for _ in items)
+    while level and (depth is None or depth > 0):
+        if depth is None:
+            boxes += sum(len(group.items) for group in level)
+            if boxes > MOST_BOXES:
+                break
+        else:
+            depth -= 1
+        found |= {group.id for group in level}
+        level = [item for group in level for item in group.items if isinstance(item, Group)]
+    return found
+
+
+def _input_box(vertex: InputVertex) -> Box:
+    name = f"{vertex.block}:input"
+    return Box(id=name, kind="input", title=name, span=vertex.span)
+
+
+def _boxes(
+    items: Iterable[Item], open_ids: set[str], rewrites: Sequence[str], shown: dict[int, Box]
+) -> list[Box]:
+    """Return the boxes of items; note in `shown` which one stands for each layer."""
+    found: list[Box] = []
+    for item in items:
+        layers = [leaf.layer for leaf in item.leaves()]
+        box = Box(
+            id=item.id,
+            kind="block" if isinstance(item, Group) else "layer",
+            title=item.block if isinstance(item, Group) else _title(item.layer),
+            copies=len(item.copies) or 1,
+            parameters=sum(map(_count, layers)),
+            rewrites=_rewrites_of(layers, rewrites),
+            span=item.span,
+        )
+        if isinstance(item, Group) and item.id in open_ids:
+            box.boxes = _boxes(item.items, open_ids, rewrites, shown)
+        else:
+            shown |= {id(layer): box for layer in layers}
+            box.details = _details(item, box.parameters)
+        found.append(box)
+    return found
+
+
+def _title(layer: LayerVertex) -> str:
+    return f"{layer.operator.name} {layer.name}" if layer.name else layer.operator.name
+
+
+def _details(item: Item, total: int) -> list[str]:
+    if isinstance(item, Group):
+        return [f"{total:,} parameters"] if total else []
+    own = own_parameters(item.layer)
+    lines = [f"{p.name} {p.packing or ''}{p.features[0]}" for p in own[:MOST_PARAMETERS]]
+    return lines + ([f"… {len(own)} in all"] if len(own) > MOST_PARAMETERS else [])
+
+
+def _count(layer: LayerVertex) -> int:
+    return sum(count(p.features[0].sizes()) for p in own_parameters(layer))
+
+
+def _rewrites_of(layers: Iterable[LayerVertex], rewrites: Sequence[str]) -> list[str]:
+    """Return what was rewritten in layers: sentences that begin with operator and quoted label."""
+    labels = {f'"{layer.label}"' for layer in layers}
+    return [text for text in rewrites if {*text.partition(":")[0].split()} & labels]
+
+
+def _edges(network: Network, items: list[Item], shown: dict[int, Box]) -> list[Edge]:
+    """Return the edges between the boxes that are shown, each once."""
+    stands = representatives(items)
+    found: dict[Edge, None] = {}
+
+    def box_of(vertex: Vertex) -> Box | None:
+        shown_layer = stands[id(vertex)][0].layer if id(vertex) in stands else vertex
+        return shown.get(id(shown_layer))
+
+    def between_copies(source: Vertex, layer: LayerVertex) -> bool:
+        if id(source) not in stands:
+            return False
+        before, after = stands[id(source)][1], stands[id(layer)][1]
+        return any(before[fold] != after[fold] for fold in before.keys() & after.keys())
+
+    for layer in network.layers:
+        target = box_of(layer)
+        assert target is not None
+        for source in layer.sources():
+            box = box_of(source.vertex)
+            if box and box is not target and not between_copies(source.vertex, layer):
+                found[Edge(source=box.id, target=target.id, label=_label(source))] = None
+    for output in network.outputs:
+        if box := box_of(output.source.vertex):
+            edge = Edge(source=box.id, target=f"{output.name}:output", label=_label(output.source))
+            found[edge] = None
+    return [*found]
+
+
+def _label(source: Source) -> str:
+    """Return shape and, unless it is the usual one, data type of a value."""
+    features, dtype = source.features, result_type(source)
+    sizes = ", ".join(map(str, features.sizes()))
+    sequence = f"{features.sequence}, " if features.sequence and sizes else features.sequence or ""
+    return f"{'' if dtype == 'float32' else dtype}[{sequence}{sizes}]"

@@ -1,0 +1,168 @@
+"""Drawings as SVG: one element per box and edge, in colours for light and for dark pages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+from webnnm.diagram.boxes import Box, Drawing
+from webnnm.diagram.layout import Layout, Place, Route, Size, lay_out
+
+LINE, LETTER = 16, 6.9
+"""Height of a line and width of a letter in pixels, on the generous side."""
+SMALL = 6.1
+"""Width of a letter of details and of labels."""
+PADDING = 10
+NARROWEST = 72
+BAR = 3
+"""Height of the bar whose length tells the share of the parameters."""
+
+
+def _themed(selector: str, name: str, light: str, dark: str) -> str:
+    # Renderers that do not know light-dark() keep the first of the two.
+    declarations = f"{name}:{light};{name}:light-dark({light},{dark})"
+    return f".webnnm-diagram {selector}{{{declarations}}}"
+
+
+STYLE = (
+    # Only a picture on its own decides by itself whether it is dark; in a page the page does.
+    "svg.webnnm-diagram:root{color-scheme:light dark}"
+    ".webnnm-diagram{font:12px system-ui,sans-serif;max-width:100%;height:auto}"
+    ".webnnm-diagram .details,.webnnm-diagram .label{font-size:11px}"
+    ".webnnm-diagram text{text-anchor:middle}"
+    ".webnnm-diagram .open>text{text-anchor:start}"
+    ".webnnm-diagram .edge path{fill:none;stroke-width:1.3}"
+    ".webnnm-diagram .chosen>rect:first-of-type{stroke-width:3}"
+    + _themed("text", "fill", "#1d1f23", "#e6e7ea")
+    + _themed(".details,.webnnm-diagram .label", "fill", "#4b5058", "#b6bac2")
+    + _themed(".card", "fill", "#fff", "#1d2025")
+    + _themed(".edge path", "stroke", "#7b8089", "#8b919c")
+    + _themed(".edge polygon", "fill", "#7b8089", "#8b919c")
+    + _themed("rect", "stroke", "#7b8089", "#8b919c")
+    + _themed("rect", "fill", "#f3f2ef", "#2a2e35")
+    + _themed(".open>rect", "fill", "#faf9f7", "#22262c")
+    + _themed(".learns>rect", "fill", "#e3effa", "#17344f")
+    + _themed(".block>rect:first-of-type", "stroke", "#0b66b0", "#6db6f2")
+    + _themed(".rewritten>rect:first-of-type", "stroke", "#b4480a", "#ff9d5c")
+    + _themed(".chosen>rect:first-of-type", "stroke", "#0b66b0", "#6db6f2")
+    + _themed(".learns>rect.bar", "fill", "#0b66b0", "#6db6f2")
+    + _themed(".label", "stroke", "#fff", "#1d2025")
+    + ".webnnm-diagram .label{stroke-width:4px;paint-order:stroke}"
+    + ".webnnm-diagram rect.bar,.webnnm-diagram rect.card{stroke:none}"
+)
+
+
+def box_size(box: Box) -> Size:
+    """Return width and height of a box without boxes inside."""
+    widths = [len(_heading(box)) * LETTER, *(len(line) * SMALL for line in box.details), NARROWEST]
+    return max(widths) + 2 * PADDING, LINE * (1 + len(box.details)) + PADDING
+
+
+def label_size(text: str) -> Size:
+    """Return width and height of the label of an edge."""
+    return (len(text) * SMALL + 6, LINE) if text else (0, 0)
+
+
+def svg(drawing: Drawing, *, standalone: bool = True) -> str:
+    """Return a drawing as an SVG document.
+
+    Unless it is `standalone` it comes without its style sheet, which is `STYLE`: pages whose policy
+    forbids inline styles adopt that one.
+
+    Raises `BackendError` NNM709 where nothing runs the JavaScript of the layout.
+    """
+    return "".join(_lines(drawing, lay_out(drawing, box_size, label_size), standalone=standalone))
+
+
+def _lines(drawing: Drawing, layout: Layout, *, standalone: bool) -> Iterator[str]:
+    width, height = math.ceil(layout.width), math.ceil(layout.height)
+    caption = escape(drawing.caption)
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="webnnm-diagram" role="img" '
+        f'aria-label={quoteattr(drawing.caption)} width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}"><title>{caption}</title>'
+    )
+    if standalone:
+        yield f'<style>{STYLE}</style><rect class="card" width="{width}" height="{height}"/>'
+    most = max((box.parameters for box in drawing.leaves()), default=0)
+    for box in drawing.boxes:
+        yield from _box(box, layout, most)
+    for edge, route in zip(drawing.edges, layout.edges, strict=True):
+        yield from _edge(edge.label, route)
+    yield "</svg>"
+
+
+def _box(box: Box, layout: Layout, most: int) -> Iterator[str]:
+    place = layout.boxes[box.id]
+    left, top = place.x - place.width / 2, place.y - place.height / 2
+    yield f"<g {_attributes(box)}><title>{escape(_told(box))}</title>"
+    round_ = 12 if box.kind in ("input", "output") else 4
+    yield (
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{place.width:.1f}" '
+        f'height="{place.height:.1f}" rx="{round_}"/>'
+    )
+    if box.boxes:
+        yield _text(left + PADDING, top + LINE, _heading(box))
+        for inner in box.boxes:
+            yield from _box(inner, layout, most)
+    else:
+        yield from _contents(box, place, top)
+        if box.parameters:
+            # Areas are compared by their roots, as layers differ by orders of magnitude.
+            length = place.width * math.sqrt(box.parameters / most)
+            yield (
+                f'<rect class="bar" x="{left:.1f}" y="{top + place.height - BAR:.1f}" '
+                f'width="{length:.1f}" height="{BAR}"/>'
+            )
+    yield "</g>"
+
+
+def _contents(box: Box, place: Place, top: float) -> Iterator[str]:
+    yield _text(place.x, top + LINE, _heading(box))
+    for number, line in enumerate(box.details, 2):
+        yield _text(place.x, top + LINE * number, line, "details")
+
+
+def _attributes(box: Box) -> str:
+    words = [box.kind]
+    words += ["open"] if box.boxes else []
+    words += ["learns"] if box.parameters and not box.boxes else []
+    words += ["rewritten"] if box.rewrites else []
+    place = f' data-start="{box.span.start}" data-end="{box.span.end}"' if box.span else ""
+    return f'class="{" ".join(words)}" data-id={quoteattr(box.id)}{place}'
+
+
+def _heading(box: Box) -> str:
+    sign = ("− " if box.boxes else "+ ") if box.kind == "block" else ""
+    return f"{sign}{box.heading}"
+
+
+def _told(box: Box) -> str:
+    """Return what a box says when one points at it."""
+    each = " each" if box.copies > 1 else ""
+    learnt = [f"{box.parameters:,} parameters{each}"] if box.parameters else []
+    return "\n".join([box.heading, *(box.details or learnt), *box.rewrites])
+
+
+def _text(x: float, y: float, text: str, word: str = "") -> str:
+    class_ = f' class="{word}"' if word else ""
+    return f'<text{class_} x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+
+
+def _edge(label: str, route: Route) -> Iterator[str]:
+    points = route.points
+    corners = " L".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    yield f'<g class="edge"><path d="M{corners}"/>{_arrow(points)}'
+    if route.x is not None and route.y is not None:
+        yield _text(route.x, route.y + 4, label, "label")
+    yield "</g>"
+
+
+def _arrow(points: Sequence[tuple[float, float]]) -> str:
+    """Return the head at the end of a line."""
+    (x0, y0), (x1, y1) = points[-2], points[-1]
+    length = math.hypot(x1 - x0, y1 - y0) or 1
+    dx, dy = 7 * (x1 - x0) / length, 7 * (y1 - y0) / length
+    ends = [(x1, y1), (x1 - dx - dy / 2, y1 - dy + dx / 2), (x1 - dx + dy / 2, y1 - dy - dx / 2)]
+    return f'<polygon points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in ends)}"/>'
