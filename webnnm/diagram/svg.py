@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 from webnnm.diagram.boxes import Box, Drawing
 from webnnm.diagram.layout import Layout, Place, Route, Size, lay_out
@@ -80,7 +80,7 @@ def _lines(drawing: Drawing, layout: Layout, *, standalone: bool) -> Iterator[st
     caption = escape(drawing.caption)
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="webnnm-diagram" role="img" '
-        f'aria-label={quoteattr(drawing.caption)} width="{width}" height="{height}" '
+        f'aria-label="{caption}" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}"><title>{caption}</title>'
     )
     if standalone:
@@ -130,7 +130,7 @@ def _attributes(box: Box) -> str:
     words += ["learns"] if box.parameters and not box.boxes else []
     words += ["rewritten"] if box.rewrites else []
     place = f' data-start="{box.span.start}" data-end="{box.span.end}"' if box.span else ""
-    return f'class="{" ".join(words)}" data-id={quoteattr(box.id)}{place}'
+    return f'class="{" ".join(words)}" data-id="{escape(box.id)}"{place}'
 
 
 def _heading(box: Box) -> str:
