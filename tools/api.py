@@ -260,7 +260,7 @@ def _signature(node: Any, name: str) -> str:
     else:
         text = _call(node, name, bound="staticmethod" not in marks)
     marks = [f"@{mark}\n" for mark in marks if mark in ("classmethod", "staticmethod", "property")]
-    return f"```python\n{''.join(marks)}{text}\n```"
+    return f"```py\n{''.join(marks)}{text}\n```"
 
 
 def _fields(node: ast.ClassDef, name: str) -> str:

@@ -23,6 +23,7 @@ NPM_INSIDE = ("--cache", str(CACHE / "npm"), "--no-update-notifier")
 VENV = ROOT / ".venv"
 NODE_MODULES = ROOT / "node_modules"
 SITE = ROOT / "build" / "site"
+DOCUMENTS = ROOT / "build" / "docs"
 DISTRIBUTION = CACHE / "pyodide"
 _PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
 VENV_PYTHON = VENV / _PYTHON

@@ -36,8 +36,11 @@ version to version, a `message` with the numbers at hand, a `hint` where there i
 found together with it. The classes are those of [core/errors.py](../webnnm/core/errors.py).
 
 ```python
+import webnnm
+
+text = "m:input shape=[5]; m:output shape=[3]; m:layers matmul(w, shape=[4, 3]);"
 try:
-    model = await NNModel.create(source=text)
+    model = await webnnm.NNModel.create(source=text)
 except webnnm.ModelError as error:
     print(error.code, error.line, error.column, error.message, error.hint)
 ```

@@ -77,6 +77,7 @@ The table is made of functions, one for each operator or group of similar ones, 
 [`{package}`](../{package}). A function is declared with `@imports("Name")`, takes a `Call` and the
 operands in ONNX's order, and returns the result, or several:
 
+<!-- not run: it is a part of a module of webnnm -->
 ```python
 @imports("ThresholdedRelu")
 def thresholded_relu(c: Call, x: Operand) -> Operand:

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import threading
 
-from tools.common import SITE, fail, say
+from tools.common import DOCUMENTS, SITE, fail, say
 from webnnm.cli.serve import SiteServer
 
 
@@ -17,13 +17,14 @@ def main() -> None:
     port = parser.parse_args().port
     if not SITE.exists():
         fail("build/site does not exist: run `make serve`, which builds it.")
+    further = {"docs": DOCUMENTS}
     try:
-        server = SiteServer(SITE, port=port)
+        server = SiteServer(SITE, port=port, extra_roots=further)
     except OSError:
-        server = SiteServer(SITE)
+        server = SiteServer(SITE, extra_roots=further)
         say(f"port {port} is taken by another program")
     with server, contextlib.suppress(KeyboardInterrupt):
-        say(f"serving {server.url} (Ctrl-C ends)")
+        say(f"serving {server.url}, the documentation at {server.url}/docs/ (Ctrl-C ends)")
         threading.Event().wait()
 
 

@@ -1,0 +1,113 @@
+"""What MkDocs calls while it builds the documentation site."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tools.docs import markup  # noqa: E402
+
+INDEX = "README.md"
+INLINE = re.compile(r"<script>(.+?)</script>", re.DOTALL)
+FORBIDDEN = re.compile(
+    r"<style|<[a-z][^>]* (?:style|on[a-z]+)=|<script(?! src=| type=| id=\"__config\")"
+)
+"""What the policy of the site refuses."""
+
+
+def anchor(title: str, separator: str = "-") -> str:
+    """Return the anchor of a heading, as in the repository."""
+    return re.sub(r"[^\w -]", "", title).lower().replace(" ", separator)
+
+
+def on_config(config: Any) -> Any:
+    """Take the navigation from the list of documents."""
+    config.mdx_configs["toc"]["slugify"] = anchor
+    config.nav = navigation((ROOT / "docs" / INDEX).read_text())
+    return config
+
+
+def navigation(text: str) -> list[Any]:
+    """Return the sections and links of the list of documents, in its order.
+
+    >>> navigation("## Guides\\n\\n- [Arrays](arrays.md): programs\\n")
+    [{'Home': 'README.md'}, {'Guides': [{'Arrays': 'arrays.md'}]}]
+    """
+    found: list[Any] = [{"Home": INDEX}]
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        title, rows = section.split("\n", 1)
+        links = re.findall(r"^ *- \[([^]]+)\]\(([\w./-]+\.md)\)", rows, re.MULTILINE)
+        places = {told: _place(target) for told, target in links}
+        if places:
+            found.append({title: [{told: place} for told, place in places.items()]})
+    return found
+
+
+def _place(target: str) -> str:
+    return markup.FROM_ROOT[target[3:]] if target.startswith("../") else target
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the documents that lie beside docs/, and the files that examples open."""
+    for name, page in markup.FROM_ROOT.items():
+        if page != INDEX:
+            text = (ROOT / name).read_text()
+            inside = re.sub(r"\]\((?!\w+:|#)(?=[\w.])", "](../", text).replace("](../docs/", "](")
+            files.append(File.generated(config, page, content=inside))
+    opened = {
+        name for file in files.documentation_pages() for name in markup.files(file.content_string)
+    }
+    places = {f"files/{name}": ROOT / name for name in opened}
+    # Themes leave out what is Python.
+    places["assets/session.py"] = Path(__file__).with_name("session.py")
+    for place, path in sorted(places.items()):
+        files.append(File.generated(config, place, abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Translate the marks and links of a document."""
+    return markup.for_site(markdown, page.file.src_uri)
+
+
+def on_page_context(context: Any, page: Any, config: Any, nav: Any) -> Any:
+    """Tell the template which files the examples of a page open."""
+    text = page.file.content_string
+    context["example_files"] = sorted(markup.files(text))
+    context["examples_alone"] = page.file.src_uri in markup.GENERATED
+    return context
+
+
+def on_post_template(output_content: str, template_name: str, config: Any) -> str:
+    """Move the scripts of a page without a document into files."""
+    return outside(output_content, config) if template_name.endswith(".html") else output_content
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Move scripts within a page into files, which a strict policy asks for."""
+    return outside(output, config, "../" * page.file.dest_uri.count("/"))
+
+
+def outside(output: str, config: Any, up: str = "") -> str:
+    """Return a page whose scripts are files of their own."""
+
+    def moved(match: re.Match[str]) -> str:
+        script = match[1].encode()
+        name = f"assets/inline/{hashlib.sha256(script).hexdigest()[:12]}.js"
+        path = Path(config.site_dir) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(script)
+        return f'<script src="{up}{name}"></script>'
+
+    found = INLINE.sub(moved, output)
+    if refused := FORBIDDEN.search(re.sub(r"<code>.*?</code>", "", found, flags=re.DOTALL)):
+        raise ValueError(f"the policy of the site refuses {refused[0]!r}")
+    return found

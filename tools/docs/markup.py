@@ -1,0 +1,136 @@
+"""What the documents say with comments and links, in the words of the documentation site.
+
+A comment on the line before a block of Python says that it is not run, and why:
+`<!-- not run: … -->` nowhere, `<!-- desktop: … -->` in no page, `<!-- pages: … -->` in no test on
+a desktop. A comment that begins
+with `<!-- setup` holds a program that goes before the next block, in tests and in pages. A block of
+`output` after a program shows what this prints.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+GENERATED = ("api.md", "rules.md")
+"""Documents made of docstrings, whose examples know nothing of one another."""
+FROM_ROOT = {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+    "README.md": "README.md",
+}
+"""Files beside docs/ → their page; the site's first page takes the place of the README."""
+TOLD = {"not run": "Not to be run here", "desktop": "Runs on desktops alone"}
+"""Mark → what the site says before the reason."""
+PIECE = re.compile(
+    r"^<!-- setup\n(?P<setup>.*?)^-->\n"
+    r"|(?:^<!-- (?P<mark>not run|desktop|pages): (?P<reason>[^>]+?) -->\n)?"
+    r"^(?P<fence>```+)(?P<language>\w*)(?P<words>[^\n]*)\n(?P<text>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+LINK = re.compile(r"\[((?:[^][]|\[[^]]*\])*)\]\(((?:\.\./)+)([^)#\s]*)(#[^)\s]*)?\)")
+FILE = re.compile(r"""["'](tests/data/[\w./-]+)["']""")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A block of a document, or the set-up of the next one.
+
+    `mark` is "setup", "not run", "desktop", "pages", or nothing. `line` counts from 1.
+    """
+
+    text: str
+    language: str
+    mark: str
+    reason: str
+    line: int
+
+    @property
+    def is_session(self) -> bool:
+        """Whether the block shows prompts, and what Python answers."""
+        return self.language == "python" and ">>> " in self.text
+
+    @property
+    def is_output(self) -> bool:
+        """Whether the block shows what the program before it prints, with ... for what differs."""
+        return self.language == "output"
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the block is Python to run, with or without prompts."""
+        return self.language == "python" and self.mark != "not run"
+
+
+def pieces(document: str) -> Iterator[Piece]:
+    """Yield the blocks and set-ups of a document in their order.
+
+    >>> [piece.mark for piece in pieces("<!-- setup\\nx = 1\\n-->\\n\\n```python\\nx\\n```\\n")]
+    ['setup', '']
+    """
+    for match in PIECE.finditer(document):
+        yield _piece(document, match)
+
+
+def _piece(document: str, match: re.Match[str]) -> Piece:
+    line = document.count("\n", 0, match.start()) + 1
+    if match["setup"] is not None:
+        return Piece(match["setup"], "python", "setup", "", line)
+    reason = " ".join((match["reason"] or "").split())
+    return Piece(match["text"], match["language"], match["mark"] or "", reason, line)
+
+
+def files(document: str) -> set[str]:
+    """Return the files of the repository that the programs of a document open.
+
+    >>> files("```python\\nopen('tests/data/digits.csv.gz')\\n```\\n")
+    {'tests/data/digits.csv.gz'}
+    """
+    return {name for piece in pieces(document) for name in FILE.findall(piece.text)}
+
+
+def for_site(document: str, page: str) -> str:
+    """Return a document as the site's generator reads it: marked blocks, links within the site."""
+    parts: list[str] = []
+    end = 0
+    for match in PIECE.finditer(document):
+        parts += [
+            linked(document[end : match.start()], page),
+            _block(_piece(document, match), page),
+        ]
+        end = match.end()
+    return "".join([*parts, linked(document[end:], page)])
+
+
+def _block(piece: Piece, page: str) -> str:
+    if piece.mark == "setup":
+        return f'```{{ .python .setup hidden="hidden" data-search-exclude="" }}\n{piece.text}```\n'
+    if piece.is_output:
+        return f"```{{ .text .output }}\n{piece.text}```"
+    language = "pycon" if piece.is_session else piece.language or "text"
+    runs = piece.is_program and piece.mark != "desktop"
+    block = f"```{{ .{language}{' .run' * runs} }}\n{piece.text}```"
+    if not (said := TOLD.get(piece.mark)):
+        return block
+    return f"{block}\n\n{said}: {piece.reason}.\n{{ .reason }}\n"
+
+
+def linked(text: str, page: str) -> str:
+    """Return a text whose links out of docs/ lead to pages of the site, or are names of files.
+
+    >>> linked("[how](../CONTRIBUTING.md#tests), [`a.py`](../webnnm/a.py)", "api.md")
+    '[how](contributing.md#tests), `a.py`'
+    """
+    up = "../" * (len(PurePosixPath(page).parts) - 1)
+
+    def replaced(match: re.Match[str]) -> str:
+        told, steps, target, place = match.groups()
+        if steps != f"{up}../":
+            return match[0]
+        if target in FROM_ROOT:
+            return f"[{told}]({up}{FROM_ROOT[target]}{place or ''})"
+        return told if told.startswith("`") or " " in told else f"`{told}`"
+
+    return LINK.sub(replaced, text)

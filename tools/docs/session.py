@@ -1,0 +1,81 @@
+"""Runs the examples of a document, whose names stay for the next ones of the session."""
+
+import ast
+import inspect
+import linecache
+import sys
+import traceback
+
+from webnnm import WebNNMError
+
+FILE = "<example>"
+SESSIONS = {}
+"""Session → the names of its programs."""
+
+
+class _Awaited(ast.NodeTransformer):
+    """Makes `asyncio.run(x)` an `await`: the loop of the page runs already."""
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="asyncio"), attr="run"), args=[awaited]
+            ):
+                return ast.copy_location(ast.Await(awaited), node)
+        return node
+
+    def _leave(self, node):
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _leave
+
+
+async def run(program, session, errors=0):
+    """Run a program as Python's prompt does: an expression shows its value.
+
+    It goes on after as many `errors`; another one is told, and ends it. Returns "done" or "error".
+    """
+    names = SESSIONS.setdefault(session, {"__name__": "__main__"})
+    linecache.cache[FILE] = len(program), None, program.splitlines(keepends=True), FILE
+    try:
+        for statement in _Awaited().visit(ast.parse(program, FILE)).body:
+            try:
+                await _run(statement, names)
+            except Exception as error:
+                print(told(error))
+                errors -= 1
+                if errors < 0:
+                    return "error"
+    except SyntaxError as error:
+        print(told(error))
+        return "error"
+    except SystemExit:
+        pass
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return "done"
+
+
+async def _run(statement, names):
+    shows = isinstance(statement, ast.Expr)
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    tree = ast.Expression(statement.value) if shows else ast.Module([statement], [])
+    code = compile(ast.fix_missing_locations(tree), FILE, "eval" if shows else "exec", flags)
+    value = eval(code, names)
+    if code.co_flags & inspect.CO_COROUTINE:
+        value = await value
+    if shows and value is not None:
+        names["_"] = value
+        print(repr(value))
+
+
+def told(error):
+    """Return the text of an error: of webnnm's own what they say, of others where they began."""
+    if isinstance(error, WebNNMError):
+        return str(error)
+    trace = error.__traceback__
+    while trace and trace.tb_frame.f_code.co_filename != FILE:
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace)).rstrip()

@@ -1,0 +1,74 @@
+/** Python in a worker: it starts Pyodide with webnnm, and runs programs one after the other. */
+
+/** @typedef {{ loadPyodide: (options: object) => Promise<any> }} Pyodide */
+
+/** @type {Promise<any>} */
+let starting;
+
+/**
+ * Return the content of a file of the site.
+ * @param {string | URL} address
+ */
+async function bytes(address) {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(`the server has no ${address}`);
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
+/**
+ * Start Python with webnnm, and write the files that programs open.
+ * @param {string} runtime
+ * @param {[string, string][]} files
+ */
+async function start(runtime, files) {
+  const { loadPyodide } = /** @type {Pyodide} */ (await import(`${runtime}pyodide/pyodide.mjs`));
+  const loading = loadPyodide({ packages: ["webnnm", "webnnm-rest"] });
+  const names = ["bridge", "downloads", "files", "onnxruntime", "tokenizers"];
+  const modules = await Promise.all(names.map((name) => import(`${runtime}webnnm/${name}.js`)));
+  const session = await bytes(new URL("session.py", import.meta.url));
+  const pyodide = await loading;
+  names.forEach((name, index) => pyodide.registerJsModule(`webnnm_${name}`, modules[index]));
+  const decoder = new TextDecoder();
+  const write = (/** @type {Uint8Array} */ written) => {
+    postMessage({ text: decoder.decode(written, { stream: true }) });
+    return written.length;
+  };
+  pyodide.setStdout({ write });
+  pyodide.setStderr({ write });
+  for (const [path, address] of files) {
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    pyodide.FS.mkdirTree(folder);
+    pyodide.FS.writeFile(path, await bytes(address));
+  }
+  pyodide.FS.writeFile("session.py", session);
+  return pyodide;
+}
+
+/**
+ * Run a program, with the packages that it imports, and return how it ended.
+ * @param {string} program
+ * @param {string} session
+ * @param {number} errors
+ */
+async function run(program, session, errors) {
+  const pyodide = await starting;
+  await pyodide.loadPackagesFromImports(program, { messageCallback: () => {} });
+  const module = pyodide.pyimport("session");
+  try {
+    return await module.run(program, session, errors);
+  } finally {
+    module.destroy();
+  }
+}
+
+addEventListener("message", async ({ data: { runtime, files, program, session, errors } }) => {
+  if (runtime) {
+    starting = start(runtime, files);
+    return;
+  }
+  try {
+    postMessage({ ending: await run(program, session, errors) });
+  } catch (error) {
+    postMessage({ text: `Python cannot start here: ${error}\n`, ending: "error" });
+  }
+});

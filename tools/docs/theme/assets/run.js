@@ -1,0 +1,242 @@
+/** Runs the Python of a document in the reader's browser, block by block. */
+
+/**
+ * @typedef {object} Block One block of Python, or the set-up of the next one.
+ * @property {HTMLElement} place
+ * @property {string} session Blocks of one session share their names.
+ * @property {string} program
+ * @property {number} errors How many errors the block shows, after which it goes on.
+ * @property {boolean} done Whether Python has run it as it stands.
+ * @property {(text: string) => void} show
+ */
+
+/** @type {HTMLElement} */
+const facts = /** @type {HTMLElement} */ (document.querySelector('meta[name="webnnm:examples"]'));
+const { runtime = "", assets = "", files = "" } = facts.dataset;
+const PROMPT = /^(>>>|\.\.\.) ?/;
+/** Characters of an output that still show. */
+const LONGEST = 100_000;
+/** @type {Record<string, string>} */
+const ENDINGS = { done: "Done", error: "Ended with an error", stopped: "Stopped" };
+
+/** @type {Block[]} */
+const blocks = [];
+/** @type {Python | null} */
+let python = null;
+let running = false;
+
+/** The worker with Python, which starts with the first program and ends when one is stopped. */
+class Python {
+  #worker = new Worker(new URL("python.js", import.meta.url), { type: "module" });
+  /** @type {{ show: (text: string) => void, end: (ending: string) => void } | null} */
+  #current = null;
+
+  constructor() {
+    this.#worker.onmessage = ({ data: { text, ending } }) => {
+      if (text !== undefined) this.#current?.show(text);
+      if (ending !== undefined) this.#current?.end(ending);
+    };
+    this.#worker.onerror = (event) => {
+      const cause = event.message || "its script cannot be loaded";
+      this.#current?.show(`Python cannot start here: ${cause}\n`);
+      this.stop();
+    };
+    const absolute = (/** @type {string} */ path) => new URL(path, location.href).href;
+    this.#worker.postMessage({
+      runtime: absolute(runtime),
+      files: files.split(" ").filter(Boolean).map((path) => [
+        path, absolute(`${assets}../files/${path}`),
+      ]),
+    });
+  }
+
+  /**
+   * Run a program, and return how it ended: "done", "error" or "stopped".
+   * @param {Block} block
+   * @returns {Promise<string>}
+   */
+  run({ program, session, errors, show }) {
+    return new Promise((resolve) => {
+      this.#current = {
+        show,
+        end: (ending) => {
+          this.#current = null;
+          resolve(ending);
+        },
+      };
+      this.#worker.postMessage({ program, session, errors });
+    });
+  }
+
+  /** End Python with all that it knows, and the program that runs. */
+  stop() {
+    this.#worker.terminate();
+    python = null;
+    for (const block of blocks) block.done = false;
+    this.#current?.end("stopped");
+  }
+}
+
+/**
+ * Return the program of a block, without prompts and answers.
+ * @param {string} text
+ */
+function programOf(text) {
+  if (!/^>>> /m.test(text)) return text;
+  const lines = text.split("\n").filter((line) => PROMPT.test(line));
+  return lines.map((line) => line.replace(PROMPT, "")).join("\n");
+}
+
+/**
+ * Return the name of the session that a block belongs to: one for the page, or one for each section
+ * where examples know nothing of one another.
+ * @param {Element} place
+ */
+function sessionOf(place) {
+  if (!("alone" in facts.dataset)) return "page";
+  let before = place.previousElementSibling;
+  while (before && !/^H[1-6]$/.test(before.tagName)) before = before.previousElementSibling;
+  return before?.id ?? "page";
+}
+
+/**
+ * Return a function that writes text into an element; a carriage return begins the line anew.
+ * @param {HTMLElement} target
+ */
+function writer(target) {
+  return (/** @type {string} */ text) => {
+    const whole = (target.textContent ?? "") + text;
+    target.textContent = whole.replaceAll("\r\n", "\n").replace(/^.*\r(?=.)/gm, "").slice(-LONGEST);
+    target.hidden = false;
+    target.scrollTop = target.scrollHeight;
+  };
+}
+
+/**
+ * @param {string} label
+ * @param {string} kind
+ */
+function button(label, kind) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = label;
+  made.className = `example-${kind}`;
+  return made;
+}
+
+/**
+ * Give a block its buttons and the place of its output.
+ * @param {HTMLElement} place
+ * @param {number} number
+ */
+function equip(place, number) {
+  const code = /** @type {HTMLElement} */ (place.querySelector("pre code"));
+  const text = code.textContent ?? "";
+  const original = programOf(text).trimEnd();
+  const errors = text.match(/^Traceback /gm)?.length ?? 0;
+  /** @type {Block} */
+  const block = {
+    place, session: sessionOf(place), program: original, errors, done: false, show: () => {},
+  };
+  blocks.push(block);
+  if (place.classList.contains("setup")) return;
+
+  const bar = document.createElement("div");
+  bar.className = "example-bar";
+  const run = button("Run", "run");
+  const stop = button("Stop", "stop");
+  const edit = button("Edit", "edit");
+  const status = document.createElement("span");
+  status.setAttribute("role", "status");
+  stop.hidden = true;
+  run.setAttribute("aria-label", `Run example ${number}`);
+  stop.setAttribute("aria-label", `Stop example ${number}`);
+  edit.setAttribute("aria-label", `Edit example ${number}`);
+  bar.append(run, stop, edit, status);
+  const output = document.createElement("pre");
+  output.className = "example-output";
+  output.tabIndex = 0;
+  output.hidden = true;
+  output.setAttribute("role", "region");
+  output.setAttribute("aria-label", `Output of example ${number}`);
+  place.after(bar, output);
+  /** @type {HTMLTextAreaElement | null} */
+  let editor = null;
+  block.show = writer(output);
+
+  const start = async () => {
+    if (running) return;
+    running = true;
+    if (editor) block.program = editor.value;
+    run.hidden = true;
+    stop.hidden = false;
+    stop.focus();
+    output.hidden = true;
+    output.textContent = "";
+    status.textContent = python ? "Running …" : "Starting Python …";
+    const ending = await runInOrder(block, (text) => { status.textContent = text; });
+    status.textContent = ENDINGS[ending] ?? ending;
+    running = false;
+    stop.hidden = true;
+    run.hidden = false;
+    run.textContent = "Run again";
+    run.focus();
+  };
+  run.addEventListener("click", start);
+  stop.addEventListener("click", () => python?.stop());
+  edit.addEventListener("click", () => {
+    if (editor) {
+      editor.value = original;
+      editor.focus();
+      return;
+    }
+    editor = document.createElement("textarea");
+    editor.className = "example-editor";
+    editor.spellcheck = false;
+    editor.autocapitalize = "off";
+    editor.setAttribute("aria-label", `Program of example ${number}; Ctrl and Enter run it`);
+    editor.value = block.program;
+    editor.rows = block.program.split("\n").length + 1;
+    editor.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        start();
+      }
+    });
+    place.before(editor);
+    place.hidden = true;
+    edit.textContent = "Restore";
+    edit.setAttribute("aria-label", `Restore example ${number}`);
+    editor.focus();
+  });
+}
+
+/**
+ * Run a block after those of its session before it that Python does not know yet.
+ * @param {Block} block
+ * @param {(text: string) => void} tell
+ */
+async function runInOrder(block, tell) {
+  const session = blocks.filter((other) => other.session === block.session);
+  const before = session.slice(0, session.indexOf(block)).filter((other) => !other.done);
+  for (const other of before) {
+    python ??= new Python();
+    tell("Running the examples before this one …");
+    const ending = await python.run({ ...other, show: () => {} });
+    if (ending === "stopped") return ending;
+    other.done = ending === "done";
+  }
+  python ??= new Python();
+  const ending = await python.run(block);
+  block.done = ending === "done";
+  return ending;
+}
+
+document.querySelectorAll(".highlight.run, .highlight.setup").forEach((place, index) => {
+  equip(/** @type {HTMLElement} */ (place), index + 1);
+});
+
+// Wide tables and blocks scroll: those who have no pointer reach them with the keyboard.
+for (const wide of document.querySelectorAll(".md-typeset pre > code, .md-typeset__table")) {
+  if (wide.scrollWidth > wide.clientWidth) wide.setAttribute("tabindex", "0");
+}
