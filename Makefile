@@ -43,6 +43,11 @@ documents: ## write the generated documents anew, from the source
 	@$(VENV)/python -m tools.architecture
 	@$(VENV)/python -m tools.onnx_document
 
+.PHONY: docs
+docs: ## build the documentation site into build/docs; links and anchors are checked
+	@$(SETUP) tools
+	@$(VENV)/python -m tools.docs
+
 models: ## fetch packages with trained models into .cache, for tests that use them
 	@$(VENV)/python -m tools.models
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 import textwrap
 from collections.abc import Iterator
 from functools import cache
@@ -13,12 +12,10 @@ from types import ModuleType
 from typing import Any
 
 import webnnm
+from tools.citations import linked
 from tools.common import ROOT, say
-from tools.errors import anchor
 
 PAGE = ROOT / "docs" / "api.md"
-NOTATION = ROOT / "docs" / "notation.md"
-CITATION = re.compile(r"spec ([A-J])(\.\d+)?")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 WIDTH = 88
@@ -187,19 +184,10 @@ def prose(docstring: str) -> str:
         elif inside and not line.strip():
             lines.append("```")
             inside = False
-        lines.append(line.rstrip() if inside else CITATION.sub(_link, line.rstrip()))
+        lines.append(line.rstrip() if inside else linked(line.rstrip()))
     if inside:
         lines.append("```")
     return "\n".join(lines) + "\n"
-
-
-def _link(citation: re.Match[str]) -> str:
-    """Return a link to the section of the specification that a docstring cites."""
-    part, section = citation[1], citation[1] + (citation[2] or "")
-    page = next((ROOT / "docs" / "specification").glob(f"{part.lower()}-*.md"), NOTATION)
-    titles = re.findall(rf"^#+ ({re.escape(section)} .*)$", page.read_text(), re.MULTILINE)
-    place = f"#{anchor(titles[0])}" if titles else ""
-    return f"[{citation[0]}]({page.relative_to(PAGE.parent).as_posix()}{place})"
 
 
 @cache

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from tools.citations import anchor
 from tools.common import ROOT, say
 from tools.expert import condition
 from tools.operators import table
@@ -128,15 +129,6 @@ def quoted(text: str) -> str:
     '`` write `x` ``'
     """
     return f"`` {text} ``" if "`" in text else f"`{text}`"
-
-
-def anchor(title: str) -> str:
-    """Return the anchor of a heading.
-
-    >>> anchor("Data, settings and calls")
-    'data-settings-and-calls'
-    """
-    return re.sub(r"[^\w -]", "", title).lower().replace(" ", "-")
 
 
 @cache

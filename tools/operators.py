@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tools.citations import linked
 from tools.common import ROOT, fail, say
 from webnnm.cli import operator_facts as facts
 from webnnm.ops.declare.operator import AnyOperator, Composite, covers_all
@@ -96,7 +97,7 @@ def families() -> str:
     for name, operator in facts.library().items():
         found.setdefault(facts.module_of(operator), []).append(link(name))
     rows = [
-        [f"[{module}](../webnnm/ops/{module}.py)", facts.title_of(module), ", ".join(links)]
+        [f"[{module}](../webnnm/ops/{module}.py)", linked(facts.title_of(module)), ", ".join(links)]
         for module, links in sorted(found.items())
     ]
     return f"## Families\n\n{table(['Module', 'What it declares', 'Operators'], rows)}\n"

@@ -29,9 +29,12 @@ def build(goal: str) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     from tools import build_site, page_wheel, pyodide, stdlib, wheel
+    from tools.docs import documents
 
     with ThreadPoolExecutor() as pool:
-        needs_no_wheel = () if goal == "wheel" else (pyodide.download_wheels, stdlib.build)
+        needs_no_wheel = (
+            () if goal == "wheel" else (pyodide.download_wheels, stdlib.build, documents.build)
+        )
         beside = [pool.submit(each) for each in needs_no_wheel]
         built = page_wheel.build(wheel.build())
         for each in beside:

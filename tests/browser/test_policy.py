@@ -17,7 +17,8 @@ from webnnm.cli.serve import SiteServer
 in_one_browser = pytest.mark.projects("webnn")
 GUIDE = ROOT / "docs" / "deploying.md"
 EXAMPLE = re.compile(
-    r"^`(_headers|\w+\.\w+)`[^\n]*(?:\n[^\n]+)*\n\n(?:<!--[^>]*-->\n)?```\w*\n(.*?)^```$", re.M | re.S
+    r"^`(_headers|\w+\.\w+)`[^\n]*(?:\n[^\n]+)*\n\n(?:<!--[^>]*-->\n)?```\w*\n(.*?)^```$",
+    re.M | re.S,
 )
 STRICT = "script-src 'self' 'wasm-unsafe-eval'"
 INLINE = """

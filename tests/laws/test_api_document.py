@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 
 import webnnm
-from tools import api
+from tools import api, citations
 
 
 def test_page_is_current() -> None:
@@ -19,3 +19,4 @@ def test_every_public_name_stands_on_the_page_once() -> None:
 
 def test_examples_of_the_tool_run() -> None:
     assert doctest.testmod(api).failed == 0
+    assert doctest.testmod(citations).failed == 0

@@ -17,9 +17,9 @@ import pytest
 
 import webnnm
 from tests.laws.headings import DOCS, PAGES, ROOT, headings
+from tools.citations import anchor
 from tools.docs import markup
 from tools.docs.markup import Piece, pieces
-from tools.errors import anchor
 from webnnm import ops
 
 NEEDS = {"cloud.md": "jax"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.laws.headings import DOCS, ROOT, headings
+from tests.laws.headings import DOCS, PAGES, ROOT, headings
 
 SPECIFICATION = [DOCS / "notation.md", *sorted((DOCS / "specification").glob("*.md"))]
 CITATION = re.compile(r"spec (?:part )?([A-J](?:\.\d+)?(?:, [A-J]\.\d+)*)(?!\d)")
@@ -22,3 +22,12 @@ def test_what_the_source_cites_has_a_heading() -> None:
     }
     assert len(cited) > 40
     assert sorted(cited - numbers - parts) == []
+
+
+def test_what_documents_cite_is_a_link() -> None:
+    unlinked = [
+        f"{page.name}: {match[0]}"
+        for page in PAGES
+        for match in re.finditer(r'(?<!["\[])\bspec [A-J]\.\d+', page.read_text())
+    ]
+    assert not unlinked

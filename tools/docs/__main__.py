@@ -1,32 +1,8 @@
 """Builds the documentation site; `make docs` calls it."""
 
-from __future__ import annotations
-
-from tools.common import DOCUMENTS, ROOT, fingerprint, python_with, run, say, step
-
-REQUIREMENTS = ("mkdocs==1.6.1", "mkdocs-material==9.8.1")
-"""What builds the site, in an environment of its own."""
-INPUTS = (
-    "docs",
-    "mkdocs.yml",
-    "tools/docs",
-    "README.md",
-    "CONTRIBUTING.md",
-    "CHANGELOG.md",
-    "SECURITY.md",
-)
-
-
-def build() -> None:
-    """Build build/docs where a document or the look of the site has changed."""
-    python = python_with("docs", REQUIREMENTS)
-    key = fingerprint([ROOT / name for name in INPUTS], *REQUIREMENTS)
-    with step("docs site", key, DOCUMENTS / "index.html") as needed:
-        if needed:
-            command = [python, "-m", "mkdocs", "build", "--strict"]
-            run(command, "building the documentation site")
-
+from tools.common import DOCUMENTS, ROOT, say
+from tools.docs import documents
 
 if __name__ == "__main__":
-    build()
+    documents.build()
     say(f"{DOCUMENTS.relative_to(ROOT)}/index.html: `make serve` shows it under /docs/")

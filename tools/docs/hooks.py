@@ -92,8 +92,14 @@ def on_post_template(output_content: str, template_name: str, config: Any) -> st
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
-    """Move scripts within a page into files, which a strict policy asks for."""
-    return outside(output, config, "../" * page.file.dest_uri.count("/"))
+    """Name the search of a page, and move its scripts into files: a strict policy asks for it."""
+    dialog = 'data-md-component="search" role="dialog"'
+    if dialog not in output:
+        raise ValueError("the theme has another search: see whether it has a name by now")
+    named = output.replace(dialog, f'{dialog} aria-label="Search"')
+    # A header without text is no header.
+    named = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", named)
+    return outside(named, config, "../" * page.file.dest_uri.count("/"))
 
 
 def outside(output: str, config: Any, up: str = "") -> str:

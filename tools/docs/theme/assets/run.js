@@ -146,19 +146,22 @@ function equip(place, number) {
   const run = button("Run", "run");
   const stop = button("Stop", "stop");
   const edit = button("Edit", "edit");
+  const copy = button("Copy", "copy");
   const status = document.createElement("span");
   status.setAttribute("role", "status");
   stop.hidden = true;
   run.setAttribute("aria-label", `Run example ${number}`);
   stop.setAttribute("aria-label", `Stop example ${number}`);
   edit.setAttribute("aria-label", `Edit example ${number}`);
-  bar.append(run, stop, edit, status);
+  copy.setAttribute("aria-label", `Copy example ${number}`);
+  bar.append(run, stop, edit, copy, status);
   const output = document.createElement("pre");
   output.className = "example-output";
   output.tabIndex = 0;
   output.hidden = true;
   output.setAttribute("role", "region");
   output.setAttribute("aria-label", `Output of example ${number}`);
+  const shown = /** @type {HTMLElement | null} */ (place.nextElementSibling);
   place.after(bar, output);
   /** @type {HTMLTextAreaElement | null} */
   let editor = null;
@@ -171,19 +174,27 @@ function equip(place, number) {
     run.hidden = true;
     stop.hidden = false;
     stop.focus();
-    output.hidden = true;
     output.textContent = "";
+    // What it printed once makes room for what it prints now.
+    if (shown?.matches(".output")) shown.hidden = true;
     status.textContent = python ? "Running …" : "Starting Python …";
     const ending = await runInOrder(block, (text) => { status.textContent = text; });
     status.textContent = ENDINGS[ending] ?? ending;
     running = false;
     stop.hidden = true;
     run.hidden = false;
-    run.textContent = "Run again";
     run.focus();
   };
   run.addEventListener("click", start);
   stop.addEventListener("click", () => python?.stop());
+  copy.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(editor?.value ?? block.program);
+      status.textContent = "Copied";
+    } catch (error) {
+      status.textContent = `Not copied: ${error instanceof Error ? error.message : error}`;
+    }
+  });
   edit.addEventListener("click", () => {
     if (editor) {
       editor.value = original;
@@ -236,7 +247,14 @@ document.querySelectorAll(".highlight.run, .highlight.setup").forEach((place, in
   equip(/** @type {HTMLElement} */ (place), index + 1);
 });
 
-// Wide tables and blocks scroll: those who have no pointer reach them with the keyboard.
-for (const wide of document.querySelectorAll(".md-typeset pre > code, .md-typeset__table")) {
-  if (wide.scrollWidth > wide.clientWidth) wide.setAttribute("tabindex", "0");
+/** Let the keyboard reach what scrolls: blocks, and the tables that Material wraps. */
+function reach() {
+  for (const wide of document.querySelectorAll(".md-typeset pre > code, .md-typeset__scrollwrap")) {
+    if (wide.scrollWidth > wide.clientWidth) wide.setAttribute("tabindex", "0");
+    else wide.removeAttribute("tabindex");
+  }
 }
+
+reach();
+addEventListener("load", reach);
+new ResizeObserver(reach).observe(document.body);

@@ -1,0 +1,105 @@
+"""The documentation site as readers use it: examples run in the page, and words are found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.site_pages import WATCH_POLICY
+from tools.common import NODE_MODULES
+
+pytestmark = pytest.mark.projects("webnn")
+AXE = NODE_MODULES / "axe-core" / "axe.min.js"
+VIOLATIONS = """
+async () => (await axe.run()).violations.map(
+  ({ id, nodes }) => `${id}: ${nodes.length} times, such as ${nodes[0].html}`,
+)
+"""
+
+
+async def open_document(page: Any, site_url: str, name: str) -> None:
+    await page.add_init_script(WATCH_POLICY)
+    answer = await page.goto(f"{site_url}/docs/{name}")
+    assert "script-src 'self' 'wasm-unsafe-eval';" in answer.headers["content-security-policy"]
+
+
+def example(page: Any, number: int) -> Any:
+    """Return the buttons of an example."""
+    return page.locator(".example-bar").nth(number - 1)
+
+
+async def run(page: Any, number: int, ending: str = "Done") -> str:
+    """Press Run, wait until the example has ended, and return what it shows."""
+    bar = example(page, number)
+    await bar.get_by_role("button", name="Run").click()
+    await bar.get_by_text(ending, exact=True).wait_for()
+    return await page.get_by_label(f"Output of example {number}", exact=True).text_content()
+
+
+async def test_examples_run_in_their_order_and_can_be_changed(
+    page: Any, site_url: str, project: Any
+) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    await open_document(page, site_url, "tutorial.html")
+    assert not any("/vendor/" in url for url in asked), "Python loads on the first click"
+    # The fourth needs the model of the third and the text of the first.
+    log = await run(page, 4)
+    assert "on WebNN" in log
+    assert "training ended: 100 epochs" in log
+    assert await run(page, 5) == "1.31 → 0.07\n"
+
+    await example(page, 2).get_by_role("button", name="Edit").click()
+    editor = page.get_by_label("Program of example 2; Ctrl and Enter run it")
+    await editor.fill("1 + 1\nfor error in check('m:input shape=[2'):\n    print(error.code)\nnone")
+    await editor.press("Control+Enter")
+    await example(page, 2).get_by_text("Ended with an error").wait_for()
+    shown = await page.get_by_label("Output of example 2", exact=True).text_content()
+    assert shown.startswith("2\nNNM1")
+    assert "line 4" in shown
+    assert "NameError: name 'none' is not defined" in shown
+
+    await editor.fill("while True: pass")
+    bar = example(page, 2)
+    await bar.get_by_role("button", name="Run").click()
+    await bar.get_by_role("button", name="Stop").click()
+    await bar.get_by_text("Stopped", exact=True).wait_for()
+    await bar.get_by_role("button", name="Restore").click()
+    assert 'did you mean "relu"?' in await run(page, 2)
+    assert await page.evaluate("refused") == []
+
+
+async def test_a_training_is_kept_by_an_example(page: Any, site_url: str, project: Any) -> None:
+    """The block of docs/keeping-models.md that no desktop can run; sessions show their answers."""
+    await open_document(page, site_url, "keeping-models.html")
+    last = await page.locator(".example-bar").count()
+    assert "training ended: 20 epochs" in await run(page, last)
+
+
+async def test_the_search_finds_words_without_another_host(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_document(page, site_url, "specification/index.html")
+    field = page.get_by_role("textbox", name="Search")
+    await field.click()
+    await field.press_sequentially("convTranspose2d")
+    found = page.locator(".md-search-result__link:visible", has_text="convTranspose2d").first
+    await found.click()
+    await page.wait_for_url("**/operators.html**")
+    assert await page.evaluate("refused") == []
+
+
+@pytest.mark.parametrize("name", ["index.html", "tutorial.html", "expert.html"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_pages_are_accessible(
+    page: Any, site_url: str, project: Any, name: str, scheme: str
+) -> None:
+    await page.emulate_media(color_scheme=scheme)
+    await open_document(page, site_url, name)
+    await page.evaluate(AXE.read_text())
+    assert await page.evaluate(VIOLATIONS) == []
+    for width in (1280, 390):
+        await page.set_viewport_size({"width": width, "height": 800})
+        fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        assert await page.evaluate(fits), f"{name} is wider than {width} pixels"
