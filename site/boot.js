@@ -10,7 +10,7 @@
     "Loading Pyodide": ["fetching Python, which takes a moment on a first visit", 1],
     "Loading interpreter": ["fetching and starting Python and the package webnnm", 2],
     "Loading files": ["fetching the program of this page", 5],
-    "Loading JS modules": ["fetching the chart", 5],
+    "Loading JS modules": ["fetching what the page draws with", 5],
     "Loaded Pyodide": ["running the program of this page", 6],
   };
   /** What a policy lacks, by what it blocked. */

@@ -107,7 +107,17 @@ async def clear(event):
 
 
 asked = Asked()
-digits = TrainingPage("digits", "digits", "digit", wanted, ask_again)
+
+
+def picture(row):
+    """Return the picture of a digit of the testing part."""
+    canvas = make("canvas", role="img", aria_label="A digit")
+    ((*rows,),) = row
+    pad.picture(canvas, json.dumps([round(BLACK * number) for line in rows for number in line]))
+    return canvas
+
+
+digits = TrainingPage("digits", "digits", "digit", wanted, picture, ask_again)
 pad.listen(ffi.create_proxy(drawn))
 pad.picture(element("seen"), json.dumps(EMPTY))
 await digits.open()

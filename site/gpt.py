@@ -1,13 +1,12 @@
 """The GPT page: a small language model learns the letters of a text, and writes like it."""
 
 import asyncio
-import json
 import time
 
 import verses
+from loss_curve import LossCurve
 from page import clear_error, element, log, ready, sentence, show_error
 from pyscript import when
-from pyscript.js_modules import chart
 
 from webnnm import DataError, NNModel, TextDataset, probe
 from webnnm.transformers.choice import Sampling
@@ -91,7 +90,7 @@ class Author:
     async def on_epoch(self, record):
         """Show how far the training is, and what the model writes by now."""
         seconds = time.perf_counter() - self.began
-        chart.add(json.dumps([[record.epoch, record.loss, record.val_loss]]))
+        curve.add([[record.epoch, record.loss, record.val_loss]])
         element("progress").value = record.epoch
         told = f"Epoch {record.epoch} of {self.epochs} · loss {record.loss:.3f}"
         told += "" if record.val_loss is None else f" · kept apart {record.val_loss:.3f}"
@@ -123,7 +122,7 @@ class Author:
         element("speed").textContent = f"{pace}, on {where}; {count}, {memory:.1f} MB"
 
 
-author = Author()
+author, curve = Author(), LossCurve()
 
 
 def hand_over(training):
@@ -140,7 +139,7 @@ async def train(event):
     element("progress").max, element("progress").value = epochs, 0
     element("progress-text").textContent = "Making the model …"
     element("written").removeAttribute("data-done")
-    chart.reset(epochs)
+    curve.reset()
     hand_over(True)
     element("stop").focus()
     try:
@@ -152,7 +151,7 @@ async def train(event):
             text += ", stopped by you"
         element("progress-text").textContent += f" · {text}"
         element("status").textContent = f"Training has ended: {text}."
-        chart.describe(
+        curve.describe(
             f"Loss of a letter from {history.epochs[0].loss:.2f} to {history.epochs[-1].loss:.2f}"
         )
         element("written").dataset.done = ""

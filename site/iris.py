@@ -1,6 +1,6 @@
 """The Iris page: what its form wants of a training, and the flower that it asks about."""
 
-from page import clear_error, element
+from page import clear_error, element, make
 from pyscript import when
 from training import TrainingPage, show_shares
 
@@ -34,5 +34,14 @@ async def classify(event):
         element("species").textContent = show_shares(answer["shares"])
 
 
-iris = TrainingPage("iris", "flowers", "species", wanted)
+def picture(row):
+    """Return the measurements of a flower as a list."""
+    made = make("dl", class_="measured")
+    for name, number in zip(MEASUREMENTS, row, strict=True):
+        words = name.replace("-", " ").capitalize()
+        made.append(make("dt", words), make("dd", f"{number:g} cm"))
+    return made
+
+
+iris = TrainingPage("iris", "flowers", "species", wanted, picture)
 await iris.open()

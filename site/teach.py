@@ -1,13 +1,12 @@
 """The page that teaches a style: an adapter of a language model learns the reader's sentences."""
 
-import json
 import time
 from pathlib import Path
 
+from loss_curve import LossCurve
 from page import clear_error, element, show_error
 from pretrained import SMOLLM2, offered_model
 from pyscript import when
-from pyscript.js_modules import chart
 
 from webnnm.transformers.tokenizer import conversation
 
@@ -62,7 +61,7 @@ class Teacher:
         """Show how far the training is."""
         seconds = time.perf_counter() - self.began
         self.began = time.perf_counter()
-        chart.add(json.dumps([[record.epoch, record.loss, record.val_loss]]))
+        curve.add([[record.epoch, record.loss, record.val_loss]])
         element("course").value = record.epoch
         told = f"Epoch {record.epoch} of {self.epochs} · loss {record.loss:.3f}"
         told += "" if record.val_loss is None else f" · kept apart {record.val_loss:.3f}"
@@ -76,7 +75,7 @@ class Teacher:
         element("speed").textContent = f"{pace}, on {where}, {memory:,.0f} MB"
 
 
-teacher = Teacher()
+teacher, curve = Teacher(), LossCurve()
 
 
 def hand_over(busy):
@@ -94,7 +93,7 @@ async def teach(event):
     element("course-text").textContent = "Asking, then reading the sentences …"
     element("after").textContent = "–"
     element("after").removeAttribute("data-done")
-    chart.reset(epochs)
+    curve.reset()
     hand_over(True)
     element("stop").focus()
     try:
@@ -105,7 +104,7 @@ async def teach(event):
         element("status").textContent = f"Training has ended: {text}."
         if history.epochs:
             first, last = history.epochs[0].loss, history.epochs[-1].loss
-            chart.describe(f"Loss of a token from {first:.2f} to {last:.2f}")
+            curve.describe(f"Loss of a token from {first:.2f} to {last:.2f}")
         await teacher.answer(element("after"))
         element("after").dataset.done = ""
     except Exception as error:

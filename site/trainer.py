@@ -17,6 +17,7 @@ __export__ = [
     "keep",
     "kept",
     "load",
+    "mistakes",
     "pause",
     "prepare",
     "release",
@@ -29,6 +30,8 @@ __export__ = [
 
 SPLITS = {False: (0.7, 0, 0.3), True: (0.7, 0.15, 0.15)}
 AUTOSAVE_SECONDS = 10
+MISTAKES = 24
+"""Rows that were taken for another class, which are shown."""
 SIDE, BLACK = 8, 16
 """Pixels of a digit's picture in each direction, and the number that is black."""
 model = dataset = training = place = None
@@ -411,6 +414,31 @@ async def examples(request):
     numbers = [int(number) for number in classes.values()]
     first = {name: numbers.index(number) for number, name in enumerate(data.labels())}
     return json.dumps({name: rows.rows([row]).tolist()[0] for name, row in first.items()})
+
+
+async def mistakes(request):
+    """Return rows of the testing part of class `actual` that the model takes for `predicted`.
+
+    They are numbers in the units of the data, each row with the probability of each class.
+    """
+    wanted = json.loads(request)
+    try:
+        data = await dataset_of(wanted | {"standardize": False})
+        inputs, outputs = data.arrays("testing")
+        ((rows, classes),) = zip(inputs.values(), outputs.values(), strict=True)
+        shares = (await model.predict(rows)).tolist()
+    except WebNNMError as error:
+        return json.dumps({"error": str(error)})
+    numbers = zip(map(class_of, classes.tolist()), map(class_of, shares), strict=True)
+    chosen = wanted["actual"], wanted["predicted"]
+    found = [row for row, pair in enumerate(numbers) if pair == chosen][:MISTAKES]
+    shown = zip(rows.rows(found).tolist(), found, strict=True) if found else ()
+    return json.dumps({"rows": [{"row": each, "shares": shares[row]} for each, row in shown]})
+
+
+def class_of(label):
+    """Return the class of a label or of the probabilities of classes."""
+    return label.index(max(label)) if isinstance(label, list) else int(label)
 
 
 async def pause():

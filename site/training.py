@@ -9,11 +9,12 @@ from uuid import uuid4
 
 import findings
 import page
+from confusion import Confusion
 from editor import ModelEditor
 from kept import Kept, tell
+from loss_curve import LossCurve
 from page import element, make, table
 from pyscript import create_named_worker, ffi, when, window
-from pyscript.js_modules import chart
 
 ENDINGS = {"epochs": "finished", "stop": "stopped by you", "patience": "no longer improving"}
 FETCHING = "fetching"
@@ -28,17 +29,20 @@ class TrainingPage:
     - `name`: of the data, of the files, and of the training that the browser keeps.
     - `rows`, `kind`: what a row of the data is called, and its class: "flowers", "species".
     - `wanted`: returns what the form wants of the trainer.
+    - `picture`: makes an element of the numbers of a row.
     - `on_model`: called, and awaited, when there is another model to ask.
     """
 
-    def __init__(self, name, rows, kind, wanted, on_model=None):
+    def __init__(self, name, rows, kind, wanted, picture, on_model=None):
         self.name, self.rows, self.kind, self.wanted = name, rows, kind, wanted
         self.on_model = on_model
         self.running = False
         self.epochs = 0
         self.records = []
         self.editor = ModelEditor()
-        chart.reset(int(element("progress").max))
+        self.curve = LossCurve()
+        self.confusion = Confusion(rows, kind, self.mistakes, picture)
+        self.tested = {}
         self.kept = Kept(name, self.go_on, self.discard)
         when("submit", "#form")(self.train)
         when("click", "#stop")(self.stop)
@@ -160,6 +164,7 @@ class TrainingPage:
 
     async def run(self, **wanted):
         """Have the trainer train, and show what came out."""
+        self.tested = wanted
         answer = await self.attempt(self.trainer.train, **wanted)
         self.end()
         if answer is None:
@@ -185,8 +190,8 @@ class TrainingPage:
         self.kept.withdraw()
         page.clear_error()
         page.log(f"training {WHERE}")
-        chart.reset(epochs)
-        chart.add(json.dumps(records))
+        self.curve.reset()
+        self.curve.add(records)
         done = records[-1][0] if records else 0
         element("progress").max, element("progress").value = epochs, done
         words = "Going on with the training …" if records else "Reviewing the model, looking for a "
@@ -250,7 +255,7 @@ class TrainingPage:
         """Add epochs to the curve, but for those that are there already."""
         last = self.records[-1][0] if self.records else 0
         self.records += [record for record in records if record[0] > last]
-        chart.add(json.dumps(records))
+        self.curve.add(records)
 
     def progress(self, epoch, loss, val_loss, metrics, left):
         """Show how far the training is, and how many seconds it is expected to take yet."""
@@ -333,6 +338,7 @@ class TrainingPage:
         request = self.wanted() | {"file": b64encode(content).decode()}
         answer = await self.attempt(self.trainer.load, **request)
         if answer:
+            self.tested = self.wanted()
             self.editor.text = answer["source"]
             await self.show(answer)
             element("progress-text").textContent = f"{chosen.name} is opened"
@@ -352,10 +358,7 @@ class TrainingPage:
         unseen = "that training never saw" if "stopped" in result else "of the testing part"
         element("samples").textContent = f"of {result['samples']} {self.rows} {unseen}"
         element("backend").textContent = about
-        counts = [[label, *row] for label, row in zip(labels, result["counts"], strict=True)]
-        caption = f"Confusion matrix: {self.kind} in rows, what they were taken for in columns"
-        confusion = table(caption, [self.kind.capitalize(), *labels], counts)
-        shade(confusion, result["counts"])
+        confusion = await self.confusion.show(labels, result["counts"])
         columns = [result[name] for name in ("precision", "recall", "f1")]
         scores = [
             [label, *(f"{score:.3f}" for score in three), total]
@@ -372,10 +375,17 @@ class TrainingPage:
         shown.hidden = element("try").disabled = element("save").disabled = False
         shown.dataset.done = ""
         page.log(f"test accuracy {accuracy}, {backend}")
+        await self.confusion.draw()
         how = "Training has ended." if "stopped" in result else "The model is opened."
         self.announce(f"{how} Test accuracy {accuracy}, on {backend}.")
         if self.on_model:
             await self.on_model()
+
+    async def mistakes(self, actual, predicted):
+        """Return rows of the test of one class that the model takes for another."""
+        chosen = {"actual": actual, "predicted": predicted}
+        found = await self.attempt(self.trainer.mistakes, **(self.tested | chosen))
+        return found and found["rows"]
 
     def course(self, result, backend):
         """Show the course of the training, and return it in a sentence."""
@@ -391,20 +401,11 @@ class TrainingPage:
             element("progress-text").textContent = f"Epoch {done} of {self.epochs} · {told} · {how}"
             words = f"Training loss from {first:.3f} to {last:.3f} in {done} epochs"
             words += "" if val_loss is None else f", validation loss {val_loss:.3f} at the end"
-            chart.describe(words)
+            self.curve.describe(words)
         return (
             f"Trained {len(result['epochs'])} epochs on {backend}, {WHERE}, in "
             f"{result['seconds']:.2f} s. Kept: the parameters of epoch {result['best_epoch']}."
         )
-
-
-def shade(confusion, counts):
-    """Colour the cells of a confusion matrix by their share of the row."""
-    cells = confusion.querySelectorAll("td")
-    shares = [number / max(sum(row), 1) for row in counts for number in row]
-    for cell, share in zip(cells, shares, strict=True):
-        cell.style.setProperty("--share", f"{share:.2f}")
-    confusion.classList.add("confusion")
 
 
 def show_shares(shares):

@@ -63,16 +63,6 @@ def vendor_models() -> None:
         shutil.copy2(path, MODELS / place)
 
 
-def vendor_chart() -> None:
-    """Copy the chart library as one ES module with its style sheet."""
-    target = VENDOR / "uplot"
-    target.mkdir(parents=True)
-    source = NODE_MODULES / "uplot"
-    shutil.copy2(source / "dist" / "uPlot.esm.js", target / "uPlot.esm.js")
-    shutil.copy2(source / "dist" / "uPlot.min.css", target / "uPlot.min.css")
-    shutil.copy2(source / "LICENSE", target / "LICENSE")
-
-
 def write_service_worker(site: Path) -> None:
     """Write into the service worker of a site which files it keeps, and their version."""
     script = site / "service-worker.js"
@@ -128,7 +118,6 @@ def build() -> None:
             write_parts(SITE)
             shutil.copy2(DIGITS, SITE / DIGITS.name)
             vendor_pyscript()
-            vendor_chart()
             vendor_onnxruntime()
             vendor_tokenizers()
             vendor_bridge()

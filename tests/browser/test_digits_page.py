@@ -59,6 +59,19 @@ async def draw(page: Any, points: Points) -> None:
     await page.mouse.up()
 
 
+async def see_mistakes(page: Any) -> None:
+    """Go from a cell of the confusion matrix to the digits that it counts."""
+    cell = page.locator(".confusion button").first
+    count = int(await cell.text_content())
+    words = await cell.get_attribute("aria-label")
+    await cell.press("Enter")
+    await page.locator("#mistakes canvas").first.wait_for()
+    assert await page.locator("#mistakes canvas").count() == min(count, 24)
+    wrong = words.partition("taken for ")[2].removesuffix(": show")
+    captions = await page.locator("#mistakes figcaption").all_text_contents()
+    assert all(caption.startswith(f"{wrong} ") for caption in captions)
+
+
 @pytest.mark.projects("webnn", "no-webnn")
 async def test_digits_are_learnt_and_drawings_are_read(
     page: Any, site_url: str, project: Any
@@ -71,6 +84,11 @@ async def test_digits_are_learnt_and_drawings_are_read(
     assert (await result.get_attribute("data-backend")).startswith(backend_of(project, much=True))
     counts = await page.locator(".confusion td").all_text_contents()
     assert sum(map(int, counts)) == 539
+    await page.locator("#confusion canvas").wait_for()
+    words = await page.locator("#confusion").get_attribute("aria-label")
+    assert words.startswith("Confusion matrix:")
+    assert " of 539 rows are right" in words
+    await see_mistakes(page)
     for digit, points in DRAWINGS.items():
         await draw(page, points)
         await page.locator("#answer", has_text=f"{digit} (").wait_for()

@@ -173,6 +173,7 @@ def curves(
     rows: Sequence[Row],
     *,
     names: Sequence[str] = (),
+    runs: Sequence[str] = (),
     smoothed: bool = False,
     best: Any = min,
     best_word: str = "best",
@@ -182,9 +183,9 @@ def curves(
     >>> curves("Loss", series("", "training", [(1, 2.0), (2, 1.0)])).description
     'Loss over 2 epochs. training: 1 at last, 1 at best.'
 
-    `names` are those of lines to come, for a chart to which a page adds rows.
+    `names` and `runs` are those of lines to come, for a chart to which a page adds rows.
     """
-    runs = list(dict.fromkeys(row["run"] for row in rows))
+    runs = list(dict.fromkeys([*runs, *(row["run"] for row in rows)]))
     names = list(dict.fromkeys([*names, *(row["series"] for row in rows)]))
     colour = "run" if len(runs) > 1 else "series"
     x = {"field": "epoch", "type": "quantitative", "title": "epoch"}
@@ -202,8 +203,7 @@ def curves(
     if len(names) <= 1:
         dashes["legend"] = None
     legend: Row = {} if len(runs) > 1 or len(names) > 1 else {"legend": None}
-    if colour == "series":
-        legend["scale"] = {"domain": names}
+    legend["scale"] = {"domain": runs if colour == "run" else names}
     epochs = max((row["epoch"] for row in rows), default=0)
     parts = [f"{title} over {epochs} {'epoch' if epochs == 1 else 'epochs'}."]
     for run in runs:

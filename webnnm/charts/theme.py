@@ -57,6 +57,9 @@ def configuration(theme: Theme) -> dict[str, Any]:
             "labelColor": text,
             "labelFontSize": 12,
             "orient": "top",
+            # Pale values as measured do not make the legend pale.
+            "symbolOpacity": 1,
+            "symbolStrokeWidth": 2,
             "title": None,
             "titleColor": text,
         },

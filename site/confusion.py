@@ -1,0 +1,94 @@
+"""What a test took for what: a heat map and a table, which lead to the rows that were wrong."""
+
+import json
+
+import charting
+from page import element, make, table
+from pyscript import ffi, when
+
+
+class Confusion:
+    """The confusion matrix in #confusion and #tables, and what was wrong in #mistakes.
+
+    `find` is awaited with the numbers of the actual and of the predicted class, and returns rows of
+    the test, each with its numbers and the probability of each class, or None; `picture` makes an
+    element of the numbers of one row.
+    """
+
+    def __init__(self, rows, kind, find, picture):
+        self.name, self.kind, self.find, self.picture = rows, kind, find, picture
+        self.labels, self.chart = [], None
+
+    async def show(self, labels, counts):
+        """Show a matrix: actual classes in rows, predicted ones in columns. Return its table."""
+        self.labels, self.counts = labels, counts
+        element("mistakes").replaceChildren()
+        rows = [[label, *row] for label, row in zip(labels, counts, strict=True)]
+        caption = f"Confusion matrix: {self.kind} in rows, what they were taken for in columns"
+        made = table(caption, [self.kind.capitalize(), *labels], rows)
+        shade(made, counts)
+        self.offer(made)
+        return made
+
+    async def draw(self):
+        """Draw the heat map, once there is time."""
+        from webnnm import charts
+
+        if self.chart:
+            self.chart.close()
+        chart = charts.confusion_matrix(self.counts, self.labels)
+        self.chart = await charting.show(element("confusion"), chart)
+        self.chart.onClick(ffi.create_proxy(self.clicked))
+
+    def offer(self, made):
+        """Make buttons of the cells of the table that count what was wrong."""
+        for i, line in enumerate(made.querySelectorAll("tbody tr")):
+            for j, cell in enumerate(line.querySelectorAll("td")):
+                if i != j and self.counts[i][j]:
+                    words = f"{self.counts[i][j]} {self.labels[i]} taken for {self.labels[j]}: show"
+                    button = make("button", cell.textContent, type="button", aria_label=words)
+                    button.classList.add("place")
+                    when("click", button)(self.leading(i, j))
+                    cell.replaceChildren(button)
+
+    def leading(self, actual, predicted):
+        """Return what shows the rows of a cell."""
+
+        async def lead(event):
+            await self.lead(actual, predicted)
+
+        return lead
+
+    async def clicked(self, text):
+        """Show the rows of the cell that was clicked in the heat map."""
+        cell = json.loads(text)
+        if "row" in cell:
+            await self.lead(cell["row"], cell["column"])
+
+    async def lead(self, actual, predicted):
+        """Show rows of one class that were taken for another."""
+        found = await self.find(actual, predicted)
+        if found is None:
+            return
+        count = self.counts[actual][predicted]
+        taken = f"{self.labels[actual]} taken for {self.labels[predicted]}"
+        more = f", the first {len(found)}" if len(found) < count else ""
+        box = make("div", class_="mistakes")
+        for row in found:
+            figure = make("figure")
+            shares = sorted(zip(row["shares"], self.labels, strict=True), key=lambda pair: -pair[0])
+            words = ", ".join(f"{label} {100 * share:.0f} %" for share, label in shares[:2])
+            figure.append(self.picture(row["row"]), make("figcaption", words))
+            box.append(figure)
+        title = make("h3", f"{self.name.capitalize()}: {taken}, {count}{more}", tabindex="-1")
+        element("mistakes").replaceChildren(title, box)
+        title.focus()
+
+
+def shade(made, counts):
+    """Colour the cells of a confusion matrix by their share of the row."""
+    cells = made.querySelectorAll("td")
+    shares = [number / max(sum(row), 1) for row in counts for number in row]
+    for cell, share in zip(cells, shares, strict=True):
+        cell.style.setProperty("--share", f"{share:.2f}")
+    made.classList.add("confusion")
