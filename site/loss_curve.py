@@ -2,14 +2,17 @@
 
 import asyncio
 import json
+import time
 
 import charting
 from page import element
 from pyscript import when, window
 
 CURVES = ("training", "validation")
-MOST = 1000
+MOST = 400
 """Epochs that are drawn; of longer trainings every second one, or third, and so on."""
+REST = 4
+"""After drawing the page is free for this many times the time that it took."""
 LIMIT = 6
 """Trainings that are drawn over one another."""
 
@@ -23,7 +26,9 @@ class LossCurve:
 
     def __init__(self):
         self.earlier, self.records = [], []
-        self.chart = None
+        self.chart = self.following = None
+        self.drawing = asyncio.Lock()
+        self.stale = False
         self.words = element("chart").getAttribute("aria-label")
         for name in ("smoothing", "compare"):
             if element(name):
@@ -32,24 +37,32 @@ class LossCurve:
 
     def begin(self, event):
         """Draw the curve, for which there is time now."""
-        self.opening = asyncio.ensure_future(self.draw())
+        self.opening = asyncio.ensure_future(charting.attempt(self.draw()))
 
     async def changed(self, event):
         """Draw the curve as it is wanted now."""
         if element("compare") and not element("compare").checked:
             self.earlier = []
-        await self.draw()
+        await charting.attempt(self.draw())
 
     async def draw(self):
         """Draw the curve, and those of earlier trainings."""
+        async with self.drawing:
+            await self.draw_anew()
+        self.follow_soon()
+
+    async def draw_anew(self):
+        """Draw another chart."""
         from webnnm import charts
 
         runs = [*self.runs()]
-        rows = [row for name, records in self.runs().items() for row in self.rows(name, records)]
+        self.stale = False
         options = {"names": CURVES, "runs": runs, "smoothed": True}
         if self.chart:
             self.chart.close()
-        self.chart = await charting.show(element("chart"), charts.curves("Loss", rows, **options))
+        self.chart = await charting.show(
+            element("chart"), charts.curves("Loss", self.all_rows(), **options)
+        )
         self.chart.describe(self.words)
 
     def runs(self):
@@ -58,6 +71,10 @@ class LossCurve:
             return {"": self.records}
         numbered = enumerate((*self.earlier, self.records), 1)
         return {f"training {number}": records for number, records in numbered}
+
+    def all_rows(self):
+        """Return what the chart shows of all trainings."""
+        return [row for name, records in self.runs().items() for row in self.rows(name, records)]
 
     def rows(self, run, records):
         """Return what the chart shows of the records of a training."""
@@ -77,17 +94,28 @@ class LossCurve:
             self.earlier = []
         self.records = []
         self.words = "Training loss, no epochs yet"
-        if self.chart:
-            self.opening = asyncio.ensure_future(self.draw())
+        self.opening = asyncio.ensure_future(charting.attempt(self.draw()))
 
     def add(self, records):
         """Add epochs; those already there are left out."""
         last = self.records[-1][0] if self.records else 0
         self.records += [list(record) for record in records if record[0] > last]
-        if self.chart:
-            runs = self.runs()
-            rows = [row for name, found in runs.items() for row in self.rows(name, found)]
-            self.chart.set("epochs", json.dumps(rows))
+        self.stale = True
+        self.follow_soon()
+
+    def follow_soon(self):
+        """Draw what was added, unless that is under way."""
+        if self.stale and self.chart and not self.following:
+            self.following = asyncio.ensure_future(self.follow())
+
+    async def follow(self):
+        """Draw what was added, until there is no more."""
+        while self.stale:
+            self.stale, began = False, time.perf_counter()
+            self.chart.set("epochs", json.dumps(self.all_rows()))
+            await self.chart.settle()
+            await asyncio.sleep(REST * (time.perf_counter() - began))
+        self.following = None
 
     def describe(self, text):
         """Say in words what the chart shows."""

@@ -7,6 +7,7 @@ import json
 from base64 import b64decode, b64encode
 from uuid import uuid4
 
+import charting
 import findings
 import page
 from confusion import Confusion
@@ -375,7 +376,7 @@ class TrainingPage:
         shown.hidden = element("try").disabled = element("save").disabled = False
         shown.dataset.done = ""
         page.log(f"test accuracy {accuracy}, {backend}")
-        await self.confusion.draw()
+        await charting.attempt(self.confusion.draw())
         how = "Training has ended." if "stopped" in result else "The model is opened."
         self.announce(f"{how} Test accuracy {accuracy}, on {backend}.")
         if self.on_model:
