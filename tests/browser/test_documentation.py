@@ -77,6 +77,16 @@ async def test_a_training_is_kept_by_an_example(page: Any, site_url: str, projec
     assert "training ended: 20 epochs" in await run(page, last)
 
 
+async def test_examples_of_docstrings_know_the_names_of_their_module(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_document(page, site_url, "api.html")
+    await page.locator("#check ~ .example-bar").first.get_by_role("button", name="Run").click()
+    output = page.locator("#check ~ .example-output").first
+    await output.get_by_text("NNM").wait_for()
+    assert "Error" not in await output.text_content()
+
+
 async def test_the_search_finds_words_without_another_host(
     page: Any, site_url: str, project: Any
 ) -> None:

@@ -32,6 +32,8 @@ PIECE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 LINK = re.compile(r"\[((?:[^][]|\[[^]]*\])*)\]\(((?:\.\./)+)([^)#\s]*)(#[^)\s]*)?\)")
+MODULE = re.compile(r"^\*.* in \[[^]]*\]\(\.\./(webnnm/[\w/]+)\.py\)", re.MULTILINE)
+"""Where a docstring comes from: its examples know the names of this module."""
 FILE = re.compile(r"""["'](tests/data/[\w./-]+)["']""")
 
 
@@ -95,23 +97,24 @@ def for_site(document: str, page: str) -> str:
     """Return a document as the site's generator reads it: marked blocks, links within the site."""
     parts: list[str] = []
     end = 0
+    module = ""
     for match in PIECE.finditer(document):
-        parts += [
-            linked(document[end : match.start()], page),
-            _block(_piece(document, match), page),
-        ]
+        text = document[end : match.start()]
+        module = (MODULE.findall(text) or [module])[-1]
+        parts += [linked(text, page), _block(_piece(document, match), module.replace("/", "."))]
         end = match.end()
     return "".join([*parts, linked(document[end:], page)])
 
 
-def _block(piece: Piece, page: str) -> str:
+def _block(piece: Piece, module: str) -> str:
     if piece.mark == "setup":
         return f'```{{ .python .setup hidden="hidden" data-search-exclude="" }}\n{piece.text}```\n'
     if piece.is_output:
         return f"```{{ .text .output }}\n{piece.text}```"
     language = "pycon" if piece.is_session else piece.language or "text"
-    runs = piece.is_program and piece.mark != "desktop"
-    block = f"```{{ .{language}{' .run' * runs} }}\n{piece.text}```"
+    runs = piece.is_program and piece.mark != "desktop" and "doctest: +SKIP" not in piece.text
+    attributes = " .run" * runs + f' data-module="{module}"' * bool(runs and module)
+    block = f"```{{ .{language}{attributes} }}\n{piece.text}```"
     if not (said := TOLD.get(piece.mark)):
         return block
     return f"{block}\n\n{said}: {piece.reason}.\n{{ .reason }}\n"

@@ -1,6 +1,7 @@
 """Runs the examples of a document, whose names stay for the next ones of the session."""
 
 import ast
+import importlib
 import inspect
 import linecache
 import sys
@@ -31,12 +32,16 @@ class _Awaited(ast.NodeTransformer):
     visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _leave
 
 
-async def run(program, session, errors=0):
+async def run(program, session, module="", errors=0):
     """Run a program as Python's prompt does: an expression shows its value.
 
     It goes on after as many `errors`; another one is told, and ends it. Returns "done" or "error".
+    A new session knows the names of `module`, as the examples of its docstrings do.
     """
-    names = SESSIONS.setdefault(session, {"__name__": "__main__"})
+    if session not in SESSIONS:
+        known = vars(importlib.import_module(module)) if module else {}
+        SESSIONS[session] = {**known, "__name__": "__main__"}
+    names = SESSIONS[session]
     linecache.cache[FILE] = len(program), None, program.splitlines(keepends=True), FILE
     try:
         for statement in _Awaited().visit(ast.parse(program, FILE)).body:

@@ -48,26 +48,27 @@ async function start(runtime, files) {
  * Run a program, with the packages that it imports, and return how it ended.
  * @param {string} program
  * @param {string} session
+ * @param {string} module
  * @param {number} errors
  */
-async function run(program, session, errors) {
+async function run(program, session, module, errors) {
   const pyodide = await starting;
   await pyodide.loadPackagesFromImports(program, { messageCallback: () => {} });
-  const module = pyodide.pyimport("session");
+  const sessions = pyodide.pyimport("session");
   try {
-    return await module.run(program, session, errors);
+    return await sessions.run(program, session, module, errors);
   } finally {
-    module.destroy();
+    sessions.destroy();
   }
 }
 
-addEventListener("message", async ({ data: { runtime, files, program, session, errors } }) => {
+addEventListener("message", async ({ data: { runtime, files, program, session, module, errors } }) => {
   if (runtime) {
     starting = start(runtime, files);
     return;
   }
   try {
-    postMessage({ ending: await run(program, session, errors) });
+    postMessage({ ending: await run(program, session, module, errors) });
   } catch (error) {
     postMessage({ text: `Python cannot start here: ${error}\n`, ending: "error" });
   }

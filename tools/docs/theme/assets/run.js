@@ -4,6 +4,7 @@
  * @typedef {object} Block One block of Python, or the set-up of the next one.
  * @property {HTMLElement} place
  * @property {string} session Blocks of one session share their names.
+ * @property {string} module Whose names the session begins with, "" for none.
  * @property {string} program
  * @property {number} errors How many errors the block shows, after which it goes on.
  * @property {boolean} done Whether Python has run it as it stands.
@@ -55,7 +56,7 @@ class Python {
    * @param {Block} block
    * @returns {Promise<string>}
    */
-  run({ program, session, errors, show }) {
+  run({ program, session, module, errors, show }) {
     return new Promise((resolve) => {
       this.#current = {
         show,
@@ -64,7 +65,7 @@ class Python {
           resolve(ending);
         },
       };
-      this.#worker.postMessage({ program, session, errors });
+      this.#worker.postMessage({ program, session, module, errors });
     });
   }
 
@@ -136,7 +137,13 @@ function equip(place, number) {
   const errors = text.match(/^Traceback /gm)?.length ?? 0;
   /** @type {Block} */
   const block = {
-    place, session: sessionOf(place), program: original, errors, done: false, show: () => {},
+    place,
+    session: sessionOf(place),
+    module: place.dataset.module ?? "",
+    program: original,
+    errors,
+    done: false,
+    show: () => {},
   };
   blocks.push(block);
   if (place.classList.contains("setup")) return;
