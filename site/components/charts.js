@@ -9,6 +9,8 @@ import { changeset, Error as Errors, parse, truthy, View } from "vega";
 import { expressionInterpreter } from "vega-interpreter";
 import { compile } from "vega-lite";
 
+import { CellImage } from "./charts/cell_image.js";
+
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 /** @typedef {{ spec: any, themes: { light: any, dark: any } }} Description what `Chart.to_page` wrote */
@@ -18,6 +20,8 @@ class LiveChart {
   #rows = new Map();
   #change = () => this.draw();
   #frame = 0;
+  /** @type {CellImage | null} */
+  #image = null;
   #listeners = [];
   #sizes = new ResizeObserver(() => this.#fit());
   #view = null;
@@ -42,6 +46,8 @@ class LiveChart {
   draw() {
     const config = { ...this.themes[dark.matches ? "dark" : "light"], background: "transparent" };
     const { spec } = compile(this.spec, { config });
+    const cells = this.spec.usermeta?.image;
+    this.#image = cells ? new CellImage(spec, cells, this.#rows.get(cells.data)) : null;
     const runtime = parse(spec, undefined, { ast: true });
     this.#view?.finalize();
     // Policies forbid code from texts: expressions are interpreted.
@@ -53,9 +59,13 @@ class LiveChart {
     }
     for (const [type, listener] of this.#listeners) this.#view.addEventListener(type, listener);
     for (const [name, rows] of this.#rows) {
-      this.#view.change(name, changeset().remove(truthy).insert(rows));
+      if (name !== cells?.data) this.#view.change(name, changeset().remove(truthy).insert(rows));
     }
     this.#fit();
+    this.#view.run();
+    if (!this.#image) return;
+    // Scales, and with them colours, are there once the chart has run.
+    this.#image.paint(this.#view);
     this.#view.run();
   }
 
@@ -76,6 +86,7 @@ class LiveChart {
   }
 
   #known(name) {
+    if (this.#image?.name === name) return this.#image.rows;
     if (!this.#rows.has(name)) this.#rows.set(name, this.#view.data(name).map((row) => ({ ...row })));
     return this.#rows.get(name);
   }
@@ -105,6 +116,12 @@ class LiveChart {
     const values = JSON.parse(text);
     const rows = this.#known(name);
     for (let place = 0; place < rows.length; place += 1) rows[place][field] = values[place];
+    if (this.#image?.name === name) {
+      this.#rows.set(name, rows);
+      this.#image.paint(this.#view);
+      this.#soon();
+      return;
+    }
     let place = 0;
     const next = () => values[place++];
     this.#view.change(name, changeset().modify(truthy, field, next));

@@ -57,10 +57,12 @@ def decision_boundary(
         {
             "description": _words(probabilities, points, classes, x, y, labels),
             "height": SIZE,
+            # Pages paint the cells as one image, which takes less than a rectangle for each.
+            "usermeta": {"image": {"data": GRID, "columns": columns}},
             "layer": [
                 {
                     "data": {"name": GRID, "values": grid_rows(probabilities, x, y)},
-                    "mark": {"type": "rect", "clip": True, "opacity": 0.55, "strokeWidth": 0},
+                    "mark": {"type": "rect", "clip": True, "opacity": 0.55, "aria": False},
                     "encoding": {
                         "x": {"field": "x", **horizontal},
                         "x2": {"field": "x2"},
