@@ -41,6 +41,7 @@ documents: ## write the generated documents anew, from the source
 	@$(VENV)/python -m tools.errors
 	@$(VENV)/python -m tools.api
 	@$(VENV)/python -m tools.architecture
+	@$(VENV)/python -m tools.grammar
 	@$(VENV)/python -m tools.onnx_document
 
 .PHONY: docs

@@ -1,14 +1,7 @@
 """The editors of the pages: numbered lines, and a mark on the one that is wrong."""
 
-import asyncio
-
 from page import element, make
 from pyscript import when
-
-from webnnm import ModelError, parse
-from webnnm.graph.elaborate import elaborate
-
-PAUSE_BEFORE_CHECK = 0.3
 
 
 class Editor:
@@ -65,8 +58,12 @@ class Editor:
         before += self.text[len(before) :][: column - 1]
         # Browsers count UTF-16 units, Python code points.
         start = len(before.encode("utf-16-le")) // 2
+        self.select(start, start + 1)
+
+    def select(self, start, end):
+        """Select a stretch of the text, in UTF-16 units."""
         self.area.focus()
-        self.area.setSelectionRange(start, start + 1)
+        self.area.setSelectionRange(start, end)
 
     def mark(self, line):
         """Mark a line of the text, or none if it is 0."""
@@ -74,40 +71,3 @@ class Editor:
         frame = self.area.parentElement
         frame.classList.toggle("wrong", line > 0)
         frame.style.setProperty("--wrong-line", str(line))
-
-
-class ModelEditor(Editor):
-    """The text of a model, checked while it is written; #diagnostics has the result."""
-
-    def __init__(self):
-        self.timer = None
-        super().__init__()
-        self.check()
-
-    def change(self, event):
-        """Check once the writer pauses."""
-        super().change(event)
-        if self.timer:
-            self.timer.cancel()
-        self.timer = asyncio.get_running_loop().call_later(PAUSE_BEFORE_CHECK, self.check)
-
-    def check(self):
-        """Parse and elaborate the text, and show the errors, the warnings, or that all is well."""
-        try:
-            network = elaborate(parse(self.text))
-        except ModelError as error:
-            self.mark(error.line)
-            found = [self.shown(each) for each in (error, *error.others)]
-        else:
-            self.mark(0)
-            layers, tensors = len(network.layers), len(network.parameters)
-            text = f"No errors. Layers: {layers}, parameter tensors: {tensors}."
-            found = [make("p", text, class_="fine")]
-            found += [make("p", f"Warning {warning}") for warning in network.warnings]
-        element("diagnostics").replaceChildren(*found)
-
-    def shown(self, error):
-        """Return an error with its place, its excerpt, and its hint."""
-        excerpt = [line[4:] for line in str(error).split("\n") if line.startswith("    ")]
-        facts = error.message, error.code, error.hint, "\n".join(excerpt)
-        return self.problem(error.line, error.column, *facts)

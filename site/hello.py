@@ -1,6 +1,6 @@
 """Runs a model on numbers that the reader gives."""
 
-from editor import ModelEditor
+from model_editor import ModelEditor
 from page import clear_error, element, ready, sentence, show_error, table
 from pyscript import when
 
@@ -9,7 +9,6 @@ from webnnm import NNModel, probe
 
 async def run():
     """Create the model, run it on the numbers, show the result and how it came about."""
-    clear_error()
     element("result").removeAttribute("data-done")
     try:
         numbers = [float(word) for word in element("numbers").value.replace(",", " ").split()]
@@ -45,6 +44,7 @@ def number(value):
 @when("submit", "#form")
 async def submit(event):
     """Run again."""
+    clear_error()
     await run()
 
 

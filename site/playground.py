@@ -8,7 +8,7 @@ import time
 import charting
 import findings
 import page
-from editor import ModelEditor
+from model_editor import ModelEditor
 from page import element, make
 from pyscript import ffi, when, window
 from trainer import review_of, where
@@ -41,7 +41,7 @@ class Playground:
         self.records, self.unshown = [], []
         self.paint_due = self.painted = 0
         self.plane = self.curve = None
-        self.editor = ModelEditor()
+        self.editor = ModelEditor(shared=False)
 
     async def open(self):
         """Take what the address holds, show the points, and say that the page is ready."""

@@ -11,9 +11,9 @@ import charting
 import findings
 import page
 from confusion import Confusion
-from editor import ModelEditor
 from kept import Kept, tell
 from loss_curve import LossCurve
+from model_editor import ModelEditor
 from page import element, make, table
 from pyscript import create_named_worker, ffi, when, window
 

@@ -66,6 +66,17 @@ async def open_site_page(page: Any, site_url: str, name: str) -> None:
         await page.locator("html[data-ready]").wait_for(state="attached")
 
 
+async def write_model(page: Any, text: str) -> None:
+    """Write a text into the field of a page as programs do; the editor takes it over."""
+    await page.locator("#source").evaluate(
+        """(field, text) => {
+          field.value = text;
+          field.dispatchEvent(new Event("input", { bubbles: true }));
+        }""",
+        text,
+    )
+
+
 async def train_on(page: Any, *, epochs: int = 60, **fields: str) -> Any:
     """Fill in the form of a page that trains, train, and return the element of the result."""
     await page.locator("#epochs").fill(str(epochs))

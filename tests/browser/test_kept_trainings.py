@@ -18,6 +18,7 @@ from tests.browser.site_pages import (
     result_of,
     skip_where_nothing_runs,
     train_on,
+    write_model,
 )
 from webnnm import IrisDataset, NNModel
 
@@ -184,9 +185,8 @@ async def test_a_model_is_saved_and_opened(
     await open_site_page(page, site_url, address)
     assert await page.locator("#save").is_disabled()
     source = page.locator("#source")
-    await source.fill(
-        (await source.input_value()).replace("shape=[3], activation=relu", "shape=[5]")
-    )
+    text = await source.input_value()
+    await write_model(page, text.replace("shape=[3], activation=relu", "shape=[5]"))
     result = await train_on(page, epochs=100)
     accuracy = await result.get_attribute("data-accuracy")
     async with page.expect_download() as download:

@@ -21,6 +21,7 @@ from tests.browser.site_pages import (
     result_of,
     skip_where_nothing_runs,
     train_on,
+    write_model,
 )
 from webnnm import parse
 from webnnm.graph.elaborate import elaborate
@@ -193,7 +194,7 @@ async def test_three_findings_stand_first_and_the_training_has_its_own(
     await open_site_page(page, site_url, "iris.html")
     source = page.locator("#source")
     text = await source.input_value()
-    await source.fill(text.replace("  dense(shape=[3], activation=relu),", MANY_MISTAKES))
+    await write_model(page, text.replace("  dense(shape=[3], activation=relu),", MANY_MISTAKES))
     await page.locator("#standardize").uncheck()
     await train_on(page, epochs=40, lr="3")
     before, after = page.locator("#findings"), page.locator("#happened-findings")
@@ -229,7 +230,7 @@ async def test_diagnostics_come_and_go(page: Any, site_url: str, project: Any) -
     source, diagnostics = page.locator("#source"), page.locator("#diagnostics")
     assert "No errors" in await diagnostics.text_content()
     good = await source.input_value()
-    await source.fill(good.replace("activation=softmax", "activation=sofmax"))
+    await write_model(page, good.replace("activation=softmax", "activation=sofmax"))
     problem = diagnostics.locator(".problem")
     await problem.wait_for()
     assert "Line 11:3" in await problem.text_content()
@@ -238,10 +239,10 @@ async def test_diagnostics_come_and_go(page: Any, site_url: str, project: Any) -
     assert await source.get_attribute("aria-invalid") == "true"
     frame = page.locator(".frame.wrong")
     assert await frame.evaluate("frame => frame.style.getPropertyValue('--wrong-line')") == "11"
-    await problem.get_by_role("button").click()
+    await problem.get_by_role("button", name="Line 11:3").click()
     selected = "area => area.value.slice(area.selectionStart, area.selectionEnd)"
     assert await source.evaluate(selected) == "a"
-    await source.fill(good)
+    await write_model(page, good)
     await problem.wait_for(state="detached")
     assert await source.get_attribute("aria-invalid") == "false"
     assert await diagnostics.get_attribute("aria-live") == "polite"
@@ -251,12 +252,12 @@ async def test_diagnostics_come_and_go(page: Any, site_url: str, project: Any) -
 async def test_errors_of_a_training_are_shown(page: Any, site_url: str, project: Any) -> None:
     await open_site_page(page, site_url, "iris.html")
     good = await page.locator("#source").input_value()
-    await page.locator("#source").fill(good.replace("shape=[4]", "shape=[5]"))
+    await write_model(page, good.replace("shape=[4]", "shape=[5]"))
     await page.locator("#train").click()
     await page.locator("#alert pre").wait_for()
     assert "NNM702" in await page.locator("#alert pre").text_content()
     assert await page.locator("#alert").get_attribute("role") == "alert"
-    await page.locator("#source").fill(good)
+    await write_model(page, good)
     await train_on(page, epochs=5)
     assert await page.locator("#alert").text_content() == ""
 

@@ -54,6 +54,25 @@ class Edit(NamedTuple):
     end: int
     text: str
 
+    def title(self, source: str) -> str:
+        """Return what the edit does, as a button says it.
+
+        >>> Edit(4, 4, ";").title("relu add"), Edit(0, 1, "").title(", relu")
+        ('Insert ";"', 'Delete ","')
+        """
+        replaced = source[self.start : self.end].strip()
+        if not self.text.strip():
+            return f'Delete "{replaced}"' if replaced else "Write a blank"
+        return f'Change to "{self.text}"' if replaced else f'Insert "{self.text}"'
+
+    def applied(self, source: str) -> str:
+        """Return a text with the edit carried out.
+
+        >>> Edit(0, 4, "tanh").applied("relu()")
+        'tanh()'
+        """
+        return source[: self.start] + self.text + source[self.end :]
+
 
 class Remedy(str):
     """A hint that programs can carry out: `text` in the place of a span, or of a word.

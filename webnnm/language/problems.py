@@ -78,7 +78,7 @@ def _problems(text: str) -> Iterator[Problem]:
             each.code,
             each.message,
             getattr(each, "hint", ""),
-            title(fix, text) if fix else "",
+            fix.title(text) if fix else "",
             fix,
         )
 
@@ -89,15 +89,3 @@ def _visible(span: Span, text: str, mark: int) -> tuple[int, int]:
     if end <= start:
         start, end = (start, start + 1) if start < len(text) else (max(0, len(text) - 1), len(text))
     return start, min(end, len(text))
-
-
-def title(fix: Edit, text: str) -> str:
-    """Return what an edit does, as a button says it.
-
-    >>> title(Edit(4, 4, ";"), "relu add"), title(Edit(0, 1, ""), ", relu")
-    ('Insert ";"', 'Delete ","')
-    """
-    replaced = text[fix.start : fix.end].strip()
-    if not replaced and fix.text.strip():
-        return f'Insert "{fix.text}"'
-    return f'Change to "{fix.text}"' if fix.text.strip() else f'Delete "{replaced}"'

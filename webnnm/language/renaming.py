@@ -105,7 +105,7 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
     'tanh, add'
     """
     for edit in sorted(edits, reverse=True):
-        text = text[: edit.start] + edit.text + text[edit.end :]
+        text = edit.applied(text)
     return text
 
 

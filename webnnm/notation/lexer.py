@@ -36,16 +36,23 @@ CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff"
 
 _IN_STRING = rf"\t\r\n{CONTROL}"
 # Only single classes repeat possessively: Python before 3.11.4 loses its place after such groups.
+WORDS: Final[str] = r"\w++ (?! [\w.%] | [+-][\w.] )"
+COMPOUNDS: Final[str] = r"[+-]?[\w.]++ (?: [+-][\w.]++ )* %?"
+COMMENT_STARTS: Final[str] = r"\# | //"
+STRINGS: Final[str] = rf"""
+    " [^"\\{_IN_STRING}]*+ (?: \\ [^{_IN_STRING}] [^"\\{_IN_STRING}]*+ )* "
+  | ' [^'\\{_IN_STRING}]*+ (?: \\ [^{_IN_STRING}] [^'\\{_IN_STRING}]*+ )* '
+"""
+"""Tokens as regular expressions, in Python's verbose form."""
 _TOKEN = re.compile(
     rf"""
     # Blanks match nothing here, so that searching for the next token skips them.
-    (?P<word> \w++ (?! [\w.%] | [+-][\w.] ) )
+    (?P<word> {WORDS} )
   | (?P<mark> [,()\[\]{{}}=:;] )
-  | (?P<compound> [+-]?[\w.]++ (?: [+-][\w.]++ )* %? )
-  | (?P<comment> (?: \# | // ) [^\r\n{CONTROL}]*+
+  | (?P<compound> {COMPOUNDS} )
+  | (?P<comment> (?: {COMMENT_STARTS} ) [^\r\n{CONTROL}]*+
                | /\* [^*{CONTROL}]*+ (?: \*++ [^*/{CONTROL}] [^*{CONTROL}]*+ )* \*++ / )
-  | (?P<string> " [^"\\{_IN_STRING}]*+ (?: \\ [^{_IN_STRING}] [^"\\{_IN_STRING}]*+ )* "
-              | ' [^'\\{_IN_STRING}]*+ (?: \\ [^{_IN_STRING}] [^'\\{_IN_STRING}]*+ )* ' )
+  | (?P<string> {STRINGS} )
   | (?P<error> [^ \t\r\n] )
     """,
     re.VERBOSE | re.ASCII,
@@ -56,7 +63,8 @@ _GAP = re.compile(
 _NAME_CHARACTER = rf"""[^ "\#'*/;{_IN_STRING}]"""
 # A slash is text unless it begins a comment.
 _NAME_WORD = rf"(?:/?{_NAME_CHARACTER})+(?:/(?![/*]))?"
-_NAME_TEXT = re.compile(rf"{_NAME_WORD}(?:[ \t]++{_NAME_WORD})*")
+NAME_TEXTS: Final[str] = rf"{_NAME_WORD}(?:[ \t]++{_NAME_WORD})*"
+_NAME_TEXT = re.compile(NAME_TEXTS)
 _STRAY = re.compile(r"""[ \t]*+(["'*]|/(?![/*]))""")
 """What cannot go on a free text; a comment, `;` and the end of the line can."""
 

@@ -1,0 +1,19 @@
+"""What the editor asks while one writes, answered by the package."""
+
+from pyodide_js import loadPackage
+from pyscript import ffi
+
+
+async def services():
+    """Return the functions that components/editor.js takes, once their modules are there."""
+    # The second wheel, which has them: imports would hold the page up until it is fetched.
+    await loadPackage("webnnm-rest", messageCallback=lambda _: None)
+    from webnnm.language import answers
+
+    names = ("complete", "hover", "signature", "diagnose", "renamed", "rename", "format")
+    return ffi.to_js({name: answering(getattr(answers, name)) for name in names})
+
+
+def answering(function):
+    """Return a function that answers with objects of JavaScript."""
+    return lambda *asked: ffi.to_js(function(*asked))
