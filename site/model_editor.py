@@ -22,10 +22,13 @@ class ModelEditor(Editor):
     Once the page is ready, `rich` is the editor of components/editor.js in the place of the field;
     where it cannot be loaded, the plain field remains. `shared`: the page has a button that puts
     the text and the form into the address, rather than a link of its own.
+
+    `network` is what the text means, None while it is wrong; `on_network` is called with every new
+    one.
     """
 
     def __init__(self, shared=True):
-        self.timer = self.rich = None
+        self.timer = self.rich = self.network = self.on_network = None
         super().__init__()
         if shared:
             self.restore()
@@ -75,9 +78,11 @@ class ModelEditor(Editor):
         try:
             network = elaborate(parse(self.text))
         except ModelError as error:
+            self.network = None
             self.mark(error.line)
             found = [self.shown(each) for each in (error, *error.others)]
         else:
+            self.network = network
             self.mark(0)
             layers, tensors = len(network.layers), len(network.parameters)
             text = f"No errors. Layers: {layers}, parameter tensors: {tensors}."
@@ -87,6 +92,8 @@ class ModelEditor(Editor):
                 line.append(*self.fixes(warning.fix))
                 found.append(line)
         element("diagnostics").replaceChildren(*found)
+        if self.network and self.on_network:
+            self.on_network(self.network)
 
     def shown(self, error):
         """Return an error with its place, its excerpt, its hint, and a button that mends it."""

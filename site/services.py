@@ -4,10 +4,14 @@ from pyodide_js import loadPackage
 from pyscript import ffi
 
 
+async def load_rest():
+    """Wait for the second wheel: imports from it would hold the page up until it is fetched."""
+    await loadPackage("webnnm-rest", messageCallback=lambda _: None)
+
+
 async def services():
     """Return the functions that components/editor.js takes, once their modules are there."""
-    # The second wheel, which has them: imports would hold the page up until it is fetched.
-    await loadPackage("webnnm-rest", messageCallback=lambda _: None)
+    await load_rest()
     from webnnm.language import answers
 
     names = ("complete", "hover", "signature", "diagnose", "renamed", "rename", "format")

@@ -294,6 +294,7 @@ async def result(history=None):
         "support": tested.support,
         "backend": model.backend.description,
         "why": model.backend.reason,
+        "rewrites": model.backend.rewrites,
         "summary": model.summary(),
     }
     if history is not None:

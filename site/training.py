@@ -10,7 +10,11 @@ from uuid import uuid4
 import charting
 import findings
 import page
+<<<<<<< HEAD
 from confusion import Confusion
+=======
+from diagram import ModelDiagram
+>>>>>>> 7678d42 (The diagram of the network beside the text: blocks open, layers lead to their places, and what ran is told)
 from kept import Kept, tell
 from loss_curve import LossCurve
 from model_editor import ModelEditor
@@ -41,9 +45,14 @@ class TrainingPage:
         self.epochs = 0
         self.records = []
         self.editor = ModelEditor()
+<<<<<<< HEAD
         self.curve = LossCurve()
         self.confusion = Confusion(rows, kind, self.mistakes, picture)
         self.tested = {}
+=======
+        self.diagram = ModelDiagram(self.editor)
+        chart.reset(int(element("progress").max))
+>>>>>>> 7678d42 (The diagram of the network beside the text: blocks open, layers lead to their places, and what ran is told)
         self.kept = Kept(name, self.go_on, self.discard)
         when("submit", "#form")(self.train)
         when("click", "#stop")(self.stop)
@@ -369,6 +378,7 @@ class TrainingPage:
         shown = table(f"Scores of each {self.kind}", header, scores)
         element("tables").replaceChildren(confusion, shown)
         element("summary").textContent = result["summary"]
+        self.diagram.ran(result["backend"], result["rewrites"])
         shown = element("result")
         shown.dataset.accuracy = f"{result['accuracy']:.4f}"
         shown.dataset.backend = backend

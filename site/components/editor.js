@@ -61,6 +61,7 @@ export function enhance(area, services = {}) {
         EditorView.contentAttributes.of({
           "aria-label": area.ariaLabel ?? (label || "Text"),
           autocapitalize: "off",
+          tabindex: "0",
           spellcheck: "false",
         }),
         invalid.of([]),

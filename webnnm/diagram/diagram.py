@@ -7,6 +7,7 @@ from pathlib import Path
 
 from webnnm.core.errors import DataError
 from webnnm.diagram.boxes import Drawing
+from webnnm.diagram.layout import Direction
 from webnnm.diagram.mermaid import mermaid
 from webnnm.diagram.svg import svg
 
@@ -22,14 +23,14 @@ class Diagram:
 
     drawing: Drawing
 
-    def svg(self, *, standalone: bool = True) -> str:
-        """Return the diagram as an SVG document.
+    def svg(self, direction: Direction = "down", *, standalone: bool = True) -> str:
+        """Return the diagram as an SVG document, in which values flow "down" or "right".
 
         Unless it is `standalone`, it is without a style sheet: `webnnm.diagram.svg.STYLE` is that.
 
         Raises `BackendError` NNM709 on a desktop without `webnnm[diagram]`.
         """
-        return svg(self.drawing, standalone=standalone)
+        return svg(self.drawing, direction, standalone=standalone)
 
     def mermaid(self) -> str:
         """Return the diagram as a flowchart of Mermaid, which does its own layout."""

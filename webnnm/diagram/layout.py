@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from webnnm.backends.pyodide_host import script_value
 from webnnm.core.errors import BackendError
@@ -20,12 +20,15 @@ from webnnm.diagram.boxes import Box, Drawing
 GAP = 24
 """Pixels between boxes."""
 GAP_WITH_OPEN_BLOCKS = 44
-"""Pixels between ranks where titles of open blocks stand between them: dagre gives those none."""
+"""Pixels from top to top where titles of open blocks need room, which dagre does not give them."""
+Direction = Literal["down", "right"]
+"""Where values flow."""
 FUNCTION = """\
 (text) => {
-  const { boxes, parents, edges, gap, rankGap } = JSON.parse(text);
+  const { boxes, parents, edges, gap, rankGap, rankdir } = JSON.parse(text);
   const graph = new dagre.graphlib.Graph({ compound: true, multigraph: true });
-  graph.setGraph({ nodesep: gap, edgesep: gap / 2, ranksep: rankGap, marginx: 8, marginy: 8 });
+  const margins = { marginx: 8, marginy: 8 };
+  graph.setGraph({ rankdir, nodesep: gap, edgesep: gap / 2, ranksep: rankGap, ...margins });
   for (const [id, size] of boxes) graph.setNode(id, { ...size });
   for (const [id, parent] of parents) graph.setParent(id, parent);
   edges.forEach(([source, target, size], k) =>
@@ -71,8 +74,15 @@ class Layout(NamedTuple):
 Size = tuple[float, float]
 
 
-def lay_out(drawing: Drawing, size: Callable[[Box], Size], label: Callable[[str], Size]) -> Layout:
+def lay_out(
+    drawing: Drawing,
+    size: Callable[[Box], Size],
+    label: Callable[[str], Size],
+    direction: Direction = "down",
+) -> Layout:
     """Return places for a drawing, whose boxes and labels have sizes in pixels.
+
+    Values flow in the direction.
 
     Raises `BackendError` NNM709 where nothing runs JavaScript.
     """
@@ -89,8 +99,11 @@ def lay_out(drawing: Drawing, size: Callable[[Box], Size], label: Callable[[str]
     for box in drawing.boxes:
         visit(box, None)
     edges = [(e.source, e.target, _sides(label(e.label))) for e in drawing.edges]
-    asked = {"boxes": boxes, "parents": parents, "edges": edges, "gap": GAP}
-    asked["rankGap"] = GAP_WITH_OPEN_BLOCKS if parents else GAP
+    asked: dict[str, Any] = {"boxes": boxes, "parents": parents, "edges": edges}
+    down = direction == "down"
+    asked["rankGap"] = GAP_WITH_OPEN_BLOCKS if parents and down else GAP
+    asked["gap"] = GAP_WITH_OPEN_BLOCKS if parents and not down else GAP
+    asked["rankdir"] = "TB" if down else "LR"
     found: dict[str, Any] = json.loads(_run(json.dumps(asked)))
     return Layout(
         found["width"],

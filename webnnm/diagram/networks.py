@@ -13,6 +13,7 @@ from webnnm.diagram.tree import (
     own_parameters,
     representatives,
 )
+from webnnm.graph.autodiff import GRADIENT
 from webnnm.graph.vertices import InputVertex, LayerVertex, Network, Source, Vertex, result_type
 
 MOST_BOXES = 32
@@ -118,9 +119,19 @@ def _count(layer: LayerVertex) -> int:
 
 
 def _rewrites_of(layers: Iterable[LayerVertex], rewrites: Sequence[str]) -> list[str]:
-    """Return what was rewritten in layers: sentences that begin with operator and quoted label."""
-    labels = {f'"{layer.label}"' for layer in layers}
-    return [text for text in rewrites if {*text.partition(":")[0].split()} & labels]
+    """Return what was rewritten in layers and in their gradients, whose labels are quoted."""
+    labels = {layer.label for layer in layers}
+    return [text for text in rewrites if _layer_of(text) in labels]
+
+
+def _layer_of(rewrite: str) -> str:
+    """Return the label of the layer that a rewrite was made for.
+
+    >>> _layer_of('max "relu1": a reason'), _layer_of('min "gradient of relu1": another')
+    ('relu1', 'relu1')
+    """
+    _, _, label = rewrite.partition(":")[0].partition('"')
+    return label.removesuffix('"').removeprefix(GRADIENT)
 
 
 def _edges(network: Network, items: list[Item], shown: dict[int, Box]) -> list[Edge]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from webnnm.diagram.boxes import Box, Drawing
-from webnnm.diagram.layout import Layout, Place, Route, Size, lay_out
+from webnnm.diagram.layout import Direction, Layout, Place, Route, Size, lay_out
 
 LINE, LETTER = 16, 6.9
 """Height of a line and width of a letter in pixels, on the generous side."""
@@ -31,9 +31,9 @@ STYLE = (
     ".webnnm-diagram{font:12px system-ui,sans-serif;max-width:100%;height:auto}"
     ".webnnm-diagram .details,.webnnm-diagram .label{font-size:11px}"
     ".webnnm-diagram text{text-anchor:middle}"
-    ".webnnm-diagram .open>text{text-anchor:start}"
+    ".webnnm-diagram .open>.head>text{text-anchor:start}"
     ".webnnm-diagram .edge path{fill:none;stroke-width:1.3}"
-    ".webnnm-diagram .chosen>rect:first-of-type{stroke-width:3}"
+    ".webnnm-diagram .chosen>.head>rect:first-of-type{stroke-width:3}"
     + _themed("text", "fill", "#1d1f23", "#e6e7ea")
     + _themed(".details,.webnnm-diagram .label", "fill", "#4b5058", "#b6bac2")
     + _themed(".card", "fill", "#fff", "#1d2025")
@@ -41,15 +41,15 @@ STYLE = (
     + _themed(".edge polygon", "fill", "#7b8089", "#8b919c")
     + _themed("rect", "stroke", "#7b8089", "#8b919c")
     + _themed("rect", "fill", "#f3f2ef", "#2a2e35")
-    + _themed(".open>rect", "fill", "#faf9f7", "#22262c")
-    + _themed(".learns>rect", "fill", "#e3effa", "#17344f")
-    + _themed(".block>rect:first-of-type", "stroke", "#0b66b0", "#6db6f2")
-    + _themed(".rewritten>rect:first-of-type", "stroke", "#b4480a", "#ff9d5c")
-    + _themed(".chosen>rect:first-of-type", "stroke", "#0b66b0", "#6db6f2")
-    + _themed(".learns>rect.bar", "fill", "#0b66b0", "#6db6f2")
+    + _themed(".open>.head>rect", "fill", "#faf9f7", "#22262c")
+    + _themed(".learns>.head>rect", "fill", "#e3effa", "#17344f")
+    + _themed(".block>.head>rect:first-of-type", "stroke", "#0b66b0", "#6db6f2")
+    + _themed(".rewritten>.head>rect:first-of-type", "stroke", "#b4480a", "#ff9d5c")
+    + _themed(".chosen>.head>rect:first-of-type", "stroke", "#0b66b0", "#6db6f2")
+    + _themed(".learns rect.size", "fill", "#0b66b0", "#6db6f2")
     + _themed(".label", "stroke", "#fff", "#1d2025")
     + ".webnnm-diagram .label{stroke-width:4px;paint-order:stroke}"
-    + ".webnnm-diagram rect.bar,.webnnm-diagram rect.card{stroke:none}"
+    + ".webnnm-diagram rect.size,.webnnm-diagram rect.card{stroke:none}"
 )
 
 
@@ -64,15 +64,16 @@ def label_size(text: str) -> Size:
     return (len(text) * SMALL + 6, LINE) if text else (0, 0)
 
 
-def svg(drawing: Drawing, *, standalone: bool = True) -> str:
-    """Return a drawing as an SVG document.
+def svg(drawing: Drawing, direction: Direction = "down", *, standalone: bool = True) -> str:
+    """Return a drawing as an SVG document, in which values flow in a direction.
 
     Unless it is `standalone` it comes without its style sheet, which is `STYLE`: pages whose policy
     forbids inline styles adopt that one.
 
     Raises `BackendError` NNM709 where nothing runs the JavaScript of the layout.
     """
-    return "".join(_lines(drawing, lay_out(drawing, box_size, label_size), standalone=standalone))
+    layout = lay_out(drawing, box_size, label_size, direction)
+    return "".join(_lines(drawing, layout, standalone=standalone))
 
 
 def _lines(drawing: Drawing, layout: Layout, *, standalone: bool) -> Iterator[str]:
@@ -96,7 +97,7 @@ def _lines(drawing: Drawing, layout: Layout, *, standalone: bool) -> Iterator[st
 def _box(box: Box, layout: Layout, most: int) -> Iterator[str]:
     place = layout.boxes[box.id]
     left, top = place.x - place.width / 2, place.y - place.height / 2
-    yield f"<g {_attributes(box)}><title>{escape(_told(box))}</title>"
+    yield f'<g {_attributes(box)}><g class="head"><title>{escape(_told(box))}</title>'
     round_ = 12 if box.kind in ("input", "output") else 4
     yield (
         f'<rect x="{left:.1f}" y="{top:.1f}" width="{place.width:.1f}" '
@@ -104,17 +105,18 @@ def _box(box: Box, layout: Layout, most: int) -> Iterator[str]:
     )
     if box.boxes:
         yield _text(left + PADDING, top + LINE, _heading(box))
-        for inner in box.boxes:
-            yield from _box(inner, layout, most)
     else:
         yield from _contents(box, place, top)
-        if box.parameters:
-            # Areas are compared by their roots, as layers differ by orders of magnitude.
-            length = place.width * math.sqrt(box.parameters / most)
-            yield (
-                f'<rect class="bar" x="{left:.1f}" y="{top + place.height - BAR:.1f}" '
-                f'width="{length:.1f}" height="{BAR}"/>'
-            )
+    if box.parameters and not box.boxes:
+        # Areas are compared by their roots, as layers differ by orders of magnitude.
+        length = place.width * math.sqrt(box.parameters / most)
+        yield (
+            f'<rect class="size" x="{left:.1f}" y="{top + place.height - BAR:.1f}" '
+            f'width="{length:.1f}" height="{BAR}"/>'
+        )
+    yield "</g>"
+    for inner in box.boxes:
+        yield from _box(inner, layout, most)
     yield "</g>"
 
 

@@ -17,6 +17,10 @@ Arrived = dict[tuple[int, int], list[Operand]]
 """The gradients that have arrived so far at each result, by node number and index."""
 
 
+GRADIENT = "gradient of "
+"""What begins the labels of nodes that belong to the gradient of a node with a label."""
+
+
 def gradients(y: Operand, xs: Sequence[Operand], seed: Operand | None = None) -> list[Operand]:
     """Return the gradients of `y` with respect to each of `xs`, as new nodes of the graph.
 
@@ -91,7 +95,7 @@ def _walk(builder: Nodes, nodes: Sequence[Node], arrived: Arrived, needed: set[i
         results = builder.results[node.number]
         if all((node.number, index) not in arrived for index in range(len(results))):
             continue
-        with builder.place(f"gradient of {node.label}" if node.label else "", node.span):
+        with builder.place(f"{GRADIENT}{node.label}" if node.label else "", node.span):
             incoming = [_total(arrived, result) for result in results]
             for operand, gradient in _apply(node, results, incoming, needed):
                 if operand.number in needed:

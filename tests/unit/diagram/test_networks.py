@@ -96,10 +96,11 @@ def test_edges_tell_shapes_with_sequences_and_unusual_types() -> None:
 
 
 def test_what_was_rewritten_is_at_its_layer() -> None:
-    text = 'matmul "matmul1": a reason'
-    found = drawing(REPEATED, rewrites=[text, 'matmul "matmul11": another'])
+    texts = ['matmul "matmul1": a reason', 'min "gradient of relu1": another']
+    found = drawing(REPEATED, rewrites=[*texts, 'matmul "matmul11": more', "sqrt: anywhere"])
     assert [(box.id, box.rewrites) for box in found.leaves() if box.rewrites] == [
-        ("matmul1", [text])
+        ("relu1", texts[1:]),
+        ("matmul1", texts[:1]),
     ]
 
 

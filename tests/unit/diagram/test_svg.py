@@ -14,7 +14,7 @@ from webnnm import BackendError, DataError, NNModel
 from webnnm.diagram import layout
 from webnnm.diagram.boxes import Box, Drawing, Edge
 from webnnm.diagram.diagram import Diagram
-from webnnm.diagram.layout import Place, lay_out
+from webnnm.diagram.layout import Direction, Place, lay_out
 from webnnm.diagram.svg import STYLE, box_size, label_size
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,10 +31,13 @@ def apart(a: Place, b: Place) -> bool:
     return abs(a.x - b.x) >= (a.width + b.width) / 2 or abs(a.y - b.y) >= (a.height + b.height) / 2
 
 
+@pytest.mark.parametrize("direction", ["down", "right"])
 @pytest.mark.parametrize("text", [REPEATED, NESTED])
-def test_boxes_lie_apart_in_their_blocks_and_values_flow_down(text: str) -> None:
+def test_boxes_lie_apart_in_their_blocks_and_values_flow_in_the_direction(
+    text: str, direction: Direction
+) -> None:
     found = drawing(text, depth=9)
-    places = lay_out(found, box_size, label_size)
+    places = lay_out(found, box_size, label_size, direction)
 
     def check(boxes: list[Box], within: Place) -> None:
         for number, box in enumerate(boxes):
@@ -46,7 +49,8 @@ def test_boxes_lie_apart_in_their_blocks_and_values_flow_down(text: str) -> None
     width, height = places.width, places.height
     check([*found.boxes], Place(width / 2, height / 2, width, height))
     for edge in found.edges:
-        assert places.boxes[edge.source].y < places.boxes[edge.target].y
+        before, after = places.boxes[edge.source], places.boxes[edge.target]
+        assert before.y < after.y if direction == "down" else before.x < after.x
 
 
 def test_an_svg_is_xml_with_every_box_and_the_places_of_their_texts() -> None:
