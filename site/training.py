@@ -10,11 +10,8 @@ from uuid import uuid4
 import charting
 import findings
 import page
-<<<<<<< HEAD
 from confusion import Confusion
-=======
 from diagram import ModelDiagram
->>>>>>> 7678d42 (The diagram of the network beside the text: blocks open, layers lead to their places, and what ran is told)
 from kept import Kept, tell
 from loss_curve import LossCurve
 from model_editor import ModelEditor
@@ -45,14 +42,10 @@ class TrainingPage:
         self.epochs = 0
         self.records = []
         self.editor = ModelEditor()
-<<<<<<< HEAD
         self.curve = LossCurve()
         self.confusion = Confusion(rows, kind, self.mistakes, picture)
         self.tested = {}
-=======
         self.diagram = ModelDiagram(self.editor)
-        chart.reset(int(element("progress").max))
->>>>>>> 7678d42 (The diagram of the network beside the text: blocks open, layers lead to their places, and what ran is told)
         self.kept = Kept(name, self.go_on, self.discard)
         when("submit", "#form")(self.train)
         when("click", "#stop")(self.stop)
