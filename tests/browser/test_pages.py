@@ -302,6 +302,7 @@ async def test_pause_and_stop(page: Any, site_url: str, project: Any) -> None:
 @in_one_browser
 async def test_keyboard_alone_is_enough(page: Any, site_url: str, project: Any) -> None:
     await open_site_page(page, site_url, "iris.html")
+    await page.locator(".frame[data-rich]").wait_for()
     focused = "document.activeElement.id || document.activeElement.className"
     await page.keyboard.press("Tab")
     assert await page.evaluate(focused) == "skip"
@@ -314,7 +315,8 @@ async def test_keyboard_alone_is_enough(page: Any, site_url: str, project: Any) 
             await page.keyboard.type("20")
         if order[-1] == "train":
             break
-    fields = ["source", "epochs", "optimizer", "lr", "seed", "standardize", "validate", "train"]
+    fields = ["epochs", "optimizer", "lr", "seed", "standardize", "validate", "train"]
+    fields = ["rich-editor", *fields]
     assert [name for name in order if name in fields] == fields
     outline = "getComputedStyle(document.activeElement).outlineStyle"
     assert await page.evaluate(outline) == "solid"

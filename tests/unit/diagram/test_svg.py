@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
@@ -14,8 +15,11 @@ from webnnm import BackendError, DataError, NNModel
 from webnnm.diagram import layout
 from webnnm.diagram.boxes import Box, Drawing, Edge
 from webnnm.diagram.diagram import Diagram
-from webnnm.diagram.layout import Direction, Place, lay_out
+from webnnm.diagram.layout import Place, lay_out
 from webnnm.diagram.svg import STYLE, box_size, label_size
+
+if TYPE_CHECKING:
+    from webnnm.diagram.layout import Direction
 
 SVG = "{http://www.w3.org/2000/svg}"
 
