@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.browser.site_pages import LIVE, backend_of, open_site_page, result_of, train_on
+from tests.browser.site_pages import (
+    LIVE,
+    backend_of,
+    open_site_page,
+    result_of,
+    train_on,
+    write_model,
+)
 from tools.common import ROOT
 
 pytestmark = pytest.mark.projects("worker")
@@ -32,7 +39,7 @@ async def test_iris_page_trains_in_a_worker(page: Any, site_url: str, project: A
     assert "in a worker" in await page.locator("#backend").text_content()
     await page.locator("#classify").click()
     await page.locator("#species", has_text="%").wait_for()
-    await page.locator("#source").fill("model:input shape=[5]; model:output shape=[3];")
+    await write_model(page, "model:input shape=[5]; model:output shape=[3];")
     await page.locator("#train").click()
     await page.locator("#alert pre").wait_for()
     assert (await page.locator("#alert pre").text_content()).startswith("NNM")

@@ -167,7 +167,7 @@ _BY_READER = {
     "axis_names": AXES,
     "one_axis": AXES,
     "integers": ("[0, 1]", "0", "[]", "[1, -1, 5]", "[0, 1, 2, 3]", "[[0], [1]]", "1.5"),
-    "word": WORDS,
+    "OneOf": WORDS,
     "_mode": WORDS,
     "cell_options": WORDS,
 }
@@ -183,7 +183,9 @@ def items(name: str) -> tuple[str, ...]:
         if slot.option:
             found += [f"{slot.name}={value}" for value in OPERANDS]
     for key, option in layer.options.items():
-        values = _BY_READER.get(option.read.__qualname__.split(".")[0], VALUES)
+        # A reader is a function, or an object that is called.
+        reader = getattr(option.read, "__qualname__", type(option.read).__name__)
+        values = _BY_READER.get(reader.split(".")[0], VALUES)
         found += [f"{camel_case(key)}={value}" for value in values]
         if option.operand:
             found += values
