@@ -7,6 +7,8 @@ import {
   Decoration,
   EditorView,
   ViewPlugin,
+  closeHoverTooltips,
+  hasHoverTooltips,
   hoverTooltip,
   keymap,
   showDialog,
@@ -58,7 +60,8 @@ export function assistance(services, autocompletion) {
       ? autocompletion({ override: [completionSource(services.complete)], icons: false })
       : [],
     services.hover ? hoverTooltip((view, at) => hoverHelp(view, at, services)) : [],
-    services.signature ? [shownHelp, signatureAsker(services.signature)] : shownHelp,
+    shownHelp,
+    helper.of(services),
     services.diagnose
       ? [linter((view) => diagnostics(view, services), { delay: PAUSE_BEFORE_CHECK }), wrongLines]
       : [],
@@ -168,7 +171,7 @@ function helpElement({ code, help, facts, from = 0, to = 0 }) {
  */
 async function hoverHelp(view, at, services) {
   const found = await services.hover?.(view.state.doc.toString(), at);
-  if (!found) return null;
+  if (!found || view.plugin(helper)?.hides(found.from)) return null;
   const { from, to, code, help, facts } = found;
   const dom = helpElement({ code, help, facts });
   return { pos: from, end: to, above: true, create: () => ({ dom }) };
@@ -181,13 +184,16 @@ async function hoverHelp(view, at, services) {
  * @param {Partial<Services>} services
  */
 export async function showHelp(view, services) {
-  const at = view.state.selection.main.head;
-  const found = await services.hover?.(view.state.doc.toString(), at);
+  const { doc, selection } = view.state;
+  const found = await view
+    .plugin(helper)
+    ?.answered(async () => services.hover?.(doc.toString(), selection.main.head));
   if (!found) return;
   const { code, help, facts } = found;
   view.dispatch({
     effects: [
       setHelp.of({ at: found.from, dom: helpElement({ code, help, facts }) }),
+      closeHoverTooltips,
       EditorView.announce.of([code, help, ...facts].join(". ")),
     ],
   });
@@ -195,37 +201,97 @@ export async function showHelp(view, services) {
 
 /** @param {EditorView} view */
 function hideHelp(view) {
-  if (!view.state.field(shownHelp)) return false;
-  view.dispatch({ effects: setHelp.of(null) });
-  return true;
+  return view.plugin(helper)?.hide() ?? false;
 }
 
-/** @param {Services["signature"]} signature */
-function signatureAsker(signature) {
-  return ViewPlugin.define((view) => {
+/** What was asked last: its answer shows, unless it was closed before. */
+class Helper {
+  /**
+   * @param {EditorView} view
+   * @param {Partial<Services>} services
+   */
+  constructor(view, services) {
+    this.view = view;
+    this.signature = services.signature;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
-    let timer;
-    async function ask() {
-      const { doc, selection } = view.state;
-      const { head, empty } = selection.main;
-      const found = view.hasFocus && empty ? await signature(doc.toString(), head) : null;
-      if (view.state.doc !== doc || view.state.selection.main.head !== head) return;
-      if (!found && !view.state.field(shownHelp)) return;
-      const shown = found && { at: head, dom: helpElement({ ...found, facts: [] }) };
-      view.dispatch({ effects: setHelp.of(shown) });
-    }
-    return {
-      update(update) {
-        if (!update.docChanged && !update.selectionSet && !update.focusChanged) return;
-        clearTimeout(timer);
-        timer = setTimeout(() => run(ask()), PAUSE_BEFORE_SIGNATURE);
-      },
-      destroy() {
-        clearTimeout(timer);
-      },
-    };
-  });
+    this.timer = undefined;
+    /** @type {object | null} */
+    this.asked = null;
+    /** Where the pointer rested when help was closed. @type {string | null} */
+    this.closedAt = null;
+    this.pointer = "";
+  }
+
+  /**
+   * The answer to a question, or nothing if another was asked, or help closed, meanwhile.
+   *
+   * @template T
+   * @param {() => Promise<T>} question
+   */
+  async answered(question) {
+    clearTimeout(this.timer);
+    const asked = (this.asked = {});
+    const answer = await question();
+    if (this.asked !== asked) return undefined;
+    this.asked = null;
+    return answer;
+  }
+
+  /** Close all help, and whether there was some. */
+  hide() {
+    const { state } = this.view;
+    const open = state.field(shownHelp) || hasHoverTooltips(state) || this.asked;
+    clearTimeout(this.timer);
+    this.asked = null;
+    this.closedAt = this.pointer;
+    if (open) this.view.dispatch({ effects: [setHelp.of(null), closeHoverTooltips] });
+    return Boolean(open);
+  }
+
+  /**
+   * Whether the pointer asks for what already shows, or what was just closed.
+   *
+   * @param {number} at
+   */
+  hides(at) {
+    return this.closedAt === this.pointer || this.view.state.field(shownHelp)?.at === at;
+  }
+
+  /** @param {import("@codemirror/view").ViewUpdate} update */
+  update(update) {
+    if (!update.docChanged && !update.selectionSet && !update.focusChanged) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => run(this.showSignature()), PAUSE_BEFORE_SIGNATURE);
+  }
+
+  async showSignature() {
+    const { doc, selection } = this.view.state;
+    const { head, empty } = selection.main;
+    const inside = this.view.hasFocus && empty;
+    const found = await this.answered(async () =>
+      inside ? ((await this.signature?.(doc.toString(), head)) ?? null) : null,
+    );
+    if (found === undefined || this.view.state.doc !== doc) return;
+    if (!found && !this.view.state.field(shownHelp)) return;
+    const shown = found && { at: head, dom: helpElement({ ...found, facts: [] }) };
+    this.view.dispatch({ effects: setHelp.of(shown) });
+  }
+
+  destroy() {
+    clearTimeout(this.timer);
+  }
 }
+
+const helper = ViewPlugin.fromClass(Helper, {
+  eventHandlers: {
+    mousemove(event) {
+      // Browsers send the event as well where only the page moves below a pointer at rest.
+      const pointer = `${event.screenX},${event.screenY}`;
+      if (pointer !== this.pointer) this.closedAt = null;
+      this.pointer = pointer;
+    },
+  },
+});
 
 // Mistakes.
 
