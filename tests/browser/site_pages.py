@@ -77,15 +77,20 @@ async def write_model(page: Any, text: str) -> None:
     )
 
 
-async def train_on(page: Any, *, epochs: int = 60, **fields: str) -> Any:
-    """Fill in the form of a page that trains, train, and return the element of the result."""
-    await page.locator("#epochs").fill(str(epochs))
+async def fill(page: Any, **fields: str) -> None:
+    """Fill in fields of a form by their ids, and leave each."""
     for name, value in fields.items():
         field = page.locator(f"#{name}")
         if await field.evaluate("field => field.tagName") == "SELECT":
             await field.select_option(value)
         else:
             await field.fill(value)
+            await field.blur()
+
+
+async def train_on(page: Any, *, epochs: int = 60, **fields: str) -> Any:
+    """Fill in the form of a page that trains, train, and return the element of the result."""
+    await fill(page, epochs=str(epochs), **fields)
     train = page.locator("#train:enabled")
     await train.wait_for()
     # What an earlier training showed is not the result of this one.

@@ -10,6 +10,7 @@ import pytest
 from tests.browser.accessibility import violations
 from tests.browser.site_pages import (
     check_usable,
+    fill,
     open_site_page,
     result_of,
     skip_where_nothing_runs,
@@ -48,17 +49,6 @@ async def open_playground(page: Any, site_url: str, fragment: str = "") -> None:
     await open_site_page(page, site_url, f"playground.html{fragment}")
     await page.locator("#plane canvas").wait_for()
     await page.locator("#chart canvas").wait_for()
-
-
-async def fill(page: Any, **fields: str) -> None:
-    """Fill in fields of the form, and leave the last one."""
-    for name, value in fields.items():
-        field = page.locator(f"#{name}")
-        if await field.evaluate("field => field.tagName") == "SELECT":
-            await field.select_option(value)
-        else:
-            await field.fill(value)
-            await field.blur()
 
 
 @in_both_browsers

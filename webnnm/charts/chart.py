@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from webnnm.charts.theme import THEMES, Theme, configuration
-from webnnm.core.errors import DataError
+from webnnm.core.errors import BackendError, DataError
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 """What is used here means the same in versions 5 and 6; JupyterLab and VS Code show both."""
@@ -79,7 +79,7 @@ class Chart:
     def svg(self, theme: Theme = "light", *, width: int = WIDTH) -> str:
         """Return the chart as SVG.
 
-        Raises `DataError` NNM709 if vl-convert is not installed: `pip install "webnnm[charts]"`.
+        Raises `BackendError` NNM709 if vl-convert is not installed: `pip install "webnnm[charts]"`.
         """
         return _converter().vegalite_to_svg(self.to_dict(theme, width=width))
 
@@ -89,8 +89,8 @@ class Chart:
         """Write the chart to a file, in the form that its name ends with.
 
         `.json` is the specification; `.svg`, `.png` and `.html`, a page that needs nothing else,
-        take vl-convert. Raises `DataError` NNM709 if that is not installed, NNM704 for another
-        ending.
+        take vl-convert. Raises `BackendError` NNM709 if that is not installed, `DataError` NNM704
+        for another ending.
         """
         from webnnm.formats.atomic import write_atomically
 
@@ -132,7 +132,7 @@ def _found_converter() -> Any:
 def _converter() -> Any:
     if found := _found_converter():
         return found
-    raise DataError(
+    raise BackendError(
         "NNM709",
         "pictures of charts need vl-convert, which is not installed",
         hint='pip install "webnnm[charts]", or to_dict(), which every viewer of Vega-Lite takes',

@@ -1,4 +1,4 @@
-"""Small tables as HTML, for notebooks."""
+"""Tables and styles of what notebooks show."""
 
 from __future__ import annotations
 
@@ -21,3 +21,14 @@ def html_table(rows: Iterable[Sequence[str]], caption: str = "", *, head: bool =
     )
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f"<table>{title}{columns}{''.join(lines)}</table>"
+
+
+def light_dark(selector: str, name: str, light: str, dark: str) -> str:
+    """Return the CSS rule that gives a property one colour in light schemes, another in dark ones.
+
+    Renderers that do not know `light-dark()` keep the light one.
+
+    >>> light_dark(".card", "fill", "#fff", "#111")
+    '.card{fill:#fff;fill:light-dark(#fff,#111)}'
+    """
+    return f"{selector}{{{name}:{light};{name}:light-dark({light},{dark})}}"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from webnnm.core.markup import light_dark
 from webnnm.diagram.boxes import Box, Drawing
 from webnnm.diagram.layout import Direction, Layout, Place, Route, Size, lay_out
 
@@ -20,9 +21,7 @@ BAR = 3
 
 
 def _themed(selector: str, name: str, light: str, dark: str) -> str:
-    # Renderers that do not know light-dark() keep the first of the two.
-    declarations = f"{name}:{light};{name}:light-dark({light},{dark})"
-    return f".webnnm-diagram {selector}{{{declarations}}}"
+    return light_dark(f".webnnm-diagram {selector}", name, light, dark)
 
 
 STYLE = (

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from webnnm.core.errors import DataError
+from webnnm.core.markup import light_dark
 from webnnm.evaluation.epoch import EpochRecord
 
 COLOURS = "0b66b0 6db6f2 b4480a ff9d5c 0c7a55 4fd0a0 8e4a9e d99bea 7a6400 d9c04a b02a5b ff8fb0"
@@ -21,10 +22,8 @@ LETTER = 6.7
 MARKUP = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord('"'): "&quot;"}
 
 
-def _themed(selector: str, declarations: str, light: str, dark: str) -> str:
-    # Renderers that do not know light-dark() keep the first of the two.
-    colours = (light, f"light-dark({light},{dark})")
-    return f".webnnm-plot {selector}{{{''.join(declarations.format(c) for c in colours)}}}"
+def _themed(selector: str, name: str, light: str, dark: str) -> str:
+    return light_dark(f".webnnm-plot {selector}", name, light, dark)
 
 
 # Only a picture on its own decides by itself whether it is dark; in a page the page does.
@@ -33,10 +32,10 @@ STYLE = (
     ".webnnm-plot{font:12px system-ui,sans-serif;max-width:100%;height:auto}"
     ".webnnm-plot path{fill:none;stroke-linejoin:round;stroke-linecap:round}"
     ".webnnm-plot .e{text-anchor:end}.webnnm-plot .m{text-anchor:middle}"
-    + _themed(".card", "fill:{};", "#fff", "#1d2025")
-    + _themed("text", "fill:{};", "#1d1f23", "#e6e7ea")
-    + _themed(".grid", "stroke:{};", "#dfdcd6", "#3b414b")
-    + _themed(".best", "stroke:{};", "#1d1f23", "#e6e7ea")
+    + _themed(".card", "fill", "#fff", "#1d2025")
+    + _themed("text", "fill", "#1d1f23", "#e6e7ea")
+    + _themed(".grid", "stroke", "#dfdcd6", "#3b414b")
+    + _themed(".best", "stroke", "#1d1f23", "#e6e7ea")
 )
 
 
@@ -233,7 +232,7 @@ def _framed(
     title: str, says: str, width: int, height: float, body: str, used: Iterable[int]
 ) -> str:
     """Return what was drawn as an SVG with its title, and the colours that are used."""
-    colours = "".join(_themed(f".c{k}", "stroke:{};", *PAIRS[k]) for k in sorted(used))
+    colours = "".join(_themed(f".c{k}", "stroke", *PAIRS[k]) for k in sorted(used))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="webnnm-plot" role="img" '
         f'aria-label="{title}: {says}" width="{width}" height="{height:.0f}" '

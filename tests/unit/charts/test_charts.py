@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, EpochRecord, History, charts
+from webnnm import BackendError, DataError, EpochRecord, History, charts
 from webnnm.charts.chart import MIME
 from webnnm.charts.theme import SERIES, THEMES, configuration
 from webnnm.evaluation.calibration import reliability
@@ -118,7 +118,7 @@ def test_without_vl_convert_there_is_the_specification(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     chart = charts.loss(course())
     assert {*chart._repr_mimebundle_()} == {MIME, "text/plain"}
-    with pytest.raises(DataError, match=r"webnnm\[charts\]") as error:
+    with pytest.raises(BackendError, match=r"webnnm\[charts\]") as error:
         chart.svg()
     assert error.value.code == "NNM709"
 

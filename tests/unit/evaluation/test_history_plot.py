@@ -198,7 +198,7 @@ def test_every_colour_has_a_version_for_dark_pages() -> None:
     assert style is not None
     assert style.text
     for light, dark in (PAIRS[0], PAIRS[1], PAIRS[4]):
-        assert f"stroke:{light};stroke:light-dark({light},{dark});" in style.text
+        assert f"stroke:{light};stroke:light-dark({light},{dark})}}" in style.text
 
 
 def test_ticks_are_round_and_few() -> None:
