@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from webnnm.core.errors import WebNNMError as WebNNMError
     from webnnm.core.finding import Finding as Finding
     from webnnm.data.csv_dataset import CSVDataset as CSVDataset
+    from webnnm.data.csv_table import read_csv as read_csv
     from webnnm.data.dataset import Dataset as Dataset
+    from webnnm.data.description import describe_table as describe_table
     from webnnm.data.downloads import forget_downloads as forget_downloads
     from webnnm.data.images import ImageDataset as ImageDataset
     from webnnm.data.iris import IrisDataset as IrisDataset
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from webnnm.data.sound import Sound as Sound
     from webnnm.data.sound import load_sound as load_sound
     from webnnm.data.stream import StreamDataset as StreamDataset
+    from webnnm.data.suggestion import suggest_model as suggest_model
     from webnnm.data.table_dataset import TableDataset as TableDataset
     from webnnm.data.text import TextDataset as TextDataset
     from webnnm.eager import random as random
@@ -90,13 +93,16 @@ _OFFERED = {
     "core.errors": "BackendError ContextLost DataError ModelError NotationError WebNNMError",
     "core.finding": "Finding",
     "data.csv_dataset": "CSVDataset",
+    "data.csv_table": "read_csv",
     "data.dataset": "Dataset",
+    "data.description": "describe_table",
     "data.downloads": "forget_downloads",
     "data.images": "ImageDataset",
     "data.iris": "IrisDataset",
     "data.plane": "make_circles make_moons make_spirals make_xor plane_features",
     "data.sound": "Microphone Sound load_sound",
     "data.stream": "StreamDataset",
+    "data.suggestion": "suggest_model",
     "data.table_dataset": "TableDataset",
     "data.text": "TextDataset",
     "eager": """check_gradients checkpoint composite cond custom_gradient fori_loop grad hessian

@@ -19,4 +19,5 @@ from webnnm.charts.course import loss as loss
 from webnnm.charts.course import metrics as metrics
 from webnnm.charts.first_layer import filters as filters
 from webnnm.charts.histograms import histograms as histograms
+from webnnm.charts.importance import permutation_importance as permutation_importance
 from webnnm.charts.roc import roc_curve as roc_curve

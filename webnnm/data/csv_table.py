@@ -40,12 +40,17 @@ def read_csv(
     around a cell do not count. `header` tells whether the first row names the columns; "auto" says
     so if it holds all names that are `known`; if one of its cells is not a number although most of
     its column are; or if none of its cells is repeated in its column, although all other cells of
-    some column are, as labels are. Columns without a name are called column_1, column_2 … Raises
-    `DataError` NNM713 with row and column for quotes that do not match and for rows of unequal
-    length, NNM704 for unknown options.
+    some column are, as labels are. Columns without a name are called column_1, column_2 …
+    `delimiter` "auto" is the one of , ; tab | that divides the first lines into the most cells,
+    equally many in each. Raises `DataError` NNM713 with row and column for quotes that do not match
+    and for rows of unequal length, NNM704 for unknown options.
     """
     if not isinstance(header, bool) and header != "auto":  # type: ignore[reportUnnecessaryComparison]
         raise DataError("NNM704", f"header is {header!r}", hint='True, False or "auto"')
+    if delimiter == "auto":
+        from webnnm.data.delimiters import found_delimiter
+
+        delimiter = found_delimiter(text, DELIMITERS)
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':  # type: ignore[reportUnnecessaryIsInstance]
         raise DataError("NNM704", f"delimiter is {delimiter!r}", hint="one character, such as ';'")
     rows: list[Sequence[str]] = []

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from webnnm.eager.array import Array
     from webnnm.eager.device import Device
     from webnnm.evaluation.cross_validation import CrossValidation
+    from webnnm.evaluation.importance import PermutationImportance
     from webnnm.evaluation.rate_range import RateRange
     from webnnm.evaluation.result import TestResult
     from webnnm.expert.profile import Profile
@@ -778,6 +779,51 @@ class NNModel:
         self.state.binding()
         with self.state.occupancy.by("a test"):
             return await tested(self.state, subset)
+
+    async def permutation_importance(
+        self,
+        subset: str = "testing",
+        *,
+        n_repeats: int = 5,
+        scoring: str | None = None,
+        max_samples: float = 1.0,
+        output: str | None = None,
+        seed: int = 0,
+    ) -> PermutationImportance:
+        """Measure what each column is worth: how much worse a test is where it is shuffled.
+
+        >>> print(await model.permutation_importance())  # doctest: +SKIP
+        testing: 45 samples, accuracy 0.9556, each column shuffled 5 times
+        column          mean     std
+        petal_width   0.3378  0.0356
+        petal_length  0.1689  0.0267
+        sepal_width   0.1022  0.0458
+        sepal_length  0.0267  0.0259
+
+        The columns are those of a table before they are encoded: all numbers of a category are
+        shuffled together. Other inputs have a column for each element of a row, pictures one
+        for all. The result has mean and standard deviation over the repeats (Breiman 2001, "Random
+        forests"). Of two columns that say the same the model may use either, and both seem of
+        little worth.
+
+        - `n_repeats`: how often each column is shuffled.
+        - `scoring`: a score of the test, such as "macro_f1" or "mae"; by default "accuracy" of
+          classes, "r2" of quantities.
+        - `max_samples`: how many rows are tested, or which share, if not all.
+        - `output`: whose score it is, of a model with several outputs.
+        - `seed`: what the shuffling depends on.
+
+        Raises `DataError` NNM702 for sequences, NNM704 for settings out of range and unknown
+        scores, NNM705 if the subset is empty or unknown, NNM712 while the model is being trained,
+        NNM714 without a dataset.
+        """
+        from webnnm.runtime.importance import importances
+
+        self.state.binding()
+        with self.state.occupancy.by("a test"):
+            return await importances(
+                self.state, subset, n_repeats, scoring, max_samples, output, seed
+            )
 
     async def cross_validate(
         self,

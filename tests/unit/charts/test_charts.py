@@ -15,6 +15,7 @@ from webnnm import BackendError, DataError, EpochRecord, History, charts
 from webnnm.charts.chart import MIME
 from webnnm.charts.theme import SERIES, THEMES, configuration
 from webnnm.evaluation.calibration import reliability
+from webnnm.evaluation.importance import PermutationImportance
 
 
 def course(rate: float = 0.5, epochs: int = 8) -> History:
@@ -53,6 +54,11 @@ CHARTS = {
     ),
     "roc": lambda: charts.roc_curve({"yes": SCORES}, {"yes": TRUE}),
     "calibration": lambda: charts.calibration_curve(reliability(SCORES, TRUE)),
+    "importance": lambda: charts.permutation_importance(
+        PermutationImportance(
+            ("width", "colour"), ((0.5, 0.25), (0.0, -0.1)), "accuracy", 0.9, 8, "testing"
+        )
+    ),
     "weights": lambda: charts.histograms({"w": [0.1, 0.2, 0.9], "b": [1.0]}),
     "weights over time": lambda: charts.histograms({1: {"w": [0.1, 0.2]}, 5: {"w": [0.5, 0.9]}}),
     "boundary": lambda: charts.decision_boundary(
@@ -200,3 +206,11 @@ def test_colours_stand_out_from_their_ground(theme: Any) -> None:
     found = configuration(theme)
     assert all(contrast(c, found["background"]) >= 4.5 for c in SERIES[theme])
     assert contrast(found["axis"]["labelColor"], found["background"]) >= 7
+
+
+def test_importance_is_drawn_from_the_most_important_column_down() -> None:
+    names = tuple(f"c{k}" for k in range(40))
+    found = PermutationImportance(names, tuple((k / 40,) for k in range(40)), "r2", 1, 9, "testing")
+    rows = charts.permutation_importance(found).spec["data"]["values"]
+    assert [row["column"] for row in rows] == [f"c{k}" for k in range(39, 9, -1)]
+    assert rows[0]["low"] == rows[0]["mean"] == rows[0]["high"]

@@ -1,0 +1,99 @@
+"""What the columns of a table seem to be, before somebody says what to learn from them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from webnnm.core.errors import DataError
+from webnnm.data.columns import Column, Table, as_number, read_column, table_of
+
+Content = Literal["number", "category", "text", "empty"]
+
+MOST_VALUES = 50
+"""Words of more different values than these are texts."""
+REPEATED = 2
+"""Words that do not come so often on average are texts, or names of single rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDescription:
+    """What was found in a column.
+
+    >>> rows = {"width": [1.5, "", 3, 2], "colour": ["red", "blue", "red", "red"]}
+    >>> width, colour = describe_table(rows)
+    >>> width.content, width.missing, width.low, width.high
+    ('number', 1, 1.5, 3.0)
+    >>> str(colour)
+    'colour: category, red (3), blue (1)'
+
+    Attributes: `name`; `content`, "number", "category", "text" for words that hardly repeat, such
+    as names and remarks, or "empty"; `missing`, the cells without a value; `low` and `high`, the
+    bounds of numbers; `values`, words and how often each one comes, the most frequent first;
+    `problem`, why it is not taken as it stands, "" if it is.
+    """
+
+    name: str
+    content: Content
+    missing: int = 0
+    low: float = math.nan
+    high: float = math.nan
+    values: tuple[tuple[str, int], ...] = ()
+    problem: str = ""
+
+    def __str__(self) -> str:
+        parts = [self.content]
+        if self.content == "number":
+            parts.append(f"{self.low:g} … {self.high:g}")
+        if self.content == "category":
+            parts += [f"{word} ({times})" for word, times in self.values]
+        if self.content == "text":
+            parts.append(f"{len(self.values)} different")
+        if self.missing:
+            parts.append(f"{self.missing} missing")
+        return f"{self.name}: {', '.join(parts)}{'; ' * bool(self.problem)}{self.problem}"
+
+
+def describe_table(table: Any) -> list[ColumnDescription]:
+    """Return what the columns of a table seem to be.
+
+    >>> for column in describe_table({"id": ["a7", "b3"], "age": [31, 45]}):
+    ...     print(column)
+    id: text, 2 different
+    age: number, 31 … 45
+
+    `table` is what `TableDataset` takes: a dict from column name to values, a data frame, or what
+    `read_csv` returned. Nothing is refused for its cells: a word among numbers, a date and
+    decimal commas are the `problem` of their column. Raises `DataError` NNM702 for something that
+    is not a table.
+    """
+    table = table_of(table)
+    return [_described(table, index) for index in range(len(table.names))]
+
+
+def _described(table: Table, index: int) -> ColumnDescription:
+    try:
+        column, problem = read_column(table, index), ""
+    except DataError as error:
+        hint = f": {error.hint}" if error.hint else ""
+        column, problem = read_column(table, index, False), f"{error.message}{hint}"
+    name, missing = column.name, len(column.missing)
+    if column.numbers is not None:
+        known = [number for number in column.numbers if number == number]
+        return ColumnDescription(name, "number", missing, min(known), max(known))
+    return _of_words(column, missing, problem)
+
+
+def _of_words(column: Column, missing: int, problem: str) -> ColumnDescription:
+    words = [word for word in column.words if word is not None]
+    if all(number != number for number in map(as_number, words)):  # signs for what is missing
+        problem = f"column {column.name} has no value in any row"
+        return ColumnDescription(column.name, "empty", len(column.words), problem=problem)
+    counts = tuple(Counter(words).most_common())
+    if not problem and all(as_number(word.replace(",", ".")) is not None for word in words):
+        problem = f"{words[0]} is not a number: numbers have a decimal point"
+    repeats = len(counts) <= MOST_VALUES and len(words) >= REPEATED * len(counts)
+    content: Content = "category" if repeats else "text"
+    return ColumnDescription(column.name, content, missing, values=counts, problem=problem)
