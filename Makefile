@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE :=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz operators models parity quality teach serve wheel release-wheel lint bench clean
+.PHONY: help setup demo test fuzz operators models parity quality teach serve wheel release lint bench clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -80,9 +80,9 @@ wheel: ## build dist/webnnm-*.whl
 	@$(SETUP) wheel
 	@ls -l dist/*.whl
 
-release-wheel: ## build the wheel and compile it to bytecode for Pyodide's Python
+release: ## build what is published into build/release: the wheel, and the npm package webnnm-runtime
 	@$(SETUP) site
-	@$(VENV)/python -m tools.compile_wheel
+	@$(VENV)/python -m tools.release
 
 lint: ## check style and types of Python and JavaScript
 	@$(SETUP) tools

@@ -8,8 +8,13 @@ COMPONENT = window.URL.new("./components/charts.js", window.location.href).href
 
 async def show(holder, chart):
     """Show a chart in an element, and return it as components/charts.js has it."""
+    return await present(holder, chart.to_page())
+
+
+async def present(holder, text):
+    """Show a chart that `Chart.to_page` wrote, as a worker may have done."""
     (component,) = await js_import(COMPONENT)
-    return component.show(holder, chart.to_page())
+    return component.show(holder, text)
 
 
 async def attempt(drawing):

@@ -54,12 +54,12 @@ class ModelDiagram:
     def draw(self, anew=False):
         """Draw the network if it, or the direction that fits, is another one."""
         wide = self.box.clientWidth >= NARROW
-        if self.network is None or (wide == self.wide and not anew):
+        other, self.wide = wide != self.wide, wide
+        if self.network is None or not (other or anew):
             return
         from webnnm.diagram.networks import network_drawing
         from webnnm.diagram.svg import svg
 
-        self.wide = wide
         total = sum(count(p.features[0].sizes()) for p in self.network.parameters)
         caption = f"{len(self.network.layers)} layers, {total:,} parameters"
         drawing = network_drawing(

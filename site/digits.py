@@ -2,10 +2,10 @@
 
 import json
 
-from page import element, make
+from page import element, make, show_shares
 from pyscript import ffi, when, window
 from pyscript.js_modules import pad
-from training import TrainingPage, show_shares
+from training import TrainingPage
 
 BLACK = 16
 """The number of a black pixel in the table of the digits; the model takes 0 … 1."""

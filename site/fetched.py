@@ -38,8 +38,13 @@ async def offered(get, start, make):
 
 
 async def load(get, start, make):
-    """Get the contents of files, make models of them and start; enable what waits for it."""
-    element("download").disabled = True
+    """Get the contents of files, make models of them and start; enable what waits for it.
+
+    Where a page has the button #without beside #download, one can start without the files.
+    """
+    offer = [element(name) for name in ("download", "without") if element(name)]
+    for button in offer:
+        button.disabled = True
     try:
         contents = await get()
         tell("Compiling …")
@@ -49,12 +54,17 @@ async def load(get, start, make):
     except MissingModel as missing:
         tell(str(missing))
         element("progress-text").classList.add("warning")
+        for button in offer[1:]:
+            button.disabled = False
     except Exception as error:
-        element("download").disabled = False
+        for button in offer:
+            button.disabled = False
         tell("Nothing is loaded.")
         show_error(error)
     else:
-        element("download").hidden = element("progress").hidden = True
+        element("progress").hidden = True
+        for button in offer:
+            button.hidden = True
         element("work").disabled = False
         backend = models[0].backend
         why = f" {sentence(backend.reason)}" if backend.reason else ""

@@ -24,13 +24,21 @@ EXPLANATIONS = {}
 
 
 def show(review, editor):
-    """Show the findings that matter most, the others folded, and where settings came from."""
+    """Show the findings that matter most, the others folded, and where settings came from.
+
+    A review that no training has followed yet has `findings` alone.
+    """
     before, after = [], []
     for finding in sorted(review["findings"], key=rank):
         (after if finding["area"] == AFTERWARDS else before).append(finding)
     element("review-summary").textContent = summary(before)
     element("findings").replaceChildren(*listed(before, editor))
-    element("happened").hidden = not review["ended"]
+    element("review").hidden = False
+    trained = "settings" in review
+    element("scouting").hidden = element("settings").parentElement.hidden = not trained
+    element("happened").hidden = not trained or not review["ended"]
+    if not trained:
+        return
     element("happened-summary").textContent = summary(after)
     element("happened-findings").replaceChildren(*listed(after, editor))
     element("scouting").textContent = scouted(review["scouting"])
@@ -40,7 +48,6 @@ def show(review, editor):
     made = table("Settings of this training", ["Setting", "Value", "From"], rows)
     made.classList.add("settings")
     element("settings").replaceChildren(made)
-    element("review").hidden = False
 
 
 def rank(finding):

@@ -1,8 +1,8 @@
 """The Iris page: what its form wants of a training, and the flower that it asks about."""
 
-from page import clear_error, element, make
+from page import clear_error, element, make, show_shares
 from pyscript import when
-from training import TrainingPage, show_shares
+from training import TrainingPage
 
 MEASUREMENTS = ("sepal-length", "sepal-width", "petal-length", "petal-width")
 

@@ -1,4 +1,4 @@
-"""What the pages share: elements, error messages, and tables."""
+"""What the pages share: elements, error messages, tables and bars."""
 
 import traceback
 
@@ -72,3 +72,16 @@ def table(caption, header, rows):
         body.append(line)
     made.append(head, body)
     return made
+
+
+def show_shares(shares):
+    """Show the probability of each class as a bar, and return the most probable class in words."""
+    bars = []
+    for label, share in shares.items():
+        bar, value = make("div", class_="bar"), make("dd")
+        bar.style.setProperty("--share", f"{share:.4f}")
+        value.append(bar, f"{100 * share:.1f} %")
+        bars += [make("dt", label), value]
+    element("shares").replaceChildren(*bars)
+    best = max(shares, key=shares.get)
+    return f"{best} ({100 * shares[best]:.1f} %)"

@@ -25,14 +25,25 @@ export function close() {
 
 /** Take the picture that the camera has now. */
 export function take() {
-  keep(video, video.videoWidth, video.videoHeight);
+  picture = seen();
+}
+
+/** The picture that the camera has now, for `middle` and `pixels`. */
+export function seen() {
+  return copy(video, video.videoWidth, video.videoHeight);
 }
 
 /** Take a picture from a file. @param {Blob} file */
 export async function read(file) {
+  picture = await decode(file);
+}
+
+/** The picture of a file, for `middle` and `pixels`. @param {Blob} file */
+export async function decode(file) {
   const bitmap = await createImageBitmap(file, { imageOrientation: "from-image" });
-  keep(bitmap, bitmap.width, bitmap.height);
+  const found = copy(bitmap, bitmap.width, bitmap.height);
   bitmap.close();
+  return found;
 }
 
 /** Take lines of text as a picture. @param {string} text @param {number} width */
@@ -72,9 +83,10 @@ export function landscape() {
   }
 }
 
-function keep(source, width, height) {
-  picture = new OffscreenCanvas(width, height);
-  picture.getContext("2d").drawImage(source, 0, 0);
+function copy(source, width, height) {
+  const made = new OffscreenCanvas(width, height);
+  made.getContext("2d").drawImage(source, 0, 0);
+  return made;
 }
 
 /** The size of the picture, width first. */
@@ -142,12 +154,26 @@ export function part([left, top], [right, upper], [low, lower], width, height, u
  */
 export function square(/** @type {number} */ size) {
   if (video.srcObject) take();
-  const side = Math.min(picture.width, picture.height);
-  const [x, y] = [(picture.width - side) / 2, (picture.height - side) / 2];
-  return numbers(
-    sized(size, size, (context) => context.drawImage(picture, x, y, side, side, 0, 0, size, size)),
-    false,
-  );
+  return pixels(picture, size);
+}
+
+/** The middle of a picture as such numbers. @param {OffscreenCanvas} source */
+export function pixels(source, /** @type {number} */ size) {
+  return numbers(sized(size, size, (context) => cut(context, source, size)), false);
+}
+
+/** Show the middle of a picture as a square. @param {HTMLCanvasElement} canvas */
+export function middle(/** @type {OffscreenCanvas} */ source, canvas, /** @type {number} */ size) {
+  canvas.width = canvas.height = size;
+  cut(canvas.getContext("2d"), source, size);
+}
+
+/** Draw the largest square in the middle of a picture at a size. */
+function cut(context, source, size) {
+  const side = Math.min(source.width, source.height);
+  const [x, y] = [(source.width - side) / 2, (source.height - side) / 2];
+  context.imageSmoothingQuality = "high";
+  context.drawImage(source, x, y, side, side, 0, 0, size, size);
 }
 
 function sized(width, height, draw) {

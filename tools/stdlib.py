@@ -69,15 +69,16 @@ def build() -> Path:
 def imported() -> list[str]:
     """Return the modules of the standard library that the package or Pyodide's loader imports."""
     names: set[str] = {*LOADER}
-    for file in (ROOT / "webnnm").rglob("*.py"):
+    package = ROOT / "webnnm"
+    # The command line is on no page.
+    for file in {*package.rglob("*.py")} - {*package.glob("cli/*.py")}:
         for node in outside_functions(ast.parse(file.read_text())):
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    # The command line is on no page.
     return sorted(
         name
-        for name in names - {"argparse"}
+        for name in names
         if name in LOADER or name.partition(".")[0] in sys.stdlib_module_names
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from pathlib import Path
 
 from tools.common import ROOT, VENV_PYTHON, fail, fingerprint, run, step
@@ -17,6 +19,12 @@ def current() -> Path:
     if not wheels:
         fail("there is no wheel in dist/: run `make wheel`.")
     return wheels[-1]
+
+
+def record_line(name: str, content: bytes) -> str:
+    """Return what a wheel's RECORD says of a file."""
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+    return f"{name},sha256={digest},{len(content)}\n"
 
 
 def build() -> Path:

@@ -21,6 +21,7 @@ from tools.common import SITE, playwright_config
 from webnnm.cli.serve import SiteServer
 
 Launch = Callable[..., Awaitable[Browser]]
+NewPage = Callable[[Browser], Awaitable[Page]]
 Visit = Callable[[Browser], Awaitable[Visits]]
 
 
@@ -128,6 +129,23 @@ async def page(context: BrowserContext, page_log: PageLog) -> AsyncIterator[Page
     page = await context.new_page()
     page_log.watch(page)
     yield page
+    page_log.check()
+
+
+@pytest.fixture
+async def new_page(page_log: PageLog) -> AsyncIterator[NewPage]:
+    """A function that opens a page in a browser, in a context of its own."""
+    contexts: list[BrowserContext] = []
+
+    async def start(browser: Browser) -> Page:
+        contexts.append(await browser.new_context(viewport={"width": 1280, "height": 800}))
+        page = await contexts[-1].new_page()
+        page_log.watch(page)
+        return page
+
+    yield start
+    for context in contexts:
+        await context.close()
     page_log.check()
 
 

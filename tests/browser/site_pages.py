@@ -99,6 +99,22 @@ async def train_on(page: Any, *, epochs: int = 60, **fields: str) -> Any:
     return await result_of(page)
 
 
+async def look_closer(page: Any, first: str, *names: str) -> dict[str, str]:
+    """Open the section of further charts; return what each says to those who do not see it.
+
+    `first` and `names` are the titles to wait for, in their order.
+    """
+    if await page.locator("#closer").get_attribute("open") is None:
+        await page.get_by_text("Learning rate, gradients, probabilities and weights").click()
+    await page.locator("#closer-charts .chart canvas").nth(len(names)).wait_for()
+    titles = await page.locator("#closer-charts h3").all_text_contents()
+    assert titles == [first, *names]
+    assert await page.locator("#closer-hint").is_hidden()
+    charts = await page.locator("#closer-charts .chart").all()
+    words = [await chart.get_attribute("aria-label") for chart in charts]
+    return dict(zip(titles, words, strict=True))
+
+
 async def result_of(page: Any) -> Any:
     """Wait for a page's result."""
     result = page.locator("#result[data-done]")
@@ -213,7 +229,7 @@ CONTRAST = """
 
 async def check_policy(page: Any) -> None:
     """Check that a page trains, if it can, with requests, scripts and styles its policy allows."""
-    if await page.locator("#train").count():
+    if await page.locator("#train").is_visible():
         await page.locator("#train:enabled").click()
         await result_of(page)
     policy = (await page.request.get(page.url)).headers_array

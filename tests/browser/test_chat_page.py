@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from tests.browser.site_pages import SMOLLM2, check_usable, needs, open_site_page
-from tests.browser.test_model_pages import in_one_browser, new_page, ready
+from tests.browser.test_model_pages import in_one_browser, ready
 
 pytest.importorskip("numpy")
-
-__all__ = ["new_page"]
 
 # Clicks Stop when the first piece of an answer is there: in the page, before it can have ended.
 STOP_ON_THE_WAY = """

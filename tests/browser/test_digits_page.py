@@ -12,6 +12,7 @@ from tests.browser.site_pages import (
     SHARES_DIFFER,
     backend_of,
     check_usable,
+    look_closer,
     open_site_page,
     result_of,
     skip_where_nothing_runs,
@@ -40,6 +41,15 @@ async def live_while_it_trains(page: Any) -> None:
     await page.locator("#train:enabled").click()
     await page.get_by_text("s left").wait_for()
     await page.evaluate(LIVE)
+    if await page.locator("#closer").get_attribute("open") is not None:
+        # The charts that are open are those of this training, and grow with it.
+        followed = page.locator("#closer-charts .chart[aria-label^='Learning rate over']").first
+        await page.locator("#closer-charts h3", has_text="ROC").wait_for(state="detached")
+        before = await followed.get_attribute("aria-label")
+        await page.wait_for_function(
+            "(old) => document.querySelector('#closer-charts .chart')?.ariaLabel !== old",
+            arg=before,
+        )
     await page.locator("#stop").click()
     await result_of(page)
     assert "stopped by you" in await page.locator("#progress-text").text_content()
@@ -57,6 +67,28 @@ async def draw(page: Any, points: Points) -> None:
     for x, y in at[1:]:
         await page.mouse.move(x, y, steps=4)
     await page.mouse.up()
+
+
+LOOKS = (
+    "Learning rate",
+    "Gradient norm",
+    "ROC",
+    "Calibration",
+    "Filters of conv2d1",
+    "Weights",
+)
+
+
+async def see_more(page: Any) -> None:
+    """Open the charts of a closer look, and check what they say."""
+    words = await look_closer(page, *LOOKS)
+    assert words["Learning rate"].startswith("Learning rate over 4 epochs.")
+    assert "norm: " in words["Gradient norm"]
+    assert words["ROC"].count("area 0.9") + words["ROC"].count("area 1.0") == 10
+    assert words["Calibration"].startswith("Calibration of 539 rows:")
+    start = "8 filters of 3 × 3 weights for 1 input channel"
+    assert words["Filters of conv2d1"].startswith(start)
+    assert all(f"Distribution of {name}:" in words["Weights"] for name in ("f1", "f2", "w1", "b1"))
 
 
 async def see_mistakes(page: Any) -> None:
@@ -89,6 +121,8 @@ async def test_digits_are_learnt_and_drawings_are_read(
     assert words.startswith("Confusion matrix:")
     assert " of 539 rows are right" in words
     await see_mistakes(page)
+    assert await page.locator("#closer-charts figure").count() == 0, "nothing is drawn unasked"
+    await see_more(page)
     for digit, points in DRAWINGS.items():
         await draw(page, points)
         await page.locator("#answer", has_text=f"{digit} (").wait_for()
@@ -129,4 +163,5 @@ async def test_a_worker_learns_digits_too(page: Any, site_url: str, project: Any
     assert float(await result.get_attribute("data-accuracy")) > 0.9
     await draw(page, DRAWINGS["1"])
     await page.locator("#answer", has_text="1 (").wait_for()
+    await see_more(page)
     await live_while_it_trains(page)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import array
 import base64
 import wave
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.harness import PageLog
 from tests.browser.site_pages import check_usable, needs, open_site_page
 from tests.places import SHARED
 
@@ -38,23 +36,6 @@ MEAN = """
   return sums.map((sum) => sum / (data.length / 4));
 }
 """
-
-
-@pytest.fixture
-async def new_page(site_url: str, page_log: PageLog) -> AsyncIterator[Any]:
-    """A function that opens a page in a browser, in a context of its own."""
-    contexts: list[Any] = []
-
-    async def start(browser: Any) -> Any:
-        contexts.append(await browser.new_context(viewport={"width": 1280, "height": 800}))
-        page = await contexts[-1].new_page()
-        page_log.watch(page)
-        return page
-
-    yield start
-    for context in contexts:
-        await context.close()
-    page_log.check()
 
 
 def needs_speech() -> None:
@@ -229,7 +210,10 @@ async def test_without_webnn_a_picture_is_painted_on_onnx_runtime(
 @in_one_browser
 @pytest.mark.parametrize(
     "name",
-    ["camera.html", "speech.html", "transcribe.html", "chat.html", "search.html", "ocr.html"],
+    [
+        *("camera.html", "speech.html", "transcribe.html", "chat.html", "search.html"),
+        *("ocr.html", "examples.html"),
+    ],
 )
 async def test_without_its_file_a_page_says_how_to_get_it(
     page: Any, site_url: str, project: Any, name: str

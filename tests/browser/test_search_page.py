@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser.site_pages import check_usable, needs, open_site_page
-from tests.browser.test_model_pages import in_one_browser, new_page, ready
+from tests.browser.test_model_pages import in_one_browser, ready
 from tests.unit.transformers.folders import packed
 from tests.unit.transformers.tokenizer_json import tokenizer
 from webnnm.core.arrays import HostArray
@@ -16,8 +16,6 @@ from webnnm.core.random import Stream
 from webnnm.core.shapes import count
 
 pytest.importorskip("numpy")
-
-__all__ = ["new_page"]
 
 WORDS = ["<end>", "a", "b", "c", "d", "Ġ", ".", "?"]
 WIDTH, INNER = 8, 12

@@ -13,13 +13,10 @@ from tests.browser.test_model_pages import (
     SPEECH,
     in_one_browser,
     needs_speech,
-    new_page,
     ready,
 )
 from tests.unit.transformers.tiny_whisper import files
 from webnnm.formats.wav import packed
-
-__all__ = ["new_page"]
 
 SAID = (
     "And so my fellow Americans ask not what your country can do for you "

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tools.demo import bar
+from tools.page_parts import whole
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SITE = ROOT / "site"
@@ -20,7 +21,7 @@ MEASURED = ((r"\b\d+\.\d\d s\b", "SECONDS"), (r"localhost:\d+", "HOST"))
 
 def form() -> dict[str, str]:
     """Return what the Iris page says before anybody changes it: epochs, seed and optimizer."""
-    page = (SITE / "iris.html").read_text()
+    page = whole(SITE, "iris.html")
     fields = dict(re.findall(r'<input id="(epochs|seed)"[^>]* value="(\d+)"', page))
     found = re.search(r'<select id="optimizer">\s*<option>(\w+)', page)
     assert found

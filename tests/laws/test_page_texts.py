@@ -23,6 +23,8 @@ def pages() -> dict[str, str]:
     found = {f"site/{file.name}": whole(site, file.name) for file in site.glob("*.html")}
     for file in (ROOT / "tests/browser/pages").glob("*.html"):
         found[str(file.relative_to(ROOT))] = file.read_text(encoding="utf-8")
+    for file in (ROOT / "npm/pages").rglob("*.html"):
+        found[str(file.relative_to(ROOT))] = file.read_text(encoding="utf-8")
     shown = re.search(r'<pre id="snippet"[^>]*><code>(.*?)</code>', found["site/index.html"], re.S)
     assert shown
     found["the gallery's lines"] = unescape(shown[1])
@@ -40,4 +42,9 @@ def test_a_page_says_how_it_is_encoded(where: str, text: str) -> None:
 
 
 def test_no_page_is_overlooked() -> None:
-    assert {"site/iris.html", "the gallery's lines", "deploying.md, page 0"} <= {*pages()}
+    assert {
+        "site/iris.html",
+        "npm/pages/worker/index.html",
+        "the gallery's lines",
+        "deploying.md, page 0",
+    } <= {*pages()}

@@ -20,4 +20,5 @@ from webnnm.charts.course import metrics as metrics
 from webnnm.charts.first_layer import filters as filters
 from webnnm.charts.histograms import histograms as histograms
 from webnnm.charts.importance import permutation_importance as permutation_importance
+from webnnm.charts.predicted import prediction_error as prediction_error
 from webnnm.charts.roc import roc_curve as roc_curve

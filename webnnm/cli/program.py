@@ -11,6 +11,7 @@ from webnnm.cli import (
     explain,
     export,
     gradcheck,
+    new,
     operators,
     predict,
     probe,
@@ -39,6 +40,7 @@ COMMANDS = (
     predict,
     export,
     convert,
+    new,
     serve,
     probe,
 )

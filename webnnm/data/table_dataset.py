@@ -109,7 +109,8 @@ class TableDataset(Dataset):
     for unknown columns, NNM713 with row and column for cells that are empty or not numbers.
 
     Attributes: those of `Dataset`; `encoders` of the features; `label_encoder`, None for
-    regression; `report`, what was detected in the columns.
+    regression; `report`, what was detected in the columns; `kept`, the numbers of the table's rows
+    that remain, in their order.
     """
 
     def __init__(
@@ -157,6 +158,7 @@ class TableDataset(Dataset):
         self.encoders: tuple[Encoder, ...]
         self.encoders, self._holes, values = _encoded(columns, training, unknown)
         reports = _column_reports(read, kept, [*self.encoders, self.label_encoder])
+        self.kept: Sequence[int] = rows
         self.report = TableReport(table.row_count, table.row_count - len(rows), reports)
         outputs, kind = _outputs(goal, numbers, self.label_encoder, sparse)
         weights = None

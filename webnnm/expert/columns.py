@@ -59,17 +59,14 @@ IDENTIFIER = re.compile(r"(?i)^(id|index|uuid|guid|row)$|[_ -]id$|(?-i:[a-z]Id$)
 
 def counting(rows: Rows) -> Suspicion | None:
     """Find columns that number the rows, or are identifiers by their names."""
-    if len(rows.columns) < 2 or rows.method == "sequential":
-        return None
-    every = len(rows.columns[0].values)
     texts: list[str] = []
     apart = False
-    for column in rows.columns:
-        name = column.name
+    for column in identifiers(rows):
+        name, every = column.name, len(column.values)
         if numbers_rows(column):
             first, last = (column.raw(column.values[row]) for row in (0, -1))
             texts.append(f"{name} counts the rows, from {first:.6g} to {last:.6g}")
-        elif IDENTIFIER.search(name):
+        else:
             known = set(column.of(rows.training))
             tested = column.of(rows.subsets["testing"])
             shared = sum([value in known for value in tested])
@@ -85,6 +82,13 @@ def counting(rows: Rows) -> Suspicion | None:
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy) if texts else None
 
 
+def identifiers(rows: Rows) -> list[Column]:
+    """Return the columns that tell rows apart; none where the rows are divided in order."""
+    if len(rows.columns) < 2 or rows.method == "sequential":
+        return []
+    return [each for each in rows.columns if numbers_rows(each) or IDENTIFIER.search(each.name)]
+
+
 def numbers_rows(column: Column) -> bool:
     """Tell whether a column grows by the same step from row to row."""
     values = column.values
@@ -98,15 +102,17 @@ def numbers_rows(column: Column) -> bool:
 
 
 def telling(rows: Rows) -> Suspicion | None:
-    """Find columns that alone tell the target."""
-    target, sample, columns = rows.target, rows.sample, rows.columns
-    if target is None or len(columns) < 2 or len(sample) < FEWEST:
+    """Find columns that alone tell the target; not those that number the rows, sorted ones too."""
+    target, sample = rows.target, rows.sample
+    if target is None or len(rows.columns) < 2 or len(sample) < FEWEST:
         return None
     labels = [target[row] for row in sample]
     if len(set(labels)) < 2:
         return None
     found: list[str] = []
     places = ranks(labels) if not rows.classes else []
+    apart = {column.name for column in identifiers(rows)}
+    columns = [column for column in rows.columns if column.name not in apart]
     for column in columns:
         values = column.of(sample)
         if rows.classes:
@@ -219,13 +225,24 @@ def dependent(rows: Rows) -> Suspicion | None:
         if left > DEPENDENT:
             kept.append((column, vector, [*parts, left]))
             basis.append(_rest(vector, basis, parts, left))
-        # Columns of yes and no that add up to 1 are the categories of one.
+        # Columns of yes and no are the categories of one; so are those that add up to 1, of which
+        # rows with a missing cell have shares.
         elif len(common) > 2 or any(_alike(vector, other) for _, other, _ in kept):
             twin = next((c.name for c, other, _ in kept if abs(_dot(vector, other)) > 1 - 1e-6), "")
             names = [twin] if twin else _names(parts, kept)
+            if _add_up_to_one([column, *(c for c, *_ in kept if c.name in names)], sample):
+                continue
             how = "is the same as" if twin else "is a combination of"
             texts.append(f"{column.name} {how} {', '.join(names)}")
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+
+
+def _add_up_to_one(columns: Sequence[Column], sample: Sequence[int]) -> bool:
+    """Tell whether columns are the shares of categories in every row."""
+    return all(
+        abs(1 - sum([column.raw(column.values[row]) for column in columns])) < 1e-6
+        for row in sample
+    )
 
 
 def _dot(one: Sequence[float], other: Sequence[float]) -> float:

@@ -33,9 +33,9 @@ MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
 }
 """What rules compare with the network, or with what the training came to."""
 
-SPOILED = {"E614": ("E617", "E622"), "E616": ("E615",), "E625": ("E617", "E626")}
-"""What follows from another finding: cells far off squeeze their column, one that counts the rows
-tells the class of sorted ones, one that float32 rounds has whole numbers. One fact is told once."""
+SPOILED = {"E614": ("E617", "E622"), "E625": ("E617", "E626")}
+"""What follows from another finding: cells far off squeeze their column, one that float32 rounds
+has whole numbers. One fact is told once."""
 
 
 def examine(dataset: Dataset) -> dict[str, Suspicion]:

@@ -59,6 +59,7 @@ CHARTS = {
             ("width", "colour"), ((0.5, 0.25), (0.0, -0.1)), "accuracy", 0.9, 8, "testing"
         )
     ),
+    "quantities": lambda: charts.prediction_error([1.0, 2.0, 4.0], [1.5, 2.0, 3.0], "price"),
     "weights": lambda: charts.histograms({"w": [0.1, 0.2, 0.9], "b": [1.0]}),
     "weights over time": lambda: charts.histograms({1: {"w": [0.1, 0.2]}, 5: {"w": [0.5, 0.9]}}),
     "boundary": lambda: charts.decision_boundary(
@@ -206,6 +207,22 @@ def test_colours_stand_out_from_their_ground(theme: Any) -> None:
     found = configuration(theme)
     assert all(contrast(c, found["background"]) >= 4.5 for c in SERIES[theme])
     assert contrast(found["axis"]["labelColor"], found["background"]) >= 7
+
+
+def test_predicted_quantities_are_drawn_over_actual_ones_on_equal_axes() -> None:
+    chart = charts.prediction_error([1.0, 2.0, 9.0], [-3.0, 2.0, math.nan])
+    right, rows = chart.spec["layer"]
+    assert chart.description.endswith("of 2 rows: off by 2 on average, by 4 for 1 taken for -3.")
+    assert rows["data"]["values"] == [{"actual": x, "predicted": y} for x, y in ((1, -3), (2, 2))]
+    scales = [rows["encoding"][axis]["scale"]["domain"] for axis in "xy"]
+    assert scales == [[-3, 2], [-3, 2]]
+    assert right["encoding"]["x2"] == right["encoding"]["y2"] == {"datum": 2}
+    many = charts.prediction_error(range(5001), range(5001)).spec["layer"][1]["data"]["values"]
+    assert len(many) == 1667
+    with pytest.raises(DataError, match="2 actual values, 1 predicted"):
+        charts.prediction_error([1, 2], [1])
+    with pytest.raises(DataError, match="no rows"):
+        charts.prediction_error([], [])
 
 
 def test_importance_is_drawn_from_the_most_important_column_down() -> None:

@@ -56,7 +56,7 @@ def every_command() -> list[str]:
 
 def test_every_command_that_was_asked_for() -> None:
     words = "check format show review gradcheck explain ops train test predict export convert "
-    words += "serve probe"
+    words += "new serve probe"
     assert sorted(every_command()) == sorted(words.split())
 
 

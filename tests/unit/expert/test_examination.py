@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import Dataset, IrisDataset, review
+from webnnm import Dataset, IrisDataset, TableDataset, review
 from webnnm.expert.examination import CHECKS, MEASURES, examine
 
 Table = list[list[float]]
@@ -213,6 +213,22 @@ def test_sound_rows_are_not_suspicious() -> None:
 
 def test_one_fact_is_told_once() -> None:
     assert {"E616"} == examine(sorted_rows()).keys() - {"E622", *MEASURES}
+
+
+def test_a_number_of_the_row_hides_no_leak() -> None:
+    draw = Random(2)
+    bills = [3000 * y + draw.gauss(500, 60) for y in Y]
+    rows = joined(joined(X, bills), range(ROWS))
+    found = examine(Dataset(rows, Y, standardize=True))
+    assert found["E616"].message.startswith("column 5 counts the rows")
+    assert found["E615"].message == "column 4 alone tells the class of 100.0% of the rows"
+
+
+def test_two_categories_with_missing_cells_are_not_the_same() -> None:
+    draw = Random(3)
+    sexes = ["" if n % 30 == 0 else draw.choice(["male", "female"]) for n in range(ROWS)]
+    table = {"mass": [draw.gauss(4, 1) for _ in Y], "sex": sexes, "kind": [f"k{y}" for y in Y]}
+    assert "E617" not in examine(TableDataset(table, missing="mean", standardize=["mass"]))
 
 
 def test_rows_of_one_patient_are_to_be_kept_together() -> None:

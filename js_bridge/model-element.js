@@ -1,0 +1,286 @@
+/**
+ * The element `<webnnm-model src="iris.safetensors" controls>`: a saved model, and with `controls`
+ * a form for the row that it is asked about. Models run in a worker, which all elements share.
+ */
+
+/**
+ * @typedef {{ name: string, usual?: number | null, categories?: string[] }} Column
+ * @typedef {{ kind: "columns", columns: Column[] } | { kind: "text" }
+ *   | { kind: "picture", width: number, height: number }
+ *   | { kind: "numbers", shape: (number | null)[] }} Input
+ * @typedef {{ values: any } | { label: any, labels: any[], probabilities: number[] }} Output
+ */
+
+/** A row of so many numbers gets a field for each. */
+const MOST_FIELDS = 32;
+/** Classes that are shown. */
+const MOST_CLASSES = 5;
+const DIGITS = 5;
+
+const STYLE = new CSSStyleSheet();
+STYLE.replaceSync(`
+  :host { display: block; }
+  :host([hidden]) { display: none; }
+  form, fieldset { display: grid; gap: 0.75rem; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); }
+  fieldset, .whole { grid-column: 1 / -1; min-width: 0; }
+  label { display: grid; gap: 0.25rem; align-content: start; }
+  input, select, textarea, button { box-sizing: border-box; max-width: 100%; font: inherit; }
+  textarea { width: 100%; min-height: 5rem; }
+  button { grid-column: 1 / -1; justify-self: start; padding: 0.4rem 1rem; }
+  canvas:not([hidden]) { display: block; max-width: 100%; height: 8rem; image-rendering: pixelated; }
+  ol { list-style: none; padding: 0; display: grid; gap: 0.25rem; }
+  li { display: grid; grid-template-columns: minmax(4rem, 1fr) 4rem 2fr; gap: 0.5rem; align-items: center; }
+  li span { overflow-wrap: anywhere; }
+  meter { width: 100%; }
+`);
+
+/** @type {Worker | undefined} */
+let worker;
+/** @type {Map<number, { resolve: (found: any) => void, reject: (error: Error) => void }>} */
+const waiting = new Map();
+let requests = 0;
+
+/** Ask the worker. @param {import("./model-worker.js").Request} request @param {Transferable[]} moved */
+function ask(request, moved = []) {
+  worker ??= startWorker();
+  const number = requests++;
+  worker.postMessage({ number, request }, moved);
+  return new Promise((resolve, reject) => waiting.set(number, { resolve, reject }));
+}
+
+function startWorker() {
+  const made = new Worker(new URL("./model-worker.js", import.meta.url), { type: "module" });
+  made.onmessage = ({ data: { number, found, error } }) => {
+    const promise = waiting.get(number);
+    waiting.delete(number);
+    if (error === undefined) promise?.resolve(found);
+    else promise?.reject(new Error(error));
+  };
+  made.onerror = ({ message }) => {
+    const error = new Error(message ?? "model-worker.js, or a module of it, cannot be loaded");
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+    worker = undefined;
+  };
+  return made;
+}
+
+/** @param {any} value @returns {value is ImageBitmapSource} */
+function isPicture(value) {
+  const sources = [Blob, Element, ImageData, OffscreenCanvas, ImageBitmap, globalThis.VideoFrame];
+  return sources.some((source) => source && value instanceof source);
+}
+
+/** Bring pictures into a form that can be sent to the worker. @param {any} row @returns {Promise<any>} */
+async function portable(row) {
+  if (isPicture(row)) return createImageBitmap(row, { imageOrientation: "from-image" });
+  if (Object.getPrototypeOf(row ?? 0) !== Object.prototype) return row;
+  const entries = Object.entries(row).map(async ([name, value]) => [name, await portable(value)]);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/**
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, any>} properties
+ * @param {(Node | string)[]} children
+ */
+function make(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+/** @param {number} value */
+const short = (value) => String(Number(value.toPrecision(DIGITS)));
+
+/**
+ * Make the fields for an input.
+ * @param {string} name
+ * @param {Input} input
+ * @returns {{ fields: HTMLElement[], read: () => any }}
+ */
+function fieldsOf(name, input) {
+  if (input.kind === "columns") return columnFields(input.columns);
+  if (input.kind === "picture") return pictureField(input);
+  if (input.kind === "text") {
+    const field = make("textarea", { required: true });
+    return { fields: [make("label", { className: "whole" }, "Text", field)], read: () => field.value };
+  }
+  const [length] = input.shape;
+  if (input.shape.length === 1 && length && length <= MOST_FIELDS) {
+    const columns = Array.from({ length }, (_, at) => ({ name: `${name} ${at + 1}`, usual: null }));
+    const { fields, read } = columnFields(columns);
+    return { fields, read: () => Object.values(read()) };
+  }
+  const sizes = input.shape.map((size) => size ?? "any length").join(" × ");
+  const field = make("textarea", { required: true, spellcheck: false });
+  const label = make("label", { className: "whole" }, `Numbers, ${sizes}, as lists in JSON`, field);
+  return { fields: [label], read: () => JSON.parse(field.value) };
+}
+
+/** @param {Column[]} columns */
+function columnFields(columns) {
+  const fields = columns.map(({ categories, usual }) =>
+    categories
+      ? make("select", {}, ...categories.map((word) => make("option", {}, word)))
+      : make("input", { type: "number", step: "any", required: true, value: usual ?? "" }));
+  const values = () =>
+    fields.map((field) => (field instanceof HTMLInputElement ? field.valueAsNumber : field.value));
+  return {
+    fields: columns.map(({ name }, at) => make("label", {}, name, /** @type {Node} */ (fields[at]))),
+    read: () => Object.fromEntries(values().map((value, at) => [columns[at]?.name, value])),
+  };
+}
+
+/** @param {{ width: number, height: number }} size */
+function pictureField({ width, height }) {
+  const field = make("input", { type: "file", accept: "image/*", required: true });
+  const seen = make("canvas", { width, height, className: "whole", hidden: true, role: "img" });
+  seen.ariaLabel = "The picture as the model sees it";
+  field.onchange = async () => {
+    const [file] = field.files ?? [];
+    seen.hidden = !file;
+    if (!file) return;
+    try {
+      const bitmap = await createImageBitmap(file, { imageOrientation: "from-image" });
+      seen.getContext("2d")?.drawImage(bitmap, 0, 0, width, height);
+      field.setCustomValidity("");
+    } catch {
+      field.setCustomValidity("This file is not a picture that the browser can read.");
+      field.reportValidity();
+    }
+  };
+  const label = make("label", { className: "whole" }, "Picture", field);
+  return { fields: [label, seen], read: () => field.files?.[0] };
+}
+
+/** Show what an output says. @param {Output} output */
+function shown(output) {
+  if ("values" in output) {
+    const flat = [output.values].flat(Infinity);
+    return make("p", {}, flat.map((v) => (typeof v === "number" ? short(v) : v)).join(", "));
+  }
+  const ranked = output.labels.map((label, at) => ({ label, share: output.probabilities[at] ?? 0 }));
+  ranked.sort((one, other) => other.share - one.share);
+  const lines = ranked.slice(0, MOST_CLASSES).map(({ label, share }) =>
+    make("li", {},
+      make("span", {}, String(label)),
+      `${(100 * share).toFixed(1)} %`,
+      make("meter", { value: share, ariaLabel: String(label) })));
+  return make("ol", {}, ...lines);
+}
+
+export class ModelElement extends HTMLElement {
+  static observedAttributes = ["src", "controls"];
+
+  /** @type {Promise<{ model: number, signature: Record<string, Input> }> | undefined} */
+  #opened;
+  #status = make("p", { role: "status" });
+  #body = make("div");
+
+  constructor() {
+    super();
+    const root = this.attachShadow({ mode: "open" });
+    root.adoptedStyleSheets = [STYLE];
+    root.append(this.#status, this.#body);
+  }
+
+  /** The address of the snapshot. */
+  get src() {
+    return this.getAttribute("src") ?? "";
+  }
+  set src(address) {
+    this.setAttribute("src", address);
+  }
+
+  /** What the model takes, by input, as soon as it is loaded. @returns {Promise<Record<string, Input>>} */
+  get signature() {
+    return this.#model().then(({ signature }) => signature);
+  }
+
+  /**
+   * Predict one row: a list of numbers, an object from column to value, a text or a picture, as the
+   * model takes it; for several inputs an object of these. Returns what its output says, or an
+   * object of these for several outputs.
+   * @param {any} row
+   * @returns {Promise<Output | Record<string, Output>>}
+   */
+  async predict(row) {
+    const { model } = await this.#model();
+    const sent = await portable(row);
+    const moved = [sent, ...Object.values(sent ?? {})].filter((it) => it instanceof ImageBitmap);
+    const found = await ask({ model, row: sent }, moved);
+    const outputs = Object.values(found);
+    const detail = outputs.length === 1 ? outputs[0] : found;
+    this.dispatchEvent(new CustomEvent("prediction", { detail, bubbles: true }));
+    return detail;
+  }
+
+  connectedCallback() {
+    this.#show();
+  }
+
+  /** @param {string} name */
+  attributeChangedCallback(name) {
+    if (name === "src") this.#opened = undefined;
+    if (this.isConnected) this.#show();
+  }
+
+  #model() {
+    this.#opened ??= this.src
+      ? ask({ open: new URL(this.src, document.baseURI).href })
+      : Promise.reject(new Error('<webnnm-model> has no model: add src="…"'));
+    return this.#opened;
+  }
+
+  /** Load the model, and show the form for it. */
+  async #show() {
+    const opened = this.#model();
+    const controls = this.hasAttribute("controls");
+    this.#body.replaceChildren();
+    this.#status.textContent = controls ? "Loading the model …" : "";
+    try {
+      const { signature } = await opened;
+      if (opened !== this.#opened || controls !== this.hasAttribute("controls")) return;
+      this.#status.textContent = "";
+      this.#body.replaceChildren(...(controls ? [this.#form(signature)] : []));
+      this.dispatchEvent(new Event("load"));
+    } catch (error) {
+      if (opened === this.#opened) this.#fail(error);
+    }
+  }
+
+  /** @param {any} error */
+  #fail({ message }) {
+    this.#status.textContent = this.hasAttribute("controls") ? message : "";
+    this.dispatchEvent(new ErrorEvent("error", { message }));
+  }
+
+  /** @param {Record<string, Input>} signature */
+  #form(signature) {
+    const inputs = Object.entries(signature).map(([name, input]) => ({ name, ...fieldsOf(name, input) }));
+    const several = inputs.length > 1;
+    const parts = inputs.flatMap(({ name, fields }) =>
+      several ? [make("fieldset", {}, make("legend", {}, name), ...fields)] : fields);
+    const answer = make("div", { className: "whole", role: "status" });
+    const form = make("form", {}, ...parts, make("button", {}, "Predict"), answer);
+    form.onsubmit = async (event) => {
+      event.preventDefault();
+      try {
+        const rows = Object.fromEntries(inputs.map(({ name, read }) => [name, read()]));
+        const found = await this.predict(several ? rows : Object.values(rows)[0]);
+        this.#status.textContent = "";
+        answer.replaceChildren(...("values" in found || "label" in found
+          ? [shown(/** @type {Output} */ (found))]
+          : Object.entries(found).flatMap(([name, one]) => [make("p", {}, name), shown(one)])));
+      } catch (error) {
+        answer.replaceChildren();
+        this.#fail(error);
+      }
+    };
+    return form;
+  }
+}
+
+customElements.define("webnnm-model", ModelElement);

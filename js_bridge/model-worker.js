@@ -1,0 +1,49 @@
+/** Keeps saved models in a thread of its own: pages stay alive while one is loaded or predicts. */
+
+import { startPython } from "./python.js";
+
+/** @typedef {{ open: string } | { model: number, row: any }} Request */
+
+/** @type {Promise<any> | undefined} */
+let start;
+/** @type {any[]} */
+const models = [];
+
+/** Load a snapshot; return its number, and what it takes. @param {string} url */
+async function open(url) {
+  start ??= startPython();
+  const [python, snapshot] = await Promise.all([start, download(url)]);
+  const { NNModel } = python.pyimport("webnnm");
+  const serving = python.pyimport("webnnm.model.serving");
+  const model = await NNModel.load(python.toPy(snapshot));
+  return { model: models.push(model) - 1, signature: JSON.parse(serving.signature(model)) };
+}
+
+/** @param {string} url */
+async function download(url) {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`${url} cannot be fetched: ${answer.status} ${answer.statusText}`);
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
+/** Return what a model says of a row. @param {number} model @param {any} row */
+async function predict(model, row) {
+  const python = await start;
+  const serving = python.pyimport("webnnm.model.serving");
+  return JSON.parse(await serving.answer(models[model], python.toPy(row)));
+}
+
+/** What an error says; of those of Python without the traceback. @param {any} error */
+function message({ message, type }) {
+  if (!type) return message;
+  return message.slice(message.lastIndexOf(`${type}: `) + type.length + 2).trim();
+}
+
+addEventListener("message", async ({ data: { number, request } }) => {
+  try {
+    const found = "open" in request ? open(request.open) : predict(request.model, request.row);
+    postMessage({ number, found: await found });
+  } catch (error) {
+    postMessage({ number, error: message(error) });
+  }
+});

@@ -1,0 +1,13 @@
+/** The start of Python with webnnm. */
+
+/** What is loaded besides. */
+export interface Start {
+  /** Names in `vendor/pyodide/pyodide-lock.json`, or addresses of wheels. */
+  packages?: string[];
+}
+
+/**
+ * Start Pyodide with the package webnnm and the modules that it needs for WebNN and for the
+ * browser's storage; return Pyodide.
+ */
+export function startPython(start?: Start): Promise<any>;

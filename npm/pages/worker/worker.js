@@ -1,0 +1,13 @@
+/** Runs main.py in a thread of its own, so that the page stays alive meanwhile. */
+
+import { startPython } from "./vendor/webnnm/python.js";
+
+try {
+  const python = await startPython();
+  python.setStdout({ batched: (line) => postMessage({ line }) });
+  postMessage({ started: true });
+  await python.runPythonAsync(await (await fetch("./main.py")).text());
+  postMessage({ ended: true });
+} catch (error) {
+  postMessage({ error: error.message });
+}

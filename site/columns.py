@@ -1,0 +1,102 @@
+"""The columns of a table: what each holds, and what it is used for."""
+
+from page import element, make, table
+from pyscript import when
+
+SHOWN = 4
+"""Words of a category that are shown."""
+USES = {
+    "numbers": "input",
+    "categories": "input, as categories",
+    "target": "target",
+    "out": "left out",
+}
+
+
+class Columns:
+    """The columns in #columns, each with a field for its use; `on_change` is called with any."""
+
+    def __init__(self, on_change):
+        self.on_change = on_change
+        self.described, self.fields = [], {}
+
+    def show(self, described):
+        """Show what was found in columns, and propose what to use each for."""
+        self.described = described
+        target = likely_target(described)
+        rows = [
+            [column.name, "", column.content, held(column), str(column.missing or "")]
+            for column in described
+        ]
+        header = ["Column", "Use", "Kind", "Holds", "Missing"]
+        made = table("Columns", header, rows)
+        made.classList.add("listing")
+        self.fields = {}
+        for column, line in zip(described, made.querySelectorAll("tbody tr"), strict=True):
+            field = make("select", aria_label=f"Use of {column.name}")
+            field.append(*(make("option", USES[use], value=use) for use in uses_of(column)))
+            field.value = "target" if column is target else usual_use(column)
+            when("change", field)(self.changed(column))
+            line.querySelector("td").replaceChildren(field)
+            self.fields[column.name] = field
+        element("columns").replaceChildren(made)
+
+    def changed(self, column):
+        """Return what listens to the field of a column."""
+
+        def listen(event):
+            if event.target.value == "target":
+                for other in self.described:
+                    if other is not column and self.fields[other.name].value == "target":
+                        self.fields[other.name].value = usual_use(other)
+            self.on_change()
+
+        return listen
+
+    def used(self, *uses):
+        """Return the names of the columns that have one of these uses."""
+        return [name for name, field in self.fields.items() if field.value in uses]
+
+    def numbers(self):
+        """Return the names of the inputs that are taken as numbers."""
+        chosen = {*self.used("numbers")}
+        return [one.name for one in self.described if one.name in chosen and is_number(one)]
+
+
+def is_number(column):
+    """Tell whether a column holds numbers."""
+    return column.content == "number"
+
+
+def uses_of(column):
+    """Return the uses that a column can be put to."""
+    if column.content == "empty":
+        return ["out"]
+    return [use for use in USES if use != "categories" or is_number(column)]
+
+
+def usual_use(column):
+    """Return the use of a column that is not the target, unless somebody says otherwise."""
+    return "numbers" if column.content in ("number", "category") and not column.problem else "out"
+
+
+def likely_target(described):
+    """Return the column that somebody most likely wants to predict: the last, or first class."""
+    usable = [column for column in described if usual_use(column) != "out"]
+    if not usable:
+        return None
+    ends = usable[-1], usable[0]
+    return next((column for column in ends if column.content == "category"), usable[-1])
+
+
+def held(column):
+    """Return what a column holds, in a few words."""
+    if column.problem:
+        return column.problem
+    if is_number(column):
+        return f"{column.low:g} … {column.high:g}"
+    words = ", ".join(f"{word} ({times})" for word, times in column.values[:SHOWN])
+    if column.content == "text":
+        return f"{len(column.values)} different ones, which tell a model nothing"
+    more = len(column.values) - SHOWN
+    return words + (f" and {more} more" if more > 0 else "")

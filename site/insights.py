@@ -1,0 +1,95 @@
+"""The charts of a closer look: of a training, a test and a model. Knows no page."""
+
+import json
+from types import SimpleNamespace
+
+MOST = 400
+"""Epochs that are drawn."""
+
+
+def course(records):
+    """Return the charts of the epochs of a training, which grow while it goes on."""
+    if not records:
+        return []
+    from webnnm import charts
+
+    seen = SimpleNamespace(epochs=thinned(records))
+    found = []
+    if any(record.val_metrics for record in records):
+        about = "What validation measured after each epoch."
+        found.append(told("Metrics", about, charts.metrics(seen)))
+    about = "How far a step goes along the gradient; the schedule changes it."
+    found.append(told("Learning rate", about, charts.learning_rate(seen)))
+    if any(record.grad_norm is not None for record in records):
+        about = (
+            "The mean length of the gradient. Steps with a longer one than the norm that it is "
+            "clipped to go no further than with that."
+        )
+        found.append(told("Gradient norm", about, charts.gradient_norm(seen)))
+    return found
+
+
+def thinned(records):
+    """Return at most 400 of the records, evenly spread, with the last one."""
+    thin = records[:: -(-len(records) // MOST) or 1]
+    return thin + (records[-1:] if thin[-1:] != records[-1:] else [])
+
+
+def answers(labels, classes, shares, bins):
+    """Return the charts of how a model does in its test.
+
+    - `labels`: the names of the classes; `classes`: the class of each row.
+    - `shares`: for each row the probability of each class, or that of the second of two.
+    - `bins`: the calibration of the test.
+    """
+    from webnnm import charts
+
+    several = {number for number in range(len(labels)) if number in classes}
+    # Of two classes one is the other upside down.
+    drawn = [number for number in several if len(labels) > 2 or number == 1]
+    found = []
+    if len(several) > 1:
+        columns = list(zip(*shares, strict=True))
+        scores = {labels[number]: columns[number - len(labels)] for number in drawn}
+        actual = {labels[number]: [own == number for own in classes] for number in drawn}
+        about = (
+            "How many rows of a class are found, over how many others are taken for it, as the "
+            "probability that is asked for falls. The dotted line is guessing."
+        )
+        found.append(told("ROC", about, charts.roc_curve(scores, actual)))
+    about = (
+        "How often the model is right where it is so sure. Below the dotted line it is too sure, "
+        "above it too cautious."
+    )
+    return [*found, told("Calibration", about, charts.calibration_curve(bins))]
+
+
+def weights(model):
+    """Return the charts of the parameters of a model, first of all of the filters of pictures."""
+    from webnnm import charts
+    from webnnm.graph.vertices import InputVertex, ParameterVertex
+
+    values = model.parameters.values()
+    found = []
+    for layer in model.network.order:
+        if layer.operator.name != "conv2d":
+            continue
+        sees, filters = (source.vertex for source in layer.operands[:2])
+        if isinstance(sees, InputVertex) and isinstance(filters, ParameterVertex):
+            about = "Where the colour of a filter is strong, a pixel counts; each colour is a sign."
+            chart = charts.filters(values[filters.name], layout=layer.options["filter_layout"])
+            found.append(told(f"Filters of {layer.label}", about, chart))
+    about = "How many weights of each parameter have which value."
+    return [*found, told("Weights", about, charts.histograms(values))]
+
+
+def told(name, about, chart):
+    """Return a chart for a page: what it is called, what it says, and what it draws."""
+    rows = chart.spec["data"]["values"] if chart.spec.get("data", {}).get("name") == "epochs" else 0
+    return {
+        "name": name,
+        "about": about,
+        "chart": chart.to_page(),
+        "words": chart.description,
+        "rows": json.dumps(rows) if rows else "",
+    }

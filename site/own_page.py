@@ -1,0 +1,38 @@
+"""The archive of a page that serves a model: what `webnnm new --kind element` writes."""
+
+import asyncio
+import io
+import json
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from pyscript import window
+
+FILES = "./element-page/files.json"
+"""Path in the archive → address in this site, of all files but the model."""
+MODEL = "model.safetensors"
+
+
+async def archive(snapshot):
+    """Return the bytes of the archive of a page with a saved model, for any web server."""
+    from webnnm.formats import service_worker
+
+    addresses = json.loads(await fetched(FILES))
+    contents = await asyncio.gather(*map(fetched, addresses.values()))
+    files = dict(zip(addresses, contents, strict=True)) | {MODEL: snapshot}
+    script = files.pop(service_worker.NAME).decode()
+    unkept = {"_headers"}
+    kept = {name: content for name, content in files.items() if name not in unkept}
+    files[service_worker.NAME] = service_worker.filled(script, kept)
+    target = io.BytesIO()
+    with ZipFile(target, "w", ZIP_DEFLATED) as written:
+        for name, content in files.items():
+            written.writestr(name, content)
+    return target.getvalue()
+
+
+async def fetched(address):
+    """Return the bytes of a file of this site."""
+    answer = await window.fetch(address)
+    if not answer.ok:
+        raise OSError(f"{address} cannot be fetched: {answer.status} {answer.statusText}")
+    return (await answer.arrayBuffer()).to_bytes()

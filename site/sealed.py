@@ -1,0 +1,61 @@
+"""The seal of a page: from then on the browser refuses every request, and the page counts them."""
+
+from page import element
+from pyscript import document, ffi, window
+
+POLICY = "default-src 'none'; script-src 'unsafe-eval'; base-uri 'none'; form-action 'none'"
+"""Nothing is fetched from anywhere and nothing sent; code that is here already runs on."""
+
+
+class Seal:
+    """The policy that closes the page, and what has been asked for since.
+
+    A policy that a document takes in can be added to but not taken back: it holds until the page
+    goes.
+    """
+
+    def __init__(self):
+        self.since = None
+        self.asked, self.refused = [], []
+        self.observe = ffi.create_proxy(self.observed)
+        self.refuse = ffi.create_proxy(self.violated)
+
+    def close(self):
+        """Have the browser refuse every request from now on."""
+        if self.since:
+            return
+        policy = document.createElement("meta")
+        policy.httpEquiv, policy.content = "Content-Security-Policy", POLICY
+        document.head.append(policy)
+        self.since = window.Date.new()
+        window.PerformanceObserver.new(self.observe).observe(ffi.to_js({"type": "resource"}))
+        document.addEventListener("securitypolicyviolation", self.refuse)
+        self.tell()
+
+    def observed(self, entries, *_):
+        """Note the addresses of requests; the browser lists some that it refused as well."""
+        self.asked += [entry.name for entry in entries.getEntries()]
+        self.tell()
+
+    def violated(self, event):
+        """Note what this policy refused; the policy that came with the page may do so too."""
+        if event.originalPolicy == POLICY:
+            self.refused.append(event.blockedURI)
+            self.tell()
+
+    async def attempt(self):
+        """Try to send something to this site's own server, and say what came of it."""
+        try:
+            answer = await window.fetch("./?sealed", method="POST", body="a picture")
+        except Exception as error:
+            element("attempt").textContent = f"The browser refused it: {error}"
+        else:
+            element("attempt").textContent = f"It was sent: the server answered {answer.status}."
+
+    def tell(self):
+        """Show since when the page is sealed, and what was asked for since."""
+        element("sealed").textContent = f"Sealed since {self.since.toLocaleTimeString('en-GB')}."
+        sent = sum(address not in self.refused for address in self.asked)
+        shown = element("requests")
+        shown.textContent = f"Requests since then: {sent}. Refused: {len(self.refused)}."
+        shown.dataset.requests, shown.dataset.refused = str(sent), str(len(self.refused))

@@ -1,0 +1,95 @@
+"""What a model says of a row whose values are moved: a slider or a list for each column."""
+
+import json
+
+import page
+from page import element, make, show_shares
+from pyscript import when
+
+from webnnm import WebNNMError
+
+
+class WhatIf:
+    """The fields in #what-if, and what the model says of them in #answer and #shares."""
+
+    def __init__(self):
+        self.model = None
+        self.fields, self.usual = {}, {}
+        self.asking = self.stale = False
+
+    def open(self, model, described, target):
+        """Make a field for each column that a model takes; `target` is the column it predicts."""
+        from webnnm.model import serving
+
+        self.model, self.target = model, target
+        (signature,) = json.loads(serving.signature(model)).values()
+        bounds = {column.name: (column.low, column.high) for column in described}
+        self.fields, self.usual, boxes = {}, {}, []
+        for number, column in enumerate(signature["columns"]):
+            name = column["name"]
+            if "categories" in column:
+                field = make("select", id=f"what-if-{number}")
+                field.append(*(make("option", word) for word in column["categories"]))
+                label = make("label", name, for_=field.id)
+                self.usual[name] = column["categories"][0]
+            else:
+                field, label = slider(number, name, *bounds[name])
+                self.usual[name] = column["usual"]
+            boxes.append(make("div", class_="field"))
+            boxes[-1].append(label, field)
+            self.fields[name] = field
+        element("what-if").replaceChildren(*boxes)
+        for field in self.fields.values():
+            when("input", field)(self.moved)
+
+    async def moved(self, event):
+        """Say what the model predicts now."""
+        element("actual").textContent = ""
+        await self.show()
+
+    async def take(self, row, actual):
+        """Move the fields to the cells of a row, and say what it really is."""
+        for name, field in self.fields.items():
+            field.value = row.get(name) or self.usual[name]
+        element("actual").textContent = f"The row of the table has {actual}."
+        await self.show()
+
+    async def show(self):
+        """Ask the model about the row; while it answers, later rows wait, but for the last one."""
+        self.stale = True
+        if self.asking:
+            return
+        self.asking = True
+        try:
+            while self.stale:
+                self.stale = False
+                await self.ask()
+        except WebNNMError as error:
+            page.show_error(error)
+        finally:
+            self.asking = False
+
+    async def ask(self):
+        """Ask the model about the row that the fields hold, and show what it says."""
+        from webnnm.model import serving
+
+        row = {}
+        for name, field in self.fields.items():
+            row[name] = field.value if field.tagName == "SELECT" else float(field.value)
+            if field.tagName != "SELECT":
+                field.previousElementSibling.lastChild.textContent = f"{row[name]:.4g}"
+        (said,) = json.loads(await serving.answer(self.model, row)).values()
+        if "values" in said:
+            element("answer").textContent = f"{said['values'][0]:.5g}"
+            return
+        labels = map(str, said["labels"])
+        shares = dict(zip(labels, said["probabilities"], strict=True))
+        element("answer").textContent = show_shares(shares)
+
+
+def slider(number, name, low, high):
+    """Return a slider from one number to another, and its label, which shows where it stands."""
+    field = make("input", type="range", id=f"what-if-{number}", min=low, max=high, step="any")
+    label = make("label", f"{name} ", for_=field.id, class_="moved")
+    label.append(make("output", for_=field.id))
+    return field, label

@@ -1,0 +1,207 @@
+"""The page of tables: columns, a review before training, a test, sliders, files to take away."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from tests.browser.accessibility import violations
+from tests.browser.site_pages import (
+    WATCH_POLICY,
+    check_policy,
+    fill,
+    look_closer,
+    open_site_page,
+    result_of,
+    skip_where_nothing_runs,
+    write_model,
+)
+from webnnm import NNModel, load_onnx
+from webnnm.cli.serve import SiteServer
+
+in_one_browser = pytest.mark.projects("webnn")
+in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
+
+ROWS = 240
+
+
+def loans() -> str:
+    """Return a table with an id, a column that is known only after the answer, and remarks."""
+    draw = Random(5)
+    lines = ["id;income;region;fees;remark;defaulted"]
+    for number in range(ROWS):
+        income, region = draw.uniform(1, 9), draw.choice(["north", "south", "port"])
+        defaulted = income + 2 * (region == "port") + draw.gauss(0, 0.7) < 5
+        fees = draw.gauss(300 if defaulted else 0, 8)
+        shown = "" if number % 20 == 7 else f"{income:.2f}"
+        answer = "yes" if defaulted else "no"
+        lines.append(f"{number + 1};{shown};{region};{fees:.1f};note {number};{answer}")
+    return "\n".join(lines)
+
+
+async def read(page: Any, text: str, name: str = "loans.csv") -> None:
+    """Give the page a file."""
+    file = {"name": name, "mimeType": "text/csv", "buffer": text.encode()}
+    await page.get_by_label("CSV file").set_input_files(file)
+
+
+async def downloaded(page: Any, button: str, folder: Path) -> Path:
+    """Click a button that saves a file, and return where that is now."""
+    async with page.expect_download() as download:
+        await page.get_by_role("button", name=button).click()
+    file = await download.value
+    await file.save_as(folder / file.suggested_filename)
+    return folder / file.suggested_filename
+
+
+@in_one_browser
+async def test_a_table_is_reviewed_learnt_and_taken_away(
+    page: Any, site_url: str, project: Any, tmp_path: Path
+) -> None:
+    page.set_default_timeout(30_000)
+    await page.add_init_script(WATCH_POLICY)
+    await open_site_page(page, site_url, "table.html")
+    await read(page, loans())
+    await page.get_by_text("loans.csv: 240 rows, 6 columns.").wait_for()
+    rows = await page.locator("#columns tbody tr").all()
+    kinds = [await row.locator("td").nth(1).inner_text() for row in rows]
+    assert kinds == ["number", "number", "category", "number", "text", "category"]
+    uses = [await row.locator("select").input_value() for row in rows]
+    assert uses == ["numbers", "numbers", "numbers", "numbers", "out", "target"]
+    sources = page.locator("#sources")
+    assert "defaulted has 2 classes, predicted from 4 columns" in await sources.inner_text()
+
+    # Before any training the review names what must not be learnt, each on its own.
+    findings = page.locator("#findings")
+    await findings.get_by_text("id counts the rows, from 1 to 240").wait_for()
+    assert await findings.get_by_text("fees alone tells the class of").count() == 1
+    assert await page.locator("#settings").is_hidden()
+    for name in ("id", "fees"):
+        await page.get_by_label(f"Use of {name}", exact=True).select_option("out")
+    await sources.filter(has_text="predicted from 2 columns").wait_for()
+    await findings.get_by_text("alone tells").wait_for(state="detached")
+    assert "shape=[4]" in await page.locator("#source").input_value(), "the model follows"
+
+    # A model of one's own stays as it is written.
+    own = (await page.locator("#source").input_value()).replace("relu", "tanh")
+    await write_model(page, own)
+    await page.get_by_label("Use of region").select_option("out")
+    await sources.filter(has_text="predicted from 1 columns").wait_for()
+    assert await page.locator("#source").input_value() == own
+    await page.get_by_label("Use of region").select_option("numbers")
+    await sources.filter(has_text="predicted from 2 columns").wait_for()
+
+    await page.locator("#train").click()
+    await result_of(page)
+    score = float((await page.locator("#score").inner_text()).rstrip("%"))
+    guess = re.search(r"right for ([\d.]+)%", await page.locator("#baseline").inner_text())
+    assert guess and score >= 80 > float(guess[1])
+    worth = await page.locator("#importances tbody tr").all_inner_texts()
+    assert [text.split("\t")[0] for text in worth] == ["income", "region"]
+    assert float(worth[0].split("\t")[1]) > 0.1
+    await page.locator("#importance canvas, #importance svg").first.wait_for()
+    assert await page.locator("#settings").is_visible() is False
+    await page.get_by_text("All settings").click()
+    assert await page.locator("#settings").is_visible()
+
+    names = ("Metrics", "Learning rate", "Gradient norm", "ROC", "Calibration", "Weights")
+    found = await look_closer(page, *names)
+    assert re.fullmatch(r"ROC curves\. yes: area (0\.[89]\d\d|1\.000)\.", found["ROC"])
+    rows = re.search(r"on (\d+) rows", await page.locator("#samples").inner_text())
+    assert rows and found["Calibration"].startswith(f"Calibration of {rows[1]} rows:")
+
+    # A row of the test, and what would be if its income were other.
+    assert "defaulted" in await page.locator("#actual").inner_text()
+    answer = page.locator("#answer")
+    await page.get_by_label("region", exact=True).select_option("south")
+    income = page.locator("#what-if input[type=range]")
+    await income.fill("1.2")
+    await answer.filter(has_text="yes").wait_for()
+    await income.fill("8.8")
+    await answer.filter(has_text="no").wait_for()
+    assert await page.locator("#actual").inner_text() == ""
+
+    await page.set_viewport_size({"width": 390, "height": 800})
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 390
+    await page.emulate_media(reduced_motion="reduce")
+    for scheme in ("light", "dark"):
+        await page.emulate_media(color_scheme=scheme)
+        assert await violations(page) == []
+    await check_policy(page)
+
+    given = {"income": [8.8], "region": ["south"]}
+    saved = await downloaded(page, "Save the model", tmp_path)
+    model = await NNModel.load(saved, log=str)
+    assert (await model.predict(given)).classes == ["no"]
+    graph = await load_onnx(await downloaded(page, "Save it as ONNX", tmp_path), log=str)
+    assert len(graph.inputs) == len(graph.outputs) == 1
+    archive = await downloaded(page, "Save a page that serves it", tmp_path)
+    with ZipFile(archive) as files:
+        files.extractall(tmp_path / "page")
+    with SiteServer(tmp_path / "page") as server:
+        await page.goto(server.url)
+        await page.get_by_label("income").fill("8.8")
+        await page.get_by_label("region").select_option("south")
+        await page.get_by_role("button", name="Predict").click()
+        await page.locator("webnnm-model li").first.filter(has_text="no").wait_for()
+        assert await page.evaluate("refused") == []
+
+
+@in_both_browsers
+async def test_a_quantity_is_learnt_and_what_is_wrong_is_told(
+    page: Any, site_url: str, project: Any
+) -> None:
+    skip_where_nothing_runs(project)
+    page.set_default_timeout(30_000)
+    await open_site_page(page, site_url, "table.html")
+    await read(page, "a,b\n1,2\n3\n", "short.csv")
+    await page.locator("#alert", has_text="NNM713").wait_for()
+    assert "row 3" in await page.locator("#alert pre").inner_text()
+    await page.locator("#example").click()
+    await page.get_by_text("penguins.csv: 344 rows, 8 columns.").wait_for()
+    assert await page.locator("#alert").inner_text() == ""
+    assert await page.get_by_label("Use of species").input_value() == "target"
+    await page.get_by_label("Use of species").select_option("numbers")
+    await page.get_by_text("No column is the target").wait_for()
+    assert await page.locator("#train").is_disabled()
+    await page.get_by_label("Use of body_mass_g").select_option("target")
+    await page.get_by_text("body_mass_g is a quantity, predicted from 7 columns").wait_for()
+    assert "; 2 are left out" in await page.locator("#sources").inner_text()
+    await page.locator("#epochs").fill("40")
+    await fill(page, test="100")
+    await page.locator("#sources", has_text="15 % of the rows for validation").wait_for()
+    assert await page.locator("#train").is_disabled()
+    await fill(page, test="20")
+    await page.locator("#sources", has_text="51 for validation, 69 for the test").wait_for()
+    await page.locator("#train").click()
+    await result_of(page)
+    score = (await page.locator("#score").inner_text()).removeprefix("R² ")
+    assert float(score) >= 0.7
+    assert await page.locator("#classes").is_hidden()
+    caption = await page.locator("#diagram-caption").inner_text()
+    assert re.match(r"\d+ layers, [\d,]+ parameters, run on ", caption)
+    await page.locator("#predicted canvas").wait_for()
+    words = await page.locator("#predicted").get_attribute("aria-label")
+    assert words.startswith("Predicted over actual body_mass_g of 69 rows: off by ")
+    found = await look_closer(page, "Metrics", "Learning rate", "Gradient norm", "Weights")
+    assert found["Learning rate"].startswith("Learning rate over ")
+    assert 2500 < float(await page.locator("#answer").inner_text()) < 6500
+    assert "body_mass_g" in await page.locator("#actual").inner_text()
+
+    # Another target is another model; the result of the old one is gone.
+    await page.get_by_label("Use of sex").select_option("target")
+    await page.get_by_text("sex has 2 classes").wait_for()
+    assert await page.locator("#result").is_hidden()
+    await page.locator("#epochs").fill("100000")
+    await page.locator("#train").click()
+    await page.get_by_text(re.compile(r"Epoch \d+ of 100000 · loss")).wait_for()
+    await page.locator("#stop").click()
+    await result_of(page)
+    await page.locator("#confusion canvas").wait_for()
+    await page.locator("#tables .confusion button").first.click()
+    await page.locator("#mistakes dt", has_text="bill_length_mm").first.wait_for()

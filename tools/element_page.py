@@ -1,0 +1,64 @@
+"""Writes what pages need that give a visitor a page of his own: one that serves a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from zipfile import ZipFile
+
+from tools import pyodide
+from tools.common import NODE_MODULES, ROOT, VENV
+from webnnm.cli.new import is_needed, place
+from webnnm.formats import service_worker
+
+SOURCES = ROOT / "npm"
+"""The pages that `webnnm new` writes."""
+FOLDER, LIST = "element-page", "files.json"
+KIND = "element"
+
+
+def write(site: Path) -> None:
+    """Write the page of the kind element into a site, and which of the site's files it needs."""
+    own = {path.relative_to(SOURCES).as_posix(): path.read_bytes() for path in _files(SOURCES)}
+    own |= {f"licenses/{name}": text.encode() for name, text in licenses().items()}
+    own["LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    own[service_worker.NAME] = (ROOT / "site" / service_worker.NAME).read_bytes()
+    own = {path: text for path, text in own.items() if is_needed(path, KIND)}
+    del own["package.json"]
+    addresses: dict[str, str] = {}
+    for path, content in own.items():
+        addresses[place(path)] = f"./{FOLDER}/{place(path)}"
+        target = site / FOLDER / place(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    vendored = (path.relative_to(site).as_posix() for path in _files(site / "vendor"))
+    addresses |= {path: f"./{path}" for path in vendored if is_needed(path, KIND)}
+    (site / FOLDER / LIST).write_text(json.dumps(addresses, indent=2), encoding="utf-8")
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files in a folder, and in those within it."""
+    return sorted(
+        path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    )
+
+
+def licenses() -> dict[str, str]:
+    """Return the licences of what others have made, by the names of files.
+
+    The npm packages of Pyodide and ONNX Runtime have none; micropip is Pyodide's, under its
+    licence, and the wheel of ONNX Runtime is of the same sources.
+    """
+    (micropip,) = pyodide.wheels_for((pyodide.PAGE_WHEELS[0],))
+    with ZipFile(micropip) as archive:
+        (name,) = (it for it in archive.namelist() if it.endswith("dist-info/licenses/LICENSE"))
+        mozilla = archive.read(name).decode()
+    (onnxruntime,) = VENV.glob("[Ll]ib/**/site-packages/onnxruntime/LICENSE")
+    third = onnxruntime.with_name("ThirdPartyNotices.txt")
+    return {
+        "pyodide.txt": mozilla,
+        "pyscript.txt": (NODE_MODULES / "@pyscript/core/LICENSE").read_text(encoding="utf-8"),
+        "onnxruntime.txt": onnxruntime.read_text(encoding="utf-8"),
+        "onnxruntime-third-party.txt": third.read_text(encoding="utf-8"),
+        "tokenizers.txt": (NODE_MODULES / "@huggingface/tokenizers/LICENSE").read_text(),
+    }

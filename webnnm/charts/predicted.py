@@ -1,0 +1,68 @@
+"""The chart of quantities as a model predicts them, over what they were."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from webnnm.charts.chart import Chart
+from webnnm.core.errors import DataError
+
+MOST_ROWS = 2000
+"""So many rows are drawn at most, evenly chosen."""
+HEIGHT = 320
+
+
+def prediction_error(actual: Sequence[float], predicted: Sequence[float], name: str = "") -> Chart:
+    """Return predicted over actual values as points; right ones are on the dotted line.
+
+    >>> prediction_error([1.0, 2.0], [1.0, 1.5], "price").description
+    'Predicted over actual price of 2 rows: off by 0.25 on average, by 0.5 for 2 taken for 1.5.'
+
+    - `actual`, `predicted`: a number for each row, in the units of the data.
+    - `name`: of the quantity.
+
+    Of more than 2000 rows every second one is drawn, or third, and so on. Raises `DataError` NNM702
+    if the numbers of rows differ, NNM705 without a row.
+    """
+    if len(actual) != len(predicted):
+        raise DataError(
+            "NNM702",
+            f"{len(actual)} actual values, {len(predicted)} predicted ones",
+            hint="give one of each for every row",
+        )
+    pairs = [(float(x), float(y)) for x, y in zip(actual, predicted, strict=True)]
+    pairs = [pair for pair in pairs if all(map(math.isfinite, pair))]
+    if not pairs:
+        raise DataError("NNM705", "no rows to show", hint="give values that are finite")
+    worst = max(pairs, key=lambda pair: abs(pair[0] - pair[1]))
+    off = math.fsum(abs(x - y) for x, y in pairs) / len(pairs)
+    drawn = pairs[:: -(-len(pairs) // MOST_ROWS)]
+    low, high = min(map(min, pairs)), max(map(max, pairs))
+    scale = {"domain": [low, high], "zero": False}
+    title = f" {name}" if name else ""
+    x = {"field": "actual", "type": "quantitative", "title": f"actual{title}", "scale": scale}
+    y = {**x, "field": "predicted", "title": f"predicted{title}"}
+    return Chart(
+        {
+            "description": f"Predicted over actual{title or ' values'} of {len(pairs):,} rows: "
+            f"off by {off:.4g} on average, by {abs(worst[0] - worst[1]):.4g} for "
+            f"{worst[0]:.4g} taken for {worst[1]:.4g}.",
+            "height": HEIGHT,
+            "layer": [
+                {
+                    "data": {"name": "right", "values": [{"actual": low, "predicted": low}]},
+                    "mark": {"type": "rule", "strokeDash": [2, 4], "stroke": {"expr": "quiet"}},
+                    "encoding": {"x": x, "y": y, "x2": {"datum": high}, "y2": {"datum": high}},
+                },
+                {
+                    "data": {
+                        "name": "rows",
+                        "values": [{"actual": x, "predicted": y} for x, y in drawn],
+                    },
+                    "mark": {"type": "point", "filled": True, "opacity": 0.6, "tooltip": True},
+                    "encoding": {"x": x, "y": y},
+                },
+            ],
+        }
+    )

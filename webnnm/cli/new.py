@@ -1,0 +1,184 @@
+"""The command `new`: a page of one's own in an empty folder, with all that it needs."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from webnnm.cli import runtime_package
+from webnnm.cli.common import (
+    FINE,
+    CommandError,
+    Parsers,
+    command,
+    print_json,
+    read_bytes,
+    say,
+)
+from webnnm.core.errors import DataError
+from webnnm.formats import service_worker
+from webnnm.snapshots.snapshot import opened, verified
+
+KINDS = {
+    "pyscript": "a program in the page, with PyScript",
+    "worker": "a program in a worker, under the strictest policy",
+    "element": "a saved model as <webnnm-model>, without a program",
+}
+MODEL = "model.safetensors"
+"""The snapshot of a page that has a model in place of a program."""
+COMMON = "pages/common/"
+VENDOR = "vendor/"
+OF_KINDS = {"pyscript": ("pyscript",)}
+"""Folders of vendor/ that only some kinds of pages need."""
+ON_REQUEST = ("onnxruntime", "tokenizers")
+"""Folders of vendor/ that pages need if they say so."""
+LICENSES = ("LICENSE", "licenses/")
+"""The licence of webnnm, and those of others: `licenses/PART.txt` and `licenses/PART-….txt`."""
+SCRIPTS = {"boot.js": ("pyscript",), service_worker.NAME: tuple(KINDS)}
+"""Scripts of the site, and the kinds of pages that have them."""
+SELDOM = "vendor/onnxruntime/"
+"""Megabytes that browsers keep only once they were needed."""
+
+
+def add(commands: Parsers) -> None:
+    """Add the command."""
+    one = command(commands, "new", "write a page of one's own into an empty folder", _new)
+    one.add_argument("folder", metavar="FOLDER", help="a new or an empty folder")
+    kinds = "; ".join(f"{name}: {what}" for name, what in KINDS.items())
+    one.add_argument(
+        "--kind", choices=KINDS, default="pyscript", help=f"{kinds}; default: %(default)s"
+    )
+    one.add_argument(
+        "--model",
+        metavar="SNAPSHOT",
+        help="what `save` wrote: the model of a page of the kind element",
+    )
+    one.add_argument(
+        "--with",
+        action="append",
+        default=[],
+        choices=ON_REQUEST,
+        dest="further",
+        help="also onnxruntime, for larger models in browsers without WebNN (40 MB), or "
+        "tokenizers, for models of Hugging Face; may be repeated",
+    )
+    one.add_argument(
+        "--runtime",
+        metavar="PACKAGE",
+        help=f"archive or folder of the npm package {runtime_package.NAME}; default: the one in "
+        "the cache, or else from the registry",
+    )
+    one.add_argument(
+        "--registry",
+        metavar="URL",
+        default=runtime_package.REGISTRY,
+        help="npm registry; default: %(default)s",
+    )
+
+
+def _new(given: argparse.Namespace) -> int:
+    folder = Path(given.folder)
+    _check_empty(folder)
+    snapshot = _snapshot(given)
+    package = runtime_package.files(
+        given.runtime, given.registry, lambda path: is_needed(path, given.kind, given.further), say
+    )
+    page = {place(path): content for path, content in package.items() if path != "package.json"}
+    if "index.html" not in page:
+        raise DataError("NNM715", f"the package has no pages of the kind {given.kind}")
+    page |= snapshot
+    _write(folder, page)
+    size = sum(map(len, page.values()))
+    if given.json:
+        print_json({"folder": str(folder), "kind": given.kind, "files": sorted(page)})
+    else:
+        print(f"{folder}: {len(page)} files, {size / 1e6:.0f} MB; begin with {_first(page)}")
+        print(f"webnnm serve {folder}")
+    return FINE
+
+
+def _snapshot(given: argparse.Namespace) -> dict[str, bytes]:
+    """Return the file of the model that a page shows; nothing for pages with a program."""
+    if (given.kind == "element") != (given.model is not None):
+        raise CommandError(
+            "NNM704",
+            f"--kind {given.kind} {'needs' if given.model is None else 'takes no'} --model",
+            hint="--kind element --model SNAPSHOT",
+        )
+    if given.model is None:
+        return {}
+    content = read_bytes(given.model)
+    verified(asyncio.run(opened(content)))
+    return {MODEL: content}
+
+
+def _check_empty(folder: Path) -> None:
+    """Refuse a place where something is that might be lost (NNM807)."""
+    if folder.is_dir():
+        if not any(folder.iterdir()):
+            return
+        why = "is not empty"
+    elif folder.exists() or folder.is_symlink():
+        why = "is a file"
+    else:
+        return
+    raise CommandError("NNM807", f'"{folder}" {why}', hint="give a new folder, or an empty one")
+
+
+def is_needed(path: str, kind: str, further: Collection[str] = ()) -> bool:
+    """Tell whether a page needs a file of the package."""
+    if path.startswith((VENDOR, LICENSES[1])):
+        part = re.split("[/.-]", path)[1]
+        if part in ON_REQUEST:
+            return part in further
+        return part not in OF_KINDS or kind in OF_KINDS[part]
+    if path in SCRIPTS:
+        return kind in SCRIPTS[path]
+    return path in ("package.json", LICENSES[0]) or path.startswith((COMMON, f"pages/{kind}/"))
+
+
+def place(path: str) -> str:
+    """Return where a file of the package lies in a page."""
+    if path.startswith(LICENSES):
+        return VENDOR + path
+    return path.split("/", 2)[2] if path.startswith("pages/") else path
+
+
+def _first(page: dict[str, bytes]) -> str:
+    """Return the file that somebody reads first."""
+    return "main.py" if "main.py" in page else "index.html"
+
+
+def _write(folder: Path, page: dict[str, bytes]) -> None:
+    """Write the files of a page; a folder that cannot be filled is left empty."""
+    kept = {
+        name: content
+        for name, content in page.items()
+        if name not in (service_worker.NAME, "_headers") and not name.startswith(SELDOM)
+    }
+    script = service_worker.filled(page[service_worker.NAME].decode(), kept)
+    begun = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in (page | {service_worker.NAME: script.encode()}).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        for name in {Path(name).parts[0] for name in page}:
+            remains = folder / name
+            if remains.is_dir():
+                shutil.rmtree(remains, ignore_errors=True)
+            else:
+                remains.unlink(missing_ok=True)
+        for each in begun:
+            with suppress(OSError):
+                each.rmdir()
+        reason = error.strerror or os.strerror(error.errno or 0)
+        message = f'"{folder}" cannot be written: {reason}'
+        raise DataError("NNM807", message, hint="free some space, or give another place") from error

@@ -1,0 +1,171 @@
+"""Finds what pages need besides this package: the npm package webnnm-runtime of its version."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import sys
+import tarfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from importlib.metadata import version as version_of
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from webnnm.cli.common import read_bytes
+from webnnm.core.errors import DataError
+from webnnm.formats.atomic import write_atomically
+
+NAME = "webnnm-runtime"
+VERSION = version_of("webnnm")
+REGISTRY = "https://registry.npmjs.org"
+ARCHIVE = f"{NAME}-{VERSION}.tgz"
+RECORD = Path(__file__).parent / "runtime.json"
+"""In wheels of a release: the hash of the package that was built with them."""
+PATIENCE = 60
+"""Seconds without an answer after which a registry counts as unreachable."""
+
+Wanted = Callable[[str], bool]
+"""Tells whether a file of the package is needed, by its path."""
+
+
+def cache_folder() -> Path:
+    """Return where the user's programs keep what they can fetch again."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+        return Path(base, "webnnm", "Cache")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "webnnm"
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    # The specification of base directories: relative ones are to be ignored.
+    base = Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
+    return base / "webnnm"
+
+
+def files(
+    place: str | None, registry: str, wanted: Wanted, say: Callable[[str], None]
+) -> dict[str, bytes]:
+    """Return the files of the package that are wanted, by their paths in it.
+
+    `place` is the package: an archive as `npm pack` makes it, or its folder. Without it the
+    package is taken from the cache, or else fetched from the registry and kept there.
+
+    Raises `DataError` NNM715 for a package that cannot be had or read, or is of another version,
+    NNM801 for one that is not what this version of webnnm was released with.
+    """
+    if place is None:
+        archive = _recorded(registry, say)
+        found = _unpacked(str(cache_folder() / ARCHIVE), archive, wanted)
+    elif Path(place).is_dir():
+        found = _in_folder(Path(place), wanted)
+    else:
+        found = _unpacked(place, read_bytes(place), wanted)
+    _check(place or ARCHIVE, found)
+    return found
+
+
+def _recorded(registry: str, say: Callable[[str], None]) -> bytes:
+    """Return the archive that belongs to this version, from the cache or the registry."""
+    if not RECORD.exists():
+        raise DataError(
+            "NNM715",
+            f"this webnnm {VERSION} was not installed from a release, so no {NAME} is known "
+            "that belongs to it",
+            hint=f"`make release` builds one: --runtime build/release/{ARCHIVE}",
+        )
+    integrity: str = json.loads(RECORD.read_text(encoding="utf-8"))["integrity"]
+    kept = cache_folder() / ARCHIVE
+    if kept.is_file():
+        archive = kept.read_bytes()
+        if integrity_of(archive) == integrity:
+            return archive
+        say(f"{kept} is damaged: it is fetched again")
+    address = f"{registry.rstrip('/')}/{NAME}/-/{ARCHIVE}"
+    say(f"fetching {address}")
+    archive = _fetched(address)
+    if (received := integrity_of(archive)) != integrity:
+        raise DataError(
+            "NNM801",
+            f"{address} has the hash {received}, not {integrity}",
+            hint="try again; if that does not help, the registry has another file of this name",
+        )
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(kept, [archive])
+    except (OSError, DataError) as error:  # the page can be written all the same
+        say(f"{ARCHIVE} is not kept for the next time: {error}")
+    return archive
+
+
+def _fetched(address: str) -> bytes:
+    try:
+        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+            return answer.read()
+    except (OSError, ValueError) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise DataError(
+            "NNM715",
+            f"{address} cannot be fetched: {reason}",
+            hint=f"where there is a network, `npm pack {NAME}@{VERSION}` makes {ARCHIVE}: copy "
+            f"it here, and give --runtime {ARCHIVE}",
+        ) from error
+
+
+def integrity_of(archive: bytes) -> str:
+    """Return the hash of an archive as npm writes it.
+
+    >>> integrity_of(b"")[:20]
+    'sha512-z4PhNX7vuL3xV'
+    """
+    digest = hashlib.sha512(archive).digest()
+    return f"sha512-{base64.b64encode(digest).decode()}"
+
+
+def _unpacked(place: str, archive: bytes, wanted: Wanted) -> dict[str, bytes]:
+    """Return the files of an archive, whose paths begin with a folder that has any name."""
+    try:
+        with tarfile.open(fileobj=BytesIO(archive), mode="r:gz") as packed:
+            return dict(_members(packed, wanted))
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise _no_package(place, f"it is no archive: {error}") from error
+
+
+def _members(packed: tarfile.TarFile, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
+    for member in packed:
+        path = PurePosixPath(*PurePosixPath(member.name).parts[1:])
+        content = packed.extractfile(member) if member.isfile() else None
+        leaves = ".." in path.parts or bool({"\\", ":"} & {*str(path)})
+        if content is not None and not leaves and wanted(str(path)):
+            yield str(path), content.read()
+
+
+def _in_folder(folder: Path, wanted: Wanted) -> dict[str, bytes]:
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    return {
+        name: read_bytes(str(path))
+        for name, path in sorted(paths.items())
+        if wanted(name) and path.is_file()
+    }
+
+
+def _check(place: str, found: dict[str, bytes]) -> None:
+    """Refuse what is not the package of this version."""
+    try:
+        facts: Any = json.loads(found.get("package.json", b""))
+        name, version = facts["name"], facts["version"]
+    except (ValueError, LookupError, TypeError):
+        raise _no_package(place, "it has no package.json with a name and a version") from None
+    if (name, version) != (NAME, VERSION):
+        raise _no_package(place, f"it is {name} {version}")
+
+
+def _no_package(place: str, why: str) -> DataError:
+    return DataError(
+        "NNM715",
+        f'"{place}" is not {NAME} {VERSION}: {why}',
+        hint=f"`npm pack {NAME}@{VERSION}` makes the archive",
+    )

@@ -1,0 +1,115 @@
+"""Describes models and their predictions in JSON, for programs that are not Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from webnnm.data.encoding import NumberEncoder
+from webnnm.runtime.answers import Prediction
+
+if TYPE_CHECKING:
+    from webnnm.data.form import Form
+    from webnnm.data.standardize import Standardization
+    from webnnm.graph.vertices import InputVertex
+    from webnnm.model.nnmodel import NNModel
+
+DIGITS = 3
+"""Significant digits of what is proposed for a number."""
+
+
+def signature(model: NNModel) -> str:
+    """Return what `predict` takes, as JSON from which a form can be made.
+
+    >>> import asyncio
+    >>> from webnnm import NNModel
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w);"
+    >>> signature(asyncio.run(NNModel.create(source=text, log=lambda line: None)))
+    '{"m": {"kind": "numbers", "shape": [2]}}'
+
+    Block → its `kind`, and for "columns" a list of columns with `name` and either their
+    `categories` or a `usual` number, the middle of the training rows if it is known, else null;
+    for "picture" `width` and `height`; "text" has nothing more; for "numbers" the `shape` of a row,
+    with null for a length that is open.
+    """
+    known = model.state.known_data()
+    found = {
+        vertex.block: _input(vertex, known.form(vertex.block), known.inputs.get(vertex.block))
+        for vertex in model.network.inputs
+    }
+    return json.dumps(found)
+
+
+def _input(
+    vertex: InputVertex, form: Form | None, standardization: Standardization | None
+) -> dict[str, Any]:
+    if form is not None and form.letters:
+        return {"kind": "text"}
+    if form is not None and form.light is not None:
+        sizes = dict(zip(form.field.names, form.field.shape, strict=True))
+        return {"kind": "picture", "width": sizes["width"], "height": sizes["height"]}
+    if form is not None and form.columns:
+        return {"kind": "columns", "columns": _columns(form, standardization)}
+    (features,) = vertex.features
+    lead = [vertex.length] if features.sequence else []
+    return {"kind": "numbers", "shape": [*lead, *features.sizes()]}
+
+
+def _columns(form: Form, standardization: Standardization | None) -> list[dict[str, Any]]:
+    described: list[dict[str, Any]] = []
+    place = 0
+    for encoder in form.encoders or [NumberEncoder(name) for name in form.columns]:
+        if isinstance(encoder, NumberEncoder):
+            usual = _usual(standardization, place, encoder.fill)
+            rounded = None if usual is None else float(f"{usual:.{DIGITS}g}")
+            described.append({"name": encoder.name, "usual": rounded})
+        else:
+            described.append({"name": encoder.name, "categories": encoder.categories})
+        place += len(encoder.features)
+    return described
+
+
+def _usual(standardization: Standardization | None, place: int, fill: float | None) -> float | None:
+    """Return the middle of the numbers of a column, if its standardisation knows it."""
+    if standardization is None:
+        return fill
+    mean, std = standardization.mean[place], standardization.std[place]
+    if (mean, std) == (0, 1):  # a column that was left as it is
+        return fill
+    return mean if standardization.scale == "standard" else mean + std / 2
+
+
+async def answer(model: NNModel, data: Any) -> str:
+    """Predict one row, and return what that says, as JSON.
+
+    >>> import asyncio
+    >>> from webnnm import NNModel
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w, init=constant(1));"
+    >>> model = asyncio.run(NNModel.create(source=text, log=lambda line: None))
+    >>> asyncio.run(answer(model, [1, 2]))
+    '{"m": {"values": [3.0]}}'
+
+    `data` is what `predict` takes for one row. Output → for classes `label`, the predicted one,
+    with `labels` and their `probabilities`, or for several yes/no answers the list of those that
+    are predicted as yes; for numbers, and for classes at each position of a sequence, `values`.
+    Raises what `predict` raises.
+    """
+    found = await model.predict(data)
+    if isinstance(found, Mapping):
+        outputs = cast("Mapping[str, Any]", found)
+    else:
+        outputs = {model.network.outputs[0].name: found}
+    return json.dumps({name: _output(one) for name, one in outputs.items()})
+
+
+def _output(found: Any) -> dict[str, Any]:
+    if not isinstance(found, Prediction):
+        row = cast("list[Any]", found)[0].tolist() if isinstance(found, list) else found.tolist()[0]
+        return {"values": row}
+    label, shares = found.classes[0], found.tolist()[0]
+    if isinstance(label, list) and any(isinstance(share, list) for share in shares):
+        return {"values": label}
+    if len(shares) == 1 and len(found.labels) == 2:
+        shares = [1 - shares[0], *shares]
+    return {"label": label, "labels": found.labels, "probabilities": shares}
