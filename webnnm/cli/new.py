@@ -72,13 +72,7 @@ def add(commands: Parsers) -> None:
         "--runtime",
         metavar="PACKAGE",
         help=f"archive or folder of the npm package {runtime_package.NAME}; default: the one in "
-        "the cache, or else from the registry",
-    )
-    one.add_argument(
-        "--registry",
-        metavar="URL",
-        default=runtime_package.REGISTRY,
-        help="npm registry; default: %(default)s",
+        "the cache, or else fetched by npm",
     )
 
 
@@ -87,7 +81,7 @@ def _new(given: argparse.Namespace) -> int:
     _check_empty(folder)
     snapshot = _snapshot(given)
     package = runtime_package.files(
-        given.runtime, given.registry, lambda path: is_needed(path, given.kind, given.further), say
+        given.runtime, lambda path: is_needed(path, given.kind, given.further), say
     )
     page = {place(path): content for path, content in package.items() if path != "package.json"}
     if "index.html" not in page:

@@ -6,14 +6,15 @@ import base64
 import hashlib
 import json
 import os
+import shutil
+import subprocess
 import sys
 import tarfile
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from importlib.metadata import version as version_of
 from io import BytesIO
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from webnnm.cli.common import read_bytes
@@ -22,12 +23,11 @@ from webnnm.formats.atomic import write_atomically
 
 NAME = "webnnm-runtime"
 VERSION = version_of("webnnm")
-REGISTRY = "https://registry.npmjs.org"
+SPECIFIER = f"{NAME}@{VERSION}"
 ARCHIVE = f"{NAME}-{VERSION}.tgz"
 RECORD = Path(__file__).parent / "runtime.json"
 """In wheels of a release: the hash of the package that was built with them."""
-PATIENCE = 60
-"""Seconds without an answer after which a registry counts as unreachable."""
+ELSEWHERE = f"on a machine that has both, `npm pack {SPECIFIER}` makes {ARCHIVE}: copy it here"
 
 Wanted = Callable[[str], bool]
 """Tells whether a file of the package is needed, by its path."""
@@ -46,19 +46,17 @@ def cache_folder() -> Path:
     return base / "webnnm"
 
 
-def files(
-    place: str | None, registry: str, wanted: Wanted, say: Callable[[str], None]
-) -> dict[str, bytes]:
+def files(place: str | None, wanted: Wanted, say: Callable[[str], None]) -> dict[str, bytes]:
     """Return the files of the package that are wanted, by their paths in it.
 
     `place` is the package: an archive as `npm pack` makes it, or its folder. Without it the
-    package is taken from the cache, or else fetched from the registry and kept there.
+    package is taken from the cache, or else fetched by npm and kept there.
 
     Raises `DataError` NNM715 for a package that cannot be had or read, or is of another version,
     NNM801 for one that is not what this version of webnnm was released with.
     """
     if place is None:
-        archive = _recorded(registry, say)
+        archive = _recorded(say)
         found = _unpacked(str(cache_folder() / ARCHIVE), archive, wanted)
     elif Path(place).is_dir():
         found = _in_folder(Path(place), wanted)
@@ -68,8 +66,8 @@ def files(
     return found
 
 
-def _recorded(registry: str, say: Callable[[str], None]) -> bytes:
-    """Return the archive that belongs to this version, from the cache or the registry."""
+def _recorded(say: Callable[[str], None]) -> bytes:
+    """Return the archive that belongs to this version, from the cache or from npm."""
     if not RECORD.exists():
         raise DataError(
             "NNM715",
@@ -84,14 +82,14 @@ def _recorded(registry: str, say: Callable[[str], None]) -> bytes:
         if integrity_of(archive) == integrity:
             return archive
         say(f"{kept} is damaged: it is fetched again")
-    address = f"{registry.rstrip('/')}/{NAME}/-/{ARCHIVE}"
-    say(f"fetching {address}")
-    archive = _fetched(address)
+    say(f"npm fetches {SPECIFIER}")
+    archive = _fetched()
     if (received := integrity_of(archive)) != integrity:
         raise DataError(
             "NNM801",
-            f"{address} has the hash {received}, not {integrity}",
-            hint="try again; if that does not help, the registry has another file of this name",
+            f"{SPECIFIER} has the hash {received}, not {integrity}",
+            hint="try again; if that does not help, npm's registry has another file of this name: "
+            "look at `npm config get registry`",
         )
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -101,18 +99,35 @@ def _recorded(registry: str, say: Callable[[str], None]) -> bytes:
     return archive
 
 
-def _fetched(address: str) -> bytes:
-    try:
-        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
-            return answer.read()
-    except (OSError, ValueError) as error:
-        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+def _fetched() -> bytes:
+    """Have npm fetch the archive: it knows the user's registry, proxies and certificates."""
+    npm = shutil.which("npm")
+    if npm is None:
         raise DataError(
             "NNM715",
-            f"{address} cannot be fetched: {reason}",
-            hint=f"where there is a network, `npm pack {NAME}@{VERSION}` makes {ARCHIVE}: copy "
-            f"it here, and give --runtime {ARCHIVE}",
-        ) from error
+            f"{NAME} {VERSION} is not in the cache, and npm, which fetches it, is not installed",
+            hint=f"install Node.js; or, {ELSEWHERE}, and give --runtime {ARCHIVE}",
+        )
+    with TemporaryDirectory() as folder:
+        told = ["--json", "--loglevel", "silent"]
+        command = [npm, "pack", SPECIFIER, "--pack-destination", folder, *told]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", cwd=folder)
+        if done.returncode:
+            raise DataError(
+                "NNM715",
+                f"npm cannot fetch {SPECIFIER}: {_reason(done.stdout)}",
+                hint=f"look at `npm config get registry`; or, {ELSEWHERE}, and give "
+                f"--runtime {ARCHIVE}",
+            )
+        return Path(folder, ARCHIVE).read_bytes()
+
+
+def _reason(told: str) -> str:
+    """Return what npm's JSON says of an error, or else all of it."""
+    try:
+        return json.loads(told)["error"]["summary"]
+    except (ValueError, LookupError, TypeError):
+        return told.strip() or "it says no reason"
 
 
 def integrity_of(archive: bytes) -> str:
@@ -167,5 +182,5 @@ def _no_package(place: str, why: str) -> DataError:
     return DataError(
         "NNM715",
         f'"{place}" is not {NAME} {VERSION}: {why}',
-        hint=f"`npm pack {NAME}@{VERSION}` makes the archive",
+        hint=f"`npm pack {SPECIFIER}` makes the archive",
     )

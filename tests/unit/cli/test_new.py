@@ -176,7 +176,25 @@ def test_the_package_may_be_a_folder(tmp_path: Path, package: str) -> None:
     assert "vendor/pyodide/pyodide.mjs" in written(tmp_path / "page")
 
 
-def test_the_package_comes_from_the_registry_and_then_from_the_cache(
+class Registry:
+    """A folder that npm's client takes for its registry, and what is published in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def publish(self, archive: bytes, url: str) -> None:
+        """Lay the package out as a registry does: what versions there are, and the archives."""
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / runtime_package.ARCHIVE).write_bytes(archive)
+        version = runtime_package.VERSION
+        dist = {"tarball": f"{url}/{runtime_package.ARCHIVE}"}
+        known = {"name": runtime_package.NAME, "version": version, "dist": dist}
+        facts = {"name": known["name"], "versions": {version: known}}
+        (self.folder / runtime_package.NAME).write_text(json.dumps(facts))
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
+def test_npm_fetches_the_package_once(
     tmp_path: Path, package: str, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
     archive = Path(package).read_bytes()
@@ -184,42 +202,60 @@ def test_the_package_comes_from_the_registry_and_then_from_the_cache(
     monkeypatch.setattr("sys.platform", "linux")
     record = tmp_path / "runtime.json"
     monkeypatch.setattr(runtime_package, "RECORD", record)
+    monkeypatch.setenv("npm_config_fetch_retries", "0")
+    fetches = f"npm fetches webnnm-runtime@{runtime_package.VERSION}\n"
 
     def new(name: str, registry: str) -> tuple[int, str]:
-        code: int = main(["new", str(tmp_path / name), "--registry", registry])
+        monkeypatch.setenv("npm_config_registry", registry)
+        # A cache of its own: npm would have a file of the same name again.
+        monkeypatch.setenv("npm_config_cache", str(tmp_path / "npm" / name))
+        code: int = main(["new", str(tmp_path / name)])
         return code, capsys.readouterr().err
 
     code, told = new("a", "http://localhost:1")
     assert code == 2 and "was not installed from a release" in told
 
     record.write_text(json.dumps({"integrity": runtime_package.integrity_of(archive)}))
-    registry = tmp_path / "registry"
-    place = registry / "webnnm-runtime" / "-" / runtime_package.ARCHIVE
-    place.parent.mkdir(parents=True)
-    place.write_bytes(packed({**FILES, "boot.js": "another"}))
+    registry = Registry(tmp_path / "registry")
     kept = tmp_path / "cache" / "webnnm" / runtime_package.ARCHIVE
-    with serve.SiteServer(registry) as server:
+    with serve.SiteServer(registry.folder) as server:
+        registry.publish(packed({**FILES, "boot.js": "another"}), server.url)
         code, told = new("a", server.url)
         assert code == 1 and "NNM801" in told and not kept.exists()
-        place.write_bytes(archive)
-        code, told = new("a", f"{server.url}/")
-        assert (code, told) == (0, f"fetching {server.url}/{place.relative_to(registry)}\n")
+        registry.publish(archive, server.url)
+        assert new("a", server.url) == (0, fetches)
     assert kept.read_bytes() == archive
     # The server is gone.
     assert new("b", server.url) == (0, "")
     assert written(tmp_path / "a") == written(tmp_path / "b")
     kept.write_bytes(archive[:-100])
     code, told = new("c", server.url)
-    assert code == 2 and "is damaged" in told and "cannot be fetched" in told
+    assert code == 2 and "is damaged" in told and "npm cannot fetch" in told
+    assert "ECONNREFUSED" in told
     assert f"npm pack webnnm-runtime@{runtime_package.VERSION}" in told
     assert not (tmp_path / "c").exists()
     # Where nothing can be kept, the page is written all the same.
     shutil.rmtree(tmp_path / "cache")
     (tmp_path / "cache").write_text("a file")
-    with serve.SiteServer(registry) as server:
+    with serve.SiteServer(registry.folder) as server:
+        registry.publish(archive, server.url)
         code, told = new("d", server.url)
     assert code == 0 and "is not kept" in told
     assert written(tmp_path / "d") == written(tmp_path / "a")
+
+
+def test_who_has_no_npm_is_told_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    record = tmp_path / "runtime.json"
+    record.write_text(json.dumps({"integrity": "sha512-"}))
+    monkeypatch.setattr(runtime_package, "RECORD", record)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", "")
+    assert main(["new", str(tmp_path / "page")]) == 2
+    told = capsys.readouterr().err
+    assert "npm, which fetches it, is not installed" in told and "--runtime" in told
+    assert not (tmp_path / "page").exists()
 
 
 @pytest.mark.parametrize(
