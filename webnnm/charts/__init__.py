@@ -17,6 +17,7 @@ from webnnm.charts.course import gradient_norm as gradient_norm
 from webnnm.charts.course import learning_rate as learning_rate
 from webnnm.charts.course import loss as loss
 from webnnm.charts.course import metrics as metrics
+from webnnm.charts.feature_maps import feature_maps as feature_maps
 from webnnm.charts.first_layer import filters as filters
 from webnnm.charts.histograms import histograms as histograms
 from webnnm.charts.importance import permutation_importance as permutation_importance

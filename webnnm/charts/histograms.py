@@ -1,4 +1,4 @@
-"""The chart of the distributions of weights, layer by layer, over time if there are snapshots."""
+"""The chart of the distributions of weights, gradients or activations, over time if wanted."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 
 BINS = 40
+MOST = 2**16
+"""Numbers of a tensor that are counted: enough for its shape, and quick without NumPy."""
 Tensors = Mapping[str, Any]
 
 
@@ -21,10 +23,13 @@ def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) ->
     >>> histograms({"w": [[-1.0, 0.0], [0.5, 1.0]]}).description
     'Distribution of w: from -1 to 1, mean 0.125.'
 
-    - `weights`: name → numbers, such as `model.arrays()`; or epoch → the same.
+    - `weights`: name → numbers, such as `model.arrays()`, or `gradients` and `activations` of
+      `await model.inspect()`; or epoch → the same.
     - `bins`: into how many bins of equal width the numbers of a tensor are put.
 
-    Numbers that are not finite are left out. Raises `DataError` NNM705 without a tensor.
+    Of more than 65,536 numbers of a tensor every second, third, … one is counted, so that as many
+    remain at most; numbers that are not finite are left out. Raises `DataError` NNM705 without a
+    tensor.
     """
     times: dict[int, Tensors] = {}
     for key, value in weights.items():
@@ -59,7 +64,7 @@ def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) ->
         }
     else:
         mark = {"type": "bar", "binSpacing": 0}
-        count = {"field": "count", "type": "quantitative", "title": "weights"}
+        count = {"field": "count", "type": "quantitative", "title": "count"}
         encoding = {"x": {**low, "title": "value"}, "x2": high, "y": count}
     return Chart(
         {
@@ -74,8 +79,9 @@ def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) ->
 
 
 def _finite(values: Any) -> Sequence[float]:
-    array = HostArray.of(values)
-    return [number for number in map(float, array.values()) if math.isfinite(number)]
+    numbers = HostArray.of(values).values()
+    thinned = numbers[:: -(-len(numbers) // MOST) or 1]
+    return [number for number in map(float, thinned) if math.isfinite(number)]
 
 
 def _counted(

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from webnnm.runtime.compilation import Compilation
     from webnnm.runtime.context import InferenceContext
     from webnnm.runtime.prediction import Predictor
+    from webnnm.trainer.inspection import Inspection
     from webnnm.trainer.scout import Scouting
     from webnnm.trainer.training import Training
 
@@ -779,6 +780,35 @@ class NNModel:
         self.state.binding()
         with self.state.occupancy.by("a test"):
             return await tested(self.state, subset)
+
+    async def inspect(
+        self, subset: str = "training", *, rows: int = 64, seed: int = 0
+    ) -> Inspection:
+        """Return what some rows of the dataset make of the model: activations and gradients.
+
+        >>> found = await model.inspect()  # doctest: +SKIP
+        >>> charts.histograms(found.activations)  # doctest: +SKIP
+
+        While a training goes on, an asynchronous `on_epoch` may look at each epoch:
+
+        >>> course = {}  # doctest: +SKIP
+        >>> async def look(epoch):  # doctest: +SKIP
+        ...     course[epoch.epoch] = (await model.inspect()).gradients
+        >>> await model.train(epochs=20, on_epoch=look)  # doctest: +SKIP
+        >>> charts.histograms(course)  # doctest: +SKIP
+
+        - `rows`: how many rows are taken at most, stratified by class; of a stream the first ones.
+        - `seed`: what the choice of rows depends on.
+
+        Dropout is off, and running statistics stay. Raises `DataError` NNM704 for another number of
+        rows, NNM705 if the subset is empty or unknown, NNM712 while the model is being trained,
+        NNM714 without a dataset.
+        """
+        from webnnm.trainer.inspection import inspect
+
+        self.state.binding()
+        self.state.occupancy.check_parameters()
+        return await inspect(self.state, subset, rows, seed)
 
     async def permutation_importance(
         self,

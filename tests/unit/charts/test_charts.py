@@ -66,6 +66,7 @@ CHARTS = {
         [[0.1, 0.9], [0.2, 0.8]], [(0.5, 0.5), (-0.5, 0.5)], [1, 1]
     ),
     "filters": lambda: charts.filters([[[[1.0, -1.0], [0.5, 0.0]]]] * 3),
+    "feature maps": lambda: charts.feature_maps([[[[1.0, 2.0], [0.5, 0.0]]] * 3]),
     "nothing": lambda: charts.loss(History({}, "numpy")),
 }
 
@@ -180,6 +181,32 @@ def test_filters_are_cut_by_their_layout() -> None:
     assert rows[0] == rows[1]
     with pytest.raises(DataError, match="four dimensions"):
         charts.filters([[1.0]])
+
+
+def test_feature_maps_are_those_of_one_row() -> None:
+    rows = [[[[1.0, 2.0]], [[3.0, 4.0]]], [[[5.0, 6.0]], [[7.0, 8.0]]]]
+    one = charts.feature_maps(rows, row=1)
+    assert [row["activation"] for row in one.spec["data"]["values"]] == [5, 6, 7, 8]
+    last = [[[[5.0, 7.0], [6.0, 8.0]]]]
+    assert charts.feature_maps(last, layout="nhwc").description == one.description.replace(
+        "row 1", "row 0"
+    )
+    some = charts.feature_maps(rows, channels=1)
+    assert some.description == "1 of 2 channels of 1 × 2 activations for row 0, from 1 to 2."
+    assert {row["channel"] for row in some.spec["data"]["values"]} == {"channel 0"}
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"row": 2}, "row=2"),
+        ({"layout": "hwio"}, "layout"),
+    ]
+    for wrong, words in cases:
+        with pytest.raises(DataError, match=words):
+            charts.feature_maps(rows, **wrong)
+
+
+def test_histograms_of_large_tensors_count_a_part() -> None:
+    numbers = [0.0, 1.0, 2.0] * 2**16
+    rows = charts.histograms({"w": numbers}, bins=3).spec["data"]["values"]
+    assert sum(row["count"] for row in rows) == 2**16
 
 
 def test_a_boundary_takes_grids_and_points_that_fit() -> None:

@@ -1,0 +1,53 @@
+"""The chart of the feature maps of a convolution: where in a picture each channel is active."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.charts.chart import Chart
+from webnnm.charts.theme import STRAIGHT
+from webnnm.charts.tiles import elements, sizes_of, tiles
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+
+CHANNELS = 32
+"""Channels that are drawn if nothing is said: four lines of pictures."""
+
+
+def feature_maps(
+    activations: Any, *, row: int = 0, layout: str = "nchw", channels: int = CHANNELS
+) -> Chart:
+    """Return the pictures of what a layer makes of one picture, a square for each channel.
+
+    >>> feature_maps([[[[0.0, 2.0], [0.0, 1.0]]]]).description
+    '1 channel of 2 × 2 activations for row 0, from 0 to 2.'
+
+    - `activations`: four dimensions, such as `(await model.inspect()).activations["relu1"]`.
+    - `row`: which of the pictures.
+    - `layout`: "nchw" (rows, channels, height, width) or "nhwc".
+    - `channels`: how many are drawn at most, from the first one on.
+
+    The ground is the smallest activation, the strongest colour the largest. Raises `DataError`
+    NNM702 for other shapes, NNM704 for other layouts and for a row that is not there.
+    """
+    array = HostArray.of(activations)
+    sizes = sizes_of(array.shape, layout, "nchw", "feature maps")
+    if not 0 <= row < sizes["n"]:
+        raise DataError("NNM704", f"row={row}", hint=f"from 0 to {sizes['n'] - 1}")
+    one = array.rows([row])
+    rows: list[dict[str, Any]] = [
+        {"channel": f"channel {at['c']}", "x": at["w"], "y": at["h"], "activation": value}
+        for at, value in elements(one, layout)
+        if at["c"] < channels
+    ]
+    values: list[float] = [each["activation"] for each in rows]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    drawn = min(channels, sizes["c"])
+    counted = f"{drawn} channel{'' if drawn == 1 else 's'}"
+    if drawn < sizes["c"]:
+        counted = f"{drawn} of {sizes['c']} channels"
+    words = f"{counted} of {sizes['h']} × {sizes['w']} activations for row {row}, "
+    scale = {"domain": [low, high if high > low else low + 1], "range": "ramp", **STRAIGHT}
+    colour = {"field": "activation", "title": "activation", "scale": scale}
+    words += f"from {low:.3g} to {high:.3g}."
+    return Chart(tiles(words, rows, field="channel", colour=colour))

@@ -1,0 +1,70 @@
+"""Small pictures side by side, of numbers in a plane: what charts of convolutions are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+
+SIDE = 64
+"""Pixels of a picture in each direction."""
+COLUMNS = 8
+
+
+def sizes_of(shape: Sequence[int], layout: str, dimensions: str, what: str) -> dict[str, int]:
+    """Return the size of each dimension by its letter.
+
+    >>> sizes_of((8, 3, 5, 5), "oihw", "oihw", "filters")["i"]
+    3
+
+    Raises `DataError` NNM704 for a layout of other letters, NNM702 for another number of them.
+    """
+    if sorted(layout) != sorted(dimensions):
+        example = {"oihw": "oihw, hwio, ohwi, ihwo"}.get(dimensions, "nchw, nhwc")
+        raise DataError("NNM704", f'layout="{layout}"', hint=f"such as {example}")
+    if len(shape) != len(layout):
+        raise DataError(
+            "NNM702",
+            f"{what} have four dimensions, these have {len(shape)}",
+            hint="give those of a conv2d",
+        )
+    return dict(zip(layout, shape, strict=True))
+
+
+def elements(array: HostArray, layout: str) -> Iterator[tuple[dict[str, int], float]]:
+    """Yield where each number lies, by the letters of the layout, and the number."""
+    sizes = dict(zip(layout, array.shape, strict=True))
+    for place, value in enumerate(array.values()):
+        at: dict[str, int] = {}
+        for letter in reversed(layout):
+            place, at[letter] = divmod(place, sizes[letter])
+        yield at, float(value)
+
+
+def tiles(
+    description: str, rows: Sequence[Mapping[str, Any]], *, field: str, colour: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the specification of pictures: rows with `x`, `y`, a value and what picture it is of.
+
+    >>> tiles("", [], field="filter", colour={"field": "weight"})["facet"]["field"]
+    'filter'
+    """
+    place = {"type": "ordinal", "axis": None}
+    return {
+        "description": description,
+        "data": {"name": f"{field}s", "values": list(rows)},
+        "columns": COLUMNS,
+        "facet": {"field": field, "type": "nominal", "sort": None, "title": None},
+        "spec": {
+            "width": SIDE,
+            "height": SIDE,
+            "mark": {"type": "rect", "tooltip": True},
+            "encoding": {
+                "x": {"field": "x", **place},
+                "y": {"field": "y", **place},
+                "color": {"type": "quantitative", **colour},
+            },
+        },
+    }
