@@ -8,6 +8,12 @@ export interface Microphone {
 }
 
 /**
+ * Fetch what a microphone of a rate needs, so that `open` fetches nothing: for pages whose policy
+ * forbids it from some time on.
+ */
+export function prepare(rate: number): Promise<void>;
+
+/**
  * Open the microphone, and have frames of so many samples told. Errors have the names that
  * `getUserMedia` gives them.
  */

@@ -15,6 +15,8 @@ if (gathers) {
       this.size = size;
       this.frame = new Float32Array(size);
       this.count = 0;
+      this.listening = true;
+      this.port.onmessage = () => { this.listening = false; };
     }
 
     /** @param {Float32Array[][]} inputs */
@@ -28,26 +30,62 @@ if (gathers) {
           this.count = 0;
         }
       }
-      return true;
+      return this.listening;
     }
   }
   registerProcessor("frames", Frames);
 }
 
+/** What fetches nothing any more when a microphone is opened, by its rate. @type {Map<number, AudioContext>} */
+const prepared = new Map();
+
+/** @type {import("./sounds.js").prepare} */
+export async function prepare(rate) {
+  if (!prepared.has(rate)) prepared.set(rate, await begin(rate));
+}
+
+async function begin(/** @type {number} */ rate) {
+  const context = new AudioContext({ sampleRate: rate });
+  try {
+    await context.audioWorklet.addModule(await own);
+  } catch (error) {
+    await context.close();
+    throw error;
+  }
+  return context;
+}
+
 /** @type {import("./sounds.js").open} */
 export async function open(rate, size, tell) {
   const stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1 } });
-  const context = new AudioContext({ sampleRate: rate });
+  const ready = prepared.get(rate);
+  prepared.delete(rate);
+  /** @type {AudioContext | undefined} */
+  let context = ready;
+  /** @type {AudioWorkletNode | undefined} */
+  let node;
+  /** @type {MediaStreamAudioSourceNode | undefined} */
+  let source;
   const close = async () => {
     for (const track of stream.getTracks()) track.stop();
-    await context.close();
+    source?.disconnect();
+    if (node) node.port.onmessage = null;
+    node?.port.postMessage("end");
+    if (!ready) {
+      await context?.close();
+      return;
+    }
+    // It waits for the next microphone.
+    await ready.suspend();
+    prepared.set(rate, ready);
   };
   try {
-    await context.audioWorklet.addModule(await own);
+    context ??= await begin(rate);
     const options = { numberOfOutputs: 0, processorOptions: { size } };
-    const node = new AudioWorkletNode(context, "frames", options);
+    node = new AudioWorkletNode(context, "frames", options);
     node.port.onmessage = ({ data }) => tell(data);
-    context.createMediaStreamSource(stream).connect(node);
+    source = context.createMediaStreamSource(stream);
+    source.connect(node);
     await context.resume();
   } catch (error) {
     await close();

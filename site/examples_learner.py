@@ -1,7 +1,6 @@
-"""Learns classes of pictures from a few examples, on features of a trained network or from nothing.
+"""Learns classes from a few examples, on features of another network or from nothing.
 
-It knows no page. Pictures are float32 numbers as bytes, from 0 to 1, in planes of red, green and
-blue.
+It knows no page. Examples are float32 numbers as bytes, in the shape that the network takes.
 """
 
 import asyncio
@@ -12,33 +11,6 @@ from pathlib import Path
 from webnnm import Dataset, NNModel, concatenate
 from webnnm.snapshots import storage
 
-BACKBONE = "efficientnet-lite0.onnx"
-TRUNK = f"""\
-backbone:input shape={{channels:3, height:224, width:224}};
-backbone:output shape=[1280];
-backbone:layers network();
-network:source "{BACKBONE}";
-"""
-HEAD = """\
-examples:name examples;
-examples:input shape=[1280];
-examples:output shape=[2];
-examples:layers matmul(w), add(b), softmax();
-"""
-NETWORK = """\
-examples:name examples;
-examples:input shape={channels:3, height:32, width:32};
-examples:output shape=[2];
-examples:layers
-  patterns(filters=16), maxPool2d(windowDimensions=2, strides=2),
-  patterns(filters=32), maxPool2d(windowDimensions=2, strides=2),
-  flatten(), matmul(w), add(b), softmax();
-patterns:layers
-  conv2d(f, kernel=3, padding=same),
-  relu();
-"""
-HEAD_RATE = 0.005
-"""Features are not scaled: with larger steps the head becomes too sure of few examples."""
 CLASSES = re.compile(r"(:output\s+shape=\[)\d+(\])")
 EXPORT = "/tmp/examples.onnx"
 
@@ -50,44 +22,40 @@ class UnfitExamples(Exception):
 class Learner:
     """A model of classes, and what it builds on.
 
-    Attributes: `backend`; `text`, the text of the model that is trained; `names` of the classes;
-    `model`, None until one is trained or opened.
+    - `noun`: what an example is, for messages.
+    - `text`: the text of the model that is trained.
+    - `shape`: the sizes of an example.
+    - `trunk`: a model that finds features in an example, of the sizes `features`; None to learn
+      from the numbers themselves.
+    - `settings`: of the training.
+
+    Attributes: also `backend`; `names` of the classes; `model`, None until one is trained or
+    opened.
     """
 
-    def __init__(self, backend, trunk=None):
-        self.backend, self.trunk = backend, trunk
-        self.text = HEAD if trunk else NETWORK
+    def __init__(self, noun, backend, text, shape, *, trunk=None, features=None, settings=None):
+        self.noun, self.backend, self.text = noun, backend, text
+        self.shape, self.trunk = shape, trunk
+        self.features = features if trunk else shape
+        self.settings = settings or {}
         self.model, self.whole, self.names = None, None, []
         # A model is not closed while it computes.
         self.turn = asyncio.Lock()
 
-    @classmethod
-    async def create(cls, contents, backend, log):
-        """Return a learner on the backbone in a file of ONNX, or without one on pixels."""
-        if not contents:
-            return cls(backend)
-        files = {BACKBONE: contents[0]}
-        trunk = await NNModel.create(source=TRUNK, files=files, backend=backend, log=log)
-        learner = cls(trunk.backend, trunk)
-        # Compiled before anybody waits for it.
-        await learner.row(bytes(4 * math.prod(shape_of(trunk))))
-        return learner
+    async def warm(self):
+        """Compile what examples pass through before anybody waits for it."""
+        await self.row(bytes(4 * math.prod(self.shape)))
 
-    @property
-    def side(self):
-        """The width and height of pictures that examples are made of."""
-        return shape_of(self.trunk)[-1] if self.trunk else 32
-
-    async def row(self, picture):
-        """Return what is learnt of a picture: its features, or its pixels."""
+    async def row(self, example):
+        """Return what is learnt of an example: its features, or its numbers."""
         if not self.trunk:
-            return picture
+            return example
         async with self.turn:
-            return await self.features(picture)
+            return await self.found(example)
 
-    async def features(self, picture):
-        """Return what the backbone finds in a picture."""
-        found = await self.trunk.predict(shaped(picture, [1, *shape_of(self.trunk)]))
+    async def found(self, example):
+        """Return what the trunk finds in an example."""
+        found = await self.trunk.predict(shaped(example, [1, *self.shape]))
         return bytes(memoryview(found).cast("B"))
 
     async def train(self, examples, names, text, epochs, progress):
@@ -99,9 +67,8 @@ class Learner:
         check(examples, names)
         source = CLASSES.sub(rf"\g<1>{len(names)}\2", text)
         rows = b"".join(row for row, _ in examples)
-        size = [1280] if self.trunk else [3, self.side, self.side]
         data = Dataset(
-            shaped(rows, [len(examples), *size]),
+            shaped(rows, [len(examples), *self.features]),
             [number for _, number in examples],
             labels=names,
             split=(1, 0, 0),
@@ -111,8 +78,7 @@ class Learner:
             source=source, dataset=data, backend=self.backend, log=progress.log
         )
         try:
-            given = {"lr": HEAD_RATE} if self.trunk else {}
-            history = await model.train(epochs=epochs, seeds=1, progress=progress, **given)
+            history = await model.train(epochs=epochs, seeds=1, progress=progress, **self.settings)
         except BaseException:
             model.close()
             raise
@@ -122,22 +88,25 @@ class Learner:
         return history
 
     async def shares(self, sized):
-        """Return how probable each class is, by its name; `sized(side)` returns the picture."""
+        """Return how probable each class is, by its name.
+
+        `sized` is given the sizes of an example, and returns its numbers.
+        """
         async with self.turn:
             model = self.model or self.whole
             if self.model and self.trunk:
-                numbers = await self.features(sized(self.side))
+                numbers = await self.found(sized(self.shape))
             else:
-                numbers = sized(shape_of(model)[-1])
+                numbers = sized(shape_of(model))
             (found,) = (await model.predict(shaped(numbers, [1, *shape_of(model)]))).tolist()
             return dict(zip(self.names, found, strict=True))
 
     async def save(self, place):
-        """Save the model with its backbone and the names of its classes."""
+        """Save the model with what it builds on and the names of its classes."""
         await storage.store(place, [await (await self.joined()).save()])
 
     async def export(self, place):
-        """Save the model with its backbone as a file of ONNX."""
+        """Save the model with what it builds on as a file of ONNX."""
         file = (await self.joined()).export_onnx(EXPORT, batch=1)
         await storage.store(place, [Path(file).read_bytes()])
         Path(file).unlink()
@@ -147,15 +116,20 @@ class Learner:
         found = await NNModel.load(content, backend=self.backend, log=log)
         answers = found.state.known_data().answers
         names = [each.names for each in answers.values()]
-        if len(names) != 1 or not names[0] or len(shape_of(found)) != 3:
+        sizes = shape_of(found)
+        fits = (len(sizes), sizes[0]) == (len(self.shape), self.shape[0])
+        if len(names) != 1 or not names[0] or not fits:
             found.close()
-            raise UnfitExamples("This file has no model of this page: no pictures, or no classes.")
+            raise UnfitExamples(
+                f"This file has no model of this page: no {self.noun}s, or no classes. "
+                "Open one that this page saved."
+            )
         async with self.turn:
             self.forget()
             self.whole, self.names = found, list(names[0])
 
     async def joined(self):
-        """Return the model that takes pictures: backbone and head as one."""
+        """Return the model that takes examples: trunk and head as one."""
         if not self.whole:
             self.whole = await concatenate(self.trunk, self.model) if self.trunk else self.model
         return self.whole

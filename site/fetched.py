@@ -33,14 +33,24 @@ async def opened(files, start):
 async def offered(get, start, make):
     """Say what runs models, and offer to get and to load them, with the arguments of `load`."""
     when("click", "#download")(lambda event: asyncio.ensure_future(load(get, start, make)))
+    await started()
+
+
+async def started():
+    """Say that the program runs, and what runs models."""
     ready()
     element("runs").textContent = sentence((await probe(trials=False)).sentence)
+
+
+async def nothing():
+    """Return the contents of no file, for `load`."""
+    return []
 
 
 async def load(get, start, make):
     """Get the contents of files, make models of them and start; enable what waits for it.
 
-    Where a page has the button #without beside #download, one can start without the files.
+    Where a page has the button #without, one can start without files.
     """
     offer = [element(name) for name in ("download", "without") if element(name)]
     for button in offer:
@@ -62,9 +72,9 @@ async def load(get, start, make):
         tell("Nothing is loaded.")
         show_error(error)
     else:
-        element("progress").hidden = True
-        for button in offer:
-            button.hidden = True
+        for name in ("progress", "download", "without"):
+            if shown := element(name):
+                shown.hidden = True
         element("work").disabled = False
         backend = models[0].backend
         why = f" {sentence(backend.reason)}" if backend.reason else ""

@@ -3,6 +3,12 @@
 import json
 from types import SimpleNamespace
 
+DISTRIBUTIONS = {
+    "Weights": "How many weights of each parameter have which value.",
+    "Activations": "Which values each layer gives for some rows of the training.",
+    "Gradients": "Which way each weight should go, and how far, for the same rows.",
+}
+"""What is charted of the layers: a bar for values now, or a column for each epoch looked at."""
 MOST = 400
 """Epochs that are drawn."""
 
@@ -64,12 +70,33 @@ def answers(labels, classes, shares, bins):
     return [*found, told("Calibration", about, charts.calibration_curve(bins))]
 
 
-def weights(model):
-    """Return the charts of the parameters of a model, first of all of the filters of pictures."""
+def layers(looks):
+    """Return the charts of what passed through the layers, over the epochs that were looked at.
+
+    `looks` is what `NNModel.inspect` found by epoch; a single one is not a course yet.
+    """
+    if not looks:
+        return []
+    from webnnm import charts
+
+    found = []
+    for name, about in DISTRIBUTIONS.items():
+        shots = {epoch: getattr(look, name.lower()) for epoch, look in looks.items()}
+        last = shots[max(shots)]
+        if last:
+            chart = charts.histograms(shots if len(shots) > 1 else last)
+            found.append(told(name, about, chart))
+    return found
+
+
+def pictures(model, look):
+    """Return the charts of convolutions: the filters that see pictures, and what they make of one.
+
+    `look` is what `model.inspect` found.
+    """
     from webnnm import charts
     from webnnm.graph.vertices import InputVertex, ParameterVertex
 
-    values = model.parameters.values()
     found = []
     for layer in model.network.order:
         if layer.operator.name != "conv2d":
@@ -77,10 +104,15 @@ def weights(model):
         sees, filters = (source.vertex for source in layer.operands[:2])
         if isinstance(sees, InputVertex) and isinstance(filters, ParameterVertex):
             about = "Where the colour of a filter is strong, a pixel counts; each colour is a sign."
-            chart = charts.filters(values[filters.name], layout=layer.options["filter_layout"])
+            weights = look.weights[filters.name]
+            chart = charts.filters(weights, layout=layer.options["filter_layout"])
             found.append(told(f"Filters of {layer.label}", about, chart))
-    about = "How many weights of each parameter have which value."
-    return [*found, told("Weights", about, charts.histograms(values))]
+        about = "Where in a picture of the training each channel of the layer is active."
+        # "nchw" or "nhwc", by the names of the dimensions: channels, height, width.
+        layout = "n" + "".join(name[0] for name in layer.features[0].names)
+        chart = charts.feature_maps(look.activations[layer.label], layout=layout)
+        found.append(told(f"Feature maps of {layer.label}", about, chart))
+    return found
 
 
 def told(name, about, chart):

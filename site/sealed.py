@@ -46,7 +46,7 @@ class Seal:
     async def attempt(self):
         """Try to send something to this site's own server, and say what came of it."""
         try:
-            answer = await window.fetch("./?sealed", method="POST", body="a picture")
+            answer = await window.fetch("./?sealed", method="POST", body="an example")
         except Exception as error:
             element("attempt").textContent = f"The browser refused it: {error}"
         else:

@@ -17,6 +17,7 @@ from page import element, make, table
 from pyscript import when, window
 from services import load_rest
 from trainer import MISTAKES, class_of, curve, review_of, where
+from watch import LayerWatch
 from what_if import WhatIf
 
 from webnnm import DataError, NNModel, WebNNMError
@@ -47,7 +48,7 @@ class TablePage:
         self.columns = Columns(lambda: self.soon(self.prepare))
         self.confusion = Confusion("rows", "class", self.mistakes, measured)
         self.what_if = WhatIf()
-        self.closer = Closer(self.look_closer)
+        self.closer, self.watch = Closer(self.look_closer), LayerWatch()
 
     def changed(self, network):
         """Draw another model, and have it reviewed."""
@@ -268,6 +269,8 @@ class TablePage:
         if self.model:
             self.model.close()
             self.model = None
+        self.watch.close()
+        self.watch = LayerWatch()
         self.history = self.result = None
         self.closer.refresh()
         for name in ("result", "ask", "take", "review"):
@@ -368,15 +371,16 @@ class TablePage:
     async def look_closer(self):
         """Return more charts of the training, and of its model once that is tested."""
         if self.training and not self.result:
-            return insights.course(self.training.history.epochs)
+            await self.watch.look(self.training, self.model, self.dataset)
         if not self.result:
-            return []
+            records = self.training.history.epochs if self.training else []
+            return insights.course(records) + insights.layers(self.watch.looks)
         found = insights.course(self.history.epochs)
         if self.dataset.label_encoder is not None:
             labels = [str(label) for label in self.result.labels]
             shares = await self.predicted()
             found += insights.answers(labels, self.classes(), shares, self.result.calibration)
-        return found + insights.weights(self.model)
+        return found + insights.layers(self.watch.course(await self.model.inspect()))
 
     def test_rows(self):
         """Return the cells of the rows of the test, by column."""

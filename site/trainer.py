@@ -35,7 +35,7 @@ MISTAKES = 24
 """Rows that were taken for another class, which are shown."""
 SIDE, BLACK = 8, 16
 """Pixels of a digit's picture in each direction, and the number that is black."""
-model = dataset = training = place = history = tested = None
+model = dataset = training = place = history = tested = watch = None
 pictures = {}
 
 
@@ -212,7 +212,10 @@ async def created(wanted, log):
 
 def take(found):
     """Go on with another model and its data."""
-    global model, dataset
+    global model, dataset, watch
+    if watch is not None:
+        watch.close()
+        watch = None
     if model is not None:
         model.close()
     model, dataset = found
@@ -449,19 +452,27 @@ async def answers(wanted):
 
 async def closer(request):
     """Return charts of the training as far as it is, and of its model once that is tested."""
+    global watch
     import insights
+    from watch import LayerWatch
 
-    if training:
-        return json.dumps({"charts": insights.course(training.history.epochs)})
-    if not tested:
-        return json.dumps({"charts": []})
+    watch = watch or LayerWatch()
     try:
+        if training:
+            await watch.look(training, model, dataset)
+        if training:
+            charts = insights.course(training.history.epochs) + insights.layers(watch.looks)
+            return json.dumps({"charts": charts})
+        if not tested:
+            return json.dumps({"charts": []})
         _, classes, shares = await answers(json.loads(request))
+        found = await model.inspect()
     except WebNNMError as error:
         return json.dumps({"error": str(error)})
-    found = insights.course(history.epochs) if history else []
-    found += insights.answers(tested.labels, classes, shares, tested.calibration)
-    return json.dumps({"charts": found + insights.weights(model)})
+    charts = insights.course(history.epochs) if history else []
+    charts += insights.answers(tested.labels, classes, shares, tested.calibration)
+    charts += insights.pictures(model, found) + insights.layers(watch.course(found))
+    return json.dumps({"charts": charts})
 
 
 def class_of(label):

@@ -203,6 +203,8 @@ class TrainingPage:
         words = "Going on with the training …" if records else "Reviewing the model, looking for a "
         element("progress-text").textContent = words if records else f"{words}good start …"
         element("result").removeAttribute("data-done")
+        element("accuracy").textContent = "–"
+        element("samples").textContent = element("backend").textContent = ""
         element("result").hidden = element("review").hidden = element("try").disabled = True
         element("open").disabled = element("save").disabled = True
         self.announce("The training goes on." if records else "Training has begun.")

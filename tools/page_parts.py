@@ -16,6 +16,7 @@ LINKS = {
     "table.html": "Table",
     "worker.html": "Worker",
     "examples.html": "Examples",
+    "sounds.html": "Sounds",
     "camera.html": "Camera",
     "speech.html": "Speech",
     "transcribe.html": "Transcribe",

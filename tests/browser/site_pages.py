@@ -105,7 +105,9 @@ async def look_closer(page: Any, first: str, *names: str) -> dict[str, str]:
     `first` and `names` are the titles to wait for, in their order.
     """
     if await page.locator("#closer").get_attribute("open") is None:
-        await page.get_by_text("Learning rate, gradients, probabilities and weights").click()
+        await page.get_by_text(
+            "Learning rate, probabilities, weights, activations and gradients"
+        ).click()
     await page.locator("#closer-charts .chart canvas").nth(len(names)).wait_for()
     titles = await page.locator("#closer-charts h3").all_text_contents()
     assert titles == [first, *names]

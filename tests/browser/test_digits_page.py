@@ -50,6 +50,9 @@ async def live_while_it_trains(page: Any) -> None:
             "(old) => document.querySelector('#closer-charts .chart')?.ariaLabel !== old",
             arg=before,
         )
+        # What passes through the layers has a column for each epoch that was looked at.
+        course = page.locator("#closer-charts .chart[aria-label^='Distributions at ']")
+        await course.nth(2).wait_for()
     await page.locator("#stop").click()
     await result_of(page)
     assert "stopped by you" in await page.locator("#progress-text").text_content()
@@ -75,7 +78,11 @@ LOOKS = (
     "ROC",
     "Calibration",
     "Filters of conv2d1",
+    "Feature maps of conv2d1",
+    "Feature maps of conv2d2",
     "Weights",
+    "Activations",
+    "Gradients",
 )
 
 
@@ -88,7 +95,11 @@ async def see_more(page: Any) -> None:
     assert words["Calibration"].startswith("Calibration of 539 rows:")
     start = "8 filters of 3 × 3 weights for 1 input channel"
     assert words["Filters of conv2d1"].startswith(start)
-    assert all(f"Distribution of {name}:" in words["Weights"] for name in ("f1", "f2", "w1", "b1"))
+    assert words["Feature maps of conv2d1"].startswith("8 channels of ")
+    for name in ("f1", "f2", "w1", "b1"):
+        assert f"Distribution of {name}:" in words["Weights"]
+        assert f"Distribution of {name}:" in words["Gradients"]
+    assert "Distribution of softmax1: from " in words["Activations"]
 
 
 async def see_mistakes(page: Any) -> None:

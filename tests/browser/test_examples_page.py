@@ -7,17 +7,19 @@ from typing import Any
 import pytest
 
 from tests.browser.accessibility import violations
-from tests.browser.site_pages import (
-    check_usable,
-    needs,
-    open_site_page,
-    skip_where_nothing_runs,
-    write_model,
+from tests.browser.site_pages import check_usable, needs, skip_where_nothing_runs, write_model
+from tests.browser.taught_pages import (
+    FAKE,
+    answer,
+    begun,
+    check_that_nothing_leaves,
+    class_of,
+    teach,
+    train,
 )
 
 in_one_browser = pytest.mark.projects("webnn")
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
-FAKE = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 
 # Draws pictures of a kind, each a little different, and returns them as files of PNG.
 DRAW = """
@@ -45,23 +47,6 @@ async ({ kind, count, first }) => {
 """
 
 
-# Tries to send something in other ways than the button does: ways that the policy must refuse.
-SEND = """
-() => {
-  const address = `${location.origin}/?other`;
-  new Image().src = address;
-  navigator.sendBeacon(address, "a picture");
-  new WebSocket(address.replace("http", "ws"));
-  for (const [tag, key] of [["iframe", "src"], ["script", "src"], ["link", "href"]]) {
-    document.body.append(Object.assign(document.createElement(tag), {
-      rel: "stylesheet", [key]: address,
-    }));
-  }
-}
-"""
-WAYS = 6
-
-
 async def drawn(page: Any, kind: str, count: int, first: int = 0) -> list[dict[str, Any]]:
     """Return files of pictures that the page draws."""
     found = await page.evaluate(DRAW, {"kind": kind, "count": count, "first": first})
@@ -71,50 +56,13 @@ async def drawn(page: Any, kind: str, count: int, first: int = 0) -> list[dict[s
     ]
 
 
-async def begun(page: Any, site_url: str, button: str) -> list[str]:
-    """Open the page, begin, and return the list that further requests are noted in."""
-    await open_site_page(page, site_url, "examples.html")
-    await page.locator(button).click()
-    await page.locator("#work:enabled").wait_for()
-    requests: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    return requests
-
-
-def class_of(page: Any, place: int) -> Any:
-    return page.locator("#classes > li").nth(place)
-
-
-async def teach(page: Any, place: int, name: str, files: list[dict[str, Any]]) -> None:
-    """Name a class, and give it pictures."""
-    shown = class_of(page, place)
-    await shown.get_by_label("Name").fill(name)
-    await shown.get_by_label(f"Add files to {name}").set_input_files(files)
-    await shown.get_by_text(f"{len(files)} picture").wait_for()
-
-
-async def train(page: Any) -> None:
-    course = page.locator("#course-text")
-    count = await course.get_attribute("data-trained") or "0"
-    await page.locator("#learn").click()
-    await page.locator(f"#course-text[data-trained='{int(count) + 1}']").wait_for()
-
-
-async def answer(page: Any, file: dict[str, Any]) -> str:
-    """Try the model on a picture, and return the class that the page names."""
-    count = await page.locator("#rate").get_attribute("data-count") or "0"
-    await page.locator("#file").set_input_files([file])
-    await page.locator(f"#rate[data-count='{int(count) + 1}']").wait_for()
-    return (await page.locator("#answer").text_content()).partition(" (")[0]
-
-
 @in_both_browsers
 async def test_a_class_is_learnt_and_nothing_leaves(
     page: Any, site_url: str, project: Any, tmp_path: Any
 ) -> None:
     skip_where_nothing_runs(project)
     page.set_default_timeout(30_000)
-    requests = await begun(page, site_url, "#without")
+    requests = await begun(page, site_url, "examples.html", "#without")
     new = {kind: (await drawn(page, kind, 1, 50))[0] for kind in ("sun", "sea", "leaf")}
     await teach(page, 0, "Sun", await drawn(page, "sun", 6))
     await teach(page, 1, "Sea", await drawn(page, "sea", 6))
@@ -158,20 +106,7 @@ async def test_a_class_is_learnt_and_nothing_leaves(
     await page.locator("#learn").click()
     await told.get_by_text("softmax").wait_for()
     await write_model(page, text)
-    # Nothing was asked for in all that time, and what is tried is refused.
-    counted = page.locator("#requests")
-    assert await counted.get_attribute("data-requests") == "0"
-    await page.locator("#send").click()
-    await page.locator("#attempt", has_text="The browser refused it").wait_for()
-    await page.locator("#requests[data-refused='1']").wait_for()
-    assert [each for each in requests if not each.startswith("blob:")] == []
-    answers: list[str] = []
-    page.on("response", lambda response: answers.append(response.url))
-    await page.evaluate(SEND)
-    await page.locator(f"#requests[data-refused='{1 + WAYS}']").wait_for()
-    assert await counted.get_attribute("data-requests") == "0"
-    assert answers == []
-    await page.locator("iframe").evaluate("frame => frame.remove()")
+    await check_that_nothing_leaves(page, requests)
     assert await violations(page) == []
     await check_usable(page)  # which leaves it narrow and dark
     assert await violations(page) == []
@@ -183,7 +118,7 @@ async def test_a_class_is_learnt_from_the_camera(
 ) -> None:
     page = await new_page(await launch(project.name, *FAKE))
     page.set_default_timeout(30_000)
-    requests = await begun(page, site_url, "#without")
+    requests = await begun(page, site_url, "examples.html", "#without")
     # A click takes one picture, a button that is held down more, and a key one.
     take = class_of(page, 0).get_by_role("button", name="Take a picture of Class 1")
     await take.click()
@@ -212,7 +147,7 @@ async def test_the_backbone_tells_apart_what_pixels_do_not(
 ) -> None:
     needs("efficientnet-lite0.onnx")
     page.set_default_timeout(60_000)
-    requests = await begun(page, site_url, "#download")
+    requests = await begun(page, site_url, "examples.html", "#download")
     await teach(page, 0, "Sun", await drawn(page, "sun", 5))
     await teach(page, 1, "Leaf", await drawn(page, "leaf", 5))
     await train(page)

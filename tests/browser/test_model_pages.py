@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tests.browser.site_pages import check_usable, needs, open_site_page
+from tests.browser.taught_pages import FAKE
 from tests.places import SHARED
 
 in_one_browser = pytest.mark.projects("webnn")
 
-ALLOWED = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 SPEECH = SHARED / "models" / "jfk.flac"
 RATE = 16_000
 # Decodes a file of sound, given in base64, to samples from −32767 to 32767.
@@ -67,7 +67,7 @@ async def test_camera_is_painted(
     needs("multistyle26.onnx")
     film(tmp_path / "film.y4m")
     played = f"--use-file-for-fake-video-capture={tmp_path / 'film.y4m'}"
-    page = await new_page(await launch(project.name, *ALLOWED, played))
+    page = await new_page(await launch(project.name, *FAKE, played))
     await ready(page, site_url, "camera.html")
     await page.locator("#side").select_option("128")
     await page.locator("#start").click()
@@ -108,7 +108,7 @@ async def test_microphone_is_heard(
         file.setframerate(RATE)
         file.writeframes(array.array("h", map(int, samples)).tobytes())
     played = f"--use-file-for-fake-audio-capture={tmp_path / 'speech.wav'}"
-    page = await new_page(await launch(project.name, *ALLOWED, played))
+    page = await new_page(await launch(project.name, *FAKE, played))
     await ready(page, site_url, "speech.html")
     await page.locator("#start").click()
     await page.locator("#heard", has_text="Speech").wait_for()
@@ -140,7 +140,7 @@ async def test_a_file_of_speech_is_heard(
 @in_one_browser
 async def test_a_tone_is_silence(launch: Any, new_page: Any, site_url: str, project: Any) -> None:
     needs("silero_vad_16k_op15.onnx")
-    page = await new_page(await launch(project.name, *ALLOWED))
+    page = await new_page(await launch(project.name, *FAKE))
     await ready(page, site_url, "speech.html")
     await page.locator("#start").click()
     await page.wait_for_function("Number(document.querySelector('#rate').dataset.count) >= 60")

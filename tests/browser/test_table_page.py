@@ -109,8 +109,9 @@ async def test_a_table_is_reviewed_learnt_and_taken_away(
     await page.get_by_text("All settings").click()
     assert await page.locator("#settings").is_visible()
 
-    names = ("Metrics", "Learning rate", "Gradient norm", "ROC", "Calibration", "Weights")
-    found = await look_closer(page, *names)
+    course = ("Metrics", "Learning rate", "Gradient norm")
+    layers = ("Weights", "Activations", "Gradients")
+    found = await look_closer(page, *course, "ROC", "Calibration", *layers)
     assert re.fullmatch(r"ROC curves\. yes: area (0\.[89]\d\d|1\.000)\.", found["ROC"])
     rows = re.search(r"on (\d+) rows", await page.locator("#samples").inner_text())
     assert rows and found["Calibration"].startswith(f"Calibration of {rows[1]} rows:")
@@ -188,7 +189,8 @@ async def test_a_quantity_is_learnt_and_what_is_wrong_is_told(
     await page.locator("#predicted canvas").wait_for()
     words = await page.locator("#predicted").get_attribute("aria-label")
     assert words.startswith("Predicted over actual body_mass_g of 69 rows: off by ")
-    found = await look_closer(page, "Metrics", "Learning rate", "Gradient norm", "Weights")
+    names = ("Metrics", "Learning rate", "Gradient norm", "Weights", "Activations", "Gradients")
+    found = await look_closer(page, *names)
     assert found["Learning rate"].startswith("Learning rate over ")
     assert 2500 < float(await page.locator("#answer").inner_text()) < 6500
     assert "body_mass_g" in await page.locator("#actual").inner_text()

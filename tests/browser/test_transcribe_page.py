@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.browser.site_pages import check_usable, needs, open_site_page
+from tests.browser.taught_pages import FAKE
 from tests.browser.test_model_pages import (
-    ALLOWED,
     SPEECH,
     in_one_browser,
     needs_speech,
@@ -29,7 +29,7 @@ TONE = packed([math.sin(place / 9) for place in range(8000)], 16_000)
 async def test_a_tiny_model_writes_something(
     launch: Any, new_page: Any, site_url: str, project: Any, tmp_path: Path
 ) -> None:
-    page = await new_page(await launch(project.name, *ALLOWED))
+    page = await new_page(await launch(project.name, *FAKE))
     given = files()
 
     async def tiny(route: Any) -> None:

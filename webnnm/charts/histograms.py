@@ -41,7 +41,7 @@ def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) ->
     if not last:
         raise DataError("NNM705", "no weights to show", hint="give name → numbers")
     rows: list[dict[str, Any]] = []
-    parts: list[str] = []
+    parts = [f"Distributions at {len(times)} epochs."] if len(times) > 1 else list[str]()
     for name in last:
         numbers = {epoch: _finite(shot[name]) for epoch, shot in shots.items() if name in shot}
         low = min((n for each in numbers.values() for n in each), default=0.0)

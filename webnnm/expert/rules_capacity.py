@@ -207,19 +207,20 @@ def few_rows(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E406", "warning", "Lower freeze.", lowers=["freeze"])
+@rule("E406", "warning", "Lower freeze, or leave trainable=false out.", lowers=["freeze"])
 def frozen(facts: Facts) -> Hit | None:
     """All parameters are frozen, or more than 95 % of them.
 
     Frozen are parameters with trainable=false, lrm=0 or by freeze. A head of a few numbers on
     random layers learns little. A trunk that was taken over is what freezing is for: the rule then
-    speaks only if nothing at all learns.
+    speaks only if nothing at all learns. A text in which nothing is trainable is a fixed function,
+    unless there are data to train it with.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
     >>> print(review(text, freeze=1.0).finding("E406"))
     warning E406: 0 of 15 parameters learn
-      → Lower freeze.
+      → Lower freeze, or leave trainable=false out.
 
     Ignore it where trained parameters are loaded after the review.
     """
@@ -228,6 +229,8 @@ def frozen(facts: Facts) -> Hit | None:
     if not profile.param_count or learning >= (1 - MOSTLY_FROZEN) * profile.param_count:
         return None
     if learning and facts.trained_before:  # A new head on a trunk that was taken over.
+        return None
+    if not profile.trainable_count and not facts.data.sizes:
         return None
     return Hit(
         message=f"{learning:,} of {profile.param_count:,} parameters learn",

@@ -262,12 +262,16 @@ def skipping(facts: Facts) -> Hit | None:
 
 
 def _spatial(layer: LayerVertex) -> Sequence[int]:
-    """Return height and width of what a convolution or pooling takes."""
-    sizes = layer.operands[0].features.sizes()
-    rank = len(_numbers(layer.options["strides"] or _window(layer)))
-    layout = layer.options.get("input_layout") or layer.options.get("layout")
-    last = layout in ("nhwc", "nwc")
-    return sizes[-1 - rank : -1] if last else sizes[-rank:]
+    """Return the sizes of what a convolution or pooling takes, without its channels."""
+    features, options = layer.operands[0].features, layer.options
+    names, axes = features.names, range(features.rank)
+    named = [axis for axis in axes if names[axis] in ("height", "width", "length")]
+    layout = options.get("input_layout") or options.get("layout") or "nchw"
+    if layer.operator.name == "conv1d":
+        layout = "ncl" if names[0] == "channels" else "nlc"
+    channels_last = layout.endswith("c")
+    sizes = features.sizes()
+    return [sizes[axis] for axis in named or (axes[:-1] if channels_last else axes[1:])]
 
 
 @rule("E322", "warning", "Pool less, or behind the convolutions.")

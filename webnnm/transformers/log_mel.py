@@ -47,21 +47,28 @@ def log_mel(b: GraphBuilder, samples: Any, bands: int) -> Operand:
     return b.transpose(levels, permutation=(0, 2, 1))
 
 
-@cache
 def _parts() -> tuple[HostArray, ...]:
-    """Return the windowed cosines and sines of all frequencies, `[samples, 2 · bins]`, by hops."""
+    """Return the waves by hops."""
+    starts = range(0, WINDOW, HOP)
+    return tuple(waves().part(start, min(start + HOP, WINDOW)) for start in starts)
+
+
+@cache
+def waves() -> HostArray:
+    """Return the windowed cosines and sines of all frequencies, `[400, 2 · 201]`.
+
+    >>> waves().shape
+    (400, 402)
+    """
     turn = [2 * math.pi * place / WINDOW for place in range(WINDOW)]
     cosines, sines = [math.cos(angle) for angle in turn], [math.sin(angle) for angle in turn]
-    found: list[HostArray] = []
-    for start in range(0, WINDOW, HOP):
-        values = array("f")
-        for sample in range(start, min(start + HOP, WINDOW)):
-            weight = 0.5 - 0.5 * cosines[sample]  # Hann's window, periodic
-            places = [sample * frequency % WINDOW for frequency in range(BINS)]
-            for table in (cosines, sines):
-                values.extend([weight * table[place] for place in places])
-        found.append(HostArray("float32", [len(values) // (2 * BINS), 2 * BINS], values))
-    return tuple(found)
+    values = array("f")
+    for sample in range(WINDOW):
+        weight = 0.5 - 0.5 * cosines[sample]  # Hann's window, periodic
+        places = [sample * frequency % WINDOW for frequency in range(BINS)]
+        for table in (cosines, sines):
+            values.extend([weight * table[place] for place in places])
+    return HostArray("float32", [WINDOW, 2 * BINS], values)
 
 
 @cache

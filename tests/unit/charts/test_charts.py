@@ -170,6 +170,8 @@ def test_a_curve_of_roc_treats_equal_scores_alike() -> None:
 def test_histograms_count_every_number_once() -> None:
     rows = charts.histograms({"w": [0.0, 0.5, 1.0, math.nan]}, bins=2).spec["data"]["values"]
     assert [row["count"] for row in rows] == [1, 2]
+    course = CHARTS["weights over time"]()
+    assert course.description.startswith("Distributions at 2 epochs. Distribution of w: from 0.5")
     with pytest.raises(DataError, match="no weights"):
         charts.histograms({})
 

@@ -17,6 +17,10 @@ ENDS = "reduceMean(axes=[0]), matmul(w), softmax();"
 POOL = "averagePool2d(windowDimensions=2, strides=2), "
 TWO_INPUTS = "a:input shape=[2]; b:input shape=[2]; a:output shape=[3]; a:layers "
 
+ONE_DIMENSION = (
+    "m:layers conv1d(f, filters=4, kernel=3, padding=same), flatten(), matmul(w), softmax();"
+)
+
 
 def hidden(before: str = "", after: str = "", last: str = "") -> Facts:
     """Return facts on a model with a hidden layer of relu, with options of its products."""
@@ -120,6 +124,19 @@ CASES = [
         picture(POOL * 3 + "conv2d(f, filters=4, kernel=3, padding=same)", "flatten()"),
         "conv2d1 has a kernel of 3 × 3 for a single pixel",
         picture(POOL + "conv2d(f, filters=4, kernel=3, padding=same)", "flatten()"),
+    ),
+    *(
+        Case(
+            "E322",
+            facts(f"m:input shape={short}; m:output shape=[3]; {ONE_DIMENSION}"),
+            "conv1d1 has a kernel of 3 for a single pixel",
+            facts(f"m:input shape={long}; m:output shape=[3]; {ONE_DIMENSION}"),
+        )
+        for short, long in (
+            ("[1, 4]", "[8, 1]"),
+            ("{channels:4, length:1}", "{channels:1, length:8}"),
+            ("{length:1, channels:4}", "{length:8, channels:1}"),
+        )
     ),
     Case(
         "E323",

@@ -201,9 +201,15 @@ CASES = [
     Case("E406", facts(learning=1), "1 of 24 parameters learn", facts(learning=24)),
     Case(
         "E406",
-        facts(FROZEN.replace("v)", "v, trainable=false)")),
+        facts(FROZEN.replace("v)", "v, trainable=false)"), data=ROWS),
         "0 of 24",
-        facts(FROZEN),
+        facts(FROZEN, data=ROWS),
+    ),
+    Case(
+        "E406",
+        facts(FROZEN.replace("v)", "v, trainable=false)"), data=ROWS),
+        "0 of 24",
+        facts(FROZEN.replace("v)", "v, trainable=false)")),
     ),
     Case(
         "E407",

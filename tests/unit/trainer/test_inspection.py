@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, EpochRecord, NNModel, StreamDataset
-from webnnm.data.protocol import Field
+from webnnm.data.field import Field
 
 SOURCE = """
 m:input shape=[2]; m:output shape=[2];
