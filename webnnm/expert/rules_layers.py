@@ -264,13 +264,13 @@ def skipping(facts: Facts) -> Hit | None:
 def _spatial(layer: LayerVertex) -> Sequence[int]:
     """Return the sizes of what a convolution or pooling takes, without its channels."""
     features, options = layer.operands[0].features, layer.options
-    names, axes = features.names, range(features.rank)
+    names, sizes = features.names, features.sizes()
+    axes = range(len(sizes))
     named = [axis for axis in axes if names[axis] in ("height", "width", "length")]
     layout = options.get("input_layout") or options.get("layout") or "nchw"
     if layer.operator.name == "conv1d":
         layout = "ncl" if names[0] == "channels" else "nlc"
     channels_last = layout.endswith("c")
-    sizes = features.sizes()
     return [sizes[axis] for axis in named or (axes[:-1] if channels_last else axes[1:])]
 
 
