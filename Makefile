@@ -49,6 +49,11 @@ docs: ## build the documentation site into build/docs; links and anchors are che
 	@$(SETUP) tools
 	@$(VENV)/python -m tools.docs
 
+.PHONY: jupyter
+jupyter: ## build JupyterLite with the notebooks into build/jupyter, for make serve
+	@$(SETUP) site
+	@$(VENV)/python -m tools.jupyter
+
 models: ## fetch packages with trained models into .cache, for tests that use them
 	@$(VENV)/python -m tools.models
 

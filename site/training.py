@@ -297,7 +297,8 @@ class TrainingPage:
     async def offer(self):
         """Offer to go on with the training that the browser keeps, if there is one to end."""
         standing = await self.attempt(self.trainer.kept)
-        if self.running:
+        # Another training may have begun meanwhile, and ended.
+        if self.running or not self.kept.note:
             return
         if standing is None:
             await self.discard()

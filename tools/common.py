@@ -24,6 +24,7 @@ VENV = ROOT / ".venv"
 NODE_MODULES = ROOT / "node_modules"
 SITE = ROOT / "build" / "site"
 DOCUMENTS = ROOT / "build" / "docs"
+JUPYTER = ROOT / "build" / "jupyter"
 DISTRIBUTION = CACHE / "pyodide"
 _PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
 VENV_PYTHON = VENV / _PYTHON
@@ -49,11 +50,13 @@ def inside() -> dict[str, str]:
     return found
 
 
-def run(arguments: Sequence[str | Path], what: str, **environment: str) -> None:
-    """Run a command in the checkout; show its output only when it fails."""
+def run(
+    arguments: Sequence[str | Path], what: str, *, folder: Path = ROOT, **environment: str
+) -> None:
+    """Run a command in a folder, the checkout; show its output only when it fails."""
     finished = subprocess.run(
         [str(argument) for argument in arguments],
-        cwd=ROOT,
+        cwd=folder,
         env={**inside(), **os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -84,7 +84,11 @@ async def test_a_model_is_written_with_help(
     # The brackets say what is called, F1 explains the shapes.
     await writer.go_to("add")
     await writer.press("End", "ArrowLeft", "ArrowLeft")
-    await page.locator(".cm-help mark", has_text="y").wait_for()
+    signature = page.locator(".cm-help mark", has_text="y")
+    await signature.wait_for()
+    # That stays when the pointer, which rests there, brings its own help.
+    await page.locator(".cm-tooltip-hover").wait_for()
+    assert await signature.is_visible()
     await writer.go_to("matmul")
     await writer.press("F1")
     shapes = page.locator(".cm-help li", has_text="matmul1: [4] → [3] float32")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import webnnm
-from tests.browser.harness import PageLog, PyodidePage, PythonError
+from tests.browser.harness import PageLog, PyodidePage, PythonError, open_pyodide
 
 RELU = """
 (async () => {
@@ -22,6 +22,22 @@ RELU = """
   context.dispatch(graph, { x }, { y });
   return [...new Float32Array(await context.readTensor(y))];
 })()
+"""
+
+# The second one begins when files of NumPy are there, which cannot be imported yet.
+LOADED_TWICE = """
+import asyncio, importlib, sys
+from importlib.util import find_spec
+from webnnm.backends.reference import ReferenceBackend
+
+async def second():
+    while find_spec("numpy") is None:
+        await asyncio.sleep(0)
+        importlib.invalidate_caches()
+    assert "numpy" not in sys.modules
+    return await ReferenceBackend.load()
+
+[each.device for each in await asyncio.gather(ReferenceBackend.load(), second())]
 """
 
 
@@ -80,6 +96,17 @@ async def test_numpy_is_loaded_on_demand(pyodide_page_without_webnn: PyodidePage
         pytest.skip("no NumPy for Pyodide on this machine")
     assert await run("import sys\n'numpy' in sys.modules") is False
     assert await run("import numpy\nfloat(numpy.arange(4, dtype='float32').sum())") == 6
+
+
+@pytest.mark.projects("no-webnn")
+async def test_numpy_that_is_being_loaded_is_waited_for(
+    launch: Any, site_url: str, project: Any, numpy_in_pages: None
+) -> None:
+    page = await open_pyodide(await launch(project.name), site_url)
+    devices = await page.run_python(LOADED_TWICE)
+    assert devices == [f"NumPy {devices[0].split()[1]} on the CPU"] * 2
+    await page.page.context.close()
+    page.log.check()
 
 
 async def test_a_page_without_numpy_says_so(pyodide_page_without_numpy: PyodidePage) -> None:

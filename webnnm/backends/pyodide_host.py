@@ -259,7 +259,12 @@ def has_webnn() -> bool:
 
 
 def installed(name: str) -> bool:
-    """Tell whether a package is installed here, or was loaded into this page."""
+    """Tell whether a package is installed here, or was loaded into this page.
+
+    One that is just being loaded is not: its files are there before they can be imported.
+    """
+    if in_browser() and hasattr(_distributed(), name):
+        return hasattr(import_module("pyodide_js").loadedPackages, name)
     return find_spec(name) is not None
 
 
@@ -267,15 +272,22 @@ def offers(name: str) -> bool:
     """Tell whether a package is installed here, or can be loaded into this page."""
     if installed(name):
         return True
-    return in_browser() and hasattr(import_module("pyodide_js").lockfile.packages, name)
+    return in_browser() and hasattr(_distributed(), name)
+
+
+def _distributed() -> Any:
+    """Return what the page's Pyodide distribution holds, by name."""
+    return import_module("pyodide_js").lockfile.packages
 
 
 async def load_package(name: str) -> None:
     """Load a package of the page's Pyodide distribution, unless it is loaded already.
 
+    Where it is being loaded, wait for that.
+
     Raises `BackendError` NNM709 where the distribution does not hold it.
     """
-    if find_spec(name) is not None:
+    if installed(name):
         return
     try:
         await import_module("pyodide_js").loadPackage(name)

@@ -83,3 +83,43 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain values for JSON."""
         return asdict(self) | {"area": self.area}
+
+    def to_html(self) -> str:
+        """Return the finding as a table of HTML, as notebooks show it."""
+        return Findings([self]).to_html()
+
+    _repr_html_ = to_html
+
+
+class Findings(list[Finding]):
+    """A list of findings, printed one below the other; notebooks show a table.
+
+    >>> found = Findings([Finding(id="E111", severity="info", message="softmax and CCE of m")])
+    >>> print(found)
+    info E111: softmax and CCE of m
+    >>> found[0].severity
+    'info'
+
+    The table begins with the most important one.
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) or "nothing was found"
+
+    def to_html(self) -> str:
+        """Return the table as HTML, as notebooks show it."""
+        from webnnm.core.markup import html_table
+
+        rows = [
+            (
+                f"{found.severity} {found.id}",
+                "line {}, column {}".format(*found.places[0]) if found.places else "",
+                found.message,
+                f"done: {found.action}" if found.action else found.remedy,
+            )
+            for found in sorted(self, key=lambda found: found.rank)
+        ]
+        head = ("finding", "place", "what", "what to do")
+        return html_table([head, *rows], head=True) if rows else f"<p>{self}</p>"
+
+    _repr_html_ = to_html

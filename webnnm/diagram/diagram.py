@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from webnnm.core.errors import DataError
+from webnnm.core.errors import BackendError, DataError
 from webnnm.diagram.boxes import Drawing
 from webnnm.diagram.layout import Direction
 from webnnm.diagram.mermaid import mermaid
@@ -48,8 +49,14 @@ class Diagram:
             )
         Path(path).write_text(write(self.drawing), encoding="utf-8")
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Return what notebooks show: the picture, or Mermaid where nothing can lay it out."""
+        bundle = {"text/plain": repr(self)}
+        try:
+            bundle["image/svg+xml"] = self.svg()
+        except BackendError:
+            bundle["text/vnd.mermaid"] = self.mermaid()
+        return bundle
 
     def __repr__(self) -> str:
         return f"<Diagram of {self.drawing.caption}>"

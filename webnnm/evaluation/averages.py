@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
+
+from webnnm.evaluation.table import Tabular
 
 MOST_LISTED = 20
 """How many classes or labels a text lists."""
@@ -21,7 +23,7 @@ def mean(values: Sequence[float]) -> float:
     return math.fsum(known) / len(known) if known else math.nan
 
 
-class Averaged(ABC):
+class Averaged(Tabular):
     """Precision, recall, F1 and their means, from the hits, guesses and rows of each class.
 
     "Macro" is the plain mean, "weighted" that by the rows of each class.

@@ -13,6 +13,7 @@ from webnnm.core.errors import DataError
 from webnnm.evaluation.averages import AVERAGES, Averaged, mean, share
 from webnnm.evaluation.history import plain
 from webnnm.evaluation.probabilities import Scores
+from webnnm.evaluation.table import decimals, line
 
 if TYPE_CHECKING:
     from webnnm.evaluation.calibration import Bin
@@ -185,9 +186,7 @@ class ClassificationReport(Averaged):
         pairs = list(zip(values, has, strict=True))
         return roc_auc([v for v, own in pairs if own], [v for v, own in pairs if not own])
 
-    def __str__(self) -> str:
-        from webnnm.evaluation.table import decimals, line, table
-
+    def _told(self) -> tuple[list[str], list[list[str]]]:
         number, listed = len(self.labels), self._listed()
         whole = len(listed) == number  # else there is no place for the matrix either
         title = [line([("accuracy", self.accuracy), ("macro F1", self.macro_f1)])]
@@ -206,7 +205,7 @@ class ClassificationReport(Averaged):
             scores = decimals(column[c] for column in columns.values())
             counts = map(str, self.counts[c] if whole else ())
             rows.append([self.labels[c], *counts, *scores, str(support[c])])
-        return "\n".join([*title, table(rows)])
+        return title, rows
 
 
 def probability_metrics(report: Any) -> list[tuple[str, float]]:

@@ -80,6 +80,19 @@ class CrossValidation:
         }
         return plain({"scores": scores, "results": [result.to_dict() for result in self.results]})
 
+    def to_html(self) -> str:
+        """Return the scores as a table of HTML, as notebooks show them."""
+        from webnnm.core.markup import html_table
+
+        folds = [f"fold {number}" for number in range(1, len(self.results) + 1)]
+        rows = [
+            (name, str(score), *_listed(score.values).split())
+            for name, score in self.scores.items()
+        ]
+        return html_table([("score", "mean", *folds), *rows], head=True)
+
+    _repr_html_ = to_html
+
     def __str__(self) -> str:
         scores = self.scores
         width = max(map(len, scores))

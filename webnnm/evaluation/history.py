@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any, cast
 
 from webnnm.core.errors import DataError
-from webnnm.core.finding import Finding
+from webnnm.core.finding import Finding, Findings
 from webnnm.evaluation.epoch import EpochRecord, Numbers
 
 SINGLE: Mapping[str, Callable[[EpochRecord], Any]] = {
@@ -51,7 +51,7 @@ class History:
     best_loss: float = float("inf")
     stopped: str = ""
     seconds: float = 0.0
-    findings: list[Finding] = field(default_factory=list[Finding])
+    findings: Findings = field(default_factory=Findings)
     scouting: dict[str, Any] | None = None
     outcome: dict[str, Any] | None = None
     chosen: dict[str, str] = field(default_factory=dict[str, str])
@@ -98,7 +98,7 @@ class History:
         """
         found = _known(cls, values)
         found["epochs"] = [_record(r) for r in found.get("epochs", ())]
-        found["findings"] = [Finding.from_dict(one) for one in found.get("findings", ())]
+        found["findings"] = Findings(map(Finding.from_dict, found.get("findings", ())))
         if found.get("best_loss") is None:
             found["best_loss"] = math.inf
         return cls(**found)
@@ -174,7 +174,8 @@ class History:
             ("seconds", f"{self.seconds:.2f}"),
             *(("warning", text) for text in self.warnings),
         ]
-        return html_table(rows, "training") + self.plot()
+        findings = self.findings.to_html() if self.findings else ""
+        return html_table(rows, "training") + self.plot() + findings
 
     def __repr__(self) -> str:
         return f"<History: {self}>"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from webnnm.evaluation.history import plain
-from webnnm.evaluation.table import table
+from webnnm.evaluation.table import Tabular
 
 
 @dataclass(frozen=True)
-class PermutationImportance:
+class PermutationImportance(Tabular):
     """How much worse the score of a model becomes where a column is shuffled.
 
     >>> found = PermutationImportance(
@@ -69,11 +69,11 @@ class PermutationImportance:
         names += ("scoring", "score", "samples", "subset")
         return plain({name: getattr(self, name) for name in names})
 
-    def __str__(self) -> str:
+    def _told(self) -> tuple[list[str], list[list[str]]]:
         repeats = len(self.importances[0])
         head = (
             f"{self.subset}: {self.samples} samples, {self.scoring} {self.score:.4f}, "
             f"each column shuffled {repeats} time{'s' * (repeats > 1)}"
         )
         rows = [[name, f"{mean:.4f}", f"{std:.4f}"] for name, mean, std in self.ranked()]
-        return "\n".join([head, table([["column", "mean", "std"], *rows])])
+        return [head], [["column", "mean", "std"], *rows]

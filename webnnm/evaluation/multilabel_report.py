@@ -13,7 +13,7 @@ from webnnm.evaluation.classification_report import (
     probability_metrics,
 )
 from webnnm.evaluation.history import plain
-from webnnm.evaluation.table import decimals, line, table
+from webnnm.evaluation.table import decimals, line
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class MultilabelReport(Averaged):
         # Every label is decided in as many rows.
         return sum(getattr(report, name) for report in self.reports) / len(self.reports)
 
-    def __str__(self) -> str:
+    def _told(self) -> tuple[list[str], list[list[str]]]:
         names = {"accuracy": "accuracy", "exact match": "exact_match", "macro F1": "macro_f1"}
         title = [line((name, getattr(self, word)) for name, word in names.items())]
         title.append(line(probability_metrics(self)))
@@ -112,4 +112,4 @@ class MultilabelReport(Averaged):
         rows = [["label", "precision", "recall", "F1", "ROC-AUC", "support"]]
         for c in listed:
             rows.append([self.labels[c], *decimals(k[c] for k in columns), str(support[c])])
-        return "\n".join([*title, table(rows)])
+        return title, rows

@@ -10,7 +10,7 @@ from typing import Any
 
 from webnnm.evaluation.averages import mean
 from webnnm.evaluation.history import plain
-from webnnm.evaluation.table import decimals, table
+from webnnm.evaluation.table import Tabular, decimals
 
 MOST_ELEMENTS = 20
 """With more elements than these the text has their means alone."""
@@ -50,7 +50,7 @@ def deviation(found: Sequence[float], wanted: Sequence[float]) -> Deviation:
 
 
 @dataclass(frozen=True)
-class RegressionReport:
+class RegressionReport(Tabular):
     """How far predictions are from the values (spec H).
 
     >>> print(RegressionReport((Deviation(mae=0.5, mse=0.5625, r2=0.9),), ("0",)))
@@ -94,12 +94,12 @@ class RegressionReport:
         each = {f"{n}_per_element": [getattr(e, n) for e in self.elements] for n in names}
         return plain({"kind": "regression", **whole, "labels": self.labels, **each})
 
-    def __str__(self) -> str:
+    def _told(self) -> tuple[list[str], list[list[str]]]:
         title = f"MAE {self.mae:.6g}, RMSE {self.rmse:.6g}, R² {self.r2:.4f}"
         if not 1 < len(self.elements) <= MOST_ELEMENTS:
-            return title
+            return [title], []
         rows = [
             [label, f"{element.mae:.6g}", f"{element.rmse:.6g}", *decimals([element.r2], 4)]
             for label, element in zip(self.labels, self.elements, strict=True)
         ]
-        return "\n".join([title, table([["element", "MAE", "RMSE", "R²"], *rows])])
+        return [title], [["element", "MAE", "RMSE", "R²"], *rows]

@@ -66,16 +66,19 @@ class TestResult:
         own = {name: getattr(self, name) for name in ("loss", "losses", "samples", "subset")}
         return {**plain(own), "outputs": {b: r.to_dict() for b, r in self.outputs.items()}}
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> str:
+        """Return the result as tables of HTML, as notebooks show it."""
         from webnnm.core.markup import html_table
 
         rows = [("samples", f"{self.samples:,}"), ("loss", f"{self.loss:.6g}")]
         tables: list[str] = []
         for block, report in self.outputs.items():
-            first, *rest = str(report).split("\n")
-            rows.append((block, first))
-            tables += [f"<pre>{escape(text)}</pre>" for text in ["\n".join(rest)] if text]
+            if len(self.outputs) > 1:
+                tables.append(f"<p>{escape(block)}: loss {self.losses[block]:.6g}</p>")
+            tables.append(report.to_html())
         return html_table(rows, self.subset) + "".join(tables)
+
+    _repr_html_ = to_html
 
     def __str__(self) -> str:
         lines = [f"{self.subset}: {self.samples} samples, loss {self.loss:.6g}"]

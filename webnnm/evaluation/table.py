@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from html import escape
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -20,6 +22,36 @@ def table(rows: Sequence[Sequence[str]]) -> str:
         )
         for row in rows
     )
+
+
+class Tabular(ABC):
+    """What is told in lines with a table below them: as text, and by notebooks as HTML.
+
+    >>> class Rows(Tabular):
+    ...     def _told(self): return ["2 rows"], [["class", "rows"], ["a", "2"]]
+    >>> print(Rows())
+    2 rows
+    class  rows
+    a         2
+    """
+
+    @abstractmethod
+    def _told(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Return the lines, and the rows of the table, the first of which has the headings."""
+
+    def __str__(self) -> str:
+        lines, rows = self._told()
+        return "\n".join([*lines, *([table(rows)] if rows else [])])
+
+    def to_html(self) -> str:
+        """Return lines and table as HTML, as notebooks show them."""
+        from webnnm.core.markup import html_table
+
+        lines, rows = self._told()
+        text = "".join(f"<p>{escape(each)}</p>" for each in lines)
+        return text + (html_table(rows, head=True) if rows else "")
+
+    _repr_html_ = to_html
 
 
 def decimals(values: Iterable[float], places: int = 3) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webnnm.core.errors import DataError, Span, suggestion
-from webnnm.core.finding import AREAS, SEVERITIES, Finding
+from webnnm.core.finding import AREAS, SEVERITIES, Finding, Findings
 from webnnm.expert.facts import Facts
 from webnnm.expert.rule import Hit, Rule
 from webnnm.expert.rules import RULES
@@ -78,6 +78,21 @@ class Review:
             lines += ["Settings", *(f"  {text}" for text in self._decided())]
             lines += [f"  default: {', '.join(usual)}"] * bool(usual)
         return "\n".join(lines)
+
+    def to_html(self) -> str:
+        """Return findings and settings as tables of HTML, as notebooks show them."""
+        from webnnm.core.markup import html_table
+
+        shown = [
+            (name, str(value), self.origins[name])
+            for name, value in self.settings.items()
+            if _shown(value)
+        ]
+        settings = html_table([("setting", "value", "origin"), *shown], head=True)
+        folded = f"<details><summary>Settings</summary>{settings}</details>" if shown else ""
+        return Findings(self.findings).to_html() + folded
+
+    _repr_html_ = to_html
 
     def _decided(self) -> list[str]:
         """Return the settings that somebody decided, with who did."""

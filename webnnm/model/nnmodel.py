@@ -12,6 +12,7 @@ from webnnm.backends.base import Backend, Ledger
 from webnnm.backends.selection import backend as open_backend
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, ModelError
+from webnnm.core.finding import Findings
 from webnnm.core.keywords import keywords
 from webnnm.evaluation.history import History
 from webnnm.expert.reviewer import Reviewer, given_then
@@ -30,7 +31,6 @@ from webnnm.training.hyperparameters import resolve
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from webnnm.core.finding import Finding
     from webnnm.data.protocol import AnyDataset
     from webnnm.diagram.diagram import Diagram
     from webnnm.eager.array import Array
@@ -720,7 +720,7 @@ class NNModel:
         self,
         hyperparameters: Mapping[str, Any] | History | None = None,
         **more: Unpack[Hyperparameters],
-    ) -> list[Finding]:
+    ) -> Findings:
         """Check the model, dataset and hyperparameters with the expert system (spec F).
 
         Given the `History` of a training, as in `model.review(history)`, it also tells what
@@ -735,7 +735,7 @@ class NNModel:
             history, hyperparameters = hyperparameters, given_then(hyperparameters)
         given = self._written(hyperparameters, more, "review")
         reviewed = self._reviewer.review(given, self._settings(given), history=history)
-        return list(reviewed.findings)
+        return Findings(reviewed.findings)
 
     def profile(self) -> Profile:
         """Return key figures of the model: depth, width, heavy operators and more (spec F.1)."""

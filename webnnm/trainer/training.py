@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import ContextLost, DataError, WebNNMError
+from webnnm.core.finding import Findings
 from webnnm.core.waiting import check_event_loop, meanwhile, to_the_end
 from webnnm.evaluation.epoch import BatchRecord, EpochRecord
 from webnnm.evaluation.history import History, plain
@@ -289,7 +290,7 @@ class Training:
     def _take(self, decided: Decided) -> None:
         self._settings = self.history.settings = dict(decided.settings)
         self._losses = decided.losses
-        self.history.findings = list(decided.findings)
+        self.history.findings = Findings(decided.findings)
         self.history.chosen = dict(decided.review.origins)
         self.history.loss_settings = decided.loss_settings
 
@@ -350,7 +351,7 @@ class Training:
         found = self._reviewer.hindsight(history)
         for line in brief(finding for finding in found if finding.id not in self._told):
             self._reporter.note(line)
-        history.findings = consistent([*history.findings, *found])
+        history.findings = Findings(consistent([*history.findings, *found]))
 
     async def _hand_back(self, run: ResidentTraining, *, restore: bool) -> None:
         """Give the model parameters of a step that is known, and what it takes to go on there."""

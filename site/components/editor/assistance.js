@@ -129,20 +129,27 @@ function insert({ label, insert: whole, caret }) {
 
 // Documentation.
 
-/** @type {import("@codemirror/state").StateEffectType<{at: number, dom: HTMLElement} | null>} */
+/** @type {import("@codemirror/state").StateEffectType<import("@codemirror/view").Tooltip | null>} */
 const setHelp = StateEffect.define();
 const shownHelp = StateField.define({
-  create: () => /** @type {{at: number, dom: HTMLElement} | null} */ (null),
+  create: () => /** @type {import("@codemirror/view").Tooltip | null} */ (null),
   update(shown, transaction) {
     for (const effect of transaction.effects) if (effect.is(setHelp)) return effect.value;
-    return shown && { ...shown, at: transaction.changes.mapPos(shown.at) };
+    if (!shown || !transaction.docChanged) return shown;
+    // With the same `create` it is the same tooltip, which moves.
+    return { ...shown, pos: transaction.changes.mapPos(shown.pos) };
   },
-  provide: (field) =>
-    showTooltip.from(
-      field,
-      (shown) => shown && { pos: shown.at, above: true, create: () => ({ dom: shown.dom }) },
-    ),
+  provide: (field) => showTooltip.from(field),
 });
+
+/**
+ * @param {number} pos
+ * @param {Parameters<typeof helpElement>[0]} help
+ */
+function tooltip(pos, help) {
+  const dom = helpElement(help);
+  return { pos, above: true, create: () => ({ dom }) };
+}
 
 /** @param {{code: string, help: string, facts: string[], from?: number, to?: number}} help */
 function helpElement({ code, help, facts, from = 0, to = 0 }) {
@@ -173,8 +180,7 @@ async function hoverHelp(view, at, services) {
   const found = await services.hover?.(view.state.doc.toString(), at);
   if (!found || view.plugin(helper)?.hides(found.from)) return null;
   const { from, to, code, help, facts } = found;
-  const dom = helpElement({ code, help, facts });
-  return { pos: from, end: to, above: true, create: () => ({ dom }) };
+  return { ...tooltip(from, { code, help, facts }), end: to };
 }
 
 /**
@@ -192,7 +198,7 @@ export async function showHelp(view, services) {
   const { code, help, facts } = found;
   view.dispatch({
     effects: [
-      setHelp.of({ at: found.from, dom: helpElement({ code, help, facts }) }),
+      setHelp.of(tooltip(found.from, { code, help, facts })),
       closeHoverTooltips,
       EditorView.announce.of([code, help, ...facts].join(". ")),
     ],
@@ -254,7 +260,7 @@ class Helper {
    * @param {number} at
    */
   hides(at) {
-    return this.closedAt === this.pointer || this.view.state.field(shownHelp)?.at === at;
+    return this.closedAt === this.pointer || this.view.state.field(shownHelp)?.pos === at;
   }
 
   /** @param {import("@codemirror/view").ViewUpdate} update */
@@ -273,7 +279,7 @@ class Helper {
     );
     if (found === undefined || this.view.state.doc !== doc) return;
     if (!found && !this.view.state.field(shownHelp)) return;
-    const shown = found && { at: head, dom: helpElement({ ...found, facts: [] }) };
+    const shown = found && tooltip(head, { ...found, facts: [] });
     this.view.dispatch({ effects: setHelp.of(shown) });
   }
 

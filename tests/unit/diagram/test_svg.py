@@ -70,7 +70,7 @@ def test_an_svg_is_xml_with_every_box_and_the_places_of_their_texts() -> None:
     texts = [text.text for text in boxes["block#1"].iter(f"{SVG}text")]
     assert texts == ["− block × 3", "matmul inner", "w1 [8, 8]", "relu", "residual"]
     assert root.get("aria-label") == "model: 256 parameters"
-    assert found._repr_svg_() == found.svg()
+    assert found._repr_mimebundle_()["image/svg+xml"] == found.svg()
 
 
 def test_a_page_gets_it_without_styles() -> None:
