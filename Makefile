@@ -108,6 +108,7 @@ types:
 bench: ## measure size, start-up and speed, beside PyTorch, TensorFlow.js and jax-js in .cache
 	@$(SETUP) site
 	@$(VENV)/python -m tools.measure
+	@$(VENV)/python -m tools.page_budget
 	@$(VENV)/python -m tools.bench $(ARGS)
 
 clean: ## remove everything that the other commands made

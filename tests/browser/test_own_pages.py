@@ -22,7 +22,7 @@ from tests.browser.conftest import Launch
 from tests.browser.harness import PageLog
 from tests.browser.site_pages import WATCH_POLICY
 from tools import release
-from tools.common import VENV_PYTHON
+from tools.common import VENV_PYTHON, inside
 from tools.release import Release
 from webnnm import ImageDataset, NNModel, TableDataset, TextDataset
 
@@ -49,7 +49,7 @@ def installed(released: Release, tmp_path_factory: pytest.TempPathFactory) -> Pa
     folder = tmp_path_factory.mktemp("installed")
     pip = [str(VENV_PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     flags = ["--no-deps", "--no-index", "--target", str(folder), str(released.wheel)]
-    subprocess.run([*pip, *flags], check=True)
+    subprocess.run([*pip, *flags], check=True, env={**inside(), **os.environ})
     return folder
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.browser.harness import PyodidePage, PythonError, open_pyodide
 from tools import page_wheel
 from tools.measure import LARGEST_WHEEL_KB
+from tools.page_budget import LIMIT_KB, visit
 
 REST = "**/webnnm_rest-*.whl"
 TRAIN = """
@@ -60,6 +61,15 @@ async def fresh(launch: Any, site_url: str) -> Any:
 
 def test_the_first_wheel_is_small() -> None:
     assert page_wheel.current().first.stat().st_size < LARGEST_WHEEL_KB * 1000
+
+
+@pytest.mark.projects("webnn")
+@pytest.mark.parametrize("name", ["digits.html", "table.html"])
+async def test_the_largest_pages_load_little_before_they_can_be_used(
+    launch: Any, site_url: str, project: Any, name: str
+) -> None:
+    found = await visit(await launch(project.name), site_url, name)
+    assert found.own_kb <= LIMIT_KB
 
 
 async def test_a_first_training_asks_for_the_second_wheel_once(

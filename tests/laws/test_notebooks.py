@@ -37,7 +37,12 @@ def outputs(cell: Any, kind: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_shows_its_results(path: Path, tmp_path: Path) -> None:
+def test_a_notebook_runs_and_shows_its_results(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nothing is written into the home folder.
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / ".ipython"))
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / ".jupyter"))
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     client = nbclient.NotebookClient(
