@@ -20,6 +20,7 @@ from tests.browser.site_pages import (
     train_on,
     write_model,
 )
+from tools.page_budget import WATCH
 from webnnm import IrisDataset, NNModel
 
 in_one_browser = pytest.mark.projects("webnn")
@@ -40,13 +41,6 @@ async (name) => {
 }
 """
 MODIFIED = KEPT.replace("file?.size", "file?.lastModified")
-# Notes what a page has loaded when its program runs; to be there before the page.
-NOTE_START = """
-performance.setResourceTimingBufferSize(1000);
-addEventListener("webnnm:ready", () => {
-  globalThis.loadedAtStart = performance.getEntriesByType("resource").map((entry) => entry.name);
-});
-"""
 OFFER = re.compile(r"A training of \d+ \w+ \d{4} at \d\d:\d\d stopped in epoch (\d+) of (\d+)\.")
 PATIENT = {"iris": 2000, "digits": 40}
 """Epochs of trainings on WebNN that are still under way when they are interrupted."""
@@ -235,9 +229,9 @@ async def test_a_file_that_is_no_model_is_refused_and_the_model_stays(
 async def test_the_start_of_a_page_loads_nothing_of_what_keeps_trainings(
     page: Any, site_url: str, project: Any
 ) -> None:
-    await page.add_init_script(NOTE_START)
+    await page.add_init_script(WATCH)
     await open_site_page(page, site_url, "iris.html")
-    loaded = await page.evaluate("loadedAtStart")
+    loaded = await page.evaluate("usable.loaded")
     assert any("/webnnm-" in url for url in loaded)
     assert not any("/webnnm_rest-" in url for url in loaded)
     assert await page.locator("#train").is_enabled()

@@ -63,14 +63,21 @@ class Finding:
         """What findings are sorted by, so that the most important comes first."""
         return SEVERITIES.index(self.severity), -self.confidence, self.id
 
+    @property
+    def where(self) -> str:
+        """The place of the first node in the model text, "" if there is none."""
+        return "line {}, column {}".format(*self.places[0]) if self.places else ""
+
+    @property
+    def advice(self) -> list[str]:
+        """What was done about it, and what there is to do."""
+        done = [f"done: {self.action}"] if self.action else []
+        wanted = self.remedy and (self.severity != "info" or not self.action)
+        return done + ([f"→ {self.remedy}"] if wanted else [])
+
     def __str__(self) -> str:
-        place = " line {}, column {}".format(*self.places[0]) if self.places else ""
-        lines = [f"{self.severity} {self.id}{place}: {self.message}"]
-        if self.action:
-            lines.append(f"  done: {self.action}")
-        if self.remedy and (self.severity != "info" or not self.action):
-            lines.append(f"  → {self.remedy}")
-        return "\n".join(lines)
+        head = " ".join(filter(None, (self.severity, self.id, self.where)))
+        return "\n  ".join([f"{head}: {self.message}", *self.advice])
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Finding:
@@ -113,9 +120,9 @@ class Findings(list[Finding]):
         rows = [
             (
                 f"{found.severity} {found.id}",
-                "line {}, column {}".format(*found.places[0]) if found.places else "",
+                found.where,
                 found.message,
-                f"done: {found.action}" if found.action else found.remedy,
+                " ".join(found.advice).removeprefix("→ "),
             )
             for found in sorted(self, key=lambda found: found.rank)
         ]

@@ -85,10 +85,7 @@ class CrossValidation:
         from webnnm.core.markup import html_table
 
         folds = [f"fold {number}" for number in range(1, len(self.results) + 1)]
-        rows = [
-            (name, str(score), *_listed(score.values).split())
-            for name, score in self.scores.items()
-        ]
+        rows = [(name, str(score), *_listed(score.values)) for name, score in self.scores.items()]
         return html_table([("score", "mean", *folds), *rows], head=True)
 
     _repr_html_ = to_html
@@ -97,10 +94,11 @@ class CrossValidation:
         scores = self.scores
         width = max(map(len, scores))
         rows = [
-            f"{name:{width}}  {score}  {_listed(score.values)}" for name, score in scores.items()
+            f"{name:{width}}  {score}  {' '.join(_listed(score.values))}"
+            for name, score in scores.items()
         ]
         return "\n".join([f"{len(self.results)} folds", *rows])
 
 
-def _listed(values: Sequence[float]) -> str:
-    return " ".join(f"{value:.4f}" for value in values)
+def _listed(values: Sequence[float]) -> list[str]:
+    return [f"{value:.4f}" for value in values]

@@ -47,6 +47,7 @@ def log_mel(b: GraphBuilder, samples: Any, bands: int) -> Operand:
     return b.transpose(levels, permutation=(0, 2, 1))
 
 
+@cache
 def _parts() -> tuple[HostArray, ...]:
     """Return the waves by hops."""
     starts = range(0, WINDOW, HOP)
