@@ -1,7 +1,8 @@
-"""Compiles the first wheel of pages to bytecode for Pyodide's Python, as a release artefact.
+"""Step that compiles the first wheel of pages to bytecode, for the site's own Pyodide.
 
-Bytecode is for one version of Python, which must be Pyodide's own and seldom is a desktop's, so it
-is made inside Pyodide, in Node.
+To compile its modules takes a page a fifth of its start, on every visit. Bytecode is for one
+version of Python, which must be Pyodide's own and seldom is a desktop's, so it is made inside
+Pyodide, in Node. It has the lines of tracebacks and no columns, which take more than a third of it.
 """
 
 from __future__ import annotations
@@ -10,22 +11,23 @@ import json
 from pathlib import Path
 
 from tools import page_modules, page_wheel, pyodide
-from tools.common import DISTRIBUTION, run
+from tools.common import ROOT, fail, fingerprint, run, step
 
+FOLDER = ROOT / "dist" / "compiled"
 COMPILE = """
-const [core, places, target, tag, first, made] = JSON.parse(process.argv[1]);
+const [core, places, facts] = JSON.parse(process.argv[1]);
 (async () => {
   const { loadPyodide } = await import(`${core}/pyodide.mjs`);
-  const pyodide = await loadPyodide({ indexURL: core, args: [] });
-  for (const [index, root] of places.folders.entries()) {
+  const env = { HOME: "/home/pyodide", PYTHONNODEBUGRANGES: "1" };
+  const pyodide = await loadPyodide({ indexURL: core, args: [], env });
+  for (const [index, root] of places.entries()) {
     const place = ["/dist", "/made"][index];
     pyodide.FS.mkdir(place);
     pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root }, place);
   }
-  const { source } = places;
-  pyodide.globals.set("facts", pyodide.toPy({ source, target, first, made, tag }));
+  pyodide.globals.set("facts", pyodide.toPy(facts));
   pyodide.runPython(`
-import marshal, site, zipfile
+import bz2, marshal, site, zipfile
 
 place = f"{site.getsitepackages()[0]}/webnnm/"
 with (
@@ -39,8 +41,15 @@ with (
         for file, text in texts.items()
         if file.endswith(".py")
     }
-    left = [part for file in texts if file not in codes for part in (file, texts[file])]
-    new = {facts["first"]: "\\\\0".join(left).encode(), facts["made"]: marshal.dumps(codes)}
+
+    def joined(names):
+        return "\\\\0".join(part for file in sorted(names) for part in (file, texts[file])).encode()
+
+    new = {
+        facts["first"]: joined(texts.keys() - codes),
+        facts["sources"]: bz2.compress(joined(codes)),
+        facts["code"]: marshal.dumps(codes),
+    }
     for name in page.namelist():
         if name.endswith("/RECORD"):
             continue
@@ -49,7 +58,7 @@ with (
             content = content.replace(b"py3-none-any", facts["tag"].encode())
         new.setdefault(name, content)
     for name, content in new.items():
-        packed = zipfile.ZIP_LZMA if name == facts["made"] else zipfile.ZIP_DEFLATED
+        packed = zipfile.ZIP_BZIP2 if name == facts["code"] else zipfile.ZIP_DEFLATED
         compiled.writestr(zipfile.ZipInfo(name), content, packed, 9)
     record = "".join(f"{name},,\\\\n" for name in new)
     folder = next(name for name in new if name.endswith("/WHEEL")).removesuffix("WHEEL")
@@ -59,13 +68,41 @@ with (
 """
 
 
-def write(folder: Path) -> Path:
-    """Write webnnm-…-cp314-none-any.whl into a folder, and return its path."""
+def build() -> Path:
+    """Compile the first page wheel, and return the path of webnnm-…-py314-none-any.whl."""
     source = page_wheel.current().first
-    tag = f"cp{pyodide.python_version().replace('.', '')}"
-    target = source.name.replace("-py3-", f"-{tag}-")
-    files = [f"{page_wheel.PACKAGE}{name}" for name in (page_modules.FIRST, page_modules.CODE)]
-    places = {"source": source.name, "folders": [str(source.parent), str(folder)]}
-    arguments = json.dumps([str(DISTRIBUTION), places, target, f"{tag}-none-any", *files])
+    key = fingerprint([source, Path(__file__)], pyodide.version())
+    with step("compiled wheel", key, FOLDER) as needed:
+        if needed:
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            for stale in FOLDER.glob("*.whl"):
+                stale.unlink()
+            write(source, FOLDER)
+    return current()
+
+
+def current() -> Path:
+    """Return the path of the wheel that was compiled last."""
+    found = sorted(FOLDER.glob("*.whl"))
+    if not found:
+        fail("there is no wheel in dist/compiled/: run `make setup`.")
+    return found[-1]
+
+
+def write(source: Path, folder: Path) -> None:
+    """Compile a page wheel into a folder."""
+    tag = f"py{pyodide.python_version().replace('.', '')}"  # lock files take no cp with "none"
+    files = {
+        "first": page_modules.FIRST,
+        "sources": page_modules.SOURCES,
+        "code": page_modules.CODE,
+    }
+    facts = {
+        "source": source.name,
+        "target": source.name.replace("-py3-", f"-{tag}-"),
+        "tag": f"{tag}-none-any",
+        **{name: f"{page_wheel.PACKAGE}{file}" for name, file in files.items()},
+    }
+    places = [str(source.parent), str(folder)]
+    arguments = json.dumps([str(pyodide.PACKAGE), places, facts])
     run(["node", "-e", COMPILE, arguments], "compiling the wheel")
-    return folder / target

@@ -13,11 +13,12 @@ import asyncio
 import statistics
 from typing import Any
 
-from tools import page_wheel, wheel
+from tools import compile_wheel, page_wheel, wheel
 from tools.common import SITE, playwright_config, say
 from webnnm.cli.serve import SiteServer
 
 LARGEST_WHEEL_KB = 150
+LARGEST_COMPILED_KB = 500
 LONGEST_IMPORT_MS = 150
 LONGEST_FIRST_USE_MS = 400
 LONGEST_TRAINING_MS = 1500
@@ -145,10 +146,12 @@ def show(what: str, number: float, unit: str, limit: float = 0, note: str = "") 
 
 def main() -> None:
     """Print each measure with its limit."""
-    first, rest = page_wheel.current()
-    size = {path: path.stat().st_size / 1000 for path in (wheel.current(), first, rest)}
+    (first, rest), compiled = page_wheel.current(), compile_wheel.current()
+    paths = wheel.current(), first, compiled, rest
+    size = {path: path.stat().st_size / 1000 for path in paths}
     show("wheel of the index", size[wheel.current()], "kB")
     show("first wheel of pages", size[first], "kB", LARGEST_WHEEL_KB)
+    show("… as bytecode", size[compiled], "kB", LARGEST_COMPILED_KB)
     show("second wheel of pages", size[rest], "kB", note="fetched when a page has started")
     with SiteServer(SITE) as server:
         times = asyncio.run(medians(server.url))

@@ -11,6 +11,7 @@ earlier is waited for.
 from __future__ import annotations
 
 import asyncio
+import bz2
 import contextlib
 import marshal
 import sys
@@ -28,7 +29,9 @@ PACKAGE = "webnnm"
 FIRST = "first.txt"
 REST = "rest.txt"
 CODE = "first.code"
-"""In a wheel that tools/compile_wheel.py made: bytecode by file, in place of texts."""
+"""In a wheel that tools/compile_wheel.py made: bytecode by file."""
+SOURCES = "sources.bz2"
+"""The texts that it was made of, packed: tracebacks alone show them."""
 REST_PACKAGE = "webnnm-rest"
 """The name of the second wheel in Pyodide's lock file."""
 PATIENCE = 2
@@ -71,9 +74,8 @@ class Modules(ExecutionLoader):
         return f"{self.folder}/{self._file_of(fullname)}"
 
     def get_source(self, fullname: str) -> str | None:
-        """Return the text of a module; None where there is only its bytecode."""
-        file = self._file_of(fullname)
-        return None if file in self.codes else self._text(file)
+        """Return the text of a module."""
+        return self._text(self._file_of(fullname))
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the bytecode of a module."""
@@ -101,6 +103,9 @@ class Modules(ExecutionLoader):
                     self._unpack((await answer.arrayBuffer()).to_bytes())
 
     def _text(self, file: str) -> str:
+        if file in self.codes and file not in self.texts:
+            packed = Path(self.folder, SOURCES).read_bytes()
+            self.texts |= _parts(bz2.decompress(packed).decode())
         if file not in self.texts:
             self._read_rest(file)
         return self.texts[file]
@@ -151,7 +156,11 @@ class Modules(ExecutionLoader):
 
 
 def _texts(path: Path) -> dict[str, str]:
-    parts = path.read_text(encoding="utf-8").split("\0")
+    return _parts(path.read_text(encoding="utf-8"))
+
+
+def _parts(text: str) -> dict[str, str]:
+    parts = text.split("\0")
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from tools import build_site, compile_wheel, wheel
+from tools import build_site, wheel
 from tools.common import (
     NPM_INSIDE,
     ROOT,
@@ -87,8 +87,8 @@ def write_wheel(source: Path, target: Path, integrity: str) -> None:
 
 
 def main() -> None:
-    """Build the release with the wheel as bytecode, and say what it consists of."""
-    for path in (*build(), compile_wheel.write(FOLDER)):
+    """Build the release, and say what it consists of."""
+    for path in build():
         say(f"{path.stat().st_size / 1e6:8.1f} MB  {path.relative_to(ROOT)}")
 
 

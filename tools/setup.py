@@ -28,7 +28,7 @@ def build(goal: str) -> None:
     """Build the wheel and, unless only the wheel is wanted, everything made from it."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from tools import build_site, page_wheel, pyodide, stdlib, wheel
+    from tools import build_site, compile_wheel, page_wheel, pyodide, stdlib, wheel
     from tools.docs import documents
 
     with ThreadPoolExecutor() as pool:
@@ -37,6 +37,8 @@ def build(goal: str) -> None:
         )
         beside = [pool.submit(each) for each in needs_no_wheel]
         built = page_wheel.build(wheel.build())
+        if goal != "wheel":
+            beside.append(pool.submit(compile_wheel.build))
         for each in beside:
             each.result()
     if goal != "wheel":

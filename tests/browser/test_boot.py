@@ -98,7 +98,7 @@ CASES = {
         without("**/pyodide-lock.json", status=404),
         "the server has no http://localhost:PORT/vendor/pyodide/pyodide-lock.json (status 404)",
     ),
-    "the wheel is blocked": (without("**/webnnm-*.whl"), "-py3-none-any.whl cannot be reached"),
+    "the wheel is blocked": (without("**/webnnm-*.whl"), "-none-any.whl cannot be reached"),
     "PyScript is missing": (
         without("**/pyscript/core.js", status=404),
         "the server has no http://localhost:PORT/vendor/pyscript/core.js (status 404)",

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.browser.harness import PyodidePage, PythonError, open_pyodide
-from tools import page_wheel
-from tools.measure import LARGEST_WHEEL_KB
+from tools import compile_wheel, page_wheel
+from tools.measure import LARGEST_COMPILED_KB, LARGEST_WHEEL_KB
 from tools.page_budget import LIMIT_KB, visit
 
 REST = "**/webnnm_rest-*.whl"
@@ -40,11 +40,16 @@ import asyncio, sys
 while not modules.rest.exists():
     await asyncio.sleep(0)
 """
+LOADED = """
+import pathlib, pyodide_js, webnnm
+file = pyodide_js.lockfile.packages.webnnm.file_name
+[file, *(path.name for path in pathlib.Path(webnnm.__path__[0]).glob("*.code"))]
+"""
 TREE = """
 import importlib, sys
 import webnnm.ops.lstm  # of the second wheel
 (modules,) = (each for each in sys.meta_path if type(each).__name__ == "Modules")
-names = sorted(name for name in modules.texts if name.endswith(".py"))
+names = sorted(name for name in {**modules.texts, **modules.codes} if name.endswith(".py"))
 dotted = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in names]
 """
 
@@ -61,6 +66,12 @@ async def fresh(launch: Any, site_url: str) -> Any:
 
 def test_the_first_wheel_is_small() -> None:
     assert page_wheel.current().first.stat().st_size < LARGEST_WHEEL_KB * 1000
+    assert compile_wheel.current().stat().st_size < LARGEST_COMPILED_KB * 1000
+
+
+async def test_pages_load_bytecode(fresh: tuple[PyodidePage, list[str]]) -> None:
+    page, _ = fresh
+    assert await page.run_python(LOADED) == [compile_wheel.current().name, "first.code"]
 
 
 @pytest.mark.projects("webnn")
