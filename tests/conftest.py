@@ -23,6 +23,11 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
+# Tests show how programs are written for XLA, not how well it makes machine code of them, which
+# takes a third of the time; the fuzzer and `make parity` let it do so.
+if not everything():
+    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
 # pytest-pyodide types commands into a shell, which would keep them in the home folder.
 os.environ["HISTFILE"] = os.devnull
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # it would write into the home folder

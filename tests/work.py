@@ -9,9 +9,9 @@ new: of a test that draws some, only the first draws run there. Nor do a trainin
 of a megabyte, or all combinations of options, where shorter tests go through the same code, nor a
 look at declarations: such a test is marked `alike` and stays on the desktop. What asks for the
 depth of the stack, the width of a number, bits of random numbers, files or the event loop is not
-marked so. Tests of whole models and of advice, in the folders `WHOLE`, choose by their parameters
-among options of the package's Python, whose functions of C other folders call with all types: of
-each such test one set of parameters runs there.
+marked so. Tests of whole models, of programs, passes and advice, in the folders `WHOLE`, choose by
+their parameters among options of the package's Python, whose functions of C other folders call with
+all types: of each such test one set of parameters runs there.
 
 A desktop leaves out sets of parameters where a test is marked `usual` with those that run: its
 parameters are independent of each other, and each value is among the usual sets or in another test.
@@ -25,7 +25,10 @@ from collections.abc import Callable, Sequence
 
 EVERYTHING = "WEBNNM_TESTS"
 """A variable of the environment: where it is "all", nothing is left out anywhere."""
-WHOLE = ("evaluation", "expert", "model", "runtime", "trainer", "training")
+WHOLE = (
+    *("compiler", "eager", "evaluation", "expert", "model", "runtime", "trainer", "training"),
+    "transformers",
+)
 """Folders of tests/unit of which Pyodide runs one set of parameters of each test."""
 
 

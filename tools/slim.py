@@ -9,9 +9,12 @@ failed, and everything that runs can be imported from where it was.
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 SPEAKING = ("ClassVar", "KW_ONLY", "InitVar", "Required", "NotRequired")
@@ -49,7 +52,10 @@ def slimmed(modules: Mapping[str, str]) -> dict[str, str]:
     # What types alone needed.
     _drop_imports(trees, wanted)
     shared = {name for _, name in wanted}
-    return {file: _minified(ast.unparse(tree), shared) for file, tree in trees.items()}
+    texts = [ast.unparse(tree) for tree in trees.values()]
+    with ProcessPoolExecutor(min(len(texts), os.cpu_count() or 1)) as pool:
+        found = pool.map(partial(_minified, shared=shared), texts, chunksize=8)
+        return dict(zip(trees, found, strict=True))
 
 
 def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
@@ -205,7 +211,7 @@ def _minified(source: str, shared: Set[str]) -> str:
 
 
 def slim_script(text: str) -> str:
-    """Return a script without comments, indentation and blank lines.
+    r"""Return a script without comments, indentation and blank lines.
 
     >>> slim_script("/** Add one. */\nconst f = (x) =>\n  // easily\n  x + 1;\n")
     'const f = (x) =>\nx + 1;\n'

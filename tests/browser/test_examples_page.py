@@ -57,6 +57,7 @@ async def drawn(page: Any, kind: str, count: int, first: int = 0) -> list[dict[s
 
 
 @in_both_browsers
+@pytest.mark.usual("no-webnn")
 async def test_a_class_is_learnt_and_nothing_leaves(
     page: Any, site_url: str, project: Any, tmp_path: Any
 ) -> None:

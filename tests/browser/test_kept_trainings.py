@@ -77,7 +77,7 @@ async def interrupt(
 
 
 # What is kept depends on the data, and how it is kept on where the page trains.
-@pytest.mark.usual("webnn-iris", "no-webnn-iris", "worker-digits")
+@pytest.mark.usual("no-webnn-iris", "worker-digits")
 @pytest.mark.parametrize("name", ["iris", "digits"])
 @pytest.mark.projects("webnn", "no-webnn", "worker")
 async def test_a_training_goes_on_after_a_reload(

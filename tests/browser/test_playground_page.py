@@ -52,6 +52,7 @@ async def open_playground(page: Any, site_url: str, fragment: str = "") -> None:
 
 
 @in_both_browsers
+@pytest.mark.usual("webnn")
 async def test_the_boundary_changes_from_step_to_step_and_a_link_gives_the_same_curve(
     page: Any, site_url: str, project: Any
 ) -> None:

@@ -84,6 +84,7 @@ async def shares(page: Any) -> dict[str, float]:
 
 
 @in_both_browsers
+@pytest.mark.usual("no-webnn")
 async def test_sounds_are_learnt_and_nothing_leaves(
     page: Any, site_url: str, project: Any, tmp_path: Path
 ) -> None:

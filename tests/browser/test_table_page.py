@@ -154,6 +154,7 @@ async def test_a_table_is_reviewed_learnt_and_taken_away(
 
 
 @in_both_browsers
+@pytest.mark.usual("no-webnn")
 async def test_a_quantity_is_learnt_and_what_is_wrong_is_told(
     page: Any, site_url: str, project: Any
 ) -> None:

@@ -146,6 +146,7 @@ async def test_weighted_losses_decide_on_the_best_epoch() -> None:
     assert history.best_loss == pytest.approx(min(criteria))
 
 
+@pytest.mark.alike
 async def test_patience_and_the_best_epoch_restored() -> None:
     model = await create()
     kept: dict[int, Any] = {}

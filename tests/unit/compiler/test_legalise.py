@@ -331,6 +331,7 @@ def test_no_way_through_a_type_that_cannot_be_cast(limits: dict[str, Any]) -> No
         legalise(graph, without)
 
 
+@pytest.mark.alike
 def test_the_samples_of_all_operators_fit(limits: dict[str, Any]) -> None:
     """No operator meets an internal error, and its float32 samples never need a type."""
     for case in CASES:

@@ -97,6 +97,7 @@ def test_the_model_suits_the_target_and_grows_with_the_rows() -> None:
     assert suggested(2000, [k / 7 for k in range(2000)]).count("activation=relu") == 2
 
 
+@pytest.mark.alike
 async def test_a_suggested_model_learns() -> None:
     pytest.importorskip("numpy")
     from webnnm import NNModel

@@ -109,6 +109,7 @@ def close(found: xp.Array, wanted: xp.Array) -> bool:
     return bool(xp.all(xp.abs(found - wanted) <= 1e-5 * xp.max(xp.abs(wanted))))
 
 
+@pytest.mark.alike
 def test_what_is_computed_again_is_the_same() -> None:
     w, a = arguments()
     plain, again = network(lambda f: f), network(checkpoint)

@@ -162,6 +162,7 @@ def test_many_pending_operations_are_computed_in_parts(device: Device) -> None:
     assert float(x) == 5000.0
 
 
+@pytest.mark.alike
 def test_a_loop_that_asks_for_nothing_is_compiled_a_few_times(device: Device) -> None:
     before = [0.5] * 40
     x = xp.asarray(before)
@@ -204,6 +205,7 @@ def test_parts_at_ever_new_places_are_set_by_few_programs(device: Device) -> Non
     assert jit(lambda x: x[-1])(x).tolist() == wanted[-1]
 
 
+@pytest.mark.alike
 def test_a_training_that_asks_for_nothing_is_the_same(device: Device) -> None:
     def loss(p: dict[str, xp.Array], x: xp.Array) -> xp.Array:
         return xp.sum((xp.tanh(x @ p["w"] + p["b"]) - p["c"]) ** 2)

@@ -32,6 +32,7 @@ def graph(operator: AnyOperator, sample: Sample) -> Graph:
     return b.build({f"y{k}": y for k, y in enumerate(results)})
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("operator", "sample"),
     [pytest.param(o, sample, id=f"{o.name}-{k}") for o, k, sample in SAMPLES],

@@ -182,6 +182,7 @@ async def test_predict_of_several_inputs_and_outputs() -> None:
 # Training and testing.
 
 
+@pytest.mark.alike
 async def test_losses_fall_and_the_test_tells_the_classes() -> None:
     model = await iris()
     history = await model.train(epochs=60, lr=0.02)
@@ -250,6 +251,7 @@ async def test_nothing_is_left_by_a_training_and_none_created_by_steps() -> None
     assert len(set(during)) == 1
 
 
+@pytest.mark.alike
 async def test_validation_decides_on_the_best_epoch() -> None:
     model = await iris(data={"split": (0.6, 0.2, 0.2)})
     history = await model.train(epochs=30, lr=0.02)

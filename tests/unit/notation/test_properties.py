@@ -65,6 +65,7 @@ def valid_examples() -> list[str]:
 # Any text.
 
 
+@pytest.mark.alike
 @given(st.text())
 def test_any_text(text: str) -> None:
     check(text)

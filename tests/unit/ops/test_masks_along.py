@@ -31,6 +31,7 @@ def check(layers: str, output: str, *more: str, input: str = ON_WORDS, **options
     compare(model(layers, *more, input=input, output=output), WORDS, **options)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reductions_over_the_sequence(name: str, training: bool) -> None:

@@ -140,6 +140,7 @@ async def test_next_block_is_fetched_while_the_present_one_is_trained(
     assert started.index("block 2") < started.index("step", started.index("block 1") + 3)
 
 
+@pytest.mark.alike
 async def test_memory_on_the_device_does_not_grow_with_the_stream() -> None:
     peaks: list[int] = []
     for count in (700, 1400):

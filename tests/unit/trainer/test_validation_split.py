@@ -57,6 +57,7 @@ async def test_a_resumed_training_holds_the_same_rows_back() -> None:
         model.close()
 
 
+@pytest.mark.alike
 async def test_many_rows_are_divided_by_themselves() -> None:
     model = await create(TEXT, data(2100, split=(1, 0, 0), batch_size=500))
     history = await model.train(epochs=1)

@@ -150,6 +150,7 @@ async def test_validation_and_tests_count_them() -> None:
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
 
 
+@pytest.mark.alike
 async def test_folds_have_the_weights_of_their_rows() -> None:
     x, y, weights = rows("classes")
     text = TEXT.format(3, "SCE", ", softmax()")

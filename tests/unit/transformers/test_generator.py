@@ -152,6 +152,7 @@ async def test_memory_stays_as_it_is() -> None:
     assert after.graphs < before.graphs
 
 
+@pytest.mark.alike
 async def test_texts_outgrow_the_room() -> None:
     model, generator = await create()
     found = await whole(generator, [[1, 2] * 40], 20)
