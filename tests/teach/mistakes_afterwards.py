@@ -79,8 +79,10 @@ def validation_rises() -> Setup:
 
 @mistake(
     "All training rows are right and many testing rows wrong: there are 42 rows to learn from.",
-    remedy="A smaller model, dropout or weight decay, or more rows.",
-    mended=lambda setup: setup.but(data=of(*blobs(900, 3, 30, 9.0), standardize=True)),
+    remedy="A smaller model, and more rows.",
+    mended=lambda setup: setup.but(
+        text=classifier(30, (), 3), data=of(*blobs(900, 3, 30, 9.0), standardize=True)
+    ),
     named_by=("E903",),
 )
 def training_far_better_than_testing() -> Setup:
@@ -265,9 +267,9 @@ def loss_leaps() -> Setup:
 
 
 @mistake(
-    "The loss swings around a constant value: the rate never falls.",
-    remedy="The cosine schedule, which is the default, or a tenth of the rate.",
-    mended=lambda setup: setup.trained(schedule=None),
+    "The loss swings around a constant value: the rate is high and never falls.",
+    remedy="The optimizer's own rate, and the cosine schedule; both are defaults.",
+    mended=lambda setup: setup.trained(schedule=None, lr=None),
     named_by=("E913",),
 )
 def rate_stays_high() -> Setup:

@@ -82,8 +82,8 @@ def all_warm_up() -> Setup:
 
 @mistake(
     "The rate falls to a hundredth after every epoch.",
-    remedy="A step every ten epochs, to a tenth.",
-    mended=lambda setup: setup.trained(step_epochs=10, step_factor=0.3),
+    remedy="A step after each third of the 200 epochs, to a tenth.",
+    mended=lambda setup: setup.trained(step_epochs=67, step_factor=0.1),
     named_by=("E706",),
 )
 def rate_falls_too_soon() -> Setup:

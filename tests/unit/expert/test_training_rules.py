@@ -293,6 +293,14 @@ def test_few_updates_are_told_whatever_the_rate() -> None:
     assert hit.fix == {"epochs": 300}
 
 
+def test_training_rows_that_are_right_need_no_further_epochs() -> None:
+    falling, rates = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5], [0.005] * 6
+    known = {"predictions": {"m": classes([40, 40], [40, 40], [40, 40])}, "held_out": {"m": POOR}}
+    assert RULES["E904"].test(after(falling, (), rates, **known)) is None
+    # Validation rows decide where there are some.
+    assert RULES["E904"].test(after(FLAT, falling, rates, **known)) is not None
+
+
 def test_a_low_rate_is_raised_before_epochs_are() -> None:
     slow = {"lr": 1e-4, "optimizer": "sgdm", **CONSTANT}
     hit = RULES["E904"].test(after([1.0, 0.9, 0.8, 0.7, 0.6, 0.5], (), [1e-4] * 6, settings=slow))
