@@ -1,5 +1,6 @@
 /**
- * The page of the contest of arrays: five programs in webnnm, jax-js and TensorFlow.js.
+ * The page of the contest of arrays: six programs in webnnm, with and without `jit`, jax-js and
+ * TensorFlow.js, one of them in WebNN by hand as well.
  *
  * @module
  */
@@ -9,28 +10,34 @@ import { load } from "./tfjs.js";
 /** @typedef {{ shape: number[], values: Float32Array }} Numbers */
 /** @typedef {{ iterate(limit: number): Promise<number>, state(count: number): Promise<any> }} Run */
 
-/** Iterations between two reads of the state. */
+/** Iterations between two reads of the state, where a program says nothing else. */
 const BLOCK = 20;
+/** @type {{ [program: string]: number }} */
+const BLOCKS = { single: 1 };
 const JAXJS = "/bench-packages/@jax-js/jax/dist/index.js";
 const OURS = "/bench/array_programs/ours.py";
 /** How the page runs programs of Python. */
 const HARNESS = `
 import time
 import array_programs
-from webnnm import xp
+from webnnm import jit, xp
 
 async def device():
     return (await xp.open_device("webnn")).backend.description
 
-def opened(name, data):
+def opened(name, data, jitted, block):
     found = {}
     for key, (shape, values) in data.to_py().items():
         found[key] = xp.asarray(memoryview(values).cast("B").cast("f", shape))
-    return Program(getattr(array_programs, name)(found))
+    array_programs.jit = jit if jitted else without_jit
+    return Program(getattr(array_programs, name)(found), block)
+
+def without_jit(function=None, **_):
+    return (lambda given: given) if function is None else function
 
 class Program:
-    def __init__(self, states):
-        self.states = states
+    def __init__(self, states, block):
+        self.states, self.block = states, block
 
     async def state(self, count):
         for _ in range(count):
@@ -40,10 +47,10 @@ class Program:
     async def iterate(self, limit):
         began, done = time.perf_counter(), 0
         while time.perf_counter() - began < limit / 1000:
-            for _ in range(${BLOCK}):
+            for _ in range(self.block):
                 state = next(self.states)
             await state
-            done += ${BLOCK}
+            done += self.block
         return 1000 * (time.perf_counter() - began) / done
 `;
 
@@ -123,9 +130,13 @@ function reflect(values, size) {
 }
 
 class Generated {
-  /** @param {Generator<Tensor>} states @param {(state: Tensor) => Promise<Float32Array>} read */
-  constructor(states, read) {
+  /**
+   * @param {Generator<Tensor>} states @param {number} block
+   * @param {(state: Tensor) => Promise<Float32Array>} read
+   */
+  constructor(states, block, read) {
     this.states = states;
+    this.block = block;
     this.read = read;
   }
 
@@ -142,33 +153,84 @@ class Generated {
     let done = 0;
     while (performance.now() - began < limit) {
       let state = null;
-      for (let k = 0; k < BLOCK; k += 1) state = this.states.next().value;
+      for (let k = 0; k < this.block; k += 1) state = this.states.next().value;
       await this.read(state);
-      done += BLOCK;
+      done += this.block;
     }
     return (performance.now() - began) / done;
   }
 }
 
+/** The program "single" in WebNN by hand. */
+class ByHand {
+  /** @param {any} context @param {any} graph @param {any[]} tensors @param {number} size */
+  constructor(context, graph, tensors, size) {
+    this.context = context;
+    this.graph = graph;
+    this.tensors = tensors;
+    this.found = new Float32Array(size);
+  }
+
+  /** @param {Numbers} numbers */
+  static async open({ shape, values }) {
+    const context = await /** @type {any} */ (navigator).ml.createContext();
+    const descriptor = { dataType: "float32", shape };
+    const builder = /** @type {any} */ (new MLGraphBuilder(context));
+    const factor = builder.constant({ ...descriptor, shape: [] }, new Float32Array([0.99]));
+    const graph = await builder.build({ y: builder.mul(builder.input("x", descriptor), factor) });
+    const both = { ...descriptor, readable: true, writable: true };
+    const tensors = [await context.createTensor(both), await context.createTensor(both)];
+    context.writeTensor(tensors[0], values);
+    return new ByHand(context, graph, tensors, values.length);
+  }
+
+  async step() {
+    const [x, y] = this.tensors;
+    this.context.dispatch(this.graph, { x }, { y });
+    await this.context.readTensor(y, this.found);
+    this.tensors = [y, x];
+  }
+
+  /** @param {number} count */
+  async state(count) {
+    for (let k = 0; k < count; k += 1) await this.step();
+    return Array.from(this.found);
+  }
+
+  /** @param {number} limit */
+  async iterate(limit) {
+    const began = performance.now();
+    let done = 0;
+    for (; performance.now() - began < limit; done += 1) await this.step();
+    return (performance.now() - began) / done;
+  }
+}
+
+/** @param {string} name @param {{ [name: string]: Numbers }} data @param {boolean} jitted */
+async function inPython(name, data, jitted) {
+  const given = Object.fromEntries(
+    Object.entries(data).map(([key, { shape, values }]) => [key, [shape, values]]),
+  );
+  return python.get("opened")(name, given, jitted, BLOCKS[name] ?? BLOCK);
+}
+
 /** @type {{ [contestant: string]: (name: string, data: { [name: string]: Numbers }) => Promise<Run> }} */
 const makers = {
-  async ours(name, data) {
-    const given = Object.fromEntries(
-      Object.entries(data).map(([key, { shape, values }]) => [key, [shape, values]]),
-    );
-    return python.get("opened")(name, given);
-  },
+  ours: (name, data) => inPython(name, data, true),
+  eager: (name, data) => inPython(name, data, false),
+  webnn: (_name, { x }) => ByHand.open(/** @type {Numbers} */ (x)),
   async jaxjs(name, data) {
     const programs = await import("./array_programs/jaxjs.js");
     const made = each(data, ({ shape, values }) => jax.numpy.array(values).reshape(shape));
     const states = /** @type {any} */ (programs)[name](made);
-    return new Generated(states, (state) => state.ref.data());
+    return new Generated(states, BLOCKS[name] ?? BLOCK, (state) => state.ref.data());
   },
   async tfjs(name, data) {
     const { tf } = /** @type {any} */ (globalThis);
     const programs = await import("./array_programs/tfjs.js");
     const made = each(data, ({ shape, values }) => tf.tensor(values, shape));
-    return new Generated(/** @type {any} */ (programs)[name](made), (state) => state.data());
+    const states = /** @type {any} */ (programs)[name](made);
+    return new Generated(states, BLOCKS[name] ?? BLOCK, (state) => state.data());
   },
 };
 
@@ -185,7 +247,7 @@ async function choose(contestant) {
 }
 
 /** Open a program of a contestant, with the inputs of these shapes.
- * @param {string} contestant "ours", "jaxjs" or "tfjs/" and a backend
+ * @param {string} contestant "ours", "eager", "webnn", "jaxjs" or "tfjs/" and a backend
  * @param {string} name @param {{ [name: string]: number[] }} shapes */
 export async function openProgram(contestant, name, shapes) {
   const make = makers[await choose(contestant)];

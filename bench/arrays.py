@@ -19,10 +19,13 @@ FILES = {"ours": "ours.py", "jaxjs": "jaxjs.js", "tfjs": "tfjs.js"}
 CHECKED = 5
 """After so many iterations all programs must hold the same."""
 APART = 1e-3
+BY_HAND = "single"
+"""The program that is in WebNN by hand as well."""
 TITLES = {
     "mlp": "training step of an MLP 784-256-128-10, batch 64",
     "logistic": "logistic regression, step of 1,000 rows of 20",
     "chain": "20 element-wise operations on 100,000 numbers",
+    "single": "one element-wise operation on 1,000 numbers, with its reading",
     "products": "8 products of matrices of 256 × 256",
     "life": "game of life, 256 × 256 cells",
 }
@@ -39,6 +42,7 @@ SHAPES: Mapping[str, Mapping[str, Sequence[int]]] = {
     },
     "logistic": {"x": [1000, 20], "y": [1000], "w": [20]},
     "chain": {"x": [100_000]},
+    "single": {"x": [1000]},
     "products": {"a": [256, 256], "m": [256, 256]},
     "life": {"board": [256, 256]},
 }
@@ -55,16 +59,22 @@ async def measure(contest: Contest, rounds: int, seconds: float) -> dict[str, An
         contest.facts["arrays"] = facts
         backends = [f"tfjs/{each}" for each in facts["tensorflow"]["found"]]
         return {
-            name: await _program(contest, name, ["ours", "jaxjs", *backends], rounds, seconds)
+            name: await _program(contest, name, contestants(name, backends), rounds, seconds)
             for name in TITLES
         }
 
 
+def contestants(name: str, backends: list[str]) -> list[str]:
+    """Return who takes part in a program: "eager" are our programs without `jit`."""
+    by_hand = ["webnn"] if name == BY_HAND else []
+    return ["ours", "eager", *by_hand, "jaxjs", *backends]
+
+
 async def _program(
-    contest: Contest, name: str, contestants: list[str], rounds: int, seconds: float
+    contest: Contest, name: str, those: list[str], rounds: int, seconds: float
 ) -> dict[str, Any]:
     states: dict[str, list[float]] = {}
-    for each in contestants:
+    for each in those:
         try:
             await contest.run("openProgram", each, name, SHAPES[name])
             states[each] = await contest.run("runProgram", each, "state", CHECKED)
@@ -85,6 +95,8 @@ async def _program(
     return {
         "title": TITLES[name],
         "ours": medians["ours"],
+        "eager": medians["eager"],
+        "webnn": medians.get("webnn"),
         "jaxjs": medians["jaxjs"],
         "jaxjs_device": contest.facts["arrays"]["jaxjs"]["used"],
         "tfjs": medians[tfjs],

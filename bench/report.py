@@ -185,9 +185,11 @@ def _fallback(name: str, result: Results) -> list[str]:
 
 
 def _arrays(result: Results) -> list[str]:
-    """Return the cells of a program: three times, two ratios, the lines of all three."""
-    ours, jaxjs, tfjs = (result[name] for name in ("ours", "jaxjs", "tfjs"))
-    cells = [result["title"], number(ours), f"{number(jaxjs)} ({result['jaxjs_device']})"]
+    """Return the cells of a program: five times, two ratios, the lines of all three."""
+    ours, eager, jaxjs, tfjs = (result[name] for name in ("ours", "eager", "jaxjs", "tfjs"))
+    cells = [result["title"], number(ours), number(eager)]
+    cells += [number(result["webnn"]) if result["webnn"] else "–"]
+    cells.append(f"{number(jaxjs)} ({result['jaxjs_device']})")
     cells.append(f"{number(tfjs)} ({result['tfjs_backend']})")
     ratios = (number(result["ratios"][name]) for name in ("jaxjs", "tfjs"))
     return [*cells, *ratios, *map(str, result["lines"].values())]
@@ -196,6 +198,8 @@ def _arrays(result: Results) -> list[str]:
 ARRAYS_HEAD = (
     "ms",
     "webnnm",
+    "without `jit`",
+    "WebNN by hand",
     "jax-js (device)",
     "TensorFlow.js (backend)",
     "jax-js / webnnm",

@@ -1,6 +1,6 @@
 // @ts-nocheck: programs as their users write them, without types.
 /**
- * The five programs in jax-js; each yields its state after every iteration.
+ * The six programs in jax-js; each yields its state after every iteration.
  *
  * @module
  */
@@ -42,6 +42,14 @@ export function* chain({ x }) {
     for (let k = 0; k < 5; k += 1) v = np.tanh(v.mul(1.1).add(0.1)).mul(0.9);
     return v;
   });
+  while (true) {
+    x = step(x);
+    yield x;
+  }
+}
+
+export function* single({ x }) {
+  const step = jit((v) => v.mul(0.99));
   while (true) {
     x = step(x);
     yield x;

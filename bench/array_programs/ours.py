@@ -1,4 +1,4 @@
-"""The five programs in webnnm; each yields its state after every iteration."""
+"""The six programs in webnnm; each yields its state after every iteration."""
 
 from __future__ import annotations
 
@@ -50,6 +50,14 @@ def chain(data: Data) -> Iterator[Any]:
             x = xp.tanh(x * 1.1 + 0.1) * 0.9
         return x
 
+    x = data["x"]
+    while True:
+        x = step(x)
+        yield x
+
+
+def single(data: Data) -> Iterator[Any]:
+    step = jit(lambda x: x * 0.99)
     x = data["x"]
     while True:
         x = step(x)

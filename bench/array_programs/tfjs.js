@@ -1,6 +1,6 @@
 // @ts-nocheck: programs as their users write them, without types.
 /**
- * The five programs in TensorFlow.js; each yields its state after every iteration.
+ * The six programs in TensorFlow.js; each yields its state after every iteration.
  *
  * @module
  */
@@ -42,6 +42,15 @@ export function* chain({ x }) {
   while (true) {
     const before = x;
     x = tf.tidy(() => step(before));
+    before.dispose();
+    yield x;
+  }
+}
+
+export function* single({ x }) {
+  while (true) {
+    const before = x;
+    x = x.mul(0.99);
     before.dispose();
     yield x;
   }

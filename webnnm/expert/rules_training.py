@@ -290,8 +290,10 @@ def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
     losses, last = monitored(history), history.epochs[-1].epoch
     if history.stopped != "epochs" or history.best_epoch < last or not losses:
         return None
-    seen = {} if course(history, validation=True) else history.predictions
-    if max(min(_skills(rows), default=0.0) for rows in (history.held_out, seen)) >= LEARNT:
+    known = [history.held_out]
+    if not course(history, validation=True):
+        known.append(history.predictions)
+    if any(min(_skills(rows), default=0.0) >= LEARNT for rows in known):
         return None
     total, rate = history.settings.get("epochs", last), history.settings.get("lr", 0.0)
     made = updates(facts, history)
