@@ -28,6 +28,7 @@ const [core, places, facts] = JSON.parse(process.argv[1]);
   pyodide.globals.set("facts", pyodide.toPy(facts));
   pyodide.runPython(`
 import bz2, marshal, site, zipfile
+from importlib.util import MAGIC_NUMBER
 
 place = f"{site.getsitepackages()[0]}/webnnm/"
 with (
@@ -48,7 +49,7 @@ with (
     new = {
         facts["first"]: joined(texts.keys() - codes),
         facts["sources"]: bz2.compress(joined(codes)),
-        facts["code"]: marshal.dumps(codes),
+        facts["code"]: MAGIC_NUMBER + marshal.dumps(codes),
     }
     for name in page.namelist():
         if name.endswith("/RECORD"):

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import ExecutionLoader
 from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_file_location
+from importlib.util import MAGIC_NUMBER, spec_from_file_location
 from io import BytesIO
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -29,9 +29,9 @@ PACKAGE = "webnnm"
 FIRST = "first.txt"
 REST = "rest.txt"
 CODE = "first.code"
-"""In a wheel that tools/compile_wheel.py made: bytecode by file."""
+"""In a wheel that tools/compile_wheel.py made: bytecode by file, after the mark of its Python."""
 SOURCES = "sources.bz2"
-"""The texts that it was made of, packed: tracebacks alone show them."""
+"""The texts that it was made of, packed: for tracebacks, and for another Python."""
 REST_PACKAGE = "webnnm-rest"
 """The name of the second wheel in Pyodide's lock file."""
 PATIENCE = 2
@@ -45,10 +45,14 @@ class Modules(ExecutionLoader):
         self.folder = folder
         self.rest = Path(folder, REST)
         self.texts = _texts(Path(folder, FIRST))
+        self.codes: dict[str, bytes] = {}
         compiled = Path(folder, CODE)
-        self.codes: dict[str, bytes] = (
-            marshal.loads(compiled.read_bytes()) if compiled.exists() else {}
-        )
+        if compiled.exists():
+            data = compiled.read_bytes()
+            if data.startswith(MAGIC_NUMBER):
+                self.codes = marshal.loads(data.removeprefix(MAGIC_NUMBER))
+            else:
+                self._read_sources()
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -104,11 +108,14 @@ class Modules(ExecutionLoader):
 
     def _text(self, file: str) -> str:
         if file in self.codes and file not in self.texts:
-            packed = Path(self.folder, SOURCES).read_bytes()
-            self.texts |= _parts(bz2.decompress(packed).decode())
+            self._read_sources()
         if file not in self.texts:
             self._read_rest(file)
         return self.texts[file]
+
+    def _read_sources(self) -> None:
+        packed = Path(self.folder, SOURCES).read_bytes()
+        self.texts |= _parts(bz2.decompress(packed).decode())
 
     def _read_rest(self, file: str) -> None:
         if not self.rest.exists():

@@ -45,6 +45,15 @@ import pathlib, pyodide_js, webnnm
 file = pyodide_js.lockfile.packages.webnnm.file_name
 [file, *(path.name for path in pathlib.Path(webnnm.__path__[0]).glob("*.code"))]
 """
+OTHER_PYTHON = """
+import pathlib, site
+place = pathlib.Path(site.getsitepackages()[0], "webnnm", "first.code")
+place.write_bytes(b"mark" + place.read_bytes()[4:])
+import sys, webnnm
+from webnnm import parse
+(modules,) = (each for each in sys.meta_path if type(each).__name__ == "Modules")
+[len(modules.codes), "notation/parser.py" in modules.texts, parse("m:input shape=[2];") is not None]
+"""
 TREE = """
 import importlib, sys
 import webnnm.ops.lstm  # of the second wheel
@@ -72,6 +81,11 @@ def test_the_first_wheel_is_small() -> None:
 async def test_pages_load_bytecode(fresh: tuple[PyodidePage, list[str]]) -> None:
     page, _ = fresh
     assert await page.run_python(LOADED) == [compile_wheel.current().name, "first.code"]
+
+
+async def test_another_python_takes_the_texts(fresh: tuple[PyodidePage, list[str]]) -> None:
+    page, _ = fresh
+    assert await page.run_python(OTHER_PYTHON) == [0, True, True]
 
 
 @pytest.mark.projects("webnn")
