@@ -40,6 +40,28 @@ def target_in_another_unit() -> Setup:
     return Setup(regressor(5, (16,)), _weather(leaking=True), score="r2")
 
 
+def _answers(words: tuple[str, str, str, str]) -> Data:
+    x, y = rare(400, 0.5, 1.2)
+    other = np.random.default_rng(85).random(400) < 0.2
+    answers = [words[2 * kind + second] for kind, second in zip(y, other, strict=True)]
+    table = {name: x[:, n].tolist() for n, name in enumerate("abcd")}
+    return lambda seed: TableDataset(
+        {**table, "member": answers}, label="member", seed=seed, standardize=True
+    )
+
+
+@mistake(
+    "A class is written in two ways, with and without a capital, and each counts as a class.",
+    remedy="One spelling for each class, and as many outputs.",
+    mended=lambda setup: setup.but(
+        text=classifier(4, (8,), 2), data=_answers(("no", "no", "yes", "yes"))
+    ),
+    named_by=("E628",),
+)
+def classes_in_two_spellings() -> Setup:
+    return Setup(classifier(4, (8,), 4), _answers(("no", "No", "yes", "Yes")))
+
+
 def _gaps(marker: float | None) -> Data:
     x, y = rare(400, 0.5, 1.2)
     columns: dict[str, list[Any]] = {

@@ -9,7 +9,7 @@ from tests.teach.programs import clusters, validated
 from tests.teach.samples import bars, blobs, houses, lines, order, rare
 from tests.teach.setup import Setup, of
 from tests.teach.texts import DENSE, classifier, dense, model, regressor, yes_or_no
-from webnnm import IrisDataset, TableDataset
+from webnnm import IrisDataset, TableDataset, TextDataset
 
 
 @sound("Eight answers from 1 to 5 of a questionnaire, standardised.")
@@ -213,3 +213,41 @@ def attention_over_lists() -> Setup:
     rows = [[*row, *([3] * more)] for row, more in zip(x.tolist(), cut, strict=True)]
     data = of(rows, y, length="max")
     return Setup(text, data, {"seeds": 1, "epochs": 25, "optimizer": "adam"})
+
+
+@sound("A rare class whose rows are weighed.")
+def rare_class_weighed() -> Setup:
+    x, y = rare(600, 0.08, 1.8)
+    data = of(x, y, standardize=True)
+    settings = {"class_weight": "balanced", "epochs": 60}
+    return Setup(classifier(4, (8,), 2), data, settings, score="macro_f1")
+
+
+@sound("Forty-eight flowers of three kinds that the length of a leaf tells apart.")
+def few_rows_an_easy_task() -> Setup:
+    draw = np.random.default_rng(99)
+    y = (np.arange(48) % 3).astype("int32")
+    centres = np.array([[5.0, 1.4], [6.0, 4.2], [6.6, 5.6]])
+    x = (centres[y] + draw.normal(0, 0.25, (48, 2))).astype("float32")
+    return Setup(classifier(2, (), 3), of(x, y, standardize=True, batch_size=8), {"epochs": 200})
+
+
+@sound("Letters of a text, as frequent as the language has them, by a causal attention.")
+def letters_of_a_text() -> Setup:
+    draw = np.random.default_rng(100)
+    words = ["the", "tree", "sees", "a", "bee", "then", "zebra"]
+    spoken = " ".join(draw.choice(words, 500))
+    known = sorted(set(spoken))
+    ids = np.array([known.index(letter) for letter in spoken], "int32")
+    text = (
+        f"model:input int32 shape=[] sequence=true;\nmodel:output shape=[{len(known)}];\n"
+        f"model:layers embedding(table, size={len(known)}, shape=[16]),\n"
+        "  positionalEmbedding(place, size=16, name=seen),\n"
+        "  attend(q, k, v, o, heads=2, causal=true), residual(to=seen),\n"
+        "  layerNorm(scale=g, bias=c), matmul(w), add(b), softmax();\n"
+    )
+    return Setup(
+        text,
+        lambda seed: TextDataset(ids, 16, vocabulary=len(known), seed=seed),
+        {"epochs": 15, "optimizer": "adam"},
+    )

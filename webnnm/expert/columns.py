@@ -13,8 +13,10 @@ from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import Column, Rows
 from webnnm.expert.statistics import combination, correlation, ranks, unit
 
-FEWEST = 30
+SURE = 50
 """Among fewer rows a column tells the label by chance."""
+FEWEST = 30
+"""Among fewer cells none counts as far from the others."""
 
 TELLING = 0.02
 """A column tells the class if it is wrong this often at most, in units of guessing by the shares of
@@ -104,7 +106,7 @@ def numbers_rows(column: Column) -> bool:
 def telling(rows: Rows) -> Suspicion | None:
     """Find columns that alone tell the target; not those that number the rows, sorted ones too."""
     target, sample = rows.target, rows.sample
-    if target is None or len(rows.columns) < 2 or len(sample) < FEWEST:
+    if target is None or len(rows.columns) < 2 or len(sample) < SURE:
         return None
     labels = [target[row] for row in sample]
     if len(set(labels)) < 2:

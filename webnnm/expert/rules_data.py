@@ -1,4 +1,4 @@
-"""Rules on data: what spoils a training or its test (spec E601–E613)."""
+"""Rules on data: what spoils a training or its test (spec E601–E613, E618, E624, E628)."""
 
 from __future__ import annotations
 
@@ -317,11 +317,12 @@ def unvalidated(facts: Facts) -> Hit | None:
     confidence=0.7,
 )
 def uneven(facts: Facts) -> Hit | None:
-    """The largest class has more than five times the training rows of the smallest; not E110, and
-    not with the focal loss or class_weight, which weigh classes.
+    """The largest class has more than five times the training rows of the smallest; not E110, not
+    with the focal loss or class_weight, which weigh classes, and not for labels of positions.
 
     The loss is a mean over rows, so that a class of few rows hardly counts. Balanced weights,
-    N/(C·N_c), give each class the same share.
+    N/(C·N_c), give each class the same share. Letters and words of a text are as frequent as the
+    language has them.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
@@ -334,11 +335,12 @@ def uneven(facts: Facts) -> Hit | None:
     """
     if facts.settings.get("class_weight"):
         return None
-    weighted = {output.name for output in facts.outputs if output.loss == "FOL"}
+    excepted = {output.name for output in facts.outputs if output.loss == "FOL"}
+    excepted |= {o.name for o in facts.network.outputs if o.source.features.sequence}
     found = {
         name: (max(rows), min(rows))
         for name, rows in _training_counts(facts).items()
-        if name not in weighted
+        if name not in excepted
         and max(rows) > UNEVEN * min(rows)
         and max(rows) <= LARGE_SHARE * sum(rows)
     }
@@ -472,6 +474,39 @@ def strange(facts: Facts) -> Hit | None:
     words = [f"{name} ({share:.0%} of the rows)" for name, share in found.items()]
     message = f"outside of training most words are unknown, and become zeros: {listed(words)}"
     return Hit(message=message, evidence=found)
+
+
+@rule("E628", "warning", "Write each class in one way, as name.strip().lower() does.")
+def spellings(facts: Facts) -> Hit | None:
+    """Names of classes differ in capitals, spaces and underscores alone; not single letters.
+
+    Each spelling is a class of its own. The model is to tell apart what is the same, and where it
+    takes the other spelling the answer counts as wrong.
+
+    >>> from webnnm import TableDataset, review
+    >>> table = {"age": [*range(40)], "member": ["yes", "No", "Yes", "no"] * 10}
+    >>> data = TableDataset(table, label="member")
+    >>> text = "m:input shape=[1]; m:output shape=[4]; m:layers matmul(w), add(b), softmax();"
+    >>> print(review(text, data).finding("E628"))
+    warning E628 line 1, column 22: classes of m that differ in spelling alone: "No" and "no"; ...
+      → Write each class in one way, as name.strip().lower() does.
+
+    Ignore it where capitals tell classes apart, as with genes and proteins.
+    """
+    found: dict[str, str] = {}
+    for output, names in facts.data.class_names.items():
+        alike: dict[str, list[str]] = {}
+        for name in names:
+            alike.setdefault(re.sub(r"[\s_]", "", name).casefold(), []).append(name)
+        several = [
+            " and ".join(f'"{name}"' for name in group)
+            for plain, group in alike.items()
+            if len(plain) > 1 < len(group)
+        ]
+        if several:
+            told = "; ".join(several[:5])
+            found[f"{output}:output"] = f"classes of {output} that differ in spelling alone: {told}"
+    return grouped(found)
 
 
 def wilson(share: float, rows: int, z: float = 1.96) -> tuple[float, float]:

@@ -339,7 +339,7 @@ def waist(facts: Facts) -> Hit | None:
 
     What the layers behind know of a row are the few numbers that come through. One unit can put
     classes in a row only, two in a plane. Autoencoders are excepted, whose output has the size of
-    their input.
+    their input, and outputs whose labels are measurements.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[8]; m:output shape=[8]; m:layers matmul(w, shape=[32]), relu(), "
@@ -350,7 +350,11 @@ def waist(facts: Facts) -> Hit | None:
 
     Ignore it where a code of few numbers is what the model is for.
     """
-    ends = {o.name: o.activation for o in facts.outputs}
+    ends = {
+        o.name: o.activation
+        for o in facts.outputs
+        if o.labels is None or o.labels.kind != "continuous"
+    }
     scores = [
         numbers(output.source.vertex)
         for output in facts.network.outputs

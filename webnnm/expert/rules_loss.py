@@ -174,7 +174,7 @@ def outliers(facts: Facts) -> Hit | None:
     "Set class_weight='balanced' if rare classes matter as much as others.",
 )
 def unbalanced(facts: Facts) -> Hit | None:
-    """One class has more than 90 % of the labels.
+    """One class has more than 90 % of the labels; not with class_weight, which weighs classes.
 
     With nine of ten rows in one class, always answering that one is right in nine of ten. Balanced
     weights count each class alike; where only the number of right answers matters they cost some.
@@ -188,6 +188,8 @@ def unbalanced(facts: Facts) -> Hit | None:
 
     Ignore it where accuracy is what counts.
     """
+    if facts.settings.get("class_weight"):
+        return None
     found = [
         (o, o.labels.share)
         for o in facts.outputs

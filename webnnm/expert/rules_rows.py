@@ -52,10 +52,11 @@ def far_cells(facts: Facts) -> Hit | None:
     confidence=0.7,
 )
 def telling(facts: Facts) -> Hit | None:
-    """One of several columns tells the target of 99 % of the training rows by itself.
+    """One of several columns tells the target of 99 % of the training rows by itself, 50 and more.
 
     What tells the answer of 99 % of the rows by itself is often a form of the answer, written down
-    after it was known: the test is then too good, and in use the column is empty.
+    after it was known: the test is then too good, and in use the column is empty. Of fewer rows a
+    good measurement tells them all by chance.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"

@@ -209,6 +209,12 @@ CASES = [
         data(unknown={"sentence": 0.4}),
     ),
     Case(
+        "E628",
+        data(class_names={"iris": ("no", "No ", "maybe", "YES", "yes", "un_sure", "Un sure")}),
+        'differ in spelling alone: "no" and "No "; "YES" and "yes"; "un_sure" and "Un sure"',
+        data(class_names={"iris": ("no", "yes", "a", "A", "-1", "1")}),
+    ),
+    Case(
         "E618",
         data(sizes={"training": 97, "testing": 3}),
         "testing has 3 rows: an accuracy of 0.9 on them may be 0.36 or 0.99 (95 % confidence)",
@@ -294,3 +300,17 @@ def test_a_small_subset_of_few_rows_is_information() -> None:
     few, many = ({"training": rows, "testing": 9} for rows in (31, 200))
     found = [RULES["E618"].test(data(sizes=sizes)) for sizes in (few, many)]
     assert [hit.severity for hit in found if hit] == ["info", None]
+
+
+def test_classes_that_are_weighed_are_not_advised_to_be() -> None:
+    rare = output("CCE", SKEWED)
+    weighed = replace(rare, settings={**rare.settings, "class_weight": "balanced"})
+    assert RULES["E110"].test(rare) is not None
+    assert RULES["E110"].test(weighed) is None
+
+
+def test_letters_are_as_frequent_as_they_are() -> None:
+    counts = DataFacts(sizes=SIZES, class_counts={"m": {"training": (90, 9, 60)}})
+    rows = replace(facts("matmul(w), softmax()"), data=counts)
+    assert RULES["E608"].test(rows) is not None
+    assert RULES["E608"].test(replace(facts(LETTERS), data=counts)) is None

@@ -44,11 +44,11 @@ def far(value: float, every: int = 12) -> Dataset:
     return Dataset(joined(X, column), Y, standardize=True)
 
 
-def telling(wrong: int) -> Dataset:
+def telling(wrong: int, rows: int = ROWS) -> Dataset:
     """Return rows with a bill, written after the diagnosis, and wrong for so many."""
     draw = Random(2)
     bills = [3000 * (y ^ (n < wrong)) + draw.gauss(500, 60) for n, y in enumerate(Y)]
-    return Dataset(joined(X, bills), Y, standardize=True)
+    return Dataset(joined(X, bills)[:rows], Y[:rows], standardize=True)
 
 
 def degrees(noise: float) -> Dataset:
@@ -178,6 +178,7 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E614", lambda: far(6)),
     ("E614", lambda: pressure(45)),
     ("E615", lambda: telling(20)),
+    ("E615", lambda: telling(0, rows=60)),
     ("E615", lambda: degrees(0.2)),
     ("E616", lambda: sorted_rows(method="sequential")),
     ("E616", lambda: patients("grid")),

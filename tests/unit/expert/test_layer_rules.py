@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.unit.expert.cases import Case, DataFacts, Facts, facts, feature, model, numbers, output
@@ -9,6 +11,7 @@ from webnnm.expert.facts import FeatureFacts, OutputFacts
 from webnnm.expert.rules import LATER, RULES
 from webnnm.graph.elaborate import elaborate
 from webnnm.notation import parse
+from webnnm.training.loss_choice import LabelFacts
 
 PICTURE = "m:input shape={channels:1, height:8, width:8}; m:output shape=[3]; m:layers "
 WORDS = "m:input int32 shape=[6]; m:output shape=[3]; m:layers embedding(t, size=9, shape=[6, 8]), "
@@ -267,3 +270,10 @@ def test_a_rule_that_speaks_is_among_those_that_are_asked(case: Case) -> None:
 @pytest.mark.parametrize(("id", "known"), QUIET)
 def test_rule_is_silent(id: str, known: Facts) -> None:
     assert RULES[id].test(known) is None
+
+
+def test_a_code_of_measurements_may_be_narrow() -> None:
+    narrow = classified("matmul(w, shape=[1]), matmul(v), sigmoid()")
+    measured = [replace(o, labels=LabelFacts(kind="continuous")) for o in narrow.outputs]
+    assert RULES["E408"].test(narrow) is not None
+    assert RULES["E408"].test(replace(narrow, outputs=measured)) is None
