@@ -14,6 +14,7 @@ import { load } from "./tfjs.js";
 const BLOCK = 20;
 /** @type {{ [program: string]: number }} */
 const BLOCKS = { single: 1 };
+const blockOf = (/** @type {string} */ program) => BLOCKS[program] ?? BLOCK;
 const JAXJS = "/bench-packages/@jax-js/jax/dist/index.js";
 const OURS = "/bench/array_programs/ours.py";
 /** How the page runs programs of Python. */
@@ -161,49 +162,27 @@ class Generated {
   }
 }
 
-/** The program "single" in WebNN by hand. */
-class ByHand {
-  /** @param {any} context @param {any} graph @param {any[]} tensors @param {number} size */
-  constructor(context, graph, tensors, size) {
-    this.context = context;
-    this.graph = graph;
-    this.tensors = tensors;
-    this.found = new Float32Array(size);
-  }
-
-  /** @param {Numbers} numbers */
-  static async open({ shape, values }) {
-    const context = await /** @type {any} */ (navigator).ml.createContext();
-    const descriptor = { dataType: "float32", shape };
-    const builder = /** @type {any} */ (new MLGraphBuilder(context));
-    const factor = builder.constant({ ...descriptor, shape: [] }, new Float32Array([0.99]));
-    const graph = await builder.build({ y: builder.mul(builder.input("x", descriptor), factor) });
-    const both = { ...descriptor, readable: true, writable: true };
-    const tensors = [await context.createTensor(both), await context.createTensor(both)];
-    context.writeTensor(tensors[0], values);
-    return new ByHand(context, graph, tensors, values.length);
-  }
-
-  async step() {
-    const [x, y] = this.tensors;
-    this.context.dispatch(this.graph, { x }, { y });
-    await this.context.readTensor(y, this.found);
-    this.tensors = [y, x];
-  }
-
-  /** @param {number} count */
-  async state(count) {
-    for (let k = 0; k < count; k += 1) await this.step();
-    return Array.from(this.found);
-  }
-
-  /** @param {number} limit */
-  async iterate(limit) {
-    const began = performance.now();
-    let done = 0;
-    for (; performance.now() - began < limit; done += 1) await this.step();
-    return (performance.now() - began) / done;
-  }
+/** The program "single" in WebNN by hand. @param {Numbers} numbers */
+async function byHand({ shape, values }) {
+  const context = await /** @type {any} */ (navigator).ml.createContext();
+  const descriptor = { dataType: "float32", shape };
+  const builder = /** @type {any} */ (new MLGraphBuilder(context));
+  const factor = builder.constant({ ...descriptor, shape: [] }, new Float32Array([0.99]));
+  const graph = await builder.build({ y: builder.mul(builder.input("x", descriptor), factor) });
+  const both = { ...descriptor, readable: true, writable: true };
+  const tensors = [await context.createTensor(both), await context.createTensor(both)];
+  context.writeTensor(tensors[0], values);
+  const states = function* states() {
+    for (let [x, y] = tensors; ; [x, y] = [y, x]) {
+      context.dispatch(graph, { x }, { y });
+      yield y;
+    }
+  };
+  const found = new Float32Array(values.length);
+  return new Generated(states(), blockOf("single"), async (state) => {
+    await context.readTensor(state, found);
+    return found;
+  });
 }
 
 /** @param {string} name @param {{ [name: string]: Numbers }} data @param {boolean} jitted */
@@ -211,26 +190,26 @@ async function inPython(name, data, jitted) {
   const given = Object.fromEntries(
     Object.entries(data).map(([key, { shape, values }]) => [key, [shape, values]]),
   );
-  return python.get("opened")(name, given, jitted, BLOCKS[name] ?? BLOCK);
+  return python.get("opened")(name, given, jitted, blockOf(name));
 }
 
 /** @type {{ [contestant: string]: (name: string, data: { [name: string]: Numbers }) => Promise<Run> }} */
 const makers = {
   ours: (name, data) => inPython(name, data, true),
   eager: (name, data) => inPython(name, data, false),
-  webnn: (_name, { x }) => ByHand.open(/** @type {Numbers} */ (x)),
+  webnn: (_name, { x }) => byHand(/** @type {Numbers} */ (x)),
   async jaxjs(name, data) {
     const programs = await import("./array_programs/jaxjs.js");
     const made = each(data, ({ shape, values }) => jax.numpy.array(values).reshape(shape));
     const states = /** @type {any} */ (programs)[name](made);
-    return new Generated(states, BLOCKS[name] ?? BLOCK, (state) => state.ref.data());
+    return new Generated(states, blockOf(name), (state) => state.ref.data());
   },
   async tfjs(name, data) {
     const { tf } = /** @type {any} */ (globalThis);
     const programs = await import("./array_programs/tfjs.js");
     const made = each(data, ({ shape, values }) => tf.tensor(values, shape));
     const states = /** @type {any} */ (programs)[name](made);
-    return new Generated(states, BLOCKS[name] ?? BLOCK, (state) => state.data());
+    return new Generated(states, blockOf(name), (state) => state.data());
   },
 };
 

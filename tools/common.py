@@ -84,6 +84,14 @@ def fingerprint(paths: Iterable[Path], *facts: str) -> str:
     return digest.hexdigest()
 
 
+def without(folder: Path, pattern: str) -> Path:
+    """Return a folder, which is made if there is none, without the files of a pattern."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in folder.glob(pattern):
+        stale.unlink()
+    return folder
+
+
 @contextmanager
 def step(name: str, key: str, *products: Path) -> Iterator[bool]:
     """Yield whether the step must run; remember its key once its block has ended well."""

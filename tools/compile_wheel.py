@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 
 from tools import page_modules, page_wheel, pyodide
-from tools.common import ROOT, fail, fingerprint, run, step
+from tools.common import ROOT, fail, fingerprint, run, step, without
 
 FOLDER = ROOT / "dist" / "compiled"
 COMPILE = """
@@ -75,10 +75,7 @@ def build() -> Path:
     key = fingerprint([source, Path(__file__)], pyodide.version())
     with step("compiled wheel", key, FOLDER) as needed:
         if needed:
-            FOLDER.mkdir(parents=True, exist_ok=True)
-            for stale in FOLDER.glob("*.whl"):
-                stale.unlink()
-            write(source, FOLDER)
+            write(source, without(FOLDER, "*.whl"))
     return current()
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile, ZipInfo
 
 from tools import page_modules
-from tools.common import ROOT, VENV_PYTHON, fail, fingerprint, step
+from tools.common import ROOT, VENV_PYTHON, fail, fingerprint, step, without
 from tools.slim import outside_functions, slim_script, slimmed
 from tools.wheel import record_line
 
@@ -133,10 +133,7 @@ def build(source: Path) -> PageWheels:
     """Build both wheels in dist/page/ from the one with everything."""
     with step("page wheel", fingerprint([source, *INPUTS]), FOLDER) as needed:
         if needed:
-            FOLDER.mkdir(parents=True, exist_ok=True)
-            for stale in FOLDER.glob("*.whl"):
-                stale.unlink()
-            write(source, FOLDER)
+            write(source, without(FOLDER, "*.whl"))
     return current()
 
 

@@ -9,12 +9,12 @@ failed, and everything that runs can be imported from where it was.
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from typing import TypeVar
 
 SPEAKING = ("ClassVar", "KW_ONLY", "InitVar", "Required", "NotRequired")
@@ -53,7 +53,8 @@ def slimmed(modules: Mapping[str, str]) -> dict[str, str]:
     _drop_imports(trees, wanted)
     shared = {name for _, name in wanted}
     texts = [ast.unparse(tree) for tree in trees.values()]
-    with ProcessPoolExecutor(min(len(texts), os.cpu_count() or 1)) as pool:
+    # Not forked: other steps of the set-up are at work in threads.
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         found = pool.map(partial(_minified, shared=shared), texts, chunksize=8)
         return dict(zip(trees, found, strict=True))
 

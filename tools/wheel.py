@@ -6,7 +6,7 @@ import base64
 import hashlib
 from pathlib import Path
 
-from tools.common import ROOT, VENV_PYTHON, fail, fingerprint, run, step
+from tools.common import ROOT, VENV_PYTHON, fail, fingerprint, run, step, without
 
 FOLDER = ROOT / "dist"
 BRIDGE = ROOT / "js_bridge" / "bridge.js"
@@ -34,9 +34,8 @@ def build() -> Path:
     key = fingerprint([path for path in SOURCES if path.exists()])
     with step("wheel", key, FOLDER) as needed:
         if needed or not list(FOLDER.glob("webnnm-*-py3-none-any.whl")):
-            for stale in FOLDER.glob("webnnm-*.whl"):
-                stale.unlink()
+            folder = without(FOLDER, "webnnm-*.whl")
             # hatchling is in .venv already: an isolated build would download it once more.
             command = [VENV_PYTHON, "-m", "build", "--wheel", "--no-isolation"]
-            run([*command, "--outdir", FOLDER, ROOT], "building the wheel")
+            run([*command, "--outdir", folder, ROOT], "building the wheel")
     return current()

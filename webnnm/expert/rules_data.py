@@ -39,17 +39,20 @@ MANY_WORDS = 12
 SUBSETS = ("training", "validation", "testing")
 
 
+def _of_positions(facts: Facts) -> set[str]:
+    """Return the outputs for positions of sequences: rare letters and words are rare of course."""
+    return {o.name for o in facts.network.outputs if o.source.features.sequence}
+
+
 def _classes(
     facts: Facts, test: Callable[[Mapping[str, int], DataFacts], str | bool]
 ) -> Hit | None:
     """Return the classes for which `test(subset → rows, data)` says something."""
     data = facts.data
     found: dict[str, list[str]] = {}
-    sequences = {o.name for o in facts.network.outputs if o.source.features.sequence}
+    of_positions = _of_positions(facts)
     for output, counts in data.class_counts.items():
-        if (
-            output in sequences
-        ):  # letters and words: rare ones are in few rows as a matter of course
+        if output in of_positions:
             continue
         names = data.class_names.get(output) or ()
         for number in range(max((len(rows) for rows in counts.values()), default=0)):
@@ -335,8 +338,8 @@ def uneven(facts: Facts) -> Hit | None:
     """
     if facts.settings.get("class_weight"):
         return None
-    excepted = {output.name for output in facts.outputs if output.loss == "FOL"}
-    excepted |= {o.name for o in facts.network.outputs if o.source.features.sequence}
+    weighted = {output.name for output in facts.outputs if output.loss == "FOL"}
+    excepted = weighted | _of_positions(facts)
     found = {
         name: (max(rows), min(rows))
         for name, rows in _training_counts(facts).items()
