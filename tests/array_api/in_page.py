@@ -39,7 +39,8 @@ for name, text in files.items():
     path.write_text(text)
 os.chdir("/suite")
 sys.path.insert(0, "/suite")
-xp.set_default_device(await xp.open_device(backend))
+# The suite's arrays are small: what the host would compute is left to the backend.
+xp.set_default_device(await xp.open_device(backend, host_elements=0))
 computed = xp.__array_namespace_info__().dtypes()
 lacking = [name for name in ("float64", "uint64") if name not in computed]
 os.environ["ARRAY_API_TESTS_SKIP_DTYPES"] = ",".join(["complex64", "complex128", *lacking])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ import gc
 from webnnm import checkpoint, custom_gradient, grad, hessian, jit, scan, tree_map
 from webnnm import value_and_grad, vmap, xp
 
-device = await xp.open_device("webnn", device="cpu")
+device = await xp.open_device("webnn", device="cpu", host_elements=0)
 xp.set_default_device(device)
 def held():
     gc.collect()
@@ -97,6 +98,24 @@ def newton(x):
         [3.0, 12.0, 27.0],
         [5.0, 5.0, 5.0],
     ]
+
+
+async def test_small_arrays_are_computed_by_numpy_and_large_ones_by_webnn(
+    pyodide_page: PyodidePage,
+) -> None:
+    program = """
+import numpy
+device = await xp.open_device("webnn", device="cpu")
+x = xp.asarray([1.0, 2.0, 3.0], device=device)
+small = (xp.exp(x) * 2).tolist()
+none = device.dispatches
+large = xp.ones(5000, device=device) * x[1]
+total = float(xp.sum(large))
+[small, none, total, device.dispatches, (await (x + 1).numpy()).tolist(), device.dispatches]
+"""
+    small, *rest = await pyodide_page.run_python(START + program)
+    assert small == pytest.approx([2 * math.exp(k) for k in (1, 2, 3)], rel=1e-6)
+    assert rest == [0, 10000.0, 1, [2.0, 3.0, 4.0], 1]
 
 
 async def test_training_by_hand_builds_nothing_and_holds_what_it_held(
@@ -220,7 +239,7 @@ run_js('''(() => {
   const create = ml.createContext.bind(ml);
   ml.createContext = async (options) => (globalThis.caught = await create(options));
 })()''')
-device = await xp.open_device("webnn", device="cpu")
+device = await xp.open_device("webnn", device="cpu", host_elements=0)
 xp.set_default_device(device)
 run_js("delete navigator.ml.createContext")
 def failure(use):
@@ -236,7 +255,7 @@ async def test_arrays_of_a_lost_device_say_so_and_new_ones_are_computed(
 ) -> None:
     program = """
 twice = jit(lambda a: a * 2)
-x = xp.asarray([float(k) for k in range(1000)])  # too large to be kept by the host
+x = xp.asarray([float(k) for k in range(2000)])  # too large to be kept by the host
 y = x + 1
 z = twice(x)
 before = [float(y[1]), float(z[1])]
@@ -244,7 +263,7 @@ js.caught.destroy()
 told = [failure(use) for use in (
     y.tolist, z.tolist, (y + 1).tolist, twice(y).tolist, lambda: float(xp.sum(x)),
 )]
-device = await xp.open_device("webnn", device="cpu")
+device = await xp.open_device("webnn", device="cpu", host_elements=0)
 xp.set_default_device(device)
 after = [(xp.asarray([1.0, 2.0]) * 3).tolist(), twice(xp.asarray([1.0])).tolist()]
 lost = x.device

@@ -152,7 +152,8 @@ class Backend(ABC):
     `max_tensor_bytes`, the largest tensor, None for no limit; `reason`, why "auto" chose it in
     place of WebNN, "" where it did not; `unpacks`, whether tensors hold packed weights as float32
     (True) or packed (False), None for what suits the device: it may be set before they are made;
-    `float64`, whether it computes that type.
+    `float64`, whether it computes that type; `on_host`, whether NumPy computes, in the host's
+    memory.
     """
 
     name: str
@@ -161,6 +162,7 @@ class Backend(ABC):
     max_tensor_bytes: int | None = None
     unpacks: bool | None = None
     float64 = False
+    on_host = False
 
     def __init__(self) -> None:
         self.rewrites = []

@@ -97,6 +97,7 @@ class ReferenceBackend(KernelBackend):
 
     name = "numpy"
     float64 = True
+    on_host = True
 
     def __init__(self) -> None:
         super().__init__()

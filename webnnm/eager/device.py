@@ -14,6 +14,7 @@ from webnnm.backends.pyodide_host import can_wait, in_browser, wait
 from webnnm.backends.selection import backend as open_backend
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import BackendError
+from webnnm.eager.small import HOST_ELEMENTS, HostProgram, numpy_is_loaded
 from webnnm.eager.storage import Storage, TensorPool, size_of
 from webnnm.graph.node import Graph
 from webnnm.ops.declare.tensors import TensorType
@@ -52,6 +53,10 @@ class Work(ABC):
     async def compiled(self, device: Device) -> Program:
         """Compile what computes it."""
 
+    def done_on_host(self, device: Device) -> bool:
+        """Compute it at once if it is small and its values lie on the host; tell whether it did."""
+        return False
+
     def fail(self, error: BaseException) -> None:
         """Let all who ask for the results see the error."""
         for storage in self.outputs:
@@ -79,11 +84,20 @@ class Device:
     Device(numpy)
 
     Work is dispatched in the order in which it came. Where everything that it needs is there, this
-    happens at once; else when somebody waits for the results.
+    happens at once; else when somebody waits for the results. Small work whose values lie on the
+    host is done there, by NumPy if it is loaded, see small.py.
     """
 
-    def __init__(self, opening: Callable[[], Awaitable[Backend]] = open_backend) -> None:
+    def __init__(
+        self,
+        opening: Callable[[], Awaitable[Backend]] = open_backend,
+        *,
+        host_elements: int = HOST_ELEMENTS,
+    ) -> None:
         self._opening = opening
+        self.host_elements = host_elements
+        self.host_programs: dict[Any, HostProgram | None] = {}
+        """Small graphs that were computed on the host; None: those that are not small."""
         self._pool: TensorPool | None = None
         self._waiting: deque[Work] = deque()
         self._draining: asyncio.Lock | None = None
@@ -96,9 +110,9 @@ class Device:
         self.builds = 0
 
     @classmethod
-    def of(cls, backend: Backend) -> Device:
+    def of(cls, backend: Backend, *, host_elements: int = HOST_ELEMENTS) -> Device:
         """Return the device of a backend that is open."""
-        device = cls()
+        device = cls(host_elements=host_elements)
         device._pool = TensorPool(backend)
         return device
 
@@ -129,6 +143,8 @@ class Device:
 
     def submit(self, work: Work) -> None:
         """Compute something as soon as possible."""
+        if self._asks_host and work.done_on_host(self):
+            return
         self._waiting.append(work)
         if self._draining is not None and self._draining.locked():
             return
@@ -140,6 +156,13 @@ class Device:
             self.wait(self.drain())
         if self._ahead >= MOST_AHEAD and work.outputs and not work.outputs[0].error:
             self.read_now(min(work.outputs, key=_bytes))
+
+    @property
+    def _asks_host(self) -> bool:
+        """Whether small work is done on the host: where NumPy computes anyway it is not."""
+        if self._pool is None or not self.host_elements:
+            return False
+        return not self._pool.backend.on_host and numpy_is_loaded()
 
     def can_wait(self) -> bool:
         """Tell whether Python can be held up until the device has done something."""

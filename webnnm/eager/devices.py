@@ -8,9 +8,12 @@ from webnnm.backends.base import Backend
 from webnnm.backends.selection import backend as open_backend
 from webnnm.eager.device import Device, Memory
 from webnnm.eager.dtypes import DEFAULTS, DTYPES, DType, float16, float64, isdtype, uint64
+from webnnm.eager.small import HOST_ELEMENTS
 
 
-async def open_device(backend: str | Backend = "auto", **options: Any) -> Device:
+async def open_device(
+    backend: str | Backend = "auto", *, host_elements: int = HOST_ELEMENTS, **options: Any
+) -> Device:
     """Open a device for arrays.
 
     >>> import asyncio
@@ -19,11 +22,13 @@ async def open_device(backend: str | Backend = "auto", **options: Any) -> Device
     Device(numpy)
 
     `backend` and `options` are those of `webnnm.backend`: `await xp.open_device("webnn",
-    device="npu")`. The first device that is opened becomes the default one, unless arrays
+    device="npu")`. Arrays of up to `host_elements` elements whose values lie on the host are
+    computed there where NumPy is loaded, which takes less time than asking a device; 0 leaves
+    everything to the device. The first device that is opened becomes the default one, unless arrays
     have been computed before.
     """
     found = backend if isinstance(backend, Backend) else await open_backend(backend, **options)
-    device = Device.of(found)
+    device = Device.of(found, host_elements=host_elements)
     if Device.default().backend is None:
         device.make_default()
     return device

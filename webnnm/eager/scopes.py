@@ -6,12 +6,14 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, Protocol
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.eager.device import Device, Program, Work
 from webnnm.eager.errors import ArrayValueError, TracedValueError
+from webnnm.eager.small import HostProgram, is_small, number_name
 from webnnm.eager.storage import Storage
 from webnnm.graph.batching import NO_METHOD
 from webnnm.graph.builder import GraphBuilder
@@ -28,6 +30,8 @@ KNOWN_STARTS = 4
 """Places at which parts of one kind may begin before these are inputs of programs."""
 KEPT_KINDS = 1000
 """Kinds of parts of which is known where they began."""
+KEPT_HOST_PROGRAMS = 256
+"""Structures of which a device knows whether the host computes them, those seen last."""
 LARGEST_BUILDER = 50_000
 """Nodes after which the structures seen so far are forgotten."""
 
@@ -213,7 +217,7 @@ class PendingGraph(Scope):
         """Return an input for a number: programs do not depend on its value."""
         values = self._numbers.setdefault(dtype, [])
         values.append(value)
-        return self._input(f"number {len(values) - 1}:{dtype}", TensorType(dtype, ()))
+        return self._input(number_name(dtype, len(values) - 1), TensorType(dtype, ()))
 
     def _input(self, name: str, type: TensorType) -> Operand:
         known = self.builder.inputs.get(name)
@@ -303,22 +307,50 @@ class _Segment(Work):
         made: Mapping[Operand, Storage],
     ) -> None:
         self._builder, self._wanted = pending.builder, [*made]
-        self._counts: dict[DataType, int] = {
-            dtype: len(values) for dtype, values in numbers.items()
+        self._vectors: dict[DataType, HostArray] = {
+            dtype: HostArray.of([*values], dtype) for dtype, values in numbers.items()
         }
-        self._names = [*names, *map(_vector, numbers)]
+        self._names, self._storages = [*names], [*storages]
         self._key = (
             pending.builder,
             len(names),
             *((o.number, o.index) for o in made),
-            *self._counts.items(),
+            *((dtype, len(values)) for dtype, values in numbers.items()),
         )
-        vectors = [HostArray.of([*values], dtype) for dtype, values in numbers.items()]
-        self.inputs = [
-            *storages,
-            *map(pending.device.constant, vectors),
-        ]
+        self._device = pending.device
         self.outputs = [*made.values()]
+
+    @cached_property
+    def inputs(self) -> Sequence[Storage]:  # type: ignore[override]
+        """Everything that is read: values of arrays, and Python's numbers, a vector for a type."""
+        return [*self._storages, *map(self._device.constant, self._vectors.values())]
+
+    def done_on_host(self, device: Device) -> bool:
+        """Compute it at once if it is small and its values lie on the host; tell whether it did."""
+        if any(storage.host is None for storage in self._storages):
+            return False
+        program = self._host_program(device)
+        if program is None:
+            return False
+        given = dict(zip(self._names, self._storages, strict=True))
+        try:
+            program.run(given, self._vectors, self.outputs)
+        except Exception as error:
+            self.fail(error)
+        return True
+
+    def _host_program(self, device: Device) -> HostProgram | None:
+        known = device.host_programs
+        if self._key not in known:
+            if len(known) >= KEPT_HOST_PROGRAMS:
+                del known[next(iter(known))]
+            small = is_small(self._wanted, device.host_elements)
+            known[self._key] = HostProgram(self._graph()) if small else None
+        return known[self._key]
+
+    def _graph(self) -> Graph:
+        outputs = {f"y{place}": operand for place, operand in enumerate(self._wanted)}
+        return plain_graph(Graph(outputs, self._builder.inputs))
 
     def program(self, device: Device) -> Program | None:
         """Return what computes it if the same structure was computed before."""
@@ -326,12 +358,13 @@ class _Segment(Work):
 
     async def compiled(self, device: Device) -> Program:
         """Compile what computes it."""
-        outputs = {f"y{place}": operand for place, operand in enumerate(self._wanted)}
-        graph = plain_graph(Graph(outputs, self._builder.inputs))
-        executable = await device.compile(_with_vectors(graph, self._counts))
+        graph = self._graph()
+        counts: dict[DataType, int] = {d: len(vector) for d, vector in self._vectors.items()}
+        executable = await device.compile(_with_vectors(graph, counts))
         # What is left out, only other operations of the pending graph need.
-        taken = [name if name in executable.inputs else None for name in self._names]
-        program = Program(executable, taken, [*outputs])
+        names = [*self._names, *map(_vector, self._vectors)]
+        taken = [name if name in executable.inputs else None for name in names]
+        program = Program(executable, taken, [*graph.outputs])
         device.keep(self._key, program)
         return program
 

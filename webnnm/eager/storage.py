@@ -16,7 +16,7 @@ from webnnm.ops.declare.tensors import TensorType
 
 SPARE_BYTES = 64 * 2**20
 """Spare tensors are kept up to so many bytes, or as many as arrays hold."""
-KEPT_ON_HOST = 1024
+KEPT_ON_HOST = 4096
 """Bytes of an array up to which the host keeps what it has written to a device."""
 
 

@@ -1,0 +1,85 @@
+"""Small work whose values lie on the host is done there: asking the device would take longer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import FORMATS, DataType, byte_length
+from webnnm.core.shapes import count
+from webnnm.eager.storage import Storage
+from webnnm.graph.node import Graph, Operand, OperatorNode
+
+HOST_ELEMENTS = 1024
+"""Elements up to which an array is small. A device takes some 0.2 ms to be asked for anything and
+as long to give values back; in a page NumPy computes so many elements in 0.02 ms."""
+HOST_OPERATIONS = 64
+"""Operations up to which work is small: one dispatch for many more is worth its time."""
+HOST_DTYPES = frozenset(dtype for dtype in FORMATS if byte_length(dtype, 1) < 8)
+"""The types that are computed on the host: those that every device computes, so that what works
+does not depend on the size."""
+
+
+def numpy_is_loaded() -> bool:
+    """Tell whether the host can compute; nothing is loaded for that."""
+    return "numpy" in sys.modules
+
+
+def is_small(wanted: Iterable[Operand], elements: int) -> bool:
+    """Tell whether these operands take few operations on few elements each."""
+    seen: set[int] = set()
+    open = [operand.node for operand in wanted]
+    while open:
+        node = open.pop()
+        if node.number in seen:
+            continue
+        seen.add(node.number)
+        if isinstance(node, OperatorNode):
+            open += [operand.node for operand in node.operands if operand is not None]
+        if len(seen) > HOST_OPERATIONS or any(
+            type.dtype not in HOST_DTYPES or count(type.shape) > elements for type in node.types
+        ):
+            return False
+    return True
+
+
+class HostProgram:
+    """A graph that NumPy computes from what storages hold on the host."""
+
+    def __init__(self, graph: Graph) -> None:
+        from webnnm.backends.kernels import Program, computable
+        from webnnm.backends.reference import Namespace
+
+        self._types = [operand.type for operand in graph.outputs.values()]
+        self._numpy = Namespace()
+        self._program = Program(computable(graph), self._numpy)
+
+    def run(
+        self,
+        inputs: Mapping[str, Storage],
+        numbers: Mapping[DataType, HostArray],
+        outputs: Sequence[Storage],
+    ) -> None:
+        """Compute the outputs; `numbers` are Python's, those of a type in one vector."""
+        from webnnm.backends.kernels import array_of, host_array
+
+        np = self._numpy
+        given: dict[str, Any] = {name: storage.host for name, storage in inputs.items()}
+        for dtype, vector in numbers.items():
+            values = array_of(np, vector)
+            given |= {number_name(dtype, place): each for place, each in enumerate(values)}
+        with np.errstate(all="ignore"):
+            found = self._program(given)
+        for storage, type, value in zip(outputs, self._types, found.values(), strict=True):
+            storage.host = host_array(type, value)
+
+
+def number_name(dtype: DataType, place: int) -> str:
+    """Return what the input is called that stands for one of Python's numbers.
+
+    >>> number_name("float32", 0)
+    'number 0:float32'
+    """
+    return f"number {place}:{dtype}"
