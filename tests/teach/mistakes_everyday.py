@@ -62,6 +62,32 @@ def classes_in_two_spellings() -> Setup:
     return Setup(classifier(4, (8,), 4), _answers(("no", "No", "yes", "Yes")))
 
 
+def _cars(**options: Any) -> Data:
+    draw = np.random.default_rng(86)
+    power = np.round(draw.gamma(6, 16, 360)).astype(int)
+    weight = 900 + 5 * power + draw.normal(0, 180, 360)
+    speed = 90 + 55 * np.log(power / 40) - 0.01 * weight + draw.normal(0, 5, 360)
+    cells = [str(each) for each in power]
+    for row in draw.choice(360, 8, replace=False):
+        cells[row] = "" if options.get("missing") else "not known"
+    table = {"power": cells, "weight": weight.tolist(), "speed": speed.tolist()}
+    return lambda seed: TableDataset(
+        table, label="speed", task="regression", seed=seed, standardize=True, **options
+    )
+
+
+@mistake(
+    "For eight cells without a number a column of them was made categories: 140 of them.",
+    remedy='Leave these cells empty, and fill them: missing="mean".',
+    mended=lambda setup: setup.but(text=regressor(2, (16,)), data=_cars(missing="mean")),
+    named_by=("E629",),
+)
+def numbers_made_categories() -> Setup:
+    data = _cars(categorical=["power"])
+    width = data(0).inputs["model"].shape[0]  # type: ignore[reportAttributeAccessIssue]
+    return Setup(f"{regressor(width, (16,))}", data, {"epochs": 40}, score="r2")
+
+
 def _gaps(marker: float | None) -> Data:
     x, y = rare(400, 0.5, 1.2)
     columns: dict[str, list[Any]] = {

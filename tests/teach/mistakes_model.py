@@ -41,6 +41,25 @@ def _rings() -> Data:
 # Outputs and losses.
 
 
+def _codes(layers: str) -> Setup:
+    draw = np.random.default_rng(87)
+    x = np.tanh(draw.normal(0, 1, (400, 2)) @ draw.normal(0, 1, (2, 8)))
+    noisy = (x + draw.normal(0, 0.3, x.shape)).astype("float32")
+    text = f"{model(8, layers, 8, 'MSE')}"
+    return Setup(text, of(noisy, noisy.copy()), {"epochs": 60}, score="r2")
+
+
+@mistake(
+    "An autoencoder of eight features has a code of sixteen: it copies them.",
+    remedy="A code that is narrower than the row.",
+    mended=lambda setup: _codes(f"{dense(2, 'identity')}, {dense(8, 'identity')}"),
+    why="a copy has the highest score there is, and the noise in it",
+    named_by=("E418",),
+)
+def code_wider_than_the_row() -> Setup:
+    return _codes(f"{dense(16, 'relu')}, {dense(8, 'identity')}")
+
+
 @mistake(
     "The softmax has three scores, the labels four classes.",
     remedy="Four scores.",

@@ -16,6 +16,9 @@ from webnnm.core.shapes import is_integer
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nat", "<na>", "?"})
 """What stands for a missing number, in lower case. Among words only an empty cell is missing."""
 
+MOSTLY_NUMBERS = 0.9
+"""Where more of the cells are numbers, a word among them stands for one that is missing."""
+
 DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]|$)")
 """How the text of a date begins."""
 
@@ -178,7 +181,7 @@ def read_column(table: Table, index: int, numeric: bool | None = None) -> Column
             raise DataError(
                 "NNM713",
                 f'{table.place(words[0], index)} is "{cells[words[0]]}", not a number',
-                hint=_remedy(str(cells[words[0]])),
+                hint=_remedy(str(cells[words[0]]), known / len(cells)),
             )
         numbers = array("d", [math.nan if number is None else number for number in found])
     narrow = array("f", numbers)
@@ -278,7 +281,9 @@ def _cells(name: str, column: Any) -> list[Any]:
     return list(cast("Iterable[Any]", column))
 
 
-def _remedy(word: str) -> str:
+def _remedy(word: str, numbers: float) -> str:
     if as_number(word.replace(",", ".")) is not None:
         return "numbers have a decimal point"
+    if numbers > MOSTLY_NUMBERS:
+        return "leave cells without a number empty, and say missing='mean'"
     return "correct the cell; categorical=[column] takes all cells of a column as words"

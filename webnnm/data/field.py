@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from webnnm.core.dtypes import DataType
@@ -27,7 +27,8 @@ class Field:
 
     Attributes: `shape` of one row, `dtype`, `names` of the dimensions (or none), `sequence` (the
     name of the sequence dimension, False without one), `kind`, `features` (names along the last
-    dimension, or none), `classes` (how many, 0 where there are none).
+    dimension, or none), `classes` (how many, 0 where there are none), `declared` (whether somebody
+    said of what kind it is).
     """
 
     shape: Shape
@@ -37,6 +38,7 @@ class Field:
     kind: Kind = "continuous"
     features: tuple[str, ...] = ()
     classes: int = 0
+    declared: bool = field(default=False, repr=False, compare=False)
 
     def of_position(self) -> Field:
         """Return the field of one position of a sequence, which runs along the first axis.

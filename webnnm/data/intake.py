@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from webnnm.core.arrays import HostArray
@@ -222,7 +223,8 @@ def take_output(
     fill = b"\xff" if found == "classes" else b"\0"  # -1 in every integer type
     values = _padded(where, values, lengths, length, fill)
     sequence = length is not None
-    return _field(where, values, found, names, features, classes, sequence=sequence), values
+    field = _field(where, values, found, names, features, classes, sequence=sequence)
+    return replace(field, declared=kind is not None), values
 
 
 def row_count_of(inputs: Mapping[str, HostArray], outputs: Mapping[str, HostArray]) -> int:

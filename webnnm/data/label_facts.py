@@ -55,6 +55,7 @@ def label_facts(values: HostArray, field: Field, mask: HostArray | None = None) 
     middle, outliers = _spread(columns, pairs) if field.kind == "continuous" else (0.0, False)
     return LabelFacts(
         kind=field.kind,
+        declared=field.declared,
         shape=shape,
         classes=field.classes,
         class_counts=_class_counts(flat, columns, "onehot" if single else field.kind, ones),

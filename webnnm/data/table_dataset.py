@@ -180,6 +180,8 @@ class TableDataset(Dataset):
             sample_weight=weights,
             **options,
         )
+        # The kind follows from the task, which says nothing of what these numbers are.
+        self.outputs = {b: replace(field, declared=False) for b, field in self.outputs.items()}
 
     def encode(self, rows: Any) -> HostArray:
         """Return new rows as float32 `[rows, features]`, encoded as `model.predict` does.

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from operator import ne
 
+from webnnm.data.columns import as_number
 from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import Column, Rows
 from webnnm.expert.statistics import combination, correlation, ranks, unit
@@ -55,6 +56,15 @@ MOSTLY_ONE = 0.9
 LEVELS = (5, 50)
 EXPLAINED = 0.2
 """A category as a number: so many values, whose means explain this much more than a line."""
+
+BY_HAND = 0.05
+"""How far means and deviations of columns that were scaled are from 0 and 1 at most."""
+
+NUMERALS = 0.8
+"""Of categories more than this share are numbers: those of a measurement, and a word or two."""
+
+SCARCE = 10
+"""Training rows of each category; names of things that look like numbers come up more often."""
 
 IDENTIFIER = re.compile(r"(?i)^(id|index|uuid|guid|row)$|[_ -]id$|(?-i:[a-z]Id$)")
 
@@ -127,6 +137,22 @@ def telling(rows: Rows) -> Suspicion | None:
     if not found or len(found) > len(columns) / 2:
         return None
     return Suspicion("; ".join(found[:5]), {"columns": len(found), "rows": len(sample)})
+
+
+def numerals(rows: Rows) -> Suspicion | None:
+    """Find measurements whose every number was made a category."""
+    texts: list[str] = []
+    for name, categories in rows.categories.items():
+        words = [category for category in categories if as_number(category) is None]
+        known = len(categories) - len(words)
+        many = known >= max(LEVELS[0], NUMERALS * len(categories))
+        if many and len(rows.training) < SCARCE * len(categories):
+            others = f", the others {', '.join(words[:3])}" if words else ""
+            texts.append(
+                f"{name}: {known} of {len(categories)} categories are numbers{others}; each has "
+                f"{len(rows.training) / len(categories):.1f} training rows"
+            )
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
 
 
 def _guessed(labels: Sequence[float]) -> float:
@@ -315,6 +341,19 @@ def _between(groups: dict[float, list[float]]) -> float:
         len(group) * (math.fsum(group) / len(group) - mean) ** 2 for group in groups.values()
     )
     return between / total - (len(groups) - 1) / len(labels) if total else 0.0
+
+
+def scaled_by_hand(rows: Rows) -> bool:
+    """Tell whether most training columns have mean 0 and deviation 1 though nothing scaled them."""
+    if rows.standardization or not rows.columns:
+        return False
+    scaled = 0
+    for column in rows.columns:
+        values = column.of(rows.training)
+        mean = math.fsum(values) / len(values)
+        std = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+        scaled += abs(mean) < BY_HAND and abs(std - 1) < BY_HAND
+    return scaled > len(rows.columns) / 2
 
 
 def shifted(rows: Rows, far: float) -> list[tuple[Column, float, float, float]]:

@@ -5,11 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from webnnm.data.dataset import Dataset
-from webnnm.expert.columns import categories, codes, counting, dependent, telling, unresolved
+from webnnm.expert.columns import (
+    categories,
+    codes,
+    counting,
+    dependent,
+    numerals,
+    telling,
+    unresolved,
+)
 from webnnm.expert.facts import Suspicion
-from webnnm.expert.neighbours import contradictory, copies, moved, nearest, unrelated, windows
+from webnnm.expert.neighbours import (
+    contradictory,
+    copies,
+    moved,
+    nearest,
+    unrelated,
+    windows,
+    within_windows,
+)
 from webnnm.expert.rows import Rows, rows_of
-from webnnm.expert.sequences import ahead, padded, words
+from webnnm.expert.sequences import ahead, padded, reproduced, words
 
 CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E614": codes,
@@ -23,12 +39,14 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E623": padded,
     "E625": unresolved,
     "E626": categories,
+    "E629": numerals,
 }
 """What is looked for, by the rule that tells it."""
 
 MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E330": ahead,
     "E416": words,
+    "E418": reproduced,
     "E922": nearest,
 }
 """What rules compare with the network, or with what the training came to."""
@@ -48,6 +66,7 @@ def examine(dataset: Dataset) -> dict[str, Suspicion]:
     """
     rows = rows_of(dataset)
     found = {id: check(rows) for id, check in (CHECKS | MEASURES).items()}
+    found["E615"] = within_windows(found["E615"], rows)
     found["E627"] = unrelated(found["E922"])
     for first, others in SPOILED.items():
         if found[first]:

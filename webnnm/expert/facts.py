@@ -276,6 +276,11 @@ class Facts:
         )
 
     @property
+    def outputs_of_positions(self) -> set[str]:
+        """The outputs for positions of sequences: rare letters and words are rare of course."""
+        return {o.name for o in self.network.outputs if o.source.features.sequence}
+
+    @property
     def npu(self) -> bool:
         """Whether a neural processor is asked for."""
         return self.device.device_type == "npu"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from heapq import nsmallest
 from itertools import pairwise
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.data.quality import FEW, NARROW, row_marks
-from webnnm.expert.columns import shifted
+from webnnm.expert.columns import scaled_by_hand, shifted
 from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import Rows
 
@@ -44,6 +45,13 @@ ENOUGH = 20
 
 OVERLAP = 0.95
 """Of windows over one series this share continues the row before."""
+
+AFTER = "Take the value after the window as the target: this one lies within it."
+
+BY_HAND = (
+    "Scale testing rows by the mean and deviation of training rows too, or give all rows as they "
+    "are and say standardize=True."
+)
 
 
 def copies(rows: Rows) -> Suspicion | None:
@@ -106,6 +114,13 @@ def unrelated(told: Suspicion | None) -> Suspicion | None:
     return None if chance > 0.8 or found > chance + UNRELATED * error else told
 
 
+def within_windows(told: Suspicion | None, rows: Rows) -> Suspicion | None:
+    """Say of a column that tells the target what it means where rows are windows over a series."""
+    if told is None or shift_of_windows(rows) is None:
+        return told
+    return replace(told, remedy=AFTER)
+
+
 def _points(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[float, ...]] | None:
     """Return rows as points, columns of a table in units of their deviation; None if too many."""
     arrays = [
@@ -127,6 +142,10 @@ def _points(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[float,
                 mean = math.fsum(own) / len(own)
                 std = math.sqrt(math.fsum((value - mean) ** 2 for value in own) / len(own))
                 units[place] = 1 / std if std > 1e-6 * (abs(mean) + 1e-30) else 0.0
+                if std and len({*own}) == 2:
+                    # Another category is as far as one deviation, however rare: rows of one
+                    # category are no copies of each other.
+                    units[place] = 1 / (max(own) - min(own))
         for place, row in enumerate(numbers):
             own = flat[row * size : (row + 1) * size]
             points[place] += tuple([value * scale for value, scale in zip(own, units, strict=True)])
@@ -159,6 +178,18 @@ def windows(rows: Rows) -> Suspicion | None:
     """Find rows that are windows over one series, divided at random."""
     if rows.method not in ("random", "stratified") or not rows.subsets["testing"]:
         return None
+    shift = shift_of_windows(rows)
+    if shift is None:
+        return None
+    return Suspicion(
+        f"every row continues the one before, {shift} further: windows over one series, which "
+        "testing shares with training",
+        {"shift": shift},
+    )
+
+
+def shift_of_windows(rows: Rows) -> int | None:
+    """Return by how much each row is further along one series than the one before it."""
     for block, values in rows.inputs.items():
         about = rows.fields[block]
         size = count(about.shape)
@@ -175,11 +206,7 @@ def windows(rows: Rows) -> Suspicion | None:
         for shift in range(1, min(8, size // unit // 2) + 1):
             pairs = [_continued(flat, row, size, shift * unit, scales) for row in steps]
             if sum(pairs) > OVERLAP * len(pairs):
-                return Suspicion(
-                    f"every row continues the one before, {shift} further: windows over one "
-                    f"series, which testing shares with training",
-                    {"shift": shift},
-                )
+                return shift
     return None
 
 
@@ -205,9 +232,10 @@ def moved(rows: Rows) -> Suspicion | None:
     if min(len(rows.subsets["testing"]), len(rows.training)) < ENOUGH:
         return None
     found = shifted(rows, MOVED)
+    remedy = BY_HAND if found and scaled_by_hand(rows) else ""
     texts = [
         f"{column.name} has mean {trained:.4g} in training, {tested:.4g} in testing "
         f"({apart:.1f} deviations)"
         for column, trained, tested, apart in found
     ]
-    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy) if texts else None

@@ -11,6 +11,7 @@ from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.data.classes import class_of_rows
 from webnnm.data.dataset import Dataset
+from webnnm.data.encoding import OneHotEncoder
 from webnnm.data.field import Field
 from webnnm.data.standardize import Standardization
 
@@ -49,6 +50,7 @@ class Rows:
 
     - `inputs`, `fields`: block → all rows, and what they are; `outputs`: all targets.
     - `subsets`: subset → numbers of its rows; `method` of the split.
+    - `categories`: column of words → what its columns of 0 and 1 stand for.
     - `target`: one number for each row, a class if `classes`; None where there is none.
     """
 
@@ -62,6 +64,7 @@ class Rows:
         default_factory=dict[str, Standardization]
     )
     outputs: Mapping[str, HostArray] = field(default_factory=dict[str, HostArray])
+    categories: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
     @property
     def training(self) -> Sequence[int]:
@@ -115,4 +118,9 @@ def rows_of(dataset: Dataset) -> Rows:
         classes,
         dataset.standardization,
         outputs,
+        {
+            encoder.name: encoder.categories
+            for encoder in getattr(dataset, "encoders", ())
+            if isinstance(encoder, OneHotEncoder)
+        },
     )

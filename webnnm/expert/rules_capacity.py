@@ -1,9 +1,11 @@
-"""Rules on capacity: is the model too large for its data? (spec E401–E407)."""
+"""Rules on capacity: is the model too large for its data? (spec E401–E407, E418)."""
 
 from __future__ import annotations
 
 from webnnm.core.shapes import count
 from webnnm.expert.facts import Facts
+from webnnm.expert.paths import numbers
+from webnnm.expert.profile import PRODUCTS
 from webnnm.expert.rule import Hit, grouped, rule
 from webnnm.graph.vertices import InputVertex, LayerVertex
 
@@ -266,3 +268,43 @@ def dropout_before_statistics(facts: Facts) -> Hit | None:
 
 def _dropouts(facts: Facts) -> list[LayerVertex]:
     return [layer for layer in facts.network.layers if layer.operator.name == "dropout"]
+
+
+@rule(
+    "E418",
+    "advice",
+    "Make the narrowest layer smaller than the input, or drop some of the input by dropout(0.2).",
+    confidence=0.6,
+)
+def wide_code(facts: Facts) -> Hit | None:
+    """The targets are the inputs, and no layer between is narrower than these; not with dropout or
+    L1.
+
+    What hands on as many numbers as it gets can copy them, and learns nothing of what goes
+    together: the loss falls to nearly 0, and the code is worth no more than the row. A narrow
+    layer, dropped values or few active units leave it no way to do that (Vincent et al. 2008).
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[4]; m:output shape=[4]; "
+    >>> text += "m:layers matmul(w, shape=[6]), relu(), matmul(v);"
+    >>> rows = [[i * k * 0.618 % 1 for k in (1, 2, 3, 5)] for i in range(60)]
+    >>> print(review(text, Dataset(rows, rows)).finding("E418"))
+    advice E418: m has 4 numbers, and the narrowest layer on the way to the same 4 has 6
+      → Make the narrowest layer smaller than the input, or drop some of the input by ...
+
+    Ignore it where the code is only meant to be a different form of the row.
+    """
+    inputs, outputs = facts.network.inputs, facts.network.outputs
+    kept_small = facts.profile.dropout_count or facts.settings.get("regularization") == "L1"
+    if "E418" not in facts.data.suspicions or kept_small or len(inputs) + len(outputs) > 2:
+        return None
+    before = [layer for layer in facts.network.order if layer.operator.name in PRODUCTS][:-1]
+    size, narrowest = numbers(inputs[0]), min(map(numbers, before), default=0)
+    if narrowest < size or inputs[0].features[0].sequence:
+        return None
+    return Hit(
+        message=f"{inputs[0].block} has {size} numbers, and the narrowest layer on the way to the "
+        f"same {size} has {narrowest}",
+        nodes=[f"{inputs[0].block}:input"],
+        evidence={"size": size, "narrowest": narrowest},
+    )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from webnnm.core.shapes import show
 from webnnm.expert.facts import DataFacts, Facts, FeatureFacts
 from webnnm.expert.rule import Hit, grouped, listed, rule
-from webnnm.expert.structure import channels_last, scaled_inputs
+from webnnm.expert.structure import SCALING, channels_last, first_layers
 from webnnm.training.automatic import ENOUGH, HELD_BACK
 from webnnm.training.loss_choice import LARGE_SHARE
 
@@ -21,6 +21,8 @@ STD = (0.1, 10.0)
 SAME = 1e-8
 """Features with a smaller deviation are constant (spec G.4)."""
 
+REPEATS = 0.2
+"""So many windows of a text are others again where its sentences repeat themselves."""
 SHARED = 0.01
 STRANGE = 0.5
 LONG = 100
@@ -39,18 +41,13 @@ MANY_WORDS = 12
 SUBSETS = ("training", "validation", "testing")
 
 
-def _of_positions(facts: Facts) -> set[str]:
-    """Return the outputs for positions of sequences: rare letters and words are rare of course."""
-    return {o.name for o in facts.network.outputs if o.source.features.sequence}
-
-
 def _classes(
     facts: Facts, test: Callable[[Mapping[str, int], DataFacts], str | bool]
 ) -> Hit | None:
     """Return the classes for which `test(subset → rows, data)` says something."""
     data = facts.data
     found: dict[str, list[str]] = {}
-    of_positions = _of_positions(facts)
+    of_positions = facts.outputs_of_positions
     for output, counts in data.class_counts.items():
         if output in of_positions:
             continue
@@ -185,7 +182,7 @@ def unscaled(facts: Facts) -> Hit | None:
             return None
         return f" (mean {feature.mean:.3g}, std {feature.std:.3g})"
 
-    own = scaled_inputs(facts.network)
+    own = first_layers(facts.network, SCALING)
     inputs = {
         name: every
         for name, every in facts.data.features.items()
@@ -212,7 +209,8 @@ def unscaled(facts: Facts) -> Hit | None:
 def constant(facts: Facts) -> Hit | None:
     """A feature has the same value in all training rows.
 
-    A constant says the same of all rows, and its weight does what the bias does already.
+    A constant says the same of all rows, and its weight does what the bias does already. Of words
+    that are looked up in a table only E623 speaks: the same one at the end of all rows is padding.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -223,8 +221,9 @@ def constant(facts: Facts) -> Hit | None:
 
     Ignore it where it will vary in later rows.
     """
+    looked_up = first_layers(facts.network, {"embedding", "gather"})
     return _features(
-        facts.data.features,
+        {name: every for name, every in facts.data.features.items() if name not in looked_up},
         lambda feature: None if feature.std >= SAME else f" ({feature.raw:.6g})",
         "are constant",
     )
@@ -261,7 +260,7 @@ def non_finite(facts: Facts) -> Hit | None:
 @rule("E606", "warning", "Remove the duplicates.")
 def leaked(facts: Facts) -> Hit | None:
     """More than 1 % of the testing rows are training rows too; information where rows of few
-    numbers with few values each are equal by chance.
+    numbers with few values each are equal by chance, or a text repeats itself now and then.
 
     A row that was trained is answered from memory, so that the test says too much. 1 % of the rows
     moves a score by less than its own uncertainty.
@@ -282,7 +281,8 @@ def leaked(facts: Facts) -> Hit | None:
     message = f"{share:.1%} of the testing rows are training rows too"
     if facts.data.coarse:
         message += ": they have few values, so that rows are equal by chance"
-    severity = "info" if facts.data.coarse else None
+    text = "E330" in facts.data.suspicions and share <= REPEATS
+    severity = "info" if facts.data.coarse or text else None
     return Hit(message=message, evidence={"share": share}, severity=severity)
 
 
@@ -339,7 +339,7 @@ def uneven(facts: Facts) -> Hit | None:
     if facts.settings.get("class_weight"):
         return None
     weighted = {output.name for output in facts.outputs if output.loss == "FOL"}
-    excepted = weighted | _of_positions(facts)
+    excepted = weighted | facts.outputs_of_positions
     found = {
         name: (max(rows), min(rows))
         for name, rows in _training_counts(facts).items()
@@ -526,7 +526,7 @@ def wilson(share: float, rows: int, z: float = 1.96) -> tuple[float, float]:
 @rule("E618", "warning", "Take more rows for it, or test on all of them by dataset.folds(5).")
 def untold(facts: Facts) -> Hit | None:
     """Testing or validation has fewer than 20 rows, on which models cannot be told apart;
-    information where there are fewer than 100 rows in all.
+    information where there are fewer than 100 rows in all, or each row has many answers.
 
     The share of right answers of n rows has an error of about √(p(1 − p)/n): with 20 rows and 90 %
     that is from 70 to 97 % (Wilson 1927).
@@ -550,7 +550,7 @@ def untold(facts: Facts) -> Hit | None:
                 f"{subset} has {rows} rows: an accuracy of 0.9 on them may be {low:.2f} or "
                 f"{high:.2f} (95 % confidence)"
             )
-    small = sum(facts.data.sizes.values()) < AFFORDED
+    small = sum(facts.data.sizes.values()) < AFFORDED or facts.outputs_of_positions
     return Hit(message="; ".join(texts), severity="info" if small else None) if texts else None
 
 

@@ -1,8 +1,9 @@
-"""Rules on rows and columns that an examination found suspicious (spec E614–E627)."""
+"""Rules on rows and columns that an examination found suspicious (spec E614–E629)."""
 
 from __future__ import annotations
 
 from webnnm.expert.facts import Facts
+from webnnm.expert.profile import RECURRENT
 from webnnm.expert.rule import Hit, rule
 
 
@@ -56,7 +57,8 @@ def telling(facts: Facts) -> Hit | None:
 
     What tells the answer of 99 % of the rows by itself is often a form of the answer, written down
     after it was known: the test is then too good, and in use the column is empty. Of fewer rows a
-    good measurement tells them all by chance.
+    good measurement tells them all by chance. The last value of a window over a series is no target
+    for it: that comes after the window.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -193,7 +195,8 @@ def moved(facts: Facts) -> Hit | None:
     """The mean of a column in testing is more than a standard deviation off that in training.
 
     A model is asked in a place where it saw no rows. Between rows divided at random, means differ
-    by a fraction of a deviation.
+    by a fraction of a deviation. Where the training rows were scaled by hand, the others have to be
+    scaled by the same numbers.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -212,8 +215,8 @@ def moved(facts: Facts) -> Hit | None:
     "E623", "warning", "Give the rows without padding, with length='max': it then does not count."
 )
 def padded(facts: Facts) -> Hit | None:
-    """Rows of a sequence, or of words that attention or a mean takes together, end in the same
-    position again and again, and no length is known.
+    """Rows of a sequence, or of words that attention, a mean or a recurrent layer takes together,
+    end in the same position again and again, and no length is known.
 
     A position that was filled up counts as one that was written: attention looks at it, means are
     drawn towards it, a recurrent layer runs on over it. Sequences of different lengths know where
@@ -232,7 +235,7 @@ def padded(facts: Facts) -> Hit | None:
     """
     known = facts.data.suspicions.get("E623")
     sequence = known is not None and known.evidence["sequence"]
-    together = {"attend", "reduceMean", "reduceSum", "globalAveragePool"}
+    together = RECURRENT.union(("attend", "reduceMean", "reduceSum", "globalAveragePool"))
     mixed = any(layer.operator.name in together for layer in facts.network.layers)
     return _suspected(facts, "E623") if sequence or mixed else None
 
@@ -302,3 +305,32 @@ def unrelated(facts: Facts) -> Hit | None:
     Ignore it where the answer is a parity or a chessboard, or there is little but noise.
     """
     return _suspected(facts, "E627")
+
+
+@rule(
+    "E629",
+    "advice",
+    "Take it for numbers: leave it out of categorical=[…], leave cells without a number empty, and "
+    "say missing='mean'.",
+    confidence=0.7,
+)
+def numerals(facts: Facts) -> Hit | None:
+    """Four fifths of the categories of a column are numbers, and have fewer than ten training rows
+    each.
+
+    A category is the same as itself and unlike all others: that 130 lies between 129 and 131 is
+    lost, and each number is learnt from the few rows that have it. Codes of wards or of products
+    come up more often.
+
+    >>> from webnnm import TableDataset, review
+    >>> power = ["unknown", *(str(60 + 7 * i % 90) for i in range(119))]
+    >>> table = {"power": power, "speed": [100 + 7 * i % 90 for i in range(120)]}
+    >>> data = TableDataset(table, label="speed", task="regression", categorical=["power"])
+    >>> text = f"m:input shape={[*data.inputs['model'].shape]}; m:output shape=[1]; "
+    >>> print(review(text + "m:layers matmul(w), add(b);", data).finding("E629"))
+    advice E629: power: 57 of 58 categories are numbers, the others unknown; each has 1.4 ...
+      → Take it for numbers: leave it out of categorical=[…], leave cells without a number ...
+
+    Ignore it where the numbers are names, as of houses.
+    """
+    return _suspected(facts, "E629")

@@ -230,14 +230,15 @@ def numbered(facts: Facts) -> Hit | None:
     advice E115 line 1, column 22: the targets of m are whole numbers 0 … 3
       → If the numbers are classes, give the model a score for each, end it in softmax() and ...
 
-    Ignore it where they are counts, grades or ages, whose order means something.
+    Ignore it where they are counts, grades or ages, whose order means something; it is silent where
+    `kinds={"m": "continuous"}` of the dataset says so.
     """
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
         whole = labels.whole and labels.minimum in (0, 1) and count(labels.shape) == 1
         few = labels.maximum - labels.minimum >= 2 and labels.maximum <= MOST_NUMBERS
         measured = output.loss in MEASURED and labels.kind in ("continuous", "classes")
-        if not (whole and few and measured):
+        if not (whole and few and measured) or labels.declared:
             return None
         low, high = labels.minimum, labels.maximum
         low, high = (0, labels.classes - 1) if labels.kind == "classes" else (low, high)

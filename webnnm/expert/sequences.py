@@ -9,12 +9,18 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
 from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import Rows
+from webnnm.expert.statistics import correlation
 
 PADDED = 0.2
 """So much of the positions repeats the last one, if rows were padded by hand."""
 
 LOOKED_AT = 1000
 """So many values show whether an input has whole numbers."""
+
+LOOKED_AT_COLUMNS = 16
+ENOUGH = 20
+EQUAL = 0.9999
+"""So many columns, of so many rows at least, correlate so much if targets are the inputs."""
 
 FOLLOWS = 0.95
 """Of targets that are the next values of the input so many are equal to them."""
@@ -36,6 +42,28 @@ def ahead(rows: Rows) -> Suspicion | None:
             if sum(pairs) > FOLLOWS * len(pairs) and len(set(wanted)) > 1:
                 return Suspicion(f"{output} are the next values of {block}", {block: output})
     return None
+
+
+def reproduced(rows: Rows) -> Suspicion | None:
+    """Find inputs that are the targets, scaled or not."""
+    same: dict[str, str] = {}
+    for block, values in rows.inputs.items():
+        size = count(values.shape[1:])
+        for output, targets in rows.outputs.items():
+            if values.shape != targets.shape or size < 2 or len(rows.sample) < ENOUGH:
+                continue
+            given, wanted = values.values(), targets.values()
+            columns = (
+                (
+                    [given[row * size + n] for row in rows.sample],
+                    [wanted[row * size + n] for row in rows.sample],
+                )
+                for n in range(0, size, -(-size // LOOKED_AT_COLUMNS))
+            )
+            varied = [pair for pair in columns if len({*pair[0]}) > 1]
+            if varied and all(correlation(*pair) > EQUAL for pair in varied):
+                same[block] = output
+    return Suspicion("the targets are the inputs", same) if same else None
 
 
 def words(rows: Rows) -> Suspicion | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from webnnm.core.dtypes import byte_length
 from webnnm.core.shapes import Shape, count
@@ -47,7 +47,7 @@ SCALING = frozenset(
     {"batchNormalization", "layerNormalization", "instanceNormalization"}
     | {"mul", "div", "sub", "linear", "embedding", "gather"}
 )
-"""What scales numbers, or looks them up in a table."""
+"""What scales numbers, or looks them up in a table: their inputs need not be scaled."""
 
 
 def _first_layers(network: Network, source: Vertex) -> Iterator[LayerVertex]:
@@ -60,12 +60,12 @@ def _first_layers(network: Network, source: Vertex) -> Iterator[LayerVertex]:
                 yield layer
 
 
-def scaled_inputs(network: Network) -> set[str]:
-    """Return the inputs that the model scales by itself, or that are numbers of table rows."""
+def first_layers(network: Network, names: Collection[str]) -> set[str]:
+    """Return the inputs that meet layers of these names first, and no others."""
     found: set[str] = set()
     for vertex in network.inputs:
         first = [layer.operator.name for layer in _first_layers(network, vertex)]
-        if first and SCALING.issuperset(first):
+        if first and {*first} <= {*names}:
             found.add(vertex.block)
     return found
 
@@ -81,12 +81,13 @@ def _nhwc(layer: LayerVertex) -> bool:
 
 def channels_last(network: Network) -> dict[str, tuple[Shape, str]]:
     """Return inputs like pictures with the channels last that a layer reads channels first, with
-    their shape and that layer; inputs whose dimensions have names are brought in order."""
+    their shape and that layer; inputs of which a later dimension is called channels are brought in
+    order."""
     found: dict[str, tuple[Shape, str]] = {}
     for vertex in network.inputs:
         features = vertex.features[0]
         sizes = features.sizes()
-        if len(sizes) != 3 or features.sequence or any(features.names):
+        if len(sizes) != 3 or features.sequence or "channels" in features.names[1:]:
             continue
         if not sizes[2] <= MOST_CHANNELS < min(sizes[0], sizes[1]):
             continue

@@ -41,8 +41,8 @@ class LabelFacts:
     >>> LabelFacts(kind="classes", class_counts=(30, 10)).share
     0.75
 
-    - `kind`: what the dataset says they are (spec G.1); `shape`: of one row, or of one position
-      where they form a sequence.
+    - `kind`: what the dataset says they are (spec G.1), `declared` if the user said it of numbers;
+      `shape`: of one row, or of one position where they form a sequence.
     - `classes`, `class_counts`: how many there are, and how often each occurs; of yes/no labels
       that exclude one another too, of others (no, yes) over all elements. 0 and () without classes.
     - `minimum`, `maximum`: of all values, negative class numbers included.
@@ -58,6 +58,7 @@ class LabelFacts:
     """
 
     kind: str
+    declared: bool = False
     shape: Shape = ()
     classes: int = 0
     class_counts: tuple[int, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from webnnm import Dataset, review
 from webnnm.expert.facts import (
     DataFacts,
     DeviceFacts,
@@ -129,3 +130,8 @@ TWO = (
 )
 WIDE = "matmul(w, shape=[600]), relu(), matmul(v)"
 PIXELS = model("matmul(w)", features="6000")
+
+
+def told(text: str, data: Dataset) -> dict[str, str]:
+    """Return the rules that speak in a review of a text and its data, with their severity."""
+    return {finding.id: finding.severity for finding in review(text, data).findings}

@@ -22,7 +22,10 @@ from tests.unit.expert.cases import (
     model,
     numbers,
     output,
+    told,
 )
+from webnnm import Dataset, TextDataset
+from webnnm.core.arrays import HostArray
 from webnnm.expert.rules import RULES
 from webnnm.training.loss_choice import LabelFacts, choose
 
@@ -228,6 +231,41 @@ CASES = [
     ),
     Case("E612", data(fitted_on="full"), "statistics of the full rows", data(fitted_on="training")),
 ]
+
+
+def test_channels_are_last_though_a_text_calls_them_first() -> None:
+    named = PICTURES.format(shape="{channels:8, height:8, width:3}", layout="")
+    assert RULES["E624"].test(facts(named)) is not None
+    in_order = PICTURES.format(shape="{height:8, width:8, channels:3}", layout="")
+    assert RULES["E624"].test(facts(in_order)) is None
+
+
+def test_numbers_that_somebody_called_continuous_are_no_classes() -> None:
+    text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    rows, grades = [[n / 10] for n in range(40)], [float(n % 4) for n in range(40)]
+    assert "E115" in told(text, Dataset(rows, grades))
+    said = Dataset(rows, grades, kinds={"model": "continuous"})
+    assert "E115" not in told(text, said)
+
+
+def test_few_rows_with_many_answers_each_can_be_told_apart() -> None:
+    text = "m:input int32 shape=[] sequence=true; m:output shape=[4]; m:layers "
+    text += "embedding(t, size=4, shape=[8]), gru(w, r, hiddenSize=4, returnSequence=true), "
+    text += "matmul(v), softmax();"
+    tokens = [n * n % 97 * n % 4 for n in range(1600)]
+    tokens[1440:1475] = tokens[:35]  # a sentence that comes again
+    data = TextDataset(tokens, 16, split=(0.85, 0, 0.15), method="sequential")
+    found = told(text, data)
+    assert found["E618"] == found["E606"] == "info"
+
+
+def test_words_that_are_padding_are_no_features_to_drop() -> None:
+    text = "m:input int32 shape=[] sequence={words:12}; m:output shape=[2]; m:layers "
+    text += "embedding(t, size=9, shape=[4]), lstm(w, r, hiddenSize=4), matmul(v), softmax();"
+    rows = [[1 + n % 8] * (1 + n % 4) + [0] * (11 - n % 4) for n in range(40)]
+    found = told(text, Dataset(HostArray.of(rows, "int32"), [n % 2 for n in range(40)]))
+    assert "E623" in found
+    assert "E604" not in found
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])

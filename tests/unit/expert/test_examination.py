@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import pi, sin
 from random import Random
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -93,7 +94,7 @@ def series(**options: Any) -> Dataset:
     for _ in range(240):
         steps.append(0.9 * steps[-1] + draw.gauss(0, 1))
     rows = [steps[start : start + 8] for start in range(220)]
-    return Dataset(rows, steps[8:228], standardize=True, **options)
+    return Dataset(rows, steps[8:228], **{"standardize": True, **options})
 
 
 def twice(other: bool) -> Dataset:
@@ -129,6 +130,17 @@ def regions(ordered: bool) -> Dataset:
     numbers = [draw.randrange(10) for _ in range(ROWS)]
     some = (5, 6, 7, 8, 9) if ordered else (0, 3, 4, 7, 9)
     return Dataset(joined(X, numbers), [int(n in some) for n in numbers], standardize=True)
+
+
+def powers(different: int = 120, prefix: str = "") -> Dataset:
+    """Return rows with a column of categories that look like numbers."""
+    draw = Random(13)
+    numbers = [n % different for n in range(ROWS)]
+    cells = ["unknown" if n % 50 == 0 else f"{prefix}{60 + n}" for n in numbers]
+    table: dict[str, Any] = {"power": cells}
+    table["weight"] = [draw.gauss(n, 10) for n in numbers]
+    table["speed"] = [draw.gauss(n, 5) for n in numbers]
+    return TableDataset(table, label="speed", task="regression", categorical=["power"])
 
 
 def shuffled() -> Dataset:
@@ -171,6 +183,11 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E623", lambda: waves(padded=True), "of the positions of model are 0 at the end of rows"),
     ("E625", lambda: clock(1.7e9), "column 4: numbers around 1.7e+09 have steps of 128"),
     ("E626", lambda: regions(ordered=False), "column 4: 10 whole numbers"),
+    (
+        "E629",
+        lambda: powers(),
+        "power: 109 of 110 categories are numbers, the others unknown",
+    ),
     ("E627", shuffled, "the nearest training rows tell the class in"),
 ]
 
@@ -191,6 +208,9 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E623", lambda: waves(padded=False)),
     ("E625", lambda: clock(0)),
     ("E626", lambda: regions(ordered=True)),
+    ("E619", lambda: powers()),
+    ("E629", lambda: powers(different=20)),
+    ("E629", lambda: powers(prefix="no. ")),
 ]
 
 
@@ -235,6 +255,32 @@ def test_two_categories_with_missing_cells_are_not_the_same() -> None:
 def test_rows_of_one_patient_are_to_be_kept_together() -> None:
     found = examine(patients("patient_id"))["E616"]
     assert found.remedy.startswith("Divide the rows by it")
+
+
+def test_the_last_value_of_a_window_is_told_as_such() -> None:
+    rows, _ = series(standardize=False).arrays("full")
+    last = [row[-1] for row in rows["model"].tolist()]
+    found = examine(Dataset(rows["model"], last, method="sequential"))
+    assert found["E615"].remedy.startswith("Take the value after the window")
+    assert examine(telling(0))["E615"].remedy == ""
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_testing_rows_that_were_not_scaled_are_told_as_such(by_hand: bool) -> None:
+    place = [NormalDist().inv_cdf((n * 7 % 400 + 0.5) / 400) for n in range(400)]
+    scaled = [[place[n], place[n * 3 % 400], place[n * 11 % 400]] for n in range(400)]
+    rows = [*scaled, *([20 + 3 * value for value in row] for row in scaled[:200])]
+    parts = [*range(400)], [], [*range(400, 600)]
+    data = Dataset(rows, [sum(row) for row in rows], split=parts, standardize=not by_hand)
+    remedy = examine(data)["E622"].remedy
+    assert remedy.startswith("Scale testing rows") if by_hand else not remedy
+
+
+def test_targets_that_are_the_inputs_are_known() -> None:
+    scaled = Dataset(X, X, standardize=True, standardize_targets=True)
+    assert "E418" in examine(scaled)
+    assert "E418" in examine(Dataset(X, X, standardize=True))
+    assert "E418" not in examine(Dataset(X, [row[::-1] for row in X]))
 
 
 async def test_a_review_tells_what_an_examination_found() -> None:

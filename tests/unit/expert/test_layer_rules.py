@@ -6,7 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.expert.cases import Case, DataFacts, Facts, facts, feature, model, numbers, output
+from tests.unit.expert.cases import (
+    Case,
+    DataFacts,
+    Facts,
+    facts,
+    feature,
+    model,
+    numbers,
+    output,
+    told,
+)
+from webnnm import Dataset
 from webnnm.expert.facts import FeatureFacts, OutputFacts
 from webnnm.expert.rules import LATER, RULES
 from webnnm.graph.elaborate import elaborate
@@ -270,6 +281,25 @@ def test_a_rule_that_speaks_is_among_those_that_are_asked(case: Case) -> None:
 @pytest.mark.parametrize(("id", "known"), QUIET)
 def test_rule_is_silent(id: str, known: Facts) -> None:
     assert RULES[id].test(known) is None
+
+
+@pytest.mark.parametrize(
+    ("layers", "speaks"),
+    [
+        ("matmul(w, shape=[6]), relu(), matmul(v)", True),
+        ("matmul(w, shape=[4]), relu(), matmul(v)", True),
+        ("matmul(w, shape=[3]), relu(), matmul(v)", False),
+        ("matmul(w, shape=[9]), tanh(), matmul(u, shape=[2]), tanh(), matmul(v)", False),
+        ("dropout(0.2), matmul(w, shape=[6]), relu(), matmul(v)", False),
+        ("matmul(v)", False),
+    ],
+)
+def test_a_code_that_is_as_wide_as_the_row_can_copy_it(layers: str, speaks: bool) -> None:
+    text = f"m:input shape=[4]; m:output shape=[4]; m:loss MSE; m:layers {layers};"
+    rows = [[n * k * 0.618 % 1 for k in (1, 2, 3, 5)] for n in range(60)]
+    assert ("E418" in told(text, Dataset(rows, rows))) is speaks
+    other = Dataset(rows, [row[::-1] for row in rows])
+    assert "E418" not in told(text, other)
 
 
 def test_a_code_of_measurements_may_be_narrow() -> None:

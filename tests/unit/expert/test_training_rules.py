@@ -21,6 +21,8 @@ from webnnm.expert.facts import (
 )
 from webnnm.expert.review import hindsight, review
 from webnnm.expert.rules import RULES as EVERY
+from webnnm.graph.elaborate import elaborate
+from webnnm.notation import parse
 
 RULES = {id: rule for id, rule in EVERY.items() if rule.area == "Training"}
 FALLING = [1.0, 0.6, 0.45, 0.42, 0.41, 0.405]
@@ -311,6 +313,41 @@ def test_a_linear_model_that_learns_nothing_is_told_of_hidden_layers() -> None:
     guessed = {"m": GUESSED}
     hit = RULES["E902"].test(after(layers=LINEAR, predictions=guessed))
     assert hit is not None and "hidden layer" in hit.remedy
+
+
+def test_a_model_that_knows_other_rows_by_chance_learnt_nothing() -> None:
+    # Right in 69 % of the training rows: too many for guesses, too few to be learnt by heart.
+    trained, other = (
+        classes([138, 138], [200, 200], [200, 200]),
+        classes([39, 40], [70, 70], [71, 69]),
+    )
+    known = after(predictions={"m": trained}, held_out={"m": other}, subset="validation")
+    assert RULES["E902"].test(known) is not None
+    assert RULES["E903"].test(known) is None
+    few = replace(known.history, held_out={"m": classes([4, 4], [7, 7], [7, 7])})  # type: ignore[type-var]
+    assert RULES["E902"].test(replace(known, history=few)) is None
+
+
+def test_a_best_epoch_that_was_kept_is_no_harm() -> None:
+    rising = [0.9, 0.5, 0.7, 0.9, 1.1, 1.2]
+    severities: list[str | None] = []
+    for held, kept in ((GOOD, True), (GOOD, False), (POOR, True)):
+        known = after(FALLING, rising, held_out={"m": held}, settings={"restore_best": kept})
+        hit = RULES["E905"].test(known)
+        assert hit is not None
+        severities.append(hit.severity)
+    assert severities == ["info", None, None]
+
+
+def test_letters_of_a_text_that_come_seldom_are_no_classes_that_were_missed() -> None:
+    text = "m:input int32 shape=[] sequence=true; m:output shape=[2]; m:layers "
+    text += "embedding(t, size=2, shape=[4]), gru(w, r, hiddenSize=4, returnSequence=true), "
+    text += "matmul(v), softmax();"
+    rare = after(predictions={"m": classes([90, 0], [92, 8], [100, 0])})
+    of_text = replace(rare, network=elaborate(parse(text)))
+    assert RULES["E906"].test(of_text) is not None
+    data = replace(of_text.data, suspicions={"E330": Suspicion("", {"m": "m"})})
+    assert RULES["E906"].test(replace(of_text, data=data)) is None
 
 
 def test_a_layer_that_dies_at_the_default_rate_is_not_told_to_lower_it() -> None:
