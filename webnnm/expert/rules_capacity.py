@@ -289,7 +289,7 @@ def wide_code(facts: Facts) -> Hit | None:
     >>> text += "m:layers matmul(w, shape=[6]), relu(), matmul(v);"
     >>> rows = [[i * k * 0.618 % 1 for k in (1, 2, 3, 5)] for i in range(60)]
     >>> print(review(text, Dataset(rows, rows)).finding("E418"))
-    advice E418: m has 4 numbers, and the narrowest layer on the way to the same 4 has 6
+    advice E418 line 1, column 3: m has 4 numbers, and the narrowest layer on the way to ...
       → Make the narrowest layer smaller than the input, or drop some of the input by ...
 
     Ignore it where the code is only meant to be a different form of the row.

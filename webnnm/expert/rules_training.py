@@ -355,7 +355,7 @@ def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> labels = [int(row[0] + draw.gauss(0, 1) > 0) for row in rows]
     >>> data = Dataset(rows, labels, split=(0.4, 0.4, 0.2))
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
-    >>> history = model.train(epochs=100, weight_decay=0)
+    >>> history = model.train(epochs=100, weight_decay=0, restore_best=False)
     >>> print(*[found for found in history.findings if found.id == "E905"])
     warning E905: the validation loss rose from 0.629 in epoch 2 to 2.05, the training loss ...
       → Use a smaller model, regularise, gather more rows, or train fewer epochs with a patience.
