@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,6 +28,9 @@ EXACT = 1e-4
 
 NARROW = 16
 FEW = 0.5
+LIKELY = 5
+"""So many times as many equal rows as independent numbers would give may be chance: those of a row
+hang together."""
 """Rows of so few numbers, each with fewer values than this share of the different rows, are equal
 by chance: those of Iris, of questionnaires, of short sentences."""
 
@@ -176,10 +180,15 @@ def measure_quality(dataset: AnyDataset) -> DataQuality:
             values = arrays["training"][0][block]
             features += _features(block, field, values, arrays["full"][0][block])
         known = set(row_marks(*arrays["training"]))
-        coarse = _coarse(dataset, features, len(known))
         for subset in ("validation", "testing"):
             if subset in arrays:
                 repeated[subset] = sum([mark in known for mark in row_marks(*arrays[subset])])
+        share = max((n / sizes[subset] for subset, n in repeated.items()), default=0.0)
+        coarse = _coarse(dataset, features, len(known))
+        if share and not coarse:
+            inputs, outputs = arrays["training"]
+            likely = _by_chance(inputs, class_of_rows(dataset.outputs, outputs))
+            coarse = share <= LIKELY * likely
     classes = tuple(
         facts for block in dataset.outputs if (facts := _classes(dataset, block, arrays))
     )
@@ -191,6 +200,28 @@ def _coarse(dataset: AnyDataset, features: Sequence[FeatureFacts], rows: int) ->
     """Tell whether rows of few numbers with few values each are equal by chance."""
     width = sum(count(field.shape) for field in dataset.inputs.values())
     return width <= NARROW and all(feature.distinct < rows * FEW for feature in features)
+
+
+def _by_chance(inputs: Mapping[str, HostArray], classes: Sequence[int] | None) -> float:
+    """Return the share of rows with an equal one if the numbers of a class were independent."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    total = len(next(iter(inputs.values())))
+    for row in range(total):
+        groups[classes[row] if classes else 0].append(row)
+    return math.fsum(len(rows) * _met(inputs, rows) for rows in groups.values()) / total
+
+
+def _met(inputs: Mapping[str, HostArray], rows: Sequence[int]) -> float:
+    """Return the probability that one of these rows is drawn again if its numbers are drawn."""
+    alike = 1.0
+    for values in inputs.values():
+        size, flat = count(values.shape[1:]), values.values()
+        for place in range(size):
+            counts = Counter([flat[row * size + place] for row in rows]).values()
+            alike *= sum(n * n for n in counts) / len(rows) ** 2
+            if alike * len(rows) < 1e-6:
+                return 0.0
+    return 1 - (1 - alike) ** len(rows)
 
 
 def _features(

@@ -53,6 +53,9 @@ COMPARED_ROWS = 400
 MOSTLY_ONE = 0.9
 """Columns of which more rows have one value are too sparse to call them dependent."""
 
+MOST_CLASSES = 10
+"""Classes of which each is looked at by itself."""
+
 LEVELS = (5, 50)
 EXPLAINED = 0.2
 """A category as a number: so many values, whose means explain this much more than a line."""
@@ -306,30 +309,40 @@ def _names(
 def categories(rows: Rows) -> Suspicion | None:
     """Find whole numbers whose effect on the target goes up and down: categories."""
     target = rows.target
-    if target is None or (rows.classes and len(set(target)) > 2):
+    if target is None:
         return None
     labels = [float(target[row]) for row in rows.sample]
+    apart = [labels]
+    if rows.classes and 2 < len(known := set(labels)) <= MOST_CLASSES:
+        apart = [[float(label == one) for label in labels] for one in sorted(known)]
     texts: list[str] = []
     for column in rows.columns:
-        values = column.of(rows.sample)
-        groups: dict[float, list[float]] = {}
-        for value, label in zip(values, labels, strict=True):
-            groups.setdefault(value, []).append(label)
-        if not LEVELS[0] <= len(groups) <= LEVELS[1] or len(groups) > len(values) / 5:
-            continue
-        if any(abs(column.raw(v) - round(column.raw(v))) > 1e-3 for v in groups):
-            continue
-        means = [math.fsum(groups[value]) / len(groups[value]) for value in sorted(groups)]
-        least = (max(means) - min(means)) / 4
-        steps = [b - a for a, b in pairwise(means) if abs(b - a) > least]
-        turns = sum(a * b < 0 for a, b in pairwise(steps))
-        explained = _between(groups) - correlation(values, labels) ** 2
-        if turns * 2 >= len(means) - 2 and turns >= 2 and explained > EXPLAINED:
-            texts.append(
-                f"{column.name}: {len(groups)} whole numbers, whose targets go up and down "
-                f"{turns + 1} times"
-            )
+        told = (_up_and_down(rows, column, each) for each in apart)
+        if text := next(filter(None, told), ""):
+            texts.append(text)
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+
+
+def _up_and_down(rows: Rows, column: Column, labels: Sequence[float]) -> str:
+    """Return what is said of a column of whole numbers if its effect goes up and down."""
+    values = column.of(rows.sample)
+    groups: dict[float, list[float]] = {}
+    for value, label in zip(values, labels, strict=True):
+        groups.setdefault(value, []).append(label)
+    if not LEVELS[0] <= len(groups) <= LEVELS[1] or len(groups) > len(values) / 5:
+        return ""
+    if any(abs(column.raw(v) - round(column.raw(v))) > 1e-3 for v in groups):
+        return ""
+    means = [math.fsum(groups[value]) / len(groups[value]) for value in sorted(groups)]
+    least = (max(means) - min(means)) / 4
+    steps = [b - a for a, b in pairwise(means) if abs(b - a) > least]
+    turns = sum(a * b < 0 for a, b in pairwise(steps))
+    explained = _between(groups) - correlation(values, labels) ** 2
+    many = turns >= min(3, max(2, (len(means) - 2) / 2)) and 2 * turns >= len(steps)
+    if not many or explained <= EXPLAINED:
+        return ""
+    times = f"{turns + 1} times"
+    return f"{column.name}: {len(groups)} whole numbers, whose targets go up and down {times}"
 
 
 def _between(groups: dict[float, list[float]]) -> float:

@@ -210,7 +210,8 @@ def constant(facts: Facts) -> Hit | None:
     """A feature has the same value in all training rows.
 
     A constant says the same of all rows, and its weight does what the bias does already. Of words
-    that are looked up in a table only E623 speaks: the same one at the end of all rows is padding.
+    that are looked up in a table, and of sequences, only E623 speaks: what is the same at the end
+    of all rows is padding.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -221,9 +222,10 @@ def constant(facts: Facts) -> Hit | None:
 
     Ignore it where it will vary in later rows.
     """
-    looked_up = first_layers(facts.network, {"embedding", "gather"})
+    steps = {v.block for v in facts.network.inputs if v.features[0].sequence}
+    others = steps | first_layers(facts.network, {"embedding", "gather"})
     return _features(
-        {name: every for name, every in facts.data.features.items() if name not in looked_up},
+        {name: every for name, every in facts.data.features.items() if name not in others},
         lambda feature: None if feature.std >= SAME else f" ({feature.raw:.6g})",
         "are constant",
     )
@@ -561,7 +563,8 @@ def untold(facts: Facts) -> Hit | None:
     "shape={channels:3, height:32, width:32}; or write inputLayout=nhwc.",
 )
 def channel_order(facts: Facts) -> Hit | None:
-    """A convolution takes the first dimension of pictures for channels, and they stand last.
+    """A convolution takes the first dimension of pictures or signals for channels, and they stand
+    last.
 
     A convolution slides over the last two dimensions: over 32 rows × 3 channels of a picture whose
     channels stand last, of which it takes each pixel row for a channel.
@@ -579,7 +582,7 @@ def channel_order(facts: Facts) -> Hit | None:
     return grouped(
         {
             f"{name}:input": f"{name} is {show(shape)}: {layer} takes it for {shape[0]} channels "
-            f"of {shape[1]} × {shape[2]}"
+            f"of {' × '.join(map(str, shape[1:]))}"
             for name, (shape, layer) in found.items()
         }
     )

@@ -234,10 +234,12 @@ def padded(facts: Facts) -> Hit | None:
     Ignore it where the value at the end was measured.
     """
     known = facts.data.suspicions.get("E623")
-    sequence = known is not None and known.evidence["sequence"]
-    together = RECURRENT.union(("attend", "reduceMean", "reduceSum", "globalAveragePool"))
+    if known is None:
+        return None
+    of_text = any(vertex.features[0].sequence for vertex in facts.network.inputs)
+    together = RECURRENT.union(("attend", "reduceMean", "reduceSum"))
     mixed = any(layer.operator.name in together for layer in facts.network.layers)
-    return _suspected(facts, "E623") if sequence or mixed else None
+    return _suspected(facts, "E623") if known.evidence["sequence"] or of_text or mixed else None
 
 
 @rule("E625", "warning", "Subtract the first value, or the smallest, before they become float32.")

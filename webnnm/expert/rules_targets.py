@@ -230,21 +230,24 @@ def numbered(facts: Facts) -> Hit | None:
     advice E115 line 1, column 22: the targets of m are whole numbers 0 … 3
       → If the numbers are classes, give the model a score for each, end it in softmax() and ...
 
-    Ignore it where they are counts, grades or ages, whose order means something; it is silent where
-    `kinds={"m": "continuous"}` of the dataset says so.
+    Ignore it where they are counts, grades or ages, whose order means something; it is only a note
+    where `kinds={"m": "continuous"}` of the dataset says so.
     """
+    declared: list[bool] = []
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
         whole = labels.whole and labels.minimum in (0, 1) and count(labels.shape) == 1
         few = labels.maximum - labels.minimum >= 2 and labels.maximum <= MOST_NUMBERS
         measured = output.loss in MEASURED and labels.kind in ("continuous", "classes")
-        if not (whole and few and measured) or labels.declared:
+        if not (whole and few and measured):
             return None
+        declared.append(labels.declared)
         low, high = labels.minimum, labels.maximum
         low, high = (0, labels.classes - 1) if labels.kind == "classes" else (low, high)
         return f"the targets of {output.name} are whole numbers {low:g} … {high:g}"
 
-    return grouped(of_outputs(facts, text))
+    found = of_outputs(facts, text)
+    return grouped(found, severity="info" if all(declared) else None)
 
 
 @rule(

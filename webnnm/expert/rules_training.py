@@ -468,7 +468,8 @@ def _unlike(history: HistoryFacts) -> list[tuple[float, float]]:
     """Return training and validation losses of the first quarter, if the latter are far above."""
     pairs = [(r.loss, r.val_loss) for r in history.epochs if r.val_loss is not None]
     early = pairs[: max(1, len(pairs) // 4)]
-    return early if all(val > UNLIKE * loss for loss, val in early) else []
+    # Losses below 0, as some of one's own are, have no ratio.
+    return early if all(val > UNLIKE * loss > 0 for loss, val in early) else []
 
 
 @after("E908", "warning", "Lower lr, or use leakyRelu.", lowers=["lr"])

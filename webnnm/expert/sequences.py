@@ -87,7 +87,8 @@ def padded(rows: Rows) -> Suspicion | None:
         about = rows.fields[block]
         masked = len(set(getattr(values, "lengths", ()))) > 1
         words = len(about.shape) == 1 and _whole(values)
-        if not (about.sequence or words) or masked or not about.shape or about.shape[0] < 4:
+        steps = len(about.shape) == 2  # a sequence if the text says so
+        if not (about.sequence or words or steps) or masked or about.shape[0] < 4:
             continue
         length, unit = about.shape[0], count(about.shape[1:])
         flat = values.values()
@@ -113,6 +114,6 @@ def padded(rows: Rows) -> Suspicion | None:
             what = ", ".join(f"{value:g}" for value in filler[:3])
             return Suspicion(
                 f"{share:.0%} of the positions of {block} are {what} at the end of rows, and count",
-                {"share": share, "sequence": bool(about.sequence)},
+                {"share": share, "sequence": bool(about.sequence), "block": block},
             )
     return None

@@ -70,9 +70,10 @@ def first_layers(network: Network, names: Collection[str]) -> set[str]:
     return found
 
 
-PICTURED = ("conv2d", "convTranspose2d", "maxPool2d", "averagePool2d")
+PICTURED = ("conv1d", "conv2d", "convTranspose2d", "maxPool2d", "averagePool2d")
 MOST_CHANNELS = 4
-"""Pictures have 1, 3 or 4 channels, and more rows and columns than that."""
+"""Pictures have 1, 3 or 4 channels, and more rows and columns than that; signals have more steps
+than the square of that."""
 
 
 def _nhwc(layer: LayerVertex) -> bool:
@@ -87,9 +88,11 @@ def channels_last(network: Network) -> dict[str, tuple[Shape, str]]:
     for vertex in network.inputs:
         features = vertex.features[0]
         sizes = features.sizes()
-        if len(sizes) != 3 or features.sequence or "channels" in features.names[1:]:
+        if features.sequence or "channels" in features.names[1:]:
             continue
-        if not sizes[2] <= MOST_CHANNELS < min(sizes[0], sizes[1]):
+        picture = len(sizes) == 3 and sizes[2] <= MOST_CHANNELS < min(sizes[0], sizes[1])
+        signal = len(sizes) == 2 and sizes[1] <= MOST_CHANNELS < sizes[0] / MOST_CHANNELS
+        if not picture and not signal:
             continue
         for layer in network.layers:
             direct = layer.operands and layer.operands[0].vertex is vertex

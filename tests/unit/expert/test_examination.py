@@ -143,6 +143,16 @@ def powers(different: int = 120, prefix: str = "") -> Dataset:
     return TableDataset(table, label="speed", task="regression", categorical=["power"])
 
 
+def soils(kinds: int = 0) -> Dataset:
+    """Return rows with one of twelve soils in no order, and a harvest or its class."""
+    draw = Random(15)
+    good = draw.sample(range(12), 12)
+    numbers = [draw.randrange(12) for _ in range(ROWS)]
+    harvest = [good[n] / 3 + draw.gauss(0, 0.4) for n in numbers]
+    targets = [min(kinds - 1, max(0, int(h * kinds / 4))) for h in harvest] if kinds else harvest
+    return Dataset(joined(X, numbers), targets, standardize=True)
+
+
 def shuffled() -> Dataset:
     """Return rows whose labels are of other rows."""
     return Dataset(X, Random(12).sample(Y, ROWS), standardize=True)
@@ -183,6 +193,8 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E623", lambda: waves(padded=True), "of the positions of model are 0 at the end of rows"),
     ("E625", lambda: clock(1.7e9), "column 4: numbers around 1.7e+09 have steps of 128"),
     ("E626", lambda: regions(ordered=False), "column 4: 10 whole numbers"),
+    ("E626", soils, "column 4: 12 whole numbers"),
+    ("E626", lambda: soils(kinds=3), "column 4: 12 whole numbers"),
     (
         "E629",
         lambda: powers(),

@@ -328,6 +328,14 @@ def test_a_model_that_knows_other_rows_by_chance_learnt_nothing() -> None:
     assert RULES["E902"].test(replace(known, history=few)) is None
 
 
+def test_losses_below_zero_have_no_ratio() -> None:
+    losses, validation = (
+        [-0.97, -1.1, -1.2, -1.25, -1.3, -1.31],
+        [-1.17, -1.2, -1.2, -1.2, -1.2, -1.2],
+    )
+    assert RULES["E907"].test(after(losses, validation)) is None
+
+
 def test_a_best_epoch_that_was_kept_is_no_harm() -> None:
     rising = [0.9, 0.5, 0.7, 0.9, 1.1, 1.2]
     severities: list[str | None] = []
