@@ -66,7 +66,7 @@ const open = {};
 export async function beginArrays() {
   const { loadPyodide } = await import(/** @type {any} */ ("/vendor/pyodide/pyodide.mjs"));
   const pyodide = await loadPyodide({ indexURL: "/vendor/pyodide" });
-  await pyodide.loadPackage(["webnnm", "webnnm-rest"]);
+  await pyodide.loadPackage(["webnnm", "webnnm-rest", "numpy"]);
   pyodide.FS.writeFile("array_programs.py", await (await fetch(OURS)).text());
   python = pyodide.globals;
   pyodide.runPython(HARNESS);

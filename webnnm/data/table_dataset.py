@@ -95,15 +95,18 @@ class TableDataset(Dataset):
     - `task`: "classification", "regression" or "auto", which selects classification if the labels
       are words, or integers with at most 20 distinct values. Classes are one-hot, or class numbers
       with `sparse=True`.
-    - `missing`: what to do with empty cells: "error", "drop" (leave out their rows) or "mean" (fill
-      in the mean of the training rows, or the class frequencies of a category; rows without a label
-      are left out).
+    - `missing`: what to do with empty cells, among numbers also "?", "na", "nan", "null" and
+      "none": "error", "drop" (leave out their rows) or "mean" (fill in the mean of the training
+      rows, or the class frequencies of a category; rows without a label are left out).
     - `categorical`: columns to treat as categories although their cells look like numbers.
     - `sample_weight`: the column of the weights, which then is no feature; a function of a row,
       name → cell; or one number for each row of the table: see `Dataset`.
     - `unknown`: categories that do not occur in the training rows become "zeros" or raise an
       "error".
     - `split` (row numbers count the remaining rows) and all other options are those of `Dataset`.
+
+    A column whose cells are words becomes a feature for each of them: `inputs["model"].shape` is
+    what the text of the model declares.
 
     Raises the errors of `Dataset`, and `DataError` NNM706 for labels that are not classes, NNM710
     for unknown columns, NNM713 with row and column for cells that are empty or not numbers.

@@ -341,12 +341,15 @@ class _Segment(Work):
 
     def _host_program(self, device: Device) -> HostProgram | None:
         known = device.host_programs
-        if self._key not in known:
-            if len(known) >= KEPT_HOST_PROGRAMS:
-                del known[next(iter(known))]
+        if self._key in known:
+            program = known.pop(self._key)
+        else:
             small = is_small(self._wanted, device.host_elements)
-            known[self._key] = HostProgram(self._graph()) if small else None
-        return known[self._key]
+            program = HostProgram(self._graph()) if small else None
+        known[self._key] = program
+        if len(known) > KEPT_HOST_PROGRAMS:
+            del known[next(iter(known))]
+        return program
 
     def _graph(self) -> Graph:
         outputs = {f"y{place}": operand for place, operand in enumerate(self._wanted)}

@@ -36,7 +36,8 @@ class TestResult:
 
     Attributes: `loss`, the total over all outputs; `losses` per output; `samples`, the number of
     rows; `subset`; `outputs`, a report for each output. If there is only one output, the attributes
-    of its report are also attributes of the result.
+    of its report are also attributes of the result: of classes `accuracy`, `macro_f1`, `roc_auc`,
+    and `precision`, `recall`, `f1` by class; of quantities `r2`, `rmse`, `mae`.
     """
 
     __test__ = False  # no test of pytest's

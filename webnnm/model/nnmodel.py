@@ -681,6 +681,8 @@ class NNModel:
 
         The hyperparameters are those of table E.1 of the specification, in snake_case or camelCase:
         `epochs`, `batch_size`, `optimizer`, `lr`, `weight_decay`, `schedule`, `patience`, …
+        docs/training.md has them by purpose, `webnnm.training.hyperparameters.HYPERPARAMETERS`
+        with the values that each can take.
 
         - `resume`: continue a training that was stopped or loaded, with its original
           hyperparameters; only `epochs`, `patience` and callbacks can be changed.
