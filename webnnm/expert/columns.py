@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from operator import ne
 
 from webnnm.data.columns import as_number
@@ -55,6 +55,9 @@ MOSTLY_ONE = 0.9
 
 MOST_CLASSES = 10
 """Classes of which each is looked at by itself."""
+
+WORDS = (5, 12)
+"""So many columns of whole numbers up to so much or more may be words, if they are alike."""
 
 LEVELS = (5, 50)
 EXPLAINED = 0.2
@@ -320,7 +323,25 @@ def categories(rows: Rows) -> Suspicion | None:
         told = (_up_and_down(rows, column, each) for each in apart)
         if text := next(filter(None, told), ""):
             texts.append(text)
-    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+    if not texts:
+        return None
+    remedy = ""
+    if words := _vocabulary(rows.columns):
+        remedy = "If these are numbers of words, look them up: int32 input, "
+        remedy += f"embedding(table, size={words})."
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy)
+
+
+def _vocabulary(columns: Sequence[Column]) -> int:
+    """Return how many words there are if all columns may be words, of the same ones; else 0."""
+    highest = [max(column.raw(value) for value in column.values) for column in columns]
+    whole = all(
+        (raw := column.raw(value)) > -0.5 and abs(raw - round(raw)) < 1e-3
+        for column in columns
+        for value in islice(column.values, FEWEST)
+    )
+    alike = len(columns) >= WORDS[0] and min(highest) > max(highest) / 2 >= WORDS[1] / 2
+    return round(max(highest)) + 1 if whole and alike else 0
 
 
 def _up_and_down(rows: Rows, column: Column, labels: Sequence[float]) -> str:

@@ -288,6 +288,17 @@ def test_testing_rows_that_were_not_scaled_are_told_as_such(by_hand: bool) -> No
     assert remedy.startswith("Scale testing rows") if by_hand else not remedy
 
 
+def test_columns_of_like_whole_numbers_may_be_words() -> None:
+    draw = Random(16)
+    words = [[float(draw.randrange(20)) for _ in range(6)] for _ in range(ROWS)]
+    mood = draw.sample(range(20), 20)
+    targets = [mood[int(row[0])] + draw.gauss(0, 1) for row in words]
+    for standardize in (False, True):
+        found = examine(Dataset(words, targets, standardize=standardize))["E626"]
+        assert "embedding(table, size=20)" in found.remedy
+    assert examine(soils())["E626"].remedy == ""
+
+
 def test_targets_that_are_the_inputs_are_known() -> None:
     scaled = Dataset(X, X, standardize=True, standardize_targets=True)
     assert "E418" in examine(scaled)
