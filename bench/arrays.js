@@ -20,6 +20,7 @@ const OURS = "/bench/array_programs/ours.py";
 /** How the page runs programs of Python. */
 const HARNESS = `
 import time
+import numpy  # where it is loaded, small arrays are computed by it
 import array_programs
 from webnnm import jit, xp
 

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import chain
 from typing import Any, Protocol
 
 from webnnm.core.arrays import HostArray
@@ -307,15 +308,13 @@ class _Segment(Work):
         made: Mapping[Operand, Storage],
     ) -> None:
         self._builder, self._wanted = pending.builder, [*made]
-        self._vectors: dict[DataType, HostArray] = {
-            dtype: HostArray.of([*values], dtype) for dtype, values in numbers.items()
-        }
+        self._numbers: dict[DataType, list[float]] = {d: [*numbers[d]] for d in numbers}
         self._names, self._storages = [*names], [*storages]
         self._key = (
             pending.builder,
             len(names),
             *((o.number, o.index) for o in made),
-            *((dtype, len(values)) for dtype, values in numbers.items()),
+            *((dtype, len(values)) for dtype, values in self._numbers.items()),
         )
         self._device = pending.device
         self.outputs = [*made.values()]
@@ -323,7 +322,8 @@ class _Segment(Work):
     @cached_property
     def inputs(self) -> Sequence[Storage]:  # type: ignore[override]
         """Everything that is read: values of arrays, and Python's numbers, a vector for a type."""
-        return [*self._storages, *map(self._device.constant, self._vectors.values())]
+        vectors = [HostArray.of(values, dtype) for dtype, values in self._numbers.items()]
+        return [*self._storages, *map(self._device.constant, vectors)]
 
     def done_on_host(self, device: Device) -> bool:
         """Compute it at once if it is small and its values lie on the host; tell whether it did."""
@@ -332,9 +332,8 @@ class _Segment(Work):
         program = self._host_program(device)
         if program is None:
             return False
-        given = dict(zip(self._names, self._storages, strict=True))
         try:
-            program.run(given, self._vectors, self.outputs)
+            program.run(self._storages, chain(*self._numbers.values()), self.outputs)
         except Exception as error:
             self.fail(error)
         return True
@@ -345,11 +344,14 @@ class _Segment(Work):
             program = known.pop(self._key)
         else:
             small = is_small(self._wanted, device.host_elements)
-            program = HostProgram(self._graph()) if small else None
+            program = HostProgram(self._graph(), self._names, self._counts()) if small else None
         known[self._key] = program
         if len(known) > KEPT_HOST_PROGRAMS:
             del known[next(iter(known))]
         return program
+
+    def _counts(self) -> dict[DataType, int]:
+        return {dtype: len(values) for dtype, values in self._numbers.items()}
 
     def _graph(self) -> Graph:
         outputs = {f"y{place}": operand for place, operand in enumerate(self._wanted)}
@@ -362,10 +364,9 @@ class _Segment(Work):
     async def compiled(self, device: Device) -> Program:
         """Compile what computes it."""
         graph = self._graph()
-        counts: dict[DataType, int] = {d: len(vector) for d, vector in self._vectors.items()}
-        executable = await device.compile(_with_vectors(graph, counts))
+        executable = await device.compile(_with_vectors(graph, self._counts()))
         # What is left out, only other operations of the pending graph need.
-        names = [*self._names, *map(_vector, self._vectors)]
+        names = [*self._names, *map(_vector, self._numbers)]
         taken = [name if name in executable.inputs else None for name in names]
         program = Program(executable, taken, [*graph.outputs])
         device.keep(self._key, program)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FORMATS, DataType, byte_length
 from webnnm.core.shapes import count
 from webnnm.eager.storage import Storage
@@ -46,34 +45,35 @@ def is_small(wanted: Iterable[Operand], elements: int) -> bool:
 
 
 class HostProgram:
-    """A graph that NumPy computes from what storages hold on the host."""
+    """A graph that NumPy computes from what storages hold on the host.
 
-    def __init__(self, graph: Graph) -> None:
-        from webnnm.backends.kernels import Program, computable
+    `inputs` are the names of what it reads, `counts` tells how many of Python's numbers it takes.
+    """
+
+    def __init__(self, graph: Graph, inputs: Sequence[str], counts: Mapping[DataType, int]) -> None:
+        from webnnm.backends.kernels import Program, computable, host_array
         from webnnm.backends.reference import Namespace
 
+        self._inputs = [*inputs]
+        self._numbers = [
+            number_name(dtype, place) for dtype, size in counts.items() for place in range(size)
+        ]
+        self._host_array = host_array
         self._types = [operand.type for operand in graph.outputs.values()]
         self._numpy = Namespace()
         self._program = Program(computable(graph), self._numpy)
 
     def run(
-        self,
-        inputs: Mapping[str, Storage],
-        numbers: Mapping[DataType, HostArray],
-        outputs: Sequence[Storage],
+        self, inputs: Sequence[Storage], numbers: Iterable[float], outputs: Sequence[Storage]
     ) -> None:
-        """Compute the outputs; `numbers` are Python's, those of a type in one vector."""
-        from webnnm.backends.kernels import array_of, host_array
-
-        np = self._numpy
-        given: dict[str, Any] = {name: storage.host for name, storage in inputs.items()}
-        for dtype, vector in numbers.items():
-            values = array_of(np, vector)
-            given |= {number_name(dtype, place): each for place, each in enumerate(values)}
-        with np.errstate(all="ignore"):
+        """Compute the outputs; `numbers` are those of all types, one after the other."""
+        given: dict[str, Any] = dict(zip(self._numbers, numbers, strict=True))
+        for name, storage in zip(self._inputs, inputs, strict=True):
+            given[name] = storage.host
+        with self._numpy.errstate(all="ignore"):
             found = self._program(given)
         for storage, type, value in zip(outputs, self._types, found.values(), strict=True):
-            storage.host = host_array(type, value)
+            storage.host = self._host_array(type, value)
 
 
 def number_name(dtype: DataType, place: int) -> str:
