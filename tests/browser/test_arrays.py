@@ -118,6 +118,30 @@ total = float(xp.sum(large))
     assert rest == [0, 10000.0, 1, [2.0, 3.0, 4.0], 1]
 
 
+async def test_an_array_can_be_what_a_promise_is_fulfilled_with(
+    pyodide_page: PyodidePage,
+) -> None:
+    program = """
+import asyncio
+from pyodide.code import run_js
+async def doubled(x):
+    return await (x * 2)
+x = xp.ones(5000)
+shape, then = await run_js('''async (doubled, x) => {
+  const found = await doubled(x);
+  return [String(found.shape), typeof found.then];
+}''')(doubled, x)
+y = asyncio.run(doubled(x))
+z = await asyncio.ensure_future(x + 1)
+more = await (y + z)
+[shape, then, float(xp.sum(more)), isinstance(z, xp.Array), str(type(y)), more.tolist()[:2]]
+"""
+    shape, then, *rest = await pyodide_page.run_python(START + program)
+    assert "5000" in shape
+    assert then == "undefined"
+    assert rest == [20000.0, True, "<class 'webnnm.eager.array.Array'>", [4.0, 4.0]]
+
+
 async def test_training_by_hand_builds_nothing_and_holds_what_it_held(
     pyodide_page: PyodidePage,
 ) -> None:

@@ -249,6 +249,20 @@ def in_browser() -> bool:
     return sys.platform == "emscripten"
 
 
+def awaited_by_promise() -> bool:
+    """Tell whether it is JavaScript that waits for an object of Python's that can be awaited.
+
+    >>> awaited_by_promise()
+    False
+
+    The object is then awaited by the coroutine of `asyncio.ensure_future`, alone in its task.
+    """
+    if not in_browser():
+        return False
+    task = import_module("asyncio").current_task()
+    return task is not None and task.get_coro().__name__ == "_wrap_awaitable"
+
+
 def has_webnn() -> bool:
     """Tell whether the browser shows WebNN at all; only `Bridge.open` knows whether it works.
 

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
+from webnnm.backends.pyodide_host import awaited_by_promise
 from webnnm.core.arrays import HostArray, zeros
 from webnnm.core.shapes import Shape, broadcast, count, show
 from webnnm.eager import indexing
@@ -49,6 +50,10 @@ class Array:
     __slots__ = ("__weakref__", "dtype", "operand", "scope", "storage")
     weak = False
     """Whether it takes the data type of an array that it meets, as a Python number does."""
+
+    def __new__(cls, *_: Any, **__: Any) -> Array:
+        """Make an array that can be awaited."""
+        return object.__new__(AwaitableArray if cls is Array else cls)
 
     def __init__(
         self,
@@ -147,11 +152,9 @@ class Array:
         """Return the values: a NumPy array where NumPy is loaded, else a shaped memoryview."""
         return _public((await self.device.read(self.values_storage()))[0], self.dtype)
 
-    def __await__(self) -> Generator[Any, None, Array]:
-        storage = self.values_storage()
-        found = yield from self.device.read(storage).__await__()
-        storage.host = found[0]
-        return self
+    if TYPE_CHECKING:  # of those that JavaScript has waited for, there is none
+
+        def __await__(self) -> Generator[Any, None, Array]: ...
 
     def tolist(self) -> Any:
         """Return nested lists of Python numbers, or a number."""
@@ -384,7 +387,27 @@ class Array:
         return compare("greater_or_equal", self, other)
 
 
-class WeakScalar(Array):
+class AwaitableArray(Array):
+    """An array that `await` computes: all but those that a promise was fulfilled with."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[Any, None, Array]:
+        storage = self.values_storage()
+        found = yield from self.device.read(storage).__await__()
+        storage.host = found[0]
+        if not awaited_by_promise():
+            return self
+        # JavaScript awaits what a promise is fulfilled with, and what that gives, without an end.
+        fulfilled: Array = object.__new__(Array)
+        Array.__init__(fulfilled, self.dtype, self.scope, storage=storage)
+        return fulfilled
+
+
+AwaitableArray.__name__ = AwaitableArray.__qualname__ = Array.__name__
+
+
+class WeakScalar(AwaitableArray):
     """A Python number that is an argument of a traced function."""
 
     __slots__ = ()

@@ -16,9 +16,9 @@ from webnnm.eager.errors import ArrayValueError, TracedValueError
 
 @pytest.fixture
 def device() -> Iterator[Device]:
-    """A device of its own, which is the default one for the test."""
+    """A device of its own that leaves nothing to the host, the default one for the test."""
     before = Device.default()
-    found = Device()
+    found = Device(host_elements=0)
     found.make_default()
     yield found
     before.make_default()
