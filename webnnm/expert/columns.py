@@ -54,7 +54,8 @@ MOSTLY_ONE = 0.9
 """Columns of which more rows have one value are too sparse to call them dependent."""
 
 MOST_CLASSES = 10
-"""Classes of which each is looked at by itself."""
+AMONG = 16
+"""So many classes are looked at each by itself, in tables of so many columns: it takes time."""
 
 WORDS = (5, 12)
 """So many columns of whole numbers up to so much or more may be words, if they are alike."""
@@ -316,7 +317,9 @@ def categories(rows: Rows) -> Suspicion | None:
         return None
     labels = [float(target[row]) for row in rows.sample]
     apart = [labels]
-    if rows.classes and 2 < len(known := set(labels)) <= MOST_CLASSES:
+    if rows.classes and len(known := set(labels)) > 2:
+        if len(known) > MOST_CLASSES or len(rows.columns) > AMONG:
+            return None
         apart = [[float(label == one) for label in labels] for one in sorted(known)]
     texts: list[str] = []
     for column in rows.columns:

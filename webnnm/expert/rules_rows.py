@@ -236,10 +236,14 @@ def padded(facts: Facts) -> Hit | None:
     known = facts.data.suspicions.get("E623")
     if known is None:
         return None
-    of_text = any(vertex.features[0].sequence for vertex in facts.network.inputs)
-    together = RECURRENT.union(("attend", "reduceMean", "reduceSum"))
-    mixed = any(layer.operator.name in together for layer in facts.network.layers)
-    return _suspected(facts, "E623") if known.evidence["sequence"] or of_text or mixed else None
+    sequence = known.evidence["sequence"] or any(
+        vertex.features[0].sequence for vertex in facts.network.inputs
+    )
+    together = RECURRENT.union(("attend", "reduceMean", "reduceSum", "globalAveragePool"))
+    mixed = known.evidence["words"] and any(
+        layer.operator.name in together for layer in facts.network.layers
+    )
+    return _suspected(facts, "E623") if sequence or mixed else None
 
 
 @rule("E625", "warning", "Subtract the first value, or the smallest, before they become float32.")

@@ -114,6 +114,6 @@ def padded(rows: Rows) -> Suspicion | None:
             what = ", ".join(f"{value:g}" for value in filler[:3])
             return Suspicion(
                 f"{share:.0%} of the positions of {block} are {what} at the end of rows, and count",
-                {"share": share, "sequence": bool(about.sequence), "block": block},
+                {"share": share, "sequence": bool(about.sequence), "words": words},
             )
     return None

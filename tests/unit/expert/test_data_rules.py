@@ -292,6 +292,17 @@ def test_rows_that_a_text_calls_a_sequence_may_be_padded() -> None:
     assert "E604" not in found
 
 
+def test_margins_of_pictures_are_no_padding() -> None:
+    text = "m:input shape=[20, 8]; m:output shape=[2]; "
+    text += "m:layers reduceMean(axes=[1]), matmul(w), softmax();"
+    draw = Random(3)
+    rows = [
+        [[draw.random() if line < 9 + n % 5 else 0.0 for _ in range(8)] for line in range(20)]
+        for n in range(60)
+    ]
+    assert "E623" not in told(text, Dataset(rows, [n % 2 for n in range(60)]))
+
+
 def test_words_that_are_padding_are_no_features_to_drop() -> None:
     text = "m:input int32 shape=[] sequence={words:12}; m:output shape=[2]; m:layers "
     text += "embedding(t, size=9, shape=[4]), lstm(w, r, hiddenSize=4), matmul(v), softmax();"
