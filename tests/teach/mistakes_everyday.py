@@ -85,7 +85,7 @@ def _cars(**options: Any) -> Data:
 def numbers_made_categories() -> Setup:
     data = _cars(categorical=["power"])
     width = data(0).inputs["model"].shape[0]  # type: ignore[reportAttributeAccessIssue]
-    return Setup(f"{regressor(width, (16,))}", data, {"epochs": 40}, score="r2")
+    return Setup(regressor(width, (16,)), data, {"epochs": 40}, score="r2")
 
 
 def _gaps(marker: float | None) -> Data:

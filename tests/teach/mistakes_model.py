@@ -45,8 +45,7 @@ def _codes(layers: str) -> Setup:
     draw = np.random.default_rng(87)
     x = np.tanh(draw.normal(0, 1, (400, 2)) @ draw.normal(0, 1, (2, 8)))
     noisy = (x + draw.normal(0, 0.3, x.shape)).astype("float32")
-    text = f"{model(8, layers, 8, 'MSE')}"
-    return Setup(text, of(noisy, noisy.copy()), {"epochs": 60}, score="r2")
+    return Setup(model(8, layers, 8, "MSE"), of(noisy, noisy.copy()), {"epochs": 60}, score="r2")
 
 
 @mistake(

@@ -198,8 +198,9 @@ class Device:
 
     async def read(self, *storages: Storage) -> list[HostArray]:
         """Return copies of values, once they are computed."""
-        if all(each.host is not None for each in storages):
-            return [each.host for each in storages if each.host is not None]
+        there = [each.host for each in storages if each.host is not None]
+        if len(there) == len(storages):
+            return there
         await self.drain()
         self._ahead = 0
         for storage in storages:

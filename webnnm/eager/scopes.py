@@ -314,7 +314,7 @@ class _Segment(Work):
             pending.builder,
             len(names),
             *((o.number, o.index) for o in made),
-            *((dtype, len(values)) for dtype, values in self._numbers.items()),
+            *self._counts().items(),
         )
         self._device = pending.device
         self.outputs = [*made.values()]

@@ -10,6 +10,7 @@ from itertools import islice, pairwise
 from operator import ne
 
 from webnnm.data.columns import as_number
+from webnnm.data.standardize import moments
 from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import Column, Rows
 from webnnm.expert.statistics import combination, correlation, ranks, unit
@@ -226,12 +227,8 @@ def unresolved(rows: Rows) -> Suspicion | None:
     """Find columns whose differences float32 cannot hold."""
     texts: list[str] = []
     for column in rows.columns:
-        values = column.of(rows.sample)
-        mean = math.fsum(values) / len(values)
-        raw = column.raw(mean)
-        std = abs(column.scale) * math.sqrt(
-            math.fsum((value - mean) ** 2 for value in values) / len(values)
-        )
+        mean, std = moments(column.of(rows.sample))
+        raw, std = column.raw(mean), abs(column.scale) * std
         if not std or not raw:
             continue
         step = 2.0 ** (math.frexp(raw)[1] - 24)
@@ -386,9 +383,7 @@ def scaled_by_hand(rows: Rows) -> bool:
         return False
     scaled = 0
     for column in rows.columns:
-        values = column.of(rows.training)
-        mean = math.fsum(values) / len(values)
-        std = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+        mean, std = moments(column.of(rows.training))
         scaled += abs(mean) < BY_HAND and abs(std - 1) < BY_HAND
     return scaled > len(rows.columns) / 2
 
@@ -399,10 +394,9 @@ def shifted(rows: Rows, far: float) -> list[tuple[Column, float, float, float]]:
     for column in rows.columns:
         if numbers_rows(column):
             continue
-        trained, tested = column.of(rows.training), column.of(rows.subsets["testing"])
-        means = [math.fsum(values) / len(values) for values in (trained, tested)]
-        std = math.sqrt(math.fsum((value - means[0]) ** 2 for value in trained) / len(trained))
-        if std and abs(means[1] - means[0]) > far * std:
-            apart = abs(means[1] - means[0]) / std
-            found.append((column, column.raw(means[0]), column.raw(means[1]), apart))
+        trained, std = moments(column.of(rows.training))
+        tested, _ = moments(column.of(rows.subsets["testing"]))
+        if std and abs(tested - trained) > far * std:
+            apart = abs(tested - trained) / std
+            found.append((column, column.raw(trained), column.raw(tested), apart))
     return found

@@ -12,6 +12,7 @@ from itertools import pairwise
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.data.quality import FEW, NARROW, row_marks
+from webnnm.data.standardize import moments
 from webnnm.expert.columns import scaled_by_hand, shifted
 from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import Rows
@@ -48,7 +49,7 @@ OVERLAP = 0.95
 
 AFTER = "Take the value after the window as the target: this one lies within it."
 
-BY_HAND = (
+SCALE_ALL = (
     "Scale testing rows by the mean and deviation of training rows too, or give all rows as they "
     "are and say standardize=True."
 )
@@ -139,8 +140,7 @@ def _points(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[float,
         if rows.columns:
             for place in range(size):
                 own = [flat[row * size + place] for row in rows.sample]
-                mean = math.fsum(own) / len(own)
-                std = math.sqrt(math.fsum((value - mean) ** 2 for value in own) / len(own))
+                mean, std = moments(own)
                 units[place] = 1 / std if std > 1e-6 * (abs(mean) + 1e-30) else 0.0
                 if std and len({*own}) == 2:
                     # Another category is as far as one deviation, however rare: rows of one
@@ -232,7 +232,7 @@ def moved(rows: Rows) -> Suspicion | None:
     if min(len(rows.subsets["testing"]), len(rows.training)) < ENOUGH:
         return None
     found = shifted(rows, MOVED)
-    remedy = BY_HAND if found and scaled_by_hand(rows) else ""
+    remedy = SCALE_ALL if found and scaled_by_hand(rows) else ""
     texts = [
         f"{column.name} has mean {trained:.4g} in training, {tested:.4g} in testing "
         f"({apart:.1f} deviations)"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from webnnm.core.shapes import count
 from webnnm.expert.profile import ACTIVATIONS, heavy_in
 from webnnm.expert.structure import PLAIN, flowing
 from webnnm.graph.vertices import (
@@ -90,11 +89,6 @@ def weight(layer: LayerVertex) -> ParameterVertex | None:
     """Return the weights that a product takes, None where it multiplies two values."""
     vertex = layer.operands[1].vertex if len(layer.operands) > 1 else None
     return vertex if isinstance(vertex, ParameterVertex) else None
-
-
-def numbers(vertex: Vertex) -> int:
-    """Return how many numbers a row has there, or each position of a sequence."""
-    return count(vertex.features[0].sizes())
 
 
 def factor(layer: LayerVertex) -> float:

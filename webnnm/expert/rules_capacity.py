@@ -6,6 +6,7 @@ from webnnm.core.shapes import count
 from webnnm.expert.facts import Facts
 from webnnm.expert.profile import PRODUCTS
 from webnnm.expert.rule import Hit, grouped, rule
+from webnnm.expert.structure import numbers
 from webnnm.graph.vertices import InputVertex, LayerVertex
 
 LEAST_DENSITY = 0.2
@@ -297,13 +298,8 @@ def wide_code(facts: Facts) -> Hit | None:
     kept_small = facts.profile.dropout_count or facts.settings.get("regularization") == "L1"
     if "E418" not in facts.data.suspicions or kept_small or len(inputs) + len(outputs) > 2:
         return None
-    # How many numbers a row has there, as in paths.py, which pages start without.
-    size, *widths = (
-        count(vertex.features[0].sizes())
-        for vertex in (inputs[0], *facts.network.order)
-        if isinstance(vertex, InputVertex) or vertex.operator.name in PRODUCTS
-    )
-    narrowest = min(widths[:-1], default=0)
+    before = [layer for layer in facts.network.order if layer.operator.name in PRODUCTS][:-1]
+    size, narrowest = numbers(inputs[0]), min(map(numbers, before), default=0)
     if narrowest < size or inputs[0].features[0].sequence:
         return None
     return Hit(

@@ -12,7 +12,6 @@ from webnnm.expert.paths import (
     avoidable,
     carried,
     factor,
-    numbers,
     origin,
     tail,
     weight,
@@ -20,7 +19,7 @@ from webnnm.expert.paths import (
 from webnnm.expert.profile import NORMALISATIONS, PRODUCTS, RECURRENT
 from webnnm.expert.rule import Hit, grouped, listed, rule
 from webnnm.expert.rules_capacity import LARGEST_DROPOUT
-from webnnm.expert.structure import LINEAR, PLAIN
+from webnnm.expert.structure import LINEAR, PLAIN, numbers
 from webnnm.graph.vertices import InputVertex, LayerVertex, ParameterVertex
 from webnnm.ops.declare.operator import no_gradient
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from webnnm.expert.facts import Facts
-from webnnm.expert.paths import ancestors, numbers
+from webnnm.expert.paths import ancestors
 from webnnm.expert.profile import RECURRENT
 from webnnm.expert.rule import Hit, grouped, rule
+from webnnm.expert.structure import numbers
 from webnnm.graph.vertices import InputVertex, LayerVertex, ParameterVertex
 
 SPARE = 10

@@ -26,6 +26,11 @@ LINEAR = PLAIN.union(
 """What changes values linearly, as long as they meet parameters and constants only."""
 
 
+def numbers(vertex: Vertex) -> int:
+    """Return how many numbers a row has there, or each position of a sequence."""
+    return count(vertex.features[0].sizes())
+
+
 def flowing(layer: LayerVertex) -> list[LayerVertex]:
     """Return the layers whose results a layer takes."""
     return [s.vertex for s in layer.sources() if isinstance(s.vertex, LayerVertex)]
