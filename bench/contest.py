@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
 FOLDER = CACHE / "bench"
 DATA = FOLDER / "data"
+MODELS = FOLDER / "models"
 ROOTS: dict[str, Path] = {
     "bench": ROOT / "bench",
     "bench-bridge": ROOT / "js_bridge",
     "bench-data": DATA,
+    "bench-models": MODELS,
+    "bench-onnxruntime": ROOT / "node_modules" / "onnxruntime-web" / "dist",
     "bench-packages": FOLDER / "node_modules",
     "tests": ROOT / "tests" / "browser" / "pages",
 }
@@ -80,6 +83,19 @@ class Contest:
         finally:
             await self.page.close()
             self.page = before
+
+    @asynccontextmanager
+    async def another_browser(self, project: str) -> AsyncGenerator[None]:
+        """Let calls go to a page of a browser of a Playwright project for a while."""
+        config = playwright_config()
+        options = config.launch_options(config.PROJECTS[project])
+        before, self.browser = self.browser, await self.browser.browser_type.launch(**options)
+        try:
+            async with self.another_page():
+                yield
+        finally:
+            await self.browser.close()
+            self.browser = before
 
     async def run(self, what: str, *given: Any) -> Any:
         """Call a function of page.js."""

@@ -8,6 +8,7 @@ import { MODELS } from "./webnn_models.js";
 import { TfJs, load } from "./tfjs.js";
 
 export { beginArrays, openProgram, runProgram } from "./arrays.js";
+export { openOnnx, runOnnx, startOnnx } from "./onnx.js";
 
 /** @type {any} */
 let python = null;

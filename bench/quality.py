@@ -3,7 +3,8 @@
 Run `make quality`. Means over seeds 0–9 of scores on testing rows, ± their standard errors; the
 same rows for all, features standardised on the training rows. "− peer" is the mean difference over
 the seeds in its standard errors, positive where webnnm is better. The peers' scores are kept in
-.cache/quality, those of webnnm are measured anew. `--set lr=0.01` trains with hyperparameters.
+.cache/quality, those of webnnm are measured anew. `--set lr=0.01` trains with hyperparameters,
+`--backend onnxruntime` on another backend.
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ SMALLER = ("mae",)
 """Scores of which the lower one is better."""
 
 
-async def ours(problem: Problem, seed: int, **settings: Any) -> dict[str, float]:
+async def ours(
+    problem: Problem, seed: int, backend: str = "numpy", **settings: Any
+) -> dict[str, float]:
     """Return the scores of one training on the testing rows."""
     data = problem.data(seed)
     model = await NNModel.create(
-        source=problem.source, dataset=data, backend="numpy", seed=seed, log=lambda _: None
+        source=problem.source, dataset=data, backend=backend, seed=seed, log=lambda _: None
     )
     async with model:
         await model.train(progress="off", **settings)
@@ -89,6 +92,7 @@ async def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--only", nargs="*", default=[], help="parts of names of datasets")
+    parser.add_argument("--backend", default="numpy", help="onnxruntime, for instance")
     parser.add_argument("--set", nargs="*", default=[], type=_read, metavar="NAME=VALUE")
     given = parser.parse_args()
     heads = [f"{name} | − peer" for name in PEERS]
@@ -103,7 +107,7 @@ async def main() -> int:
         found: list[dict[str, float]] = []
         for seed in range(given.seeds):
             began = time.process_time()
-            found.append(await ours(problem, seed, **dict(given.set)))
+            found.append(await ours(problem, seed, given.backend, **dict(given.set)))
             times.append(time.process_time() - began)
         peers = of_peers(problem, given.seeds) if problem is not PICTURES else {}
         for score in problem.scores:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,8 @@ FALLBACK_LIMITS: Mapping[str, Mapping[str, Limit]] = {
     "cnn": {"tfjs": at_least(20)},
 }
 ONE_ROW = Limit(1.3)
+ONNX_RUN, ONNX_FIRST = Limit(1), Limit(0.8)
+"""Of ONNX models, beside ONNX Runtime Web on WebNN too."""
 BUILDING = Limit(3)
 """Of graphs from 2,000 operators."""
 DEEP = Limit(1.1)
@@ -184,6 +186,17 @@ def _fallback(name: str, result: Results) -> list[str]:
     return cells
 
 
+def _onnx(result: Results) -> list[str]:
+    """Return the cells of a model: three times of a run and to the first result, with ratios."""
+    cells = [result["title"]]
+    for kind, limit in (("run", ONNX_RUN), ("first", ONNX_FIRST)):
+        times = result[kind]
+        ratio = times["ours"] / times["webnn"]
+        cells += [number(times[name]) for name in ("ours", "webnn", "wasm")]
+        cells.append(f"{number(ratio)} ({limit.told(ratio)})")
+    return cells
+
+
 def _arrays(result: Results) -> list[str]:
     """Return the cells of a program: five times, two ratios, the lines of all three."""
     ours, eager, jaxjs, tfjs = (result[name] for name in ("ours", "eager", "jaxjs", "tfjs"))
@@ -193,6 +206,16 @@ def _arrays(result: Results) -> list[str]:
     cells.append(f"{number(tfjs)} ({result['tfjs_backend']})")
     ratios = (number(result["ratios"][name]) for name in ("jaxjs", "tfjs"))
     return [*cells, *ratios, *map(str, result["lines"].values())]
+
+
+def _agreeing(models: Iterable[Results]) -> str:
+    """Return a sentence on how far the others' results are from ours."""
+    most: dict[str, float] = {}
+    for name, apart in ((name, a) for model in models for name, a in model["apart"].items()):
+        most[name] = max(apart, most.get(name, 0))
+    others = {"webnn": "WebNN", "wasm": "wasm", "webgpu": "WebGPU (in software)"}
+    told = ", ".join(f"{most[name]:.1e} on {word}" for name, word in others.items() if name in most)
+    return f"ONNX Runtime's results are at most so far from ours, of the largest number: {told}."
 
 
 ARRAYS_HEAD = (
@@ -207,6 +230,17 @@ ARRAYS_HEAD = (
     "lines: webnnm",
     "jax-js",
     "TensorFlow.js",
+)
+ONNX_HEAD = (
+    "ms",
+    "run: webnnm",
+    "ONNX Runtime, WebNN",
+    "ONNX Runtime, wasm",
+    "webnnm / ONNX Runtime, WebNN",
+    "first result: webnnm",
+    "ONNX Runtime, WebNN",
+    "ONNX Runtime, wasm",
+    "webnnm / ONNX Runtime, WebNN",
 )
 FALLBACK_HEAD = (
     "ms",
@@ -285,6 +319,10 @@ def sections(results: Results) -> Iterator[str]:
                 ),
             ]
         )
+    if models := results.get("onnx"):
+        yield "### Models of ONNX"
+        yield table([ONNX_HEAD, *map(_onnx, models.values())])
+        yield _agreeing(models.values())
     found = [fact for fact in FACTS if fact.section in results]
     if found:
         yield "### Start and Python"

@@ -10,7 +10,17 @@ import re
 from pathlib import Path
 from typing import Any
 
-from bench import arrays, costs, fallback, inference, plot, python_share, report, training_steps
+from bench import (
+    arrays,
+    costs,
+    fallback,
+    inference,
+    onnx_models,
+    plot,
+    python_share,
+    report,
+    training_steps,
+)
 from bench.comparison import compared
 from bench.contest import FOLDER, Contest, contest
 from bench.workloads import BLOCK, CNN, LARGE, TINY, WORKLOADS
@@ -21,7 +31,7 @@ SECONDS = 1.5
 """What a contestant gets in a round, about."""
 INFERENCE = ((TINY, 1), (LARGE, 1), (CNN, 1), (BLOCK, BLOCK.batch))
 WITHOUT_WEBNN = ((LARGE, fallback.OURS), (CNN, fallback.OURS[:1]))
-PARTS = (*WORKLOADS, "fallback", "arrays", "inference", "build", "scale", "python", "iris")
+PARTS = (*WORKLOADS, "fallback", "arrays", "inference", "onnx", "build", "scale", "python", "iris")
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "performance.svg"
 RESULTS = ROOT / "bench" / "results"
@@ -92,6 +102,8 @@ async def _part(
         for workload, rows in INFERENCE:
             times = await inference.measure(found, workload, rows, rounds, seconds / 2)
             results.setdefault("inference", {})[workload.name] = times
+    elif part == "onnx":
+        results["onnx"] = await onnx_models.measure(found, rounds, seconds)
     elif part == "build":
         results["build"] = await costs.building(found, rounds)
     elif part == "scale":

@@ -47,10 +47,15 @@ export function adopt(context: MLContext): number;
 export function limits(context: number): string;
 
 /**
- * Build the graph of a plan (see webnnm/plan.py); the constants' bytes lie in one buffer, or in
- * tensors, which are copied one by one.
+ * Build the graph of a plan (see webnnm/plan.py); the constants' bytes lie in one buffer, in
+ * tensors, or in arrays of their own.
  */
-export function build(context: number, planJson: string, constants: Bytes): Promise<number>;
+export function build(
+  context: number,
+  planJson: string,
+  constants: Bytes,
+  ...arrays: Bytes[]
+): Promise<number>;
 
 /** Build the graph of a model in a file format that the adopted context reads. */
 export function load(context: number, model: Bytes): Promise<number>;

@@ -71,7 +71,7 @@ export function limits(context) {
 }
 
 /** @type {Bridge["build"]} */
-export async function build(handle, planJson, constants) {
+export async function build(handle, planJson, constants, ...arrays) {
   const context = alive(handle);
   /** @type {Plan | ScanPlan} */
   const plan = JSON.parse(planJson);
@@ -80,12 +80,16 @@ export async function build(handle, planJson, constants) {
     const builder = new MLGraphBuilder(context.ml);
     /** @type {Map<number, MLOperand>} */
     const operands = new Map();
-    for (const { dtype: dataType, shape, id, tensor: held } of plan.constants) {
-      if (held === undefined) continue;
-      const data = await context.ml.readTensor(known(held, "tensor").ml);
-      operands.set(id, builder.constant({ dataType, shape }, new Uint8Array(data)));
-    }
-    // The buffer is copied before anything is awaited, so Python's memory cannot move meanwhile.
+    await Promise.all(plan.constants.map(async ({ dtype: dataType, shape, id, ...place }) => {
+      const constant = (/** @type {Uint8Array<ArrayBuffer>} */ data) => {
+        operands.set(id, builder.constant({ dataType, shape }, data));
+      };
+      const array = arrays[place.beside ?? -1];
+      if (array) borrow(array, constant);
+      if (place.tensor === undefined) return;
+      constant(new Uint8Array(await context.ml.readTensor(known(place.tensor, "tensor").ml)));
+    }));
+    // Buffers of Python are borrowed where they are copied: its memory may move while this awaits.
     ml = await borrow(constants, (bytes) => assemble(builder, operands, plan, bytes));
   } catch (error) {
     throw await failure(context, "BuildError", error);

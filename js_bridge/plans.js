@@ -26,8 +26,8 @@ export function assemble(builder, operands, plan, bytes) {
       operands.set(id, builder.input(name, { dataType, shape }));
     });
   }
-  for (const { dtype: dataType, shape, id, offset, length, tensor: held } of plan.constants) {
-    if (held !== undefined) continue;
+  for (const { dtype: dataType, shape, id, offset, length } of plan.constants) {
+    if (operands.has(id)) continue;
     part({ operator: "constant", label: `${dataType}[${shape}]` }, () => {
       const data = bytes.subarray(offset, offset + length);
       operands.set(id, builder.constant({ dataType, shape }, data));

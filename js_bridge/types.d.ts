@@ -67,8 +67,14 @@ interface PlanOperator {
 }
 interface Plan {
   inputs: PlanTensor[];
-  /** The bytes lie at an offset of the buffer beside the plan, or in a tensor, by its handle. */
-  constants: (PlanTensor & { length: number; offset: number; tensor?: number })[];
+  /** The bytes lie at an offset of the buffer beside the plan, in a tensor, by its handle, or in an
+   * array of their own, by its number. */
+  constants: (PlanTensor & {
+    length: number;
+    offset: number;
+    tensor?: number;
+    beside?: number;
+  })[];
   operators: PlanOperator[];
   outputs: PlanTensor[];
 }

@@ -4,9 +4,21 @@ Requests and answers are JSON, which crosses to a worker and back unchanged. A r
 `data`, "iris" unless it says otherwise.
 """
 
+import asyncio
+import contextlib
+import importlib
 import json
 
-from webnnm import DataError, IrisDataset, NNModel, WebNNMError, backend, probe
+from webnnm import (
+    BackendError,
+    DataError,
+    GraphBuilder,
+    IrisDataset,
+    NNModel,
+    WebNNMError,
+    backend,
+    probe,
+)
 
 __export__ = [
     "claim",
@@ -37,6 +49,22 @@ SIDE, BLACK = 8, 16
 """Pixels of a digit's picture in each direction, and the number that is black."""
 model = dataset = training = place = history = tested = watch = None
 pictures = {}
+SOON = (
+    "trainer.training",
+    "trainer.double_buffer",
+    "trainer.scout",
+    "trainer.outcome",
+    "training.step",
+    "training.clipping",
+    "training.probe_step",
+    "evaluation.compare",
+    "evaluation.classification_report",
+    "expert.rules_settings",
+    "expert.rules_training",
+    "runtime.evaluator",
+    "snapshots.snapshot",
+)
+"""Modules of webnnm that a training, its test and its keeping need, not the start of a page."""
 
 
 class Messages:
@@ -120,8 +148,31 @@ def curve(records):
     return [[record.epoch, record.loss, record.val_loss] for record in records]
 
 
-async def prepare():
-    """Import what the first training takes, before anybody waits for it."""
+async def prepare(request):
+    """Do while nobody waits what the first training would wait for, a piece in each turn.
+
+    Modules are imported; ONNX Runtime is started where it will run models and is there.
+    """
+    for name in SOON:
+        importlib.import_module(f"webnnm.{name}")
+        await asyncio.sleep(0)
+    if not (await probe(trials=False)).webnn:
+        from webnnm.backends.onnxruntime_web import to_fetch
+
+        if await to_fetch("wasm") == 0:
+            # Where it does not start, models run on NumPy, and a training says why.
+            with contextlib.suppress(BackendError):
+                await rehearse(await backend("onnxruntime"))
+    return json.dumps({})
+
+
+async def rehearse(device):
+    """Compile a graph, which imports what that takes, and close the device."""
+    b = GraphBuilder()
+    try:
+        await device.compile(b.build({"y": b.relu(b.input("x", "float32", [1]))}))
+    finally:
+        device.close()
 
 
 async def where(request):
@@ -138,7 +189,7 @@ async def fetch(request):
     """Fetch ONNX Runtime, which the browser keeps for all models from then on."""
     listener = Messages(json.loads(request).get("channel"))
     try:
-        (await backend("onnxruntime", log=listener.log)).close()
+        await rehearse(await backend("onnxruntime", log=listener.log))
         return json.dumps({})
     except WebNNMError as error:
         return json.dumps({"error": str(error)})

@@ -69,12 +69,11 @@ class TrainingPage:
             import trainer
 
             self.trainer = trainer
-        # Before the page is ready: imports hold it up, as a click right after it would notice.
-        await self.trainer.prepare()
         page.ready()
         await self.say_where()
         if self.kept.read():
             await self.offer()
+        await self.attempt(self.trainer.prepare)
 
     async def say_where(self):
         """Say what will run models, before anybody trains one."""

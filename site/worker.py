@@ -58,6 +58,6 @@ async def train(event):
 channel = window.BroadcastChannel.new(CHANNEL)
 channel.onmessage = ffi.create_proxy(hear)
 trainer = await workers["trainer"]
-await trainer.prepare()
 ready()
 element("runs").textContent = sentence(json.loads(await trainer.where("{}"))["sentence"])
+await trainer.prepare("{}")

@@ -55,6 +55,11 @@ refuses those of four bits, which it computes wrongly.
   where a value lies between two integers, it may be rounded the other way, and layers behind it
   carry a whole step of the scale on. Outputs of deep int8 models are therefore close in the mean
   only.
+- **Weights.** In the graphs that `run` compiles, weights are constants, which devices lay out as
+  they need them: EfficientNet-Lite0 runs 3.5 times as fast on WebNN's CPU as with weights that are
+  inputs. For other sizes of the data there is another graph, with a copy of its own; 8 graphs are
+  kept, or as many as have 512 MB of weights. `graph` and `apply` take the weights as inputs, for
+  they can be trained. See [the comparison with ONNX Runtime Web](performance.md#models-of-onnx).
 - **Limits.** A model has at most 50,000 nodes, with loops and functions written out, and nesting
   is bounded; values computed on the host have at most 65,536 elements.
 

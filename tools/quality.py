@@ -8,7 +8,10 @@ import sys
 
 from tools.common import ROOT, python_with
 
-REQUIREMENTS = ("scikit-learn>=1.6,<2", "torch==2.13.0", "numpy>=2.1,<3")
+REQUIREMENTS = (
+    *("scikit-learn>=1.6,<2", "torch==2.13.0"),
+    *("numpy>=2.1,<3", "onnxruntime>=1.23,<2"),
+)
 """On Linux, PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu offers smaller builds."""
 USAGE = "usage: python3 -m tools.quality [quality | learning_rates] [arguments]"
 

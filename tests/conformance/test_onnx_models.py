@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ np = pytest.importorskip("numpy")
 onnx = pytest.importorskip("onnx", reason="the light networks are of the package onnx")
 ort = pytest.importorskip("onnxruntime", reason="compares with ONNX Runtime")
 
-LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 SMALL_ENOUGH = ("light_squeezenet", "light_shufflenet", "light_inception_v2", "light_resnet50")
 """The light networks that run in a second or two; they share their operators with the others."""
 CLOSE, LEAST = 1e-4, 1e-6
@@ -58,32 +56,11 @@ async def apart(model: Path | bytes, feeds: Mapping[str, Any]) -> list[tuple[flo
     return distances
 
 
-def with_drawn_weights(path: Path) -> bytes:
-    """Return a light network up to its softmax, with weights drawn (He), not 0.02 throughout.
-
-    With equal weights all classes are equal, and their logits so large that a softmax makes
-    anything of how they were rounded.
-    """
-    model, rng = onnx.load(path), np.random.default_rng(0)
-    graph = model.graph
-    shapes = {each.name: onnx.numpy_helper.to_array(each) for each in graph.initializer}
-    for node in [each for each in graph.node if each.op_type == "ConstantOfShape"]:
-        shape = tuple(int(size) for size in shapes[node.input[0]])
-        drawn = rng.uniform(0.5, 1.5, shape)  # also variances, which are positive
-        if len(shape) > 1:
-            drawn = rng.normal(0, math.sqrt(2 / math.prod(shape[1:])), shape)
-        value = onnx.numpy_helper.from_array(drawn.astype("float32"), node.output[0])
-        graph.initializer.append(value)
-        graph.node.remove(node)
-    softmax = graph.node.pop()
-    graph.node[-1].output[0] = softmax.output[0]
-    graph.output[0].CopyFrom(onnx.helper.make_empty_tensor_value_info(softmax.output[0]))
-    return bytes(model.SerializeToString())
-
-
 @pytest.mark.parametrize("name", SMALL_ENOUGH)
 async def test_light_network(name: str) -> None:
-    model = with_drawn_weights(LIGHT / f"{name}.onnx")
+    from tools.light_networks import with_drawn_weights
+
+    model = with_drawn_weights(name)
     (info,) = ort.InferenceSession(model, providers=["CPUExecutionProvider"]).get_inputs()
     data = np.random.default_rng(0).uniform(0, 1, info.shape).astype("float32")
     assert max(most for most, _ in await apart(model, {info.name: data})) <= CLOSE

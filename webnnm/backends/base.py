@@ -101,6 +101,8 @@ class Executable:
 
 
 Binding = Mapping[str, DeviceTensor]
+Constants = Mapping[str, DeviceTensor | HostArray]
+"""What inputs of a graph are compiled as, by name: values on the device, or on the host."""
 
 
 class Runner:
@@ -196,24 +198,24 @@ class Backend(ABC):
         self,
         graph: Graph | Scan,
         *,
-        constants: Binding | None = None,
+        constants: Constants | None = None,
         recompute: bool = False,
     ) -> Executable:
         """Compile a graph, or a scan, which runs all of its iterations in one dispatch.
 
-        The inputs in `constants` are compiled as constants with the current values of these
-        tensors, which makes graphs faster; inputs that are too large for that stay inputs. With
+        The inputs in `constants` are compiled as constants with these arrays, or the current values
+        of these tensors, which makes graphs faster; what is too large for that stays an input. With
         `recompute=True` values are recomputed rather than kept in memory, unless the backend
         optimises memory itself.
 
         Raises `BackendError` if the backend cannot run the graph.
         """
 
-    def _has_packed(self, graph: Graph | Scan, constants: Binding | None) -> bool:
+    def _has_packed(self, graph: Graph | Scan, constants: Constants | None) -> bool:
         """Tell whether there may be weights of few bits, see `unpacking.unpacked`."""
         return isinstance(graph, Graph) and (
             graph.uses({"dequantizeLinear"})
-            or any(each.type.dtype != "float32" for each in (constants or {}).values())
+            or any(type_of(each).dtype != "float32" for each in (constants or {}).values())
         )
 
     @abstractmethod
@@ -383,10 +385,14 @@ def at_once(work: Coroutine[Any, Any, Any], who: str) -> Any:
     )
 
 
+def type_of(value: DeviceTensor | HostArray) -> TensorType:
+    """Return the type of values on a device or on the host."""
+    return value.type if isinstance(value, DeviceTensor) else TensorType(value.dtype, value.shape)
+
+
 def check_data(type: TensorType, data: HostArray) -> None:
     """Refuse data of another type or shape than a tensor's (NNM709)."""
-    if (data.dtype, data.shape) != type:
-        found = TensorType(data.dtype, data.shape)
+    if (found := type_of(data)) != type:
         raise BackendError("NNM709", f"the tensor is {type}, the data {found}")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 from webnnm.backends.pyodide_host import Bridge
@@ -27,7 +29,7 @@ async def find_faults(
 
     Raises `ContextLost` where trying took the implementation down; it is not tried a second time.
     """
-    examination = Examination(EVERY, limits)
+    examination = _examination(json.dumps(limits))
     words = (device, limits, examination.digest)
     verdict = verdicts.recall(*words)
     if verdict is None or len(verdict) != len(examination.traps):
@@ -41,6 +43,12 @@ async def find_faults(
         verdicts.keep(verdict, *words)
     tried = zip(examination.traps, verdict, strict=True)
     return examination.expected.union(trap for trap, digit in tried if digit == "1")
+
+
+@lru_cache(1)
+def _examination(limits: str) -> Examination:
+    """Return what is tried on an implementation; a page opens many contexts of the same."""
+    return Examination(EVERY, json.loads(limits))
 
 
 class Examination:
@@ -73,7 +81,7 @@ class Examination:
             self._owners |= dict.fromkeys(probes, trap)
             self.alone += [alone] if alone.probes else []
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A hash of all that is asked, and of the known answers."""
         found = hashlib.sha256()

@@ -10,7 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from webnnm.backends.base import Binding, DeviceTensor, Executable, check_binding
+from webnnm.backends.base import (
+    Binding,
+    Constants,
+    DeviceTensor,
+    Executable,
+    check_binding,
+    type_of,
+)
 from webnnm.backends.batches import batched
 from webnnm.backends.kernels import KernelBackend, array_of, computable, computed, taken
 from webnnm.backends.reference import Namespace
@@ -167,7 +174,7 @@ class JaxBackend(KernelBackend):
         self,
         graph: Graph | Scan,
         *,
-        constants: Binding | None = None,
+        constants: Constants | None = None,
         recompute: bool = False,
     ) -> Executable:
         """Compile a graph with XLA.
@@ -184,7 +191,12 @@ class JaxBackend(KernelBackend):
         with self._working():
             # Copies, because the memory of tensors is used again when they are written.
             copy = self._jax.numpy.copy
-            fixed = {n: copy(tensor.handle.value) for n, tensor in (constants or {}).items()}
+            fixed = {
+                name: self._array(type_of(given), given)
+                if isinstance(given, HostArray)
+                else copy(given.handle.value)
+                for name, given in (constants or {}).items()
+            }
         program = self._compiled(graph, fixed)
         return self._executable(graph, fixed, program, time.perf_counter() - began)
 

@@ -11,7 +11,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from webnnm.backends.base import Binding, DeviceTensor, Executable, check_binding, check_data
+from webnnm.backends.base import (
+    Binding,
+    Constants,
+    DeviceTensor,
+    Executable,
+    check_binding,
+    check_data,
+    type_of,
+)
 from webnnm.backends.kernels import KernelBackend, array_of, host_array, taken
 from webnnm.backends.reference import STEPS_BETWEEN_YIELDS, Namespace
 from webnnm.backends.unpacking import unpacked
@@ -93,7 +101,7 @@ class OnnxRuntimeBackend(KernelBackend):
         self,
         graph: Graph | Scan,
         *,
-        constants: Binding | None = None,
+        constants: Constants | None = None,
         recompute: bool = False,
     ) -> Executable:
         """Write a graph as ONNX and let ONNX Runtime optimise it.
@@ -115,12 +123,17 @@ class OnnxRuntimeBackend(KernelBackend):
         session = self._session(model)
         return self._executable(graph, fixed, session, time.perf_counter() - began)
 
-    def _embedded(self, constants: Binding) -> dict[str, HostArray]:
-        """Return the values of tensors that become constants."""
-        sizes = [byte_length(t.type.dtype, count(t.type.shape)) for t in constants.values()]
-        if sum(sizes) > MOST_EMBEDDED:
+    def _embedded(self, constants: Constants) -> dict[str, HostArray]:
+        """Return the values that become constants."""
+        types = [type_of(given) for given in constants.values()]
+        if sum(byte_length(type.dtype, count(type.shape)) for type in types) > MOST_EMBEDDED:
             return {}
-        return {name: host_array(t.type, t.handle.value.array) for name, t in constants.items()}
+        return {
+            name: given
+            if isinstance(given, HostArray)
+            else host_array(given.type, given.handle.value.array)
+            for name, given in constants.items()
+        }
 
     def _session(self, model: ModelProto) -> Any:
         runtime = self._runtime

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webnnm.backends import pyodide_host
-from webnnm.backends.base import Backend, Binding, Executable, Runner
+from webnnm.backends.base import Backend, Binding, Constants, DeviceTensor, Executable, Runner
 from webnnm.backends.pyodide_host import Bridge, Names
 from webnnm.backends.unpacking import unpacked
 from webnnm.backends.webnn import Built, Lease, WebNNBackend
@@ -83,7 +83,7 @@ class OnnxRuntimeWebBackend(WebNNBackend):
         self,
         graph: Graph | Scan,
         *,
-        constants: Binding | None = None,
+        constants: Constants | None = None,
         recompute: bool = False,
     ) -> Executable:
         """Write a graph as ONNX and let ONNX Runtime optimise it.
@@ -99,8 +99,10 @@ class OnnxRuntimeWebBackend(WebNNBackend):
         _check_nibbles(graph)
         began = time.perf_counter()
         given = constants or {}
-        values = await self.read(*given.values())
-        model, inputs = _model(graph, dict(zip(given, values, strict=True)))
+        there = {n: value for n, value in given.items() if isinstance(value, DeviceTensor)}
+        read = dict(zip(there, await self.read(*there.values()), strict=True))
+        arrays = {n: value for n, value in given.items() if isinstance(value, HostArray)}
+        model, inputs = _model(graph, {**arrays, **read})
         making = self._bridge.load(self._context, written(model))
         handle = await to_the_end(making, undo=self._undo)
         built = _Model(handle, outputs=_renamed(graph, model))

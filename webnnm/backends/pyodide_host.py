@@ -50,7 +50,9 @@ class BridgeModule(Protocol):
     def adopt(self, context: Any, /) -> int: ...  # noqa: D102
     def load(self, context: int, model: Any, /) -> Awaitable[int]: ...  # noqa: D102
     def limits(self, context: int, /) -> str: ...  # noqa: D102
-    def build(self, context: int, plan: str, constants: Any, /) -> Awaitable[int]: ...  # noqa: D102
+    def build(  # noqa: D102
+        self, context: int, plan: str, constants: Any, /, *beside: Any
+    ) -> Awaitable[int]: ...
     def devices(self, graph: int, /) -> str: ...  # noqa: D102
     def tensor(  # noqa: D102
         self, context: int, dtype: str, shape: str, data: Any = None, /
@@ -122,7 +124,7 @@ class Bridge:
     async def build(self, context: int, plan: Plan) -> int:
         """Build the graph of a plan; an error names the operator and its label."""
         with _translated(plan):
-            return await self._module.build(context, plan.json, plan.constants)
+            return await self._module.build(context, plan.json, plan.constants, *plan.beside)
 
     def devices(self, graph: int) -> list[str]:
         """Return the devices that a graph runs on, empty where the browser does not tell."""

@@ -11,7 +11,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from webnnm.backends import pyodide_host
-from webnnm.backends.base import Binding, DeviceTensor, Executable, check_binding
+from webnnm.backends.base import Binding, Constants, DeviceTensor, Executable, check_binding
 from webnnm.backends.kernels import (
     KernelBackend,
     Program,
@@ -127,7 +127,7 @@ class ReferenceBackend(KernelBackend):
         self,
         graph: Graph | Scan,
         *,
-        constants: Binding | None = None,
+        constants: Constants | None = None,
         recompute: bool = False,
     ) -> Executable:
         """Compile a graph: there is nothing to do but to note it."""
@@ -137,7 +137,12 @@ class ReferenceBackend(KernelBackend):
 
             if found := await unpacked(self, graph, constants, recompute):
                 return found
-        fixed = {name: tensor.handle.value for name, tensor in (constants or {}).items()}
+        fixed = {
+            name: array_of(self._numpy, given, copy=False)
+            if isinstance(given, HostArray)
+            else given.handle.value
+            for name, given in (constants or {}).items()
+        }
         graph = computable(graph)
         return self._executable(graph, fixed, (Program(graph, self._numpy), fixed))
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Ledger, Runner
+from webnnm.backends.base import (
+    Backend,
+    Binding,
+    Constants,
+    DeviceTensor,
+    Executable,
+    Ledger,
+    Runner,
+)
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import byte_length
 from webnnm.core.errors import BackendError, DataError
@@ -73,7 +81,7 @@ class SharedBackend(Backend):
         self,
         graph: Graph | Scan,
         *,
-        constants: Binding | None = None,
+        constants: Constants | None = None,
         recompute: bool = False,
     ) -> Executable:
         """Compile a graph on the backend."""

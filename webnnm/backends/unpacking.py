@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable
+from webnnm.backends.base import Backend, Constants, DeviceTensor, Executable, type_of
+from webnnm.core.arrays import HostArray
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import (
     ConstantNode,
@@ -45,33 +46,39 @@ class Split(NamedTuple):
 
 
 async def unpacked(
-    backend: Backend, graph: Graph | Scan, given: Binding | None, recompute: bool
+    backend: Backend, graph: Graph | Scan, given: Constants | None, recompute: bool
 ) -> Executable | None:
     """Compile a graph otherwise than it is; None where it stays."""
     if isinstance(graph, Scan) or not unpacks(backend):
         return None
     constants = given or {}
     written = rewrite(graph, _by_parts)
-    fixed = {name: tensor.type for name, tensor in constants.items()}
+    fixed = {name: type_of(value) for name, value in constants.items()}
     rest, parts = split(written, fixed)
     if not parts and written is graph:
         return None
     made: dict[str, DeviceTensor] = {}
+    uploaded: dict[str, DeviceTensor] = {}
     executables: list[Executable] = []  # held to the end: equal graphs are built once
     try:
         for name, (part, names) in parts.items():
             executables.append(await backend.compile(part))
             made[name] = await backend.tensor(part.outputs[PREFIX].type)
-            inputs = {own: constants[theirs] for own, theirs in names.items()}
+            inputs: dict[str, DeviceTensor] = {}
+            for own, theirs in names.items():
+                value = uploaded.get(theirs, constants[theirs])
+                if isinstance(value, HostArray):
+                    value = uploaded[theirs] = await backend.tensor(type_of(value), value)
+                inputs[own] = value
             backend.dispatch(executables[-1], inputs, {PREFIX: made[name]})
-        left = {name: tensor for name, tensor in constants.items() if name in rest.inputs}
+        left = {name: value for name, value in constants.items() if name in rest.inputs}
         found = await backend.compile(rest, constants={**left, **made}, recompute=recompute)
         if found.inputs.keys().isdisjoint(made):
             return found
         backend.release(found)  # too large for constants: nobody would have these inputs
         return None
     finally:
-        backend.release(*made.values(), *executables)
+        backend.release(*made.values(), *uploaded.values(), *executables)
 
 
 def unpacks(backend: Backend) -> bool:

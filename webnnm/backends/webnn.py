@@ -12,6 +12,7 @@ from webnnm.backends import pyodide_host
 from webnnm.backends.base import (
     Backend,
     Binding,
+    Constants,
     DeviceTensor,
     Executable,
     Ledger,
@@ -175,7 +176,7 @@ class WebNNBackend(Backend):
         self,
         graph: Graph | Scan,
         *,
-        constants: Binding | None = None,
+        constants: Constants | None = None,
         recompute: bool = False,
     ) -> Executable:
         """Rewrite a graph for what this browser can do, then build it; equal plans share a graph.
@@ -193,12 +194,15 @@ class WebNNBackend(Backend):
         if constants:
             from webnnm.compiler.embedding import embedded
 
-            handles = {name: tensor.handle for name, tensor in constants.items()}
-            plan = embedded(compiled.plan, handles)
+            values: dict[str, int | HostArray] = {
+                name: given.handle if isinstance(given, DeviceTensor) else given
+                for name, given in constants.items()
+            }
+            plan = embedded(compiled.plan, values)
             if any(self._held(type) != type for type in plan.inputs.values()):
                 # Too large to be constants, they are taken as tensors hold them.
                 compiled = compile_plan(graph, self._target(recompute=recompute))
-                plan = embedded(compiled.plan, handles)
+                plan = embedded(compiled.plan, values)
             self._variants += 1  # the tensors may have other values the next time
             variant = f" {self._variants}"
         inputs = {name: compiled.inputs[name] for name in plan.inputs}

@@ -1,4 +1,4 @@
-"""Inputs of a plan that become constants with the values of tensors on the device."""
+"""Inputs of a plan that become constants, with values on the device or on the host."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from webnnm.compiler.plan import Plan, operands_of, renamed
 from webnnm.compiler.rematerialisation import free_number
 from webnnm.compiler.traps.constants import MAX_CONSTANT_BYTES, MAX_GRAPH_CONSTANT_BYTES
+from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import byte_length
 from webnnm.core.shapes import count
 
@@ -18,8 +19,8 @@ SMALL = 16
 """By this factor a product is smaller than the matrix where few rows are multiplied by it."""
 
 
-def embedded(plan: Plan, tensors: Mapping[str, int]) -> Plan:
-    """Return the plan in which inputs are constants: name → handle of a tensor.
+def embedded(plan: Plan, values: Mapping[str, int | HostArray]) -> Plan:
+    """Return the plan in which inputs are constants: name → handle of a tensor, or an array.
 
     What is too large for that stays an input. A constant that other operators use, and few rows are
     multiplied by the transpose of, is there once more for that: Chromium transposes a constant when
@@ -29,10 +30,17 @@ def embedded(plan: Plan, tensors: Mapping[str, int]) -> Plan:
     left = MAX_GRAPH_CONSTANT_BYTES - len(plan.constants)
     inputs: list[Call] = []
     held: list[Call] = []
+    beside: list[memoryview[int]] = []
     for given in content["inputs"]:
         length = byte_length(given["dtype"], count(given["shape"]))
-        if given["name"] in tensors and length <= min(left, MAX_CONSTANT_BYTES):
-            held.append({**given, "length": length, "tensor": tensors[given["name"]]})
+        value = values.get(given["name"])
+        if value is not None and length <= min(left, MAX_CONSTANT_BYTES):
+            if isinstance(value, HostArray):
+                place = {"beside": len(beside)}
+                beside.append(value.data)
+            else:
+                place = {"tensor": value}
+            held.append({**given, "length": length, **place})
             left -= length
         else:
             inputs.append(given)
@@ -59,4 +67,4 @@ def embedded(plan: Plan, tensors: Mapping[str, int]) -> Plan:
             left, free = left - length, free + 1
     constants = [*content["constants"], *held, *copies]
     changed = {"inputs": inputs, "constants": constants, "operators": calls}
-    return replace(plan, content={**content, **changed})
+    return replace(plan, content={**content, **changed}, beside=tuple(beside))

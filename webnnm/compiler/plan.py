@@ -3,15 +3,16 @@
 A plan numbers every tensor. Its JSON is
 
     {"inputs":    [{"name", "dtype", "shape", "id"}],
-     "constants": [{"dtype", "shape", "id", "length", "offset" or "tensor"}],
+     "constants": [{"dtype", "shape", "id", "length", and
+                    "offset", "tensor" or "beside"}],
      "operators": [{"op", "operands", "arguments", "options", "references", "label", "results"}],
      "outputs":   [{"name", "dtype", "shape", "id"}]}
 
 where an operator is the WebNN call `builder[op](...operands, ...arguments, {...options})`:
 `operands` are tensor numbers (a list of numbers for a list operand), `arguments` plain values,
 `references` the members of the options dictionary that are tensors. The constants' bytes lie in
-one buffer beside the JSON, each at its offset, aligned to eight bytes, or in a tensor on the
-device, of which the handle is given.
+one buffer beside the JSON, each at its offset, aligned to eight bytes; in a tensor on the device,
+of which the handle is given; or in an array of their own, of which the number is given.
 
 The plan of a scan (`scanned`) has more members:
 
@@ -56,11 +57,13 @@ Words = tuple[list[Any], dict[str, Any]]
 class Plan:
     """The JSON of a graph and the bytes of its constants.
 
-    `sizes` are the bytes of every operator's results, by their numbers.
+    `beside` are the arrays of constants that the buffer leaves out; `sizes` the bytes of every
+    operator's results, by their numbers.
     """
 
     content: dict[str, Any]
     constants: bytes = field(repr=False)
+    beside: tuple[memoryview[int], ...] = field(default=(), repr=False, compare=False)
     sizes: Mapping[int, int] = field(default_factory=dict[int, int], repr=False, compare=False)
 
     @cached_property
@@ -134,7 +137,7 @@ def lower(graph: Graph) -> Plan:
         "operators": operators,
         "outputs": outputs,
     }
-    return Plan(content, bytes(buffer), sizes)
+    return Plan(content, bytes(buffer), sizes=sizes)
 
 
 def typed(type: TensorType) -> dict[str, Any]:

@@ -243,9 +243,11 @@ class SourcedBlock:
             return
         found = self._tried(v, part, flow.sizes())
         if v.result.rank is None:
-            named = flow.names if len(flow.names) == len(found.shape) - 1 else ()
-            v.result.learn(found.shape[1:])
-            v.result.learn_names(named if len(found.shape) != 2 else ["features"])
+            v.result.learn(found.shape[1:])  # without names
+            if v.result.rank == 1:
+                v.result.learn_names(["features"])
+            elif v.result.rank == flow.rank:
+                v.result.learn_names(flow.names)
         v.result.learn(found.shape[1:])
 
     def _tried(self, v: ShapeView, part: Part, sizes: Shape) -> TensorType:

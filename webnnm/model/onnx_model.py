@@ -35,6 +35,8 @@ MOST_COMPILED = 8
 """Graphs of different sizes that are kept; of more, the one that was used longest ago goes."""
 MOST_KNOWN = 1024
 """Elements of an input whose values decide shapes at most: for each value there is a graph."""
+MOST_CONSTANT_BYTES = 2**29
+"""What the weights in the graphs that are kept may take together: each has its own copy."""
 
 
 async def load_onnx(
@@ -82,7 +84,8 @@ async def load_onnx(
 class _Compiled:
     """A graph for some sizes, with the tensors that it takes and gives.
 
-    `taken` are the inputs that data are written to, in their order.
+    `taken` are the inputs that data are written to, in their order; `bytes` those of the weights
+    that are constants of the graph.
     """
 
     imported: Imported
@@ -90,6 +93,7 @@ class _Compiled:
     taken: list[str]
     tensors: list[DeviceTensor]
     runner: Runner
+    bytes: int
 
 
 class OnnxModel:
@@ -336,12 +340,16 @@ class OnnxModel:
         )
 
     async def _entry(self, key: Any, found: Imported) -> _Compiled:
-        """Compile a graph, and keep it under a key."""
-        await self._upload(found)
+        """Compile a graph with its weights as constants, and keep it under a key.
+
+        Devices compute faster with constants, which they lay out as they need them.
+        """
+        self.parameters |= found.parameters
         backend = self.backend
-        executable = await backend.compile(found.graph)
+        executable = await backend.compile(found.graph, constants=found.parameters)
         made: list[DeviceTensor] = []
         try:
+            await self._upload(executable, found.parameters)
             taken = {
                 name: self._weights.get(name) or await self._tensor(type, made)
                 for name, type in executable.inputs.items()
@@ -354,22 +362,30 @@ class OnnxModel:
             raise
         names = [name for name in executable.inputs if name not in self._weights]
         runner = backend.runner(executable, taken, given, names, list(executable.outputs))
-        entry = self._compiled[key] = _Compiled(found, executable, names, made, runner)
-        while len(self._compiled) > MOST_COMPILED:
+        inside = [a for n, a in found.parameters.items() if n not in executable.inputs]
+        size = sum(array.data.nbytes for array in inside)
+        entry = self._compiled[key] = _Compiled(found, executable, names, made, runner, size)
+        while self._too_many():
             _, old = self._compiled.popitem(last=False)
             old.runner.close()
             backend.release(*old.tensors, old.executable)
         return entry
 
+    def _too_many(self) -> bool:
+        """Tell whether the graph that was used longest ago has to go; the last one stays."""
+        entries = self._compiled.values()
+        return len(entries) > MOST_COMPILED or (
+            len(entries) > 1 and sum(entry.bytes for entry in entries) > MOST_CONSTANT_BYTES
+        )
+
     async def _tensor(self, type: TensorType, made: list[DeviceTensor]) -> DeviceTensor:
         made.append(await self.backend.tensor(type))
         return made[-1]
 
-    async def _upload(self, found: Imported) -> None:
-        """Put weights on the device that are not there yet: all graphs share them."""
-        for name, array in found.parameters.items():
-            if name not in self._weights:
+    async def _upload(self, executable: Executable, weights: Mapping[str, HostArray]) -> None:
+        """Put weights on the device that are too large for constants: all graphs share them."""
+        for name, array in weights.items():
+            if name in executable.inputs and name not in self._weights:
                 type = TensorType(array.dtype, array.shape)
                 self._weights[name] = await self.backend.tensor(type, array)
                 self.backend.claim("parameters", self._weights[name])
-        self.parameters |= found.parameters

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.core.arrays import HostArray
@@ -148,7 +148,8 @@ def _description(state: ModelState, kept: Restored, step: int) -> dict[str, str]
         MODEL: format_document(state.network.outline.document),
         KEY + "name": state.network.name,
         KEY + "notation": NOTATION,
-        KEY + "package": _version(),
+        # importlib.metadata knows it too, but imports email, which takes pages 0.3 s.
+        KEY + "package": sys.modules["webnnm"].__version__,
         KEY + "step": str(step),
         KEY + "normalisation": _json(content_of(kept)),
     }
@@ -356,10 +357,3 @@ def checksum_of(body: Iterable[memoryview[int]], content: Mapping[str, Any]) -> 
 
 def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def _version() -> str:
-    try:
-        return version("webnnm")
-    except PackageNotFoundError:  # run from a checkout
-        return "unknown"

@@ -161,6 +161,12 @@ async def test_values_held_elsewhere_outlive_the_memory_that_is_used_again() -> 
     assert found == [[20, 40], [1, 2], [11, 22]]
 
 
+async def test_constants_come_from_the_host_too() -> None:
+    context = JaxBackend()
+    fixed = await context.compile(accumulator(), constants={"step": HostArray.of([1.0, 2.0])})
+    assert (await fixed.run({"x": [10, 20]}))["x"].tolist() == [11, 22]
+
+
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("count", [1, 2, 5])
 async def test_steps_in_one_crossing_are_those_one_by_one(first: int, count: int) -> None:

@@ -64,6 +64,20 @@ async def test_the_best_epoch_is_replayed_and_nothing_leaks() -> None:
     runtime.close()
 
 
+async def test_constants_come_from_the_device_or_from_the_host() -> None:
+    from webnnm.backends.onnxruntime import OnnxRuntimeBackend
+
+    backend = OnnxRuntimeBackend()
+    b = GraphBuilder()
+    x, v, w = (b.input(name, "float32", [2]) for name in "xvw")
+    one, two = HostArray.of([1.0, 2.0]), HostArray.of([30.0, 40.0])
+    held = await backend.tensor(TensorType("float32", (2,)), two)
+    executable = await backend.compile(b.build({"y": x * v + w}), constants={"v": one, "w": held})
+    assert [*executable.inputs] == ["x"]
+    assert (await executable.run({"x": [1, 1]}))["y"].tolist() == [31.0, 42.0]
+    backend.close()
+
+
 async def test_large_constants_are_handed_over_beside_the_model() -> None:
     from webnnm.backends.onnxruntime import APART, OnnxRuntimeBackend
 

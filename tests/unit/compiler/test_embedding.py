@@ -1,4 +1,4 @@
-"""Inputs of plans that become constants with the values of tensors."""
+"""Inputs of plans that become constants with values on the device or on the host."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from webnnm import GraphBuilder
 from webnnm.compiler.embedding import embedded
 from webnnm.compiler.plan import Plan, lower
+from webnnm.core.arrays import HostArray
 
 
 def tied(rows: int = 1) -> Plan:
@@ -70,3 +71,12 @@ def test_what_is_too_large_stays_an_input(
     plan = embedded(tied(), {"table": 7, "scale": 8})
     assert [name for name in plan.inputs if name != "ids"] == inputs
     assert (plan.content["operators"] != tied().content["operators"]) == copied
+
+
+def test_values_on_the_host_lie_beside_the_plan() -> None:
+    array = HostArray.of([[1.0] * 16] * 5, "float32")
+    plan = embedded(tied(), {"table": array, "scale": 8})
+    assert plan.beside == (array.data,)
+    places = [(each.get("tensor"), each.get("beside")) for each in plan.content["constants"]]
+    assert places == [(None, 0), (8, None), (None, 0)]
+    assert not plan.constants

@@ -1,4 +1,4 @@
-"""Models of ONNX that run: sizes from data, weights on the device once, files beside them."""
+"""Models of ONNX that run: sizes from data, weights as constants, files beside them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.formats.onnx.messages import ModelProto, StringStringEntryProto, TensorProto
 from webnnm.formats.onnx.writer import written
+from webnnm.model import onnx_model
 from webnnm.model.onnx_model import MOST_COMPILED
 
 WEIGHTS = [[1.0, 2.0], [3.0, 4.0]]
@@ -23,7 +24,7 @@ def linear() -> ModelProto:
     return model(graph(nodes, [info("x", "batch", 2)], ["y"], constant("w", WEIGHTS, "float32")))
 
 
-async def test_sizes_follow_from_the_data_and_weights_are_shared() -> None:
+async def test_sizes_follow_from_the_data_and_weights_are_constants() -> None:
     async with await webnnm.load_onnx(written(linear()), backend="numpy") as net:
         for rows in (1, 2, 1):
             found = await net.run({"x": [[1.0, 1.0]] * rows})
@@ -31,7 +32,7 @@ async def test_sizes_follow_from_the_data_and_weights_are_shared() -> None:
         assert str(net.inputs["x"]) == "float32[batch, 2]"
         assert net.parameters["w"].tolist() == WEIGHTS
         held = net.backend.ledger()
-        assert (held.graphs, held.tensors, held.kinds["parameters"]) == (2, 5, 16)
+        assert (held.graphs, held.tensors, held.kinds) == (2, 4, {})
         assert "compiled for x float32[2, 2]" in net.report()
 
 
@@ -40,6 +41,39 @@ async def test_the_number_of_compiled_graphs_is_bounded() -> None:
         for rows in range(1, MOST_COMPILED + 4):
             await net.run({"x": [[1.0, 1.0]] * rows})
         assert net.backend.ledger().graphs == MOST_COMPILED
+
+
+async def test_what_the_weights_in_compiled_graphs_take_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(onnx_model, "MOST_CONSTANT_BYTES", 2 * 16)  # those of two graphs
+    async with await webnnm.load_onnx(written(linear()), backend="numpy") as net:
+        for rows in range(1, 5):
+            await net.run({"x": [[1.0, 1.0]] * rows})
+            assert net.backend.ledger().graphs == min(rows, 2)
+        monkeypatch.setattr(onnx_model, "MOST_CONSTANT_BYTES", 1)
+        await net.run({"x": [[1.0, 1.0]] * 9})
+        assert net.backend.ledger().graphs == 1
+        assert (await net.run({"x": [[1.0, 0.0]] * 9}))["y"].tolist() == [[1.0, 2.0]] * 9
+
+
+async def test_weights_that_are_too_large_for_constants_are_put_on_the_device_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    numpy = await webnnm.backend("numpy")
+    compile = numpy.compile
+
+    async def compiled(graph: Any, **_: Any) -> Any:
+        return await compile(graph)
+
+    monkeypatch.setattr(numpy, "compile", compiled)
+    async with await webnnm.load_onnx(written(linear()), backend=numpy) as net:
+        for rows in (1, 2):
+            found = await net.run({"x": [[1.0, 1.0]] * rows})
+            assert found["y"].tolist() == [[4.0, 6.0]] * rows
+        held = numpy.ledger()
+        assert (held.graphs, held.tensors, held.kinds["parameters"]) == (2, 5, 16)
+    assert (numpy.ledger().graphs, numpy.ledger().tensors) == (0, 0)
 
 
 async def test_a_model_whose_sizes_are_given_is_compiled_at_once() -> None:

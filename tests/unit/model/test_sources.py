@@ -103,6 +103,23 @@ async def test_a_graph_is_a_block_and_its_weights_are_parameters() -> None:
             assert np.allclose(outputs, features(some), atol=1e-5)
 
 
+async def test_layers_take_a_graph_whose_rank_is_another() -> None:
+    text = """
+        m:input shape={channels:1, height:8, width:8};
+        m:output shape=[4];
+        m:layers net(), reduceMean(axes=[1]), matmul(w);
+        net:source "net.onnx";
+    """
+    nodes = [node("y = Reshape(x, s)")]
+    shape = constant("s", [-1, 8, 8], "int64")
+    of = graph(nodes, [info("x", 1, 1, 8, 8)], ["y"], shape)
+    async with await created(text, files={"net.onnx": written(model(of))}) as found:
+        data, _ = rows(3)
+        (weights,) = (np.asarray(p.value) for p in found.params())
+        wanted = data[:, 0].mean(2) @ weights
+        np.testing.assert_allclose(np.asarray(await found.predict(data)), wanted, atol=1e-6)
+
+
 @pytest.mark.parametrize("batch", [1, 7, "batch", None])
 async def test_the_first_dimension_of_the_file_is_the_batch(batch: Any) -> None:
     async with await created(files={"net.onnx": written(network(batch))}) as found:

@@ -55,8 +55,7 @@ def decode(type: type[M], data: memoryview[int], depth: int = 0) -> M:
     for number, wire, value in fields(data, type.__name__):
         if (entry := known.get(number)) is None:
             continue
-        name, field = entry
-        where = f"{type.__name__}.{name}"
+        name, field, where = entry
         if not field.repeated:
             setattr(found, name, _value(field, wire, value, where, depth))
         elif wire == _BYTES and field.kind in _WIRE:
@@ -66,12 +65,16 @@ def decode(type: type[M], data: memoryview[int], depth: int = 0) -> M:
     return found
 
 
-_NUMBERS: dict[type[Message], dict[int, tuple[str, Field]]] = {}
+_NUMBERS: dict[type[Message], dict[int, tuple[str, Field, str]]] = {}
 
 
-def _by_number(type: type[Message]) -> dict[int, tuple[str, Field]]:
+def _by_number(type: type[Message]) -> dict[int, tuple[str, Field, str]]:
+    """Return name, field and what errors call it, by its number."""
     if type not in _NUMBERS:
-        _NUMBERS[type] = {field.number: (name, field) for name, field in type.FIELDS.items()}
+        _NUMBERS[type] = {
+            field.number: (name, field, f"{type.__name__}.{name}")
+            for name, field in type.FIELDS.items()
+        }
     return _NUMBERS[type]
 
 
@@ -79,7 +82,8 @@ def fields(data: memoryview[int], where: str) -> Iterator[tuple[int, int, int | 
     """Yield number, wire type and value of each field: an integer, or a view of its bytes."""
     at, end = 0, len(data)
     while at < end:
-        key, at = _varint(data, at, where)
+        # Nearly all keys and most lengths take one byte: files have ten thousands of them.
+        key, at = (data[at], at + 1) if data[at] < 128 else _varint(data, at, where)
         number, wire = key >> 3, key & 7
         if number == 0:
             raise invalid(f"{where} has a field of number 0")
@@ -88,7 +92,8 @@ def fields(data: memoryview[int], where: str) -> Iterator[tuple[int, int, int | 
             yield number, wire, value
             continue
         if wire == _BYTES:
-            length, at = _varint(data, at, where)
+            small = at < end and data[at] < 128
+            length, at = (data[at], at + 1) if small else _varint(data, at, where)
         elif wire in (_FIXED32, _FIXED64):
             length = 4 if wire == _FIXED32 else 8
         else:

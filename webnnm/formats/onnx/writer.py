@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from webnnm.formats.onnx.messages import Field, Message
@@ -11,7 +11,9 @@ from webnnm.formats.onnx.messages import Field, Message
 Chunk = bytes | memoryview
 
 _WIRE = {"int": 0, "double": 1, "float": 5}
+_BYTES = 2
 _FORMATS = {"float": "f", "double": "d"}
+_SMALL = [bytes([value]) for value in range(128)]
 
 
 def written(message: Message) -> bytes:
@@ -26,37 +28,54 @@ def written(message: Message) -> bytes:
 
 def chunks(message: Message) -> list[Chunk]:
     """Return a message as pieces of bytes, of which those of tensors are not copied."""
-    return list(_encoded(message))
+    pieces: list[Chunk] = []
+    _write(message, pieces)
+    return pieces
 
 
-def _encoded(message: Message) -> Iterator[Chunk]:
-    for name, field in type(message).FIELDS.items():
+def _write(message: Message, pieces: list[Chunk]) -> int:
+    """Append a message, and return its length in bytes."""
+    type_, length = type(message), 0
+    for name, field in type_.FIELDS.items():
         value = getattr(message, name)
-        if not field.repeated:
-            if value != type(message).DEFAULTS[name]:
-                yield from _one(field, value)
-        elif value and field.kind in _WIRE:
-            yield from _with_length(field, [_packed(field, value)])
-        else:
+        if field.repeated:
+            if value and field.kind in _WIRE:
+                length += _write_bytes(field, _packed(field, value), pieces)
+                continue
             for item in value:
-                yield from _one(field, item)
+                length += _write_one(field, item, pieces)
+        elif value != type_.DEFAULTS[name]:
+            length += _write_one(field, value, pieces)
+    return length
 
 
-def _one(field: Field, value: Any) -> Iterator[Chunk]:
-    """Yield a field with one value."""
+def _write_one(field: Field, value: Any, pieces: list[Chunk]) -> int:
+    """Append a field with one value, and return its length."""
     if field.kind == "message":
-        yield from _with_length(field, chunks(value))
-    elif field.kind == "string":
-        yield from _with_length(field, [value.encode()])
-    elif field.kind == "bytes":
-        yield from _with_length(field, [memoryview(value).cast("B")])
-    else:
-        yield varint(field.number << 3 | _WIRE[field.kind]) + _packed(field, [value])
+        # What comes before a message tells its length, which is known afterwards.
+        place = len(pieces)
+        pieces.append(b"")
+        length = _write(value, pieces)
+        pieces[place] = head = _key(field.number, _BYTES) + varint(length)
+        return len(head) + length
+    if field.kind == "string":
+        return _write_bytes(field, value.encode(), pieces)
+    if field.kind == "bytes":
+        return _write_bytes(field, memoryview(value).cast("B"), pieces)
+    pieces.append(piece := _key(field.number, _WIRE[field.kind]) + _packed(field, [value]))
+    return len(piece)
 
 
-def _with_length(field: Field, pieces: list[Chunk]) -> Iterator[Chunk]:
-    yield varint(field.number << 3 | 2) + varint(sum(map(len, pieces)))
-    yield from pieces
+def _write_bytes(field: Field, value: Chunk, pieces: list[Chunk]) -> int:
+    head = _key(field.number, _BYTES) + varint(len(value))
+    pieces += (head, value)
+    return len(head) + len(value)
+
+
+@cache
+def _key(number: int, wire: int) -> bytes:
+    """Return what comes before a field."""
+    return varint(number << 3 | wire)
 
 
 def _packed(field: Field, values: Any) -> bytes:
@@ -72,6 +91,8 @@ def varint(value: int) -> bytes:
     >>> varint(300).hex(), varint(-1).hex()
     ('ac02', 'ffffffffffffffffff01')
     """
+    if 0 <= value < 128:
+        return _SMALL[value]
     value &= (1 << 64) - 1
     found = bytearray()
     while value > 127:
