@@ -12,7 +12,7 @@ import json
 from webnnm import (
     BackendError,
     DataError,
-    GraphBuilder,
+    Dataset,
     IrisDataset,
     NNModel,
     WebNNMError,
@@ -162,17 +162,17 @@ async def prepare(request):
         if await to_fetch("wasm") == 0:
             # Where it does not start, models run on NumPy, and a training says why.
             with contextlib.suppress(BackendError):
-                await rehearse(await backend("onnxruntime"))
+                await rehearse()
     return json.dumps({})
 
 
-async def rehearse(device):
-    """Compile a graph, which imports what that takes, and close the device."""
-    b = GraphBuilder()
-    try:
-        await device.compile(b.build({"y": b.relu(b.input("x", "float32", [1]))}))
-    finally:
-        device.close()
+async def rehearse():
+    """Train a little on ONNX Runtime: modules are imported, and its WebAssembly is compiled."""
+    data = Dataset([[0.0], [1.0]] * 8, [0, 1] * 8, split=(1, 0, 0))
+    text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), relu(), softmax();"
+    quiet = {"backend": "onnxruntime", "log": lambda line: None}
+    async with await NNModel.create(source=text, dataset=data, **quiet) as small:
+        await small.train(epochs=30, batch_size=4, progress="off")
 
 
 async def where(request):
@@ -189,7 +189,8 @@ async def fetch(request):
     """Fetch ONNX Runtime, which the browser keeps for all models from then on."""
     listener = Messages(json.loads(request).get("channel"))
     try:
-        await rehearse(await backend("onnxruntime", log=listener.log))
+        (await backend("onnxruntime", log=listener.log)).close()
+        await rehearse()
         return json.dumps({})
     except WebNNMError as error:
         return json.dumps({"error": str(error)})

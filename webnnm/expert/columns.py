@@ -13,7 +13,7 @@ from webnnm.data.columns import as_number
 from webnnm.data.standardize import moments
 from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import Column, Rows
-from webnnm.expert.statistics import combination, correlation, ranks, unit
+from webnnm.expert.statistics import DEPENDENT, combination, correlation, ranks, unit
 
 SURE = 50
 """Among fewer rows a column tells the label by chance."""
@@ -44,9 +44,6 @@ STRAY = 100
 RESOLVED = 50
 """A deviation of fewer steps of float32 than this loses what the column says."""
 
-DEPENDENT = 1e-4
-"""What is left of a column that others combine to, in units of its length: float32 leaves 1e-6."""
-
 COMPARED = 64
 COMPARED_ROWS = 400
 """Columns and rows whose linear dependence is looked for: 0.1 s."""
@@ -60,6 +57,17 @@ AMONG = 16
 
 WORDS = (5, 12)
 """So many columns of whole numbers up to so much or more may be words, if they are alike."""
+
+SPREAD = 1 / 6
+"""Numbers of words spread over their range: evenly drawn ones by 0.29 of it, counts by less."""
+
+RELATED = 0.2
+"""Mean correlation of words that stand next to each other; pixels have 0.5 and more."""
+
+LOOKED_UP = (
+    "If these are numbers of words or categories, look them up: int32 input, "
+    "embedding(table, size={})"
+)
 
 LEVELS = (5, 50)
 EXPLAINED = 0.2
@@ -173,12 +181,12 @@ def _wrong(values: Sequence[float], labels: Sequence[float]) -> float:
     groups: dict[float, Counter[float]] = {}
     for value, label in zip(values, labels, strict=True):
         groups.setdefault(value, Counter())[label] += 1
+    right = sum(max(group.values()) for group in groups.values())
     if len(groups) <= len(values) / 10:
-        right = sum(max(group.values()) for group in groups.values())
         return 1 - right / len(values)
-    ordered = [label for _, label in sorted(zip(values, labels, strict=True))]
+    ordered = [groups[value].most_common(1)[0][0] for value in sorted(groups)]
     changes = sum(map(ne, ordered, ordered[1:]))
-    return max(0, changes - len(set(labels)) + 1) / len(values)
+    return 1 - (right - max(0, changes - len(set(labels)) + 1)) / len(values)
 
 
 def codes(rows: Rows) -> Suspicion | None:
@@ -253,10 +261,10 @@ def dependent(rows: Rows) -> Suspicion | None:
         if max(common.values()) > MOSTLY_ONE * len(values):
             continue
         vector = unit(values)
-        parts, left = combination(vector, basis)
+        parts, rest, left = combination(vector, basis)
         if left > DEPENDENT:
             kept.append((column, vector, [*parts, left]))
-            basis.append(_rest(vector, basis, parts, left))
+            basis.append([value / left for value in rest])
         # Columns of yes and no are the categories of one; so are those that add up to 1, of which
         # rows with a missing cell have shares.
         elif len(common) > 2 or any(_alike(vector, other) for _, other, _ in kept):
@@ -283,15 +291,6 @@ def _dot(one: Sequence[float], other: Sequence[float]) -> float:
 
 def _alike(one: Sequence[float], other: Sequence[float]) -> bool:
     return _dot(one, other) > 1 - 1e-6
-
-
-def _rest(
-    vector: Sequence[float], basis: Sequence[Sequence[float]], parts: Sequence[float], left: float
-) -> list[float]:
-    found = list(vector)
-    for axis, part in zip(basis, parts, strict=True):
-        found = [value - part * along for value, along in zip(found, axis, strict=True)]
-    return [value / left for value in found]
 
 
 def _names(
@@ -327,21 +326,43 @@ def categories(rows: Rows) -> Suspicion | None:
         return None
     remedy = ""
     if words := _vocabulary(rows.columns):
-        remedy = "If these are numbers of words, look them up: int32 input, "
-        remedy += f"embedding(table, size={words})."
+        remedy = f"{LOOKED_UP.format(words)}."
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy)
 
 
 def _vocabulary(columns: Sequence[Column]) -> int:
     """Return how many words there are if all columns may be words, of the same ones; else 0."""
-    highest = [max(column.raw(value) for value in column.values) for column in columns]
     whole = all(
         (raw := column.raw(value)) > -0.5 and abs(raw - round(raw)) < 1e-3
         for column in columns
         for value in islice(column.values, FEWEST)
     )
-    alike = len(columns) >= WORDS[0] and min(highest) > max(highest) / 2 >= WORDS[1] / 2
-    return round(max(highest)) + 1 if whole and alike else 0
+    if len(columns) < WORDS[0] or not whole:
+        return 0
+    highest = [column.raw(max(column.values)) for column in columns]
+    alike = min(highest) > max(highest) / 2 >= WORDS[1] / 2
+    return round(max(highest)) + 1 if alike else 0
+
+
+def vocabulary(rows: Rows) -> Suspicion | None:
+    """Find columns that look like words of one vocabulary: alike, of many values, unrelated.
+
+    Pixels and counts are alike too, but go up and down with their neighbours, or are mostly small.
+    """
+    size = _vocabulary(rows.columns)
+    if not size:
+        return None
+    some = rows.columns[:: -(-len(rows.columns) // AMONG) or 1]
+    columns = [[column.raw(value) for value in column.of(rows.sample)] for column in some]
+    figures = list(map(moments, columns))
+    middle = math.fsum(mean for mean, _ in figures) / len(figures)
+    alike = all(std > SPREAD * size and abs(mean - middle) < std / 2 for mean, std in figures)
+    whole = all(abs(value - round(value)) < 1e-3 for values in columns for value in values)
+    various = min([len({*values}) for values in columns]) >= WORDS[1]
+    related = math.fsum(abs(correlation(*pair)) for pair in pairwise(columns)) / (len(columns) - 1)
+    if not (alike and whole and various) or related > RELATED or len(rows.sample) < SURE:
+        return None
+    return Suspicion("words of one vocabulary", {"size": size})
 
 
 def _up_and_down(rows: Rows, column: Column, labels: Sequence[float]) -> str:

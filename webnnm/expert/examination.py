@@ -13,19 +13,17 @@ from webnnm.expert.columns import (
     numerals,
     telling,
     unresolved,
+    vocabulary,
 )
 from webnnm.expert.facts import Suspicion
-from webnnm.expert.neighbours import (
-    contradictory,
-    copies,
-    moved,
-    nearest,
-    unrelated,
-    windows,
-    within_windows,
-)
+from webnnm.expert.marks import marking
+from webnnm.expert.neighbours import contradictory, copies, windows, within_windows
+from webnnm.expert.order import apart, nearest, unrelated
+from webnnm.expert.pictures import reshaped
 from webnnm.expert.rows import Rows, rows_of
 from webnnm.expert.sequences import ahead, padded, reproduced, words
+from webnnm.expert.subsets import moved
+from webnnm.expert.units import mixed_units
 
 CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E614": codes,
@@ -40,6 +38,8 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E625": unresolved,
     "E626": categories,
     "E629": numerals,
+    "E630": reshaped,
+    "E631": mixed_units,
 }
 """What is looked for, by the rule that tells it."""
 
@@ -47,11 +47,12 @@ MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E330": ahead,
     "E416": words,
     "E418": reproduced,
+    "E903": vocabulary,
     "E922": nearest,
 }
 """What rules compare with the network, or with what the training came to."""
 
-SPOILED = {"E614": ("E617", "E622"), "E625": ("E617", "E626")}
+SPOILED = {"E614": ("E617", "E622", "E631"), "E625": ("E617", "E626")}
 """What follows from another finding: cells far off squeeze their column, one that float32 rounds
 has whole numbers. One fact is told once."""
 
@@ -66,8 +67,10 @@ def examine(dataset: Dataset) -> dict[str, Suspicion]:
     """
     rows = rows_of(dataset)
     found = {id: check(rows) for id, check in (CHECKS | MEASURES).items()}
-    found["E615"] = within_windows(found["E615"], rows)
-    found["E627"] = unrelated(found["E922"])
+    found["E615"] = within_windows(found["E615"], rows) or marking(rows)
+    found["E627"] = unrelated(found["E922"], found["E903"])
+    if not found["E619"]:
+        found["E620"] = found["E620"] or apart(found["E922"], rows)
     for first, others in SPOILED.items():
         if found[first]:
             found |= dict.fromkeys(others)

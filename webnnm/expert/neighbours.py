@@ -1,9 +1,9 @@
-"""What is suspicious about rows next to each other: copies, windows, labels of other rows."""
+"""What is suspicious about rows that are alike: copies, windows, classes of their own."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from heapq import nsmallest
@@ -13,7 +13,6 @@ from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.data.quality import FEW, NARROW, row_marks
 from webnnm.data.standardize import moments
-from webnnm.expert.columns import scaled_by_hand, shifted
 from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import Rows
 
@@ -32,37 +31,25 @@ of those along a curve."""
 CLUSTERED = 0.5
 """Rows were copied, or are of groups, where more than this share have such neighbours."""
 
-CHANCE = 200
-"""Rows of which the nearest neighbour's class is looked at, if there are as many."""
-
-UNRELATED = 1.0
-"""Standard errors above chance that neighbours tell of the class at least."""
-
-MOVED = 1.0
-"""Deviations between the means of testing and training; a random split of 20 rows stays below."""
-
 ENOUGH = 20
 """Of fewer testing rows the mean is no evidence."""
+
+RANDOM = ("random", "stratified")
 
 OVERLAP = 0.95
 """Of windows over one series this share continues the row before."""
 
 AFTER = "Take the value after the window as the target: this one lies within it."
 
-SCALE_ALL = (
-    "Scale testing rows by the mean and deviation of training rows too, or give all rows as they "
-    "are and say standardize=True."
-)
-
 
 def copies(rows: Rows) -> Suspicion | None:
     """Find testing rows with a few training rows much nearer than all others."""
     tested = rows.subsets["testing"]
     tested = tested[:: -(-len(tested) // LOOKED_AT) or 1]
-    known = _points(rows, rows.training, len(tested))
+    known = points_of(rows, rows.training, len(tested))
     if known is None or len(tested) < ENOUGH or len(known) < 2 * NEAREST:
         return None
-    others = _points(rows, tested, len(known)) or []
+    others = points_of(rows, tested, len(known)) or []
     groups: list[int] = []
     for point in others:
         near = nsmallest(NEAREST, (math.dist(point, other) for other in known))
@@ -81,40 +68,6 @@ def copies(rows: Rows) -> Suspicion | None:
     )
 
 
-def nearest(rows: Rows) -> Suspicion | None:
-    """Measure how often the three nearest rows tell the class, and how often the largest one is."""
-    target = rows.target
-    if target is None or not rows.classes:
-        return None
-    known = _points(rows, rows.sample, CHANCE)
-    if known is None or len(known) < CHANCE or len(known[0]) > 64:
-        return None
-    labels = [target[row] for row in rows.sample]
-    step = len(known) / CHANCE
-    tried = [int(number * step) for number in range(CHANCE)]
-    right = 0
-    for place in tried:
-        near = nsmallest(4, ((math.dist(known[place], p), n) for n, p in enumerate(known)))
-        votes = Counter(labels[n] for _, n in near if n != place)
-        right += votes.most_common(1)[0][0] == labels[place]
-    chance = max(Counter(labels).values()) / len(labels)
-    found = right / len(tried)
-    return Suspicion(
-        f"the nearest training rows tell the class in {found:.0%} of the rows, the most frequent "
-        f"class alone in {chance:.0%}",
-        {"found": found, "chance": chance},
-    )
-
-
-def unrelated(told: Suspicion | None) -> Suspicion | None:
-    """Find that the nearest rows tell no more of the class than chance does."""
-    if told is None:
-        return None
-    found, chance = told.evidence["found"], told.evidence["chance"]
-    error = math.sqrt(chance * (1 - chance) / CHANCE)
-    return None if chance > 0.8 or found > chance + UNRELATED * error else told
-
-
 def within_windows(told: Suspicion | None, rows: Rows) -> Suspicion | None:
     """Say of a column that tells the target what it means where rows are windows over a series."""
     if told is None or shift_of_windows(rows) is None:
@@ -122,7 +75,7 @@ def within_windows(told: Suspicion | None, rows: Rows) -> Suspicion | None:
     return replace(told, remedy=AFTER)
 
 
-def _points(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[float, ...]] | None:
+def points_of(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[float, ...]] | None:
     """Return rows as points, columns of a table in units of their deviation; None if too many."""
     arrays = [
         values
@@ -176,7 +129,7 @@ def contradictory(rows: Rows) -> Suspicion | None:
 
 def windows(rows: Rows) -> Suspicion | None:
     """Find rows that are windows over one series, divided at random."""
-    if rows.method not in ("random", "stratified") or not rows.subsets["testing"]:
+    if rows.method not in RANDOM or not rows.subsets["testing"]:
         return None
     shift = shift_of_windows(rows)
     if shift is None:
@@ -225,17 +178,3 @@ def _continued(
     close = [abs(a - b) <= 1e-4 * spread for a, b in zip(one[shift:], two, strict=False)]
     still = [abs(a - b) <= 1e-4 * spread for a, b in zip(one, two, strict=True)]
     return spread > 0 and all(close) and not all(still)
-
-
-def moved(rows: Rows) -> Suspicion | None:
-    """Find columns that are elsewhere in testing than in training."""
-    if min(len(rows.subsets["testing"]), len(rows.training)) < ENOUGH:
-        return None
-    found = shifted(rows, MOVED)
-    remedy = SCALE_ALL if found and scaled_by_hand(rows) else ""
-    texts = [
-        f"{column.name} has mean {trained:.4g} in training, {tested:.4g} in testing "
-        f"({apart:.1f} deviations)"
-        for column, trained, tested, apart in found
-    ]
-    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy) if texts else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from webnnm.expert.profile import ACTIVATIONS, heavy_in
+from webnnm.expert.profile import ACTIVATIONS, NORMALISATIONS, heavy_in
 from webnnm.expert.structure import PLAIN, flowing
 from webnnm.graph.vertices import (
     InputVertex,
@@ -19,6 +19,14 @@ from webnnm.graph.vertices import (
 
 ELEMENTWISE = PLAIN | ACTIVATIONS | {"add", "sub", "mul", "div"}
 """What leaves a number at its place."""
+
+POOLS = frozenset({f"reduce{word}" for word in ("Mean", "Sum", "Max", "Min", "L2")})
+EACH = (PLAIN - {"reshape", "flatten", "transpose"}).union(
+    ACTIVATIONS,
+    NORMALISATIONS,
+    ("embedding", "gather", "add", "sub", "mul", "div", "linear", "residual"),
+)
+"""What does the same at every position of a sequence, whatever stands at the others."""
 
 
 def tail(output: Output) -> list[LayerVertex]:
@@ -115,3 +123,67 @@ def carried(
         before = max((found[id(v)] for v in flowing(layer)), default=start)
         found[id(layer)] = step(layer, before)
     return found
+
+
+def pools_without_order(network: Network) -> list[str]:
+    """Return the layers that pool a sequence, if everything behind has the same value however its
+    positions are ordered; none if the order has a way to some output.
+
+    Attention without positions and without `causal=true` gives every position what it gives it in
+    any other order, and is pooled like the rest.
+    """
+    ordered = [vertex for vertex in network.inputs if _positions(vertex)]
+    if len(ordered) != 1:  # another one may number the positions
+        return []
+    found: dict[int, str] = {id(ordered[0]): "each"}
+    pools: list[str] = []
+    for layer in network.order:
+        states = {found.get(id(source.vertex), "") for source in layer.sources()} - {""}
+        if states == {"each"}:
+            pools += [layer.label] * (pooled := _pools(layer))
+            if not pooled and not _alike_everywhere(layer):
+                return []
+            found[id(layer)] = "pooled" if pooled else "each"
+        elif states:
+            found[id(layer)] = "pooled" if states == {"pooled"} else "each"
+            if "each" in states and not _alike_everywhere(layer):
+                return []
+    ends = {found.get(id(output.source.vertex), "") for output in network.outputs}
+    return pools if ends == {"pooled"} else []
+
+
+def _positions(vertex: InputVertex) -> bool:
+    """Tell whether an input is a sequence, or a row of words."""
+    features = vertex.features[0]
+    return bool(features.sequence) or (
+        vertex.dtype.startswith(("int", "uint")) and _rank(vertex) == 1
+    )
+
+
+def _rank(vertex: Vertex) -> int:
+    return len(vertex.features[0].sizes())
+
+
+def _pools(layer: LayerVertex) -> bool:
+    """Tell whether a layer takes all positions together, and leaves none of them."""
+    before = layer.operands[0]
+    if layer.operator.name not in POOLS:
+        return False
+    if before.features.sequence:
+        return not layer.features[0].sequence
+    axes = layer.options["axes"]
+    return axes is not None and 0 in axes
+
+
+def _alike_everywhere(layer: LayerVertex) -> bool:
+    """Tell whether a layer does the same at every position."""
+    name = layer.operator.name
+    if name == "attend":
+        told = any(layer.options.get(option) for option in ("causal", "rope", "window", "bias"))
+        return not told and layer.parameters | layer.tensors.keys() <= {"q", "k", "v", "o"}
+    if name in ("matmul", "gemm"):
+        along = layer.features[0].sequence or _rank(layer) > 1
+        return bool(along) and weight(layer) is not None
+    # A table that is added has a row for every position, and tells where it is.
+    tables = (s.vertex for s in layer.operands if isinstance(s.vertex, ParameterVertex))
+    return name in EACH and not (name in ELEMENTWISE and any(_rank(table) > 1 for table in tables))

@@ -51,7 +51,8 @@ class Rows:
     - `inputs`, `fields`: block → all rows, and what they are; `outputs`: all targets.
     - `subsets`: subset → numbers of its rows; `method` of the split.
     - `categories`: column of words → what its columns of 0 and 1 stand for.
-    - `target`: one number for each row, a class if `classes`; None where there is none.
+    - `target`: one number for each row, a class if `classes`; None where there is none; `scale`
+      and `offset` bring a quantity to the units of the data.
     """
 
     inputs: Mapping[str, HostArray]
@@ -65,6 +66,15 @@ class Rows:
     )
     outputs: Mapping[str, HostArray] = field(default_factory=dict[str, HostArray])
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    scale: float = 1.0
+    offset: float = 0.0
+
+    @cached_property
+    def quantity(self) -> Column | None:
+        """The target, where it is no class."""
+        if self.target is None or self.classes:
+            return None
+        return Column("the target", self.target, self.scale, self.offset)
 
     @property
     def training(self) -> Sequence[int]:
@@ -103,12 +113,16 @@ def rows_of(dataset: Dataset) -> Rows:
     inputs, outputs = dataset.arrays("full")
     target: Sequence[float] | None = None
     classes = False
+    scale, offset = 1.0, 0.0
     if len(outputs) == 1:
         ((block, values),) = outputs.items()
         target = class_of_rows(dataset.outputs, outputs)
         classes = target is not None
         if target is None and count(values.shape[1:]) == 1 and not dataset.outputs[block].sequence:
             target = values.values()
+            if block in dataset.target_standardization:
+                fitted = dataset.target_standardization[block]
+                scale, offset = fitted.std[0], fitted.mean[0]
     return Rows(
         inputs,
         dataset.inputs,
@@ -123,4 +137,6 @@ def rows_of(dataset: Dataset) -> Rows:
             for encoder in getattr(dataset, "encoders", ())
             if isinstance(encoder, OneHotEncoder)
         },
+        scale,
+        offset,
     )

@@ -35,7 +35,7 @@ EXTENT = 0.5
 BYTE = 255
 STRATIFIED = "stratified"
 UNEVEN = 5
-FEW = 10
+FEW, ALIKE = 10, 2
 MANY_WORDS = 12
 """Whole numbers up to more than this, alike in all columns, may be words; up to this, answers."""
 SUBSETS = ("training", "validation", "testing")
@@ -408,9 +408,11 @@ def in_order(facts: Facts) -> Hit | None:
 
 @rule("E611", "advice", "Gather more rows of it.")
 def rare(facts: Facts) -> Hit | None:
-    """A class has fewer than 10 training rows, and there are rows to test.
+    """A class has fewer than 10 training rows, and there are rows to test; information where no
+    class has more than twice as many as another.
 
-    Of ten rows chance alone moves a recall by thirty points; fewer tell next to nothing.
+    Of ten rows chance alone moves a recall by thirty points; fewer tell next to nothing. Where all
+    classes are as small, the score over all of them is as certain as their rows together make it.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
@@ -421,7 +423,7 @@ def rare(facts: Facts) -> Hit | None:
 
     Ignore it where no more rows can be had: then mind the uncertainty of its scores.
     """
-    return _classes(
+    hit = _classes(
         facts,
         lambda rows, data: (
             data.training < sum(data.sizes.values())
@@ -429,6 +431,11 @@ def rare(facts: Facts) -> Hit | None:
             and f"{rows['training']} in training"
         ),
     )
+    if hit is None:
+        return None
+    counts = _training_counts(facts)
+    alike = all(max(counts[name]) <= ALIKE * min(counts[name]) for name in hit.evidence)
+    return replace(hit, severity="info" if alike else None)
 
 
 @rule("E612", "info", "Fit the statistics on the training rows alone.")

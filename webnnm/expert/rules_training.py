@@ -1,4 +1,4 @@
-"""Rules on what happened in a training, and on what it came to (spec E901–E922).
+"""Rules on what happened in a training, and on what it came to (spec E901–E923).
 
 Thresholds without another source were measured over the programs of tests/teach: sound ones stay
 on the other side of them.
@@ -26,6 +26,7 @@ from webnnm.expert.course import (
     usual_rate,
 )
 from webnnm.expert.facts import Facts, HistoryFacts, PredictionFacts
+from webnnm.expert.paths import pools_without_order
 from webnnm.expert.rule import Hit, Test, grouped, listed, rule
 
 UNMOVED, UNCHANGED = 0.05, 0.1
@@ -168,7 +169,7 @@ def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
 def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
     """An output is no better than knowing nothing: its skill could be chance (95 %) on rows that
     were not trained if there are any, and is below 0.3 on those that were. It may be more than that
-    where so many rows were held back that chance is below half of it; not what E903 tells.
+    where so many rows were held back that chance is below half of it; not what E903 or E923 tells.
 
     Knowing nothing answers with the mean, or with the most frequent class. A model that is no
     better in a test may be by chance on the wrong side of it; therefore the 95 % bound, and its
@@ -187,21 +188,53 @@ def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where that nothing can be learnt is the result that was looked for.
     """
-    if (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES:
+    if (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES or _order_lost(facts, history):
         return None
-    found: dict[str, str] = {}
-    for name, trained in history.predictions.items():
-        known, other = skill(trained), skill(history.held_out.get(name, trained))
-        if known is None or other is None or _missed(trained):
-            continue
-        bound = chance(history.held_out.get(name, trained))
-        if (known > LITTLE and bound >= known / 2) or _by_heart(history, name) is not None:
-            continue
-        if other <= bound:
-            found[name] = f"{name}: {_scores(history, name)}"
+    found = {
+        name: f"{name}: {_scores(history, name)}"
+        for name in history.predictions
+        if _nothing(history, name)
+    }
     linear = facts.profile.heavy_ops == 1
     more = {"remedy": "Add a hidden layer with an activation, or features."} if linear else {}
+    more = {"remedy": words} if (words := _words(facts)) else more
     return grouped(found, tail=": no better than knowing nothing", **more)
+
+
+def _nothing(history: HistoryFacts, name: str) -> bool:
+    """Tell whether an output is no better than knowing nothing, and learnt nothing by heart."""
+    trained = history.predictions[name]
+    held = history.held_out.get(name, trained)
+    known, other, bound = skill(trained), skill(held), chance(held)
+    if known is None or other is None or _missed(trained) or other > bound:
+        return False
+    by_heart = _by_heart(history, name) is not None
+    return not by_heart and not (known > LITTLE and bound >= known / 2)
+
+
+def _words(facts: Facts) -> str:
+    """Return what to do with numbers that may be words, "" if there are none."""
+    known = facts.data.suspicions.get("E903")
+    if known is None:
+        return ""
+    return (
+        "If the numbers stand for words or categories, declare int32 tokens and begin with an "
+        f"embedding: embedding(table, size={known.evidence['size']}). They have no order, and "
+        "products take them for quantities."
+    )
+
+
+def _order_lost(facts: Facts, history: HistoryFacts) -> list[str]:
+    """Return the layers that pool a sequence without its order, if the model is at chance."""
+    ((name, trained), *others) = [*history.predictions.items()] or [("", None)]
+    if trained is None or others or (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES:
+        return []
+    held = history.held_out.get(name, trained)
+    other = skill(held)
+    if other is None or other > chance(held):
+        return []
+    failed = _nothing(history, name) or _by_heart(history, name) is not None
+    return pools_without_order(facts.network) if failed else []
 
 
 @after(
@@ -215,10 +248,11 @@ def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
 def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The skill of an output on training rows is more than 0.2 above that on other rows, even if
     chance (95 %) made the latter low; only a note where dropout or a penalty is there already, and
-    the skill on other rows is 0.5 and more.
+    the skill on other rows is 0.5 and more; not what E923 tells.
 
     What is right on trained rows and wrong on others was remembered. Some gap is normal; 0.2 beyond
-    what chance explains costs more than simpler models do.
+    what chance explains costs more than simpler models do. Whole numbers that look like words of
+    one vocabulary, and are learnt by heart alone, are to be looked up in an embedding.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -234,14 +268,19 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where the score on other rows is as high as any model gets there.
     """
+    if _order_lost(facts, history):
+        return None
     found: dict[str, str] = {}
-    least = 1.0
+    least, guessed = 1.0, False
     for name in history.predictions:
         if (other := _by_heart(history, name)) is not None:
             found[name] = f"{name}: {_scores(history, name)}"
             least = min(least, other)
+            guessed |= other <= chance(history.held_out[name])
     careful = facts.profile.dropout_count or "regularization" in facts.given
     noted: Any = {"severity": "info"} if careful and least >= USEFUL else {}
+    if guessed and (words := _words(facts)):
+        noted = {"remedy": words}
     return grouped(found, tail=": training rows are learnt by heart", **noted)
 
 
@@ -1029,4 +1068,50 @@ def behind_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
         message=f"{name} finds the class of {got:.0%} of the training rows, their nearest "
         f"neighbours tell that of {reach:.0%}",
         evidence={"found": got, "neighbours": reach},
+    )
+
+
+@after(
+    "E923",
+    "warning",
+    "If their order matters, put a recurrent layer, a convolution, or positionalEncoding() and "
+    "attention before the pool; if not, see whether labels belong to their rows, and gather more.",
+    confidence=0.95,
+)
+def order_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """A model is at chance (95 %) on rows that were not trained, and pools its sequence without
+    anything before that knows the order: no recurrent layer, convolution, positions, or attention
+    with causal=true.
+
+    The mean, sum or maximum over positions is the same in any order, and so is attention without
+    positions. What depends on the order cannot be learnt then, but by heart. Many texts need no
+    order: of those such a model learns more than chance, and nothing is said.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.core.arrays import HostArray
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input int32 shape=[6]; m:output shape=[2]; m:layers embedding(t, size=30, "
+    >>> text += "shape=[6, 8]), reduceMean(axes=[0]), matmul(w, shape=[8]), relu(), matmul(v), "
+    >>> text += "softmax();"
+    >>> from random import Random
+    >>> draw = Random(1)
+    >>> rows = [draw.sample(range(30), 6) for _ in range(400)]
+    >>> data = Dataset(HostArray.of(rows, "int32"), [int(row[0] > row[1]) for row in rows])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E923"])
+    warning E923 line 1, column 92: m: 202 of 256 right on training rows, 61 of 120 right on ...
+      → If their order matters, put a recurrent layer, a convolution, or positionalEncoding() ...
+
+    Ignore it where the order says nothing, and what was looked for is not in the data.
+    """
+    pools = _order_lost(facts, history)
+    if not pools:
+        return None
+    (name,) = history.predictions
+    verb = "pools" if len(pools) == 1 else "pool"
+    return Hit(
+        message=f"{name}: {_scores(history, name)}: at chance, and {' and '.join(pools)} {verb} "
+        "the sequence without its order",
+        nodes=tuple(pools),
     )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import mul, sub
+
+DEPENDENT = 1e-4
+"""What is left of a column that others combine to, in units of its length: float32 leaves 1e-6."""
 
 
 def ranks(values: Sequence[float]) -> list[float]:
@@ -52,11 +55,11 @@ def correlation(one: Sequence[float], other: Sequence[float]) -> float:
 
 def combination(
     column: Sequence[float], basis: Sequence[Sequence[float]]
-) -> tuple[list[float], float]:
-    """Return the parts of a vector along orthonormal ones, and the length of what is left.
+) -> tuple[list[float], list[float], float]:
+    """Return the parts of a vector along orthonormal ones, what is left of it, and its length.
 
     >>> combination([3.0, 4.0], [[1.0, 0.0]])
-    ([3.0], 4.0)
+    ([3.0], [0.0, 4.0], 4.0)
     """
     parts: list[float] = []
     rest = list(column)
@@ -64,4 +67,61 @@ def combination(
         part = math.fsum(map(mul, rest, axis))
         parts.append(part)
         rest = list(map(sub, rest, [part * value for value in axis]))
-    return parts, math.sqrt(math.fsum(map(mul, rest, rest)))
+    return parts, rest, math.sqrt(math.fsum(map(mul, rest, rest)))
+
+
+def orthonormal(columns: Iterable[Sequence[float]]) -> list[list[float]]:
+    """Return orthonormal vectors that combine to the same as columns without their means.
+
+    >>> len(orthonormal([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [5.0, 5.0, 5.0]]))
+    1
+    """
+    basis: list[list[float]] = []
+    for column in columns:
+        _, rest, left = combination(unit(column), basis)
+        if left > DEPENDENT:
+            basis.append([value / left for value in rest])
+    return basis
+
+
+def left_over(
+    target: Sequence[float], columns: Iterable[Sequence[float]], known: int
+) -> list[float]:
+    """Return what a linear model, fitted on the `known` first rows, leaves of a target in all rows.
+
+    >>> left = left_over([1.0, 2.0, 3.0, 9.0], [[0.0, 1.0, 2.0, 3.0]], 3)
+    >>> [round(value, 3) + 0 for value in left]
+    [0.0, 0.0, 0.0, 5.0]
+    """
+    basis: list[list[float]] = []
+
+    def rest_of(vector: Sequence[float]) -> tuple[list[float], float]:
+        """Return what is left of a vector, and its length in the known rows, as a share of it."""
+        mean = math.fsum(vector[:known]) / known
+        rest = [value - mean for value in vector]
+        whole = math.fsum(map(mul, rest[:known], rest))
+        for axis in basis:
+            part = math.fsum(map(mul, rest[:known], axis))
+            rest = list(map(sub, rest, [part * value for value in axis]))
+        left = math.fsum(map(mul, rest[:known], rest))
+        return rest, math.sqrt(left / whole) if whole else 0.0
+
+    for column in columns:
+        rest, share = rest_of(column)
+        if share > DEPENDENT:
+            left = math.sqrt(math.fsum(map(mul, rest[:known], rest)))
+            basis.append([value / left for value in rest])
+    return rest_of(target)[0]
+
+
+def independent(values: Sequence[float]) -> float:
+    """Return how many of values in a row tell as much as the same number of independent ones.
+
+    Of n values of which neighbours correlate by r these are n(1 − r)/(1 + r), for a memory that
+    fades by the same factor at every step.
+
+    >>> independent([1.0, -1.0, 1.0, -1.0]), round(independent([float(n) for n in range(99)]))
+    (4, 1)
+    """
+    near = max(0.0, correlation(values[1:], values[:-1]))
+    return max(1.0, len(values) * (1 - near) / (1 + near)) if near else len(values)

@@ -242,13 +242,12 @@ class SourcedBlock:
         if not flow.known:
             return
         found = self._tried(v, part, flow.sizes())
-        if v.result.rank is None:
-            v.result.learn(found.shape[1:])  # without names
-            if v.result.rank == 1:
-                v.result.learn_names(["features"])
-            elif v.result.rank == flow.rank:
-                v.result.learn_names(flow.names)
+        unknown, rank = v.result.rank is None, len(found.shape) - 1
         v.result.learn(found.shape[1:])
+        if unknown and rank == 1:
+            v.result.learn_names(["features"])
+        elif unknown and rank == flow.rank:
+            v.result.learn_names(flow.names)
 
     def _tried(self, v: ShapeView, part: Part, sizes: Shape) -> TensorType:
         """Return the type of the result for a small batch, in which every row shall be left."""

@@ -384,6 +384,11 @@ def test_a_small_subset_of_few_rows_is_information() -> None:
     assert [hit.severity for hit in found if hit] == ["info", None]
 
 
+def test_classes_that_are_all_small_are_information() -> None:
+    found = [RULES["E611"].test(classes(rows)) for rows in ((7, 7, 7), (9, 8, 5), (60, 60, 7))]
+    assert [hit.severity for hit in found if hit] == ["info", "info", None]
+
+
 def test_classes_that_are_weighed_are_not_advised_to_be() -> None:
     rare = output("CCE", SKEWED)
     weighed = replace(rare, settings={**rare.settings, "class_weight": "balanced"})

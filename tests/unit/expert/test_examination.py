@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from webnnm import Dataset, IrisDataset, TableDataset, review
+from webnnm.core.arrays import HostArray
 from webnnm.expert.examination import CHECKS, MEASURES, examine
 
 Table = list[list[float]]
@@ -50,6 +51,19 @@ def telling(wrong: int, rows: int = ROWS) -> Dataset:
     draw = Random(2)
     bills = [3000 * (y ^ (n < wrong)) + draw.gauss(500, 60) for n, y in enumerate(Y)]
     return Dataset(joined(X, bills)[:rows], Y[:rows], standardize=True)
+
+
+def bills(
+    filled: float = 0.97, left: float = 0.02, *, good: bool = False, yes: bool = False
+) -> Dataset:
+    """Return customers with the days for which a last bill is open, which those who left have."""
+    draw = Random(2)
+    columns: list[list[float]] = []
+    for row, y in zip(X, Y, strict=True):
+        has = draw.random() < (filled if y else left)
+        days = (1.0 if yes else 1.0 + draw.randrange(30)) * has
+        columns.append([*row, days, *([3 * y + draw.gauss(0, 0.8)] if good else [])])
+    return Dataset(columns, Y, standardize=True)
 
 
 def degrees(noise: float) -> Dataset:
@@ -106,6 +120,22 @@ def north_and_south(**options: Any) -> Dataset:
     """Return rows of which the last ones are elsewhere."""
     rows = [[row[0] + 4 * (n >= 210), *row[1:]] for n, row in enumerate(X)]
     return Dataset(rows, [sum(row) for row in rows], standardize=True, **options)
+
+
+def rents(
+    month: bool = False, *, rise: float = 0.02, season: float = 0.0, **options: Any
+) -> Dataset:
+    """Return flats in the order of five years, whose rents rise in the last one, or every year."""
+    draw = Random(26)
+    rows: Table = []
+    targets: list[float] = []
+    for n in range(400):
+        time, area, age = n * 60 / 400, draw.gauss(70, 20), draw.gauss(40, 15)
+        up = rise * max(0.0, time - 40) + season * sin(time / 6 * pi)
+        rows.append([area, age, *([up + draw.gauss(0, 0.01)] if month else [])])
+        targets.append(9 - 0.004 * age + up + draw.gauss(0, 0.07))
+    more = {"method": "sequential", "standardize_targets": True, **options}
+    return Dataset(rows, targets, standardize=True, **more)
 
 
 def waves(padded: bool) -> Dataset:
@@ -176,20 +206,102 @@ def doubled() -> Dataset:
     return Dataset(joined(X, [1.8 * row[2] + 32 for row in X]), Y)
 
 
+def photos(order: str, *, channels: int = 3, size: int = 12, grain: float = 0.3) -> Dataset:
+    """Return coloured blots on noise, in memory in one order, with the shape of another one.
+
+    "hwc as chw" has the numbers in the order of the first and the shape of the second.
+    """
+    draw = Random(20)
+    pixels: list[float] = []
+    for _ in range(60):
+        x, y, *colour = [draw.uniform(0, size) for _ in range(2 + channels)]
+
+        def pixel(
+            c: int, v: int, u: int, x: float = x, y: float = y, colour: Any = colour
+        ) -> float:
+            near = 2.0 ** (-((u - x) ** 2 + (v - y) ** 2) / 9)
+            return (1 + colour[c] / size) * near + draw.gauss(0, grain)
+
+        places = [(v, u) for v in range(size) for u in range(size)]
+        if order.startswith("chw"):
+            pixels += [pixel(c, v, u) for c in range(channels) for v, u in places]
+        else:
+            pixels += [pixel(c, v, u) for v, u in places for c in range(channels)]
+    first = [60, channels, size, size]
+    shape = first if order.endswith("chw") else [60, size, size, channels]
+    return Dataset(HostArray.of(pixels, "float32", shape), [n % 2 for n in range(60)])
+
+
+def beams(factor: float, *, every: int = 20, kind: bool = False, doses: bool = False) -> Dataset:
+    """Return rows with a length, of some in another unit; or these are of another kind."""
+    draw = Random(21)
+    rows: Table = []
+    sags: list[float] = []
+    for n in range(400):
+        other = n % every == 3
+        length = 2.0 + draw.randrange(3) if doses else draw.uniform(3, 12)
+        weight = draw.gauss(5, 1) + 4 * (other and kind)
+        rows.append([length * factor if other else length, weight, draw.gauss(0, 1)])
+        sags.append(length + draw.gauss(0, 1))
+    names = ["length", "weight", "slack"]
+    return Dataset(rows, sags, standardize=True, features=names)
+
+
+def recordings(of: str, order: str = "person", **options: Any) -> Dataset:
+    """Return ten rows of each of forty persons; the label is of the person or of the row."""
+    draw = Random(22)
+    rows: list[tuple[int, list[float], int]] = []
+    for person in range(40):
+        own, ill = [draw.gauss(0, 1) for _ in range(6)], draw.randrange(2)
+        for _ in range(10):
+            row = [value + draw.gauss(0, 0.3) for value in own]
+            label = int(row[0] + row[1] + draw.gauss(0, 0.3) > 0) if of == "row" else ill
+            rows.append((person, row, label))
+    if order == "class":
+        draw.shuffle(rows)
+        rows.sort(key=lambda row: row[2])
+    return Dataset([row for _, row, _ in rows], [y for *_, y in rows], standardize=True, **options)
+
+
+def days(hidden: bool, columns: int = 6, **options: Any) -> Dataset:
+    """Return days of slow figures, and what follows from them, or from something else as slow."""
+    draw = Random(23)
+    state = [0.0] * (columns + 1)
+    rows: Table = []
+    targets: list[float] = []
+    for _ in range(500):
+        state = [0.97 * value + draw.gauss(0, 0.25) for value in state]
+        rows.append(state[:-1])
+        targets.append((state[-1] if hidden else state[0] - state[1]) + draw.gauss(0, 0.1))
+    return Dataset(rows, targets, standardize=True, **options)
+
+
+def plots() -> Dataset:
+    """Return plots of eight fields whose soils are far apart, with one law in all of them."""
+    draw = Random(24)
+    soils = [[draw.gauss(0, 3) for _ in range(5)] for _ in range(8)]
+    rows = [[v + draw.gauss(0, 1) for v in soils[n // 50]] for n in range(400)]
+    return Dataset(rows, [row[0] - row[1] + draw.gauss(0, 0.5) for row in rows], standardize=True)
+
+
 FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E614", lambda: far(-999), "25 cells of column 4 are -999, the others lie from"),
     ("E614", lambda: far(1e7, 200), "2 cells of column 4 are 1e+07"),
     ("E614", lambda: pressure(0), "34 cells of column 4 are 0"),
     ("E615", lambda: telling(0), "column 4 alone tells the class of 100.0% of the rows"),
     ("E615", lambda: degrees(0), "column 4 alone gives the target (rank correlation 1.0000)"),
+    ("E615", bills, "column 4 is 0 or not, and tells by that alone the class in 97% of the rows"),
     ("E616", sorted_rows, "column 4 counts the rows, from 0 to 299"),
     ("E616", lambda: patients("patient_id"), "patient_id: 90 of 90 testing rows"),
     ("E617", lambda: combined(0), "column 4 is a combination of column 0, column 3"),
     ("E617", doubled, "column 4 is the same as column 2"),
     ("E619", lambda: copied(0.01), "training rows that are much nearer than all others"),
     ("E620", series, "every row continues the one before, 1 further"),
+    ("E620", lambda: recordings("person"), "consecutive rows are alike, and the split takes them"),
+    ("E620", lambda: days(hidden=True), "of the variance of the target, without those that stand"),
     ("E621", lambda: twice(other=True), "have an equal one of another class, as rows 0, 300"),
     ("E622", lambda: north_and_south(method="sequential"), "column 0 has mean"),
+    ("E622", rents, "the target has mean 8.834 in training, 9.058 in testing"),
     ("E623", lambda: waves(padded=True), "of the positions of model are 0 at the end of rows"),
     ("E625", lambda: clock(1.7e9), "column 4: numbers around 1.7e+09 have steps of 128"),
     ("E626", lambda: regions(ordered=False), "column 4: 10 whole numbers"),
@@ -200,6 +312,14 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
         lambda: powers(),
         "power: 109 of 110 categories are numbers, the others unknown",
     ),
+    (
+        "E630",
+        lambda: photos("hwc as chw"),
+        "with the channels first, as its shape has them, and by",
+    ),
+    ("E630", lambda: photos("chw as hwc", grain=0.02), "with the channels last, as its shape has"),
+    ("E631", lambda: beams(1000), "are 1,000 times the others, 3.158 to 11.98 (as milli"),
+    ("E631", lambda: beams(0.01), "of length, 0.03623 to 0.1094, are 1/100 of the others"),
     ("E627", shuffled, "the nearest training rows tell the class in"),
 ]
 
@@ -209,20 +329,47 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E615", lambda: telling(20)),
     ("E615", lambda: telling(0, rows=60)),
     ("E615", lambda: degrees(0.2)),
+    ("E615", lambda: bills(filled=0.7)),  # fines: many who drive fast have one
+    ("E615", lambda: bills(left=0.3)),  # overdue days: others have them too
+    ("E615", lambda: bills(good=True)),  # an easy task
+    ("E615", lambda: bills(yes=True)),
     ("E616", lambda: sorted_rows(method="sequential")),
     ("E616", lambda: patients("grid")),
     ("E617", lambda: combined(0.5)),
     ("E619", lambda: copied(1)),
     ("E619", curve),
     ("E620", lambda: series(method="sequential")),
+    ("E620", lambda: recordings("person", split=([*range(300)], [], [*range(300, 400)]))),
+    ("E620", lambda: recordings("row")),
+    ("E620", lambda: recordings("row", order="class")),
+    ("E620", lambda: days(hidden=True, method="sequential")),
+    ("E620", lambda: days(hidden=True, columns=2)),  # along a curve
+    ("E620", lambda: days(hidden=False)),
+    ("E620", plots),
     ("E621", lambda: twice(other=False)),
     ("E622", north_and_south),
+    ("E622", lambda: rents(method="random")),
+    ("E622", lambda: rents(rise=0)),
+    ("E622", lambda: rents(rise=0.001, season=0.3)),  # years are alike, though no column tells
     ("E623", lambda: waves(padded=False)),
     ("E625", lambda: clock(0)),
     ("E626", lambda: regions(ordered=True)),
     ("E619", lambda: powers()),
     ("E629", lambda: powers(different=20)),
     ("E629", lambda: powers(prefix="no. ")),
+    ("E630", lambda: photos("chw")),
+    ("E630", lambda: photos("hwc")),
+    ("E630", lambda: photos("hwc as chw", grain=50)),  # noise
+    ("E630", lambda: photos("hwc as chw", size=6)),
+    ("E630", lambda: photos("hwc as chw", channels=1)),
+    ("E630", lambda: photos("chw", grain=0)),
+    ("E630", lambda: photos("hwc", grain=0)),
+    ("E631", lambda: beams(1)),
+    ("E631", lambda: beams(300)),  # no unit has 300 of another
+    ("E631", lambda: beams(1000, kind=True)),  # ships among boats
+    ("E631", lambda: beams(1000, every=3)),  # each as usual as the other
+    ("E631", lambda: beams(100, doses=True)),
+    ("E631", lambda: pressure(0)),
 ]
 
 
@@ -299,6 +446,34 @@ def test_columns_of_like_whole_numbers_may_be_words() -> None:
     assert examine(soils())["E626"].remedy == ""
 
 
+def sentences(kind: str) -> Dataset:
+    """Return rows of whole numbers that are words, counts, grades, or pixels beside each other."""
+    draw = Random(25)
+    mood = draw.sample(range(60), 60)
+    rows: Table = []
+    for _ in range(400):
+        row = [float(draw.randrange(60)) for _ in range(8)]
+        if kind == "counts":
+            row = [float(sum(draw.random() < 0.3 for _ in range(40))) for _ in range(8)]
+        elif kind == "pixels":
+            start = draw.randrange(30)
+            row = [float(start + 3 * place + draw.randrange(4)) for place in range(8)]
+        elif kind == "grades":
+            row = [1.0 + draw.randrange(5) for _ in range(8)]
+        rows.append(row)
+    labels = [int(sum(mood[int(word)] for word in row) > 8 * 29.5) for row in rows]
+    return Dataset(rows, labels, standardize=True)
+
+
+def test_numbers_of_words_tell_nothing_by_their_neighbours() -> None:
+    found = examine(sentences("words"))
+    assert found["E903"].evidence == {"size": 60}
+    assert found["E627"].remedy.startswith("If these are numbers of words or categories")
+    assert examine(shuffled())["E627"].remedy == ""
+    for kind in ("counts", "pixels", "grades"):
+        assert "E903" not in examine(sentences(kind))
+
+
 def test_targets_that_are_the_inputs_are_known() -> None:
     scaled = Dataset(X, X, standardize=True, standardize_targets=True)
     assert "E418" in examine(scaled)
@@ -310,6 +485,26 @@ async def test_a_review_tells_what_an_examination_found() -> None:
     text = "m:input shape=[5]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
     (finding,) = [one for one in review(text, telling(0)).findings if one.id == "E615"]
     assert (finding.severity, finding.confidence) == ("warning", 0.7)
+    (bill,) = [one for one in review(text, bills()).findings if one.id == "E615"]
+    assert bill.severity == "advice" and bill.remedy.startswith("See whether it is known before")
     iris = text.replace("5", "4").replace("[2]", "[3]")
     found = review(iris, await IrisDataset.create(standardize=True)).findings
     assert not {one.id for one in found} & CHECKS.keys()
+
+
+def test_only_what_slides_over_pictures_needs_their_channels_in_order() -> None:
+    text = (
+        "m:input shape=[3, 12, 12]; m:output shape=[2]; m:layers {}flatten(), matmul(w), softmax();"
+    )
+    data = photos("hwc as chw")
+    layers = "conv2d(f, shape=[4, 3, 3]), relu(), "
+    assert "E630" in {one.id for one in review(text.format(layers), data).findings}
+    assert "E630" not in {one.id for one in review(text.format(""), data).findings}
+
+
+def test_what_a_column_tells_of_a_target_is_no_drift() -> None:
+    found = examine(rents(month=True))
+    assert (
+        "the target" not in found["E622"].message and "column 2 has mean" in found["E622"].message
+    )
+    assert examine(rents())["E622"].remedy.startswith("Give what it drifts with as a column")

@@ -19,6 +19,7 @@ from webnnm.expert.facts import (
     ScoutingFacts,
     Suspicion,
 )
+from webnnm.expert.paths import pools_without_order
 from webnnm.expert.review import hindsight, review
 from webnnm.expert.rules import RULES as EVERY
 from webnnm.graph.elaborate import elaborate
@@ -98,6 +99,12 @@ def beside(found: PredictionFacts, **known: Any) -> Facts:
 
 CONSTANT = {"schedule": "constant"}
 LINEAR = "matmul(w), add(b), softmax()"
+CLICKS = (
+    "m:input int32 shape=[] sequence={{clicks:8}}; m:output shape=[2]; "
+    "m:layers embedding(t, size=9, shape=[4]), {}matmul(w), softmax();"
+)
+MEAN = "reduceMean(axes=[sequence]), "
+BAG = CLICKS.format(MEAN)
 SWINGS = [1.0, 0.5, 0.8, 0.4, 0.7, 0.5]
 STEADY = [0.01] * 6
 
@@ -234,6 +241,12 @@ CASES = [
         "m finds the class of 70% of the training rows, their nearest neighbours tell that of 98%",
         beside(GOOD),
     ),
+    Case(
+        "E923",
+        after(layers=BAG, predictions={"m": GOOD}, held_out={"m": POOR}, subset="testing"),
+        "25 of 40 right on testing rows: at chance, and reduceMean1 pools the sequence without its",
+        after(layers=BAG, predictions={"m": GOOD}, held_out={"m": GOOD}, subset="testing"),
+    ),
 ]
 
 
@@ -326,6 +339,67 @@ def test_a_model_that_knows_other_rows_by_chance_learnt_nothing() -> None:
     assert RULES["E903"].test(known) is None
     few = replace(known.history, held_out={"m": classes([4, 4], [7, 7], [7, 7])})  # type: ignore[type-var]
     assert RULES["E902"].test(replace(known, history=few)) is None
+
+
+@pytest.mark.parametrize(
+    ("layers", "pools"),
+    [
+        (MEAN, ["reduceMean1"]),
+        ("matmul(v, shape=[6]), add(b), relu(), layerNormalization(), " + MEAN, ["reduceMean1"]),
+        ("attend(q, k, v, o), residual(skip=1), reduceMax(axes=[sequence]), ", ["reduceMax1"]),
+        ("gru(i, r, hiddenSize=4, returnSequence=true), " + MEAN, []),
+        ("lstm(i, r, hiddenSize=4), ", []),
+        ("conv1d(f, filters=4, kernel=3, padding=same), " + MEAN, []),
+        ("positionalEncoding(), " + MEAN, []),
+        ("attend(q, k, v, o, causal=true), " + MEAN, []),
+        ("attend(q, k, v, o, rope=10000), " + MEAN, []),
+    ],
+)
+def test_layers_that_pool_a_sequence_whose_order_nothing_knows(
+    layers: str, pools: list[str]
+) -> None:
+    assert pools_without_order(elaborate(parse(CLICKS.format(layers)))) == pools
+
+
+def test_rows_of_words_are_sequences_too() -> None:
+    text = "m:input {} shape=[6]; m:output shape=[2]; m:layers embedding(t, size=9, shape=[6, 4]), "
+    flat = text.format("int32") + "{}matmul(w), softmax();"
+    for layers, pools in (
+        ("reduceSum(axes=[0]), ", ["reduceSum1"]),
+        ("add(p), reduceSum(axes=[0]), ", []),  # a row of the table for each position
+        ("reduceSum(axes=[1]), ", []),
+        ("flatten(), ", []),
+    ):
+        assert pools_without_order(elaborate(parse(flat.format(layers)))) == pools
+
+
+def test_two_inputs_may_number_their_positions() -> None:
+    text = "a:input int32 shape=[] sequence=true; a:layers embedding(t, size=9, shape=[4]); "
+    text += "b:input int32 shape=[] sequence=true; b:layers embedding(u, size=9, shape=[4]); "
+    text += "m:layers add([a, b]), reduceMean(axes=[sequence]), matmul(w), softmax(); "
+    text += "m:output shape=[2];"
+    assert pools_without_order(elaborate(parse(text))) == []
+
+
+def test_an_order_that_is_lost_is_what_is_told() -> None:
+    known: dict[str, Any] = {"predictions": {"m": GOOD}, "held_out": {"m": POOR}}
+    assert ids(after(layers=BAG, **known)) == ["E923"]
+    assert ids(after(layers=CLICKS.format("gru(i, r, hiddenSize=4), "), **known)) == ["E903"]
+    guessed: dict[str, Any] = {"predictions": {"m": GUESSED}, "held_out": {"m": POOR}}
+    assert ids(after(layers=BAG, **guessed)) == ["E923"]
+    # Moods of texts need no order: half of the rows above chance are evidence enough.
+    learnt = classes([15, 16], [20, 20], [19, 21])
+    assert "E923" not in ids(after(layers=BAG, predictions={"m": GOOD}, held_out={"m": learnt}))
+
+
+def test_numbers_of_words_are_to_be_looked_up() -> None:
+    for trained, id in ((GOOD, "E903"), (GUESSED, "E902")):
+        known = after(predictions={"m": trained}, held_out={"m": POOR}, subset="testing")
+        told = {"E903": Suspicion("", {"size": 240})}
+        words = replace(known, data=replace(known.data, suspicions=told))
+        hit, other = RULES[id].test(words), RULES[id].test(known)
+        assert hit is not None and "embedding(table, size=240)" in hit.remedy
+        assert other is not None and not other.remedy
 
 
 def test_losses_below_zero_have_no_ratio() -> None:

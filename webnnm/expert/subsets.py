@@ -1,0 +1,78 @@
+"""What is suspicious about testing rows: columns, and a target, that are elsewhere than trained."""
+
+from __future__ import annotations
+
+import math
+
+from webnnm.data.standardize import moments
+from webnnm.expert.columns import scaled_by_hand, shifted
+from webnnm.expert.facts import Suspicion
+from webnnm.expert.neighbours import ENOUGH
+from webnnm.expert.rows import SAMPLE, Rows
+from webnnm.expert.statistics import independent, left_over
+
+MOVED = 1.0
+"""Deviations between the means of testing and training; a random split of 20 rows stays below."""
+
+ERRORS = 3.0
+"""Standard errors, of rows that depend on the ones before, that a target is off at least."""
+
+DRIFTS = (
+    "Give what it drifts with as a column, as the date or a price index, or learn what drifts "
+    "less: the target divided by that index, or its difference to the value before; and validate "
+    "on the rows just before those tested."
+)
+
+SCALE_ALL = (
+    "Scale testing rows by the mean and deviation of training rows too, or give all rows as they "
+    "are and say standardize=True."
+)
+
+
+def moved(rows: Rows) -> Suspicion | None:
+    """Find columns that are elsewhere in testing than in training, or else a target that is."""
+    if min(len(rows.subsets["testing"]), len(rows.training)) < ENOUGH:
+        return None
+    found = shifted(rows, MOVED)
+    if not found:
+        return drifted(rows)
+    remedy = SCALE_ALL if scaled_by_hand(rows) else ""
+    texts = [
+        f"{column.name} has mean {trained:.4g} in training, {tested:.4g} in testing "
+        f"({apart:.1f} deviations)"
+        for column, trained, tested, apart in found
+    ]
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy)
+
+
+def drifted(rows: Rows) -> Suspicion | None:
+    """Find a target that is elsewhere in the last rows, which are tested, and no column tells it.
+
+    What a linear model of the training rows leaves has mean 0 there. Where it lies a deviation of
+    the target off in testing, that alone makes a test worse than the mean of its rows.
+    """
+    target, tested = rows.quantity, rows.subsets["testing"]
+    if target is None or rows.method != "sequential":
+        return None
+    step = -(-len(rows.training) // SAMPLE)
+    trained, tested = rows.training[::step], tested[::step]
+    columns, known = rows.columns, len(trained)
+    if not columns or known < 2 * len(columns) + ENOUGH or len(tested) < ENOUGH:
+        return None
+    every = [*trained, *tested]
+    left = left_over(target.of(every), [column.of(every) for column in columns], known)
+    before, after = left[:known], left[known:]
+    mean, std = moments(target.of(trained))
+    off = math.fsum(after) / len(after)
+    spread = moments(before)[1]
+    memory = independent(before) / known
+    error = spread * math.sqrt(1 / (memory * known) + 1 / max(1.0, memory * len(after)))
+    if abs(off) < max(MOVED * std, ERRORS * error) or not std:
+        return None
+    now = math.fsum(target.of(tested)) / len(tested)
+    return Suspicion(
+        f"the target has mean {target.raw(mean):.4g} in training, {target.raw(now):.4g} in testing "
+        f"({abs(now - mean) / std:.1f} deviations), and no column tells why",
+        {"deviations": off / std},
+        DRIFTS,
+    )
