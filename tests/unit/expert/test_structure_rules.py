@@ -116,6 +116,12 @@ CASES = [
         facts(IRIS, {"lr": 0.2}),
     ),
     Case(
+        "E305",
+        facts("matmul(v), softmax()", {"lr": 0.5, "momentum_factor": 0.9}),
+        "lr 0.5 is 25 times",
+        facts("matmul(v), softmax()", {"lr": 0.5, "momentum_factor": 0.0}),
+    ),
+    Case(
         "E306",
         facts(RECURRENT, UNCLIPPED, data=LONG),
         "over 150 positions",
