@@ -143,8 +143,8 @@ def _converging(facts: Facts) -> float:
 
 @rule("E305", "warning", "Lower lr to near the optimizer's default.", lowers=["lr"])
 def fast(facts: Facts) -> Hit | None:
-    """The learning rate is more than ten times the optimizer's default; not of sgdm where a single
-    product comes before softmax or sigmoid, and the rate is at most 4 (1 − momentum) / (inputs + 1).
+    """The learning rate is more than ten times the optimizer's default; not of sgdm with a single
+    product before softmax or sigmoid, and at most 4 (1 − momentum) / (inputs + 1).
 
     The default suits small models with standardised inputs. Ten times as much mostly makes the loss
     swing or overflow, of lion, whose steps have a fixed length, certainly. The cross-entropy of one
