@@ -140,7 +140,8 @@ class OnnxRuntimeBackend(KernelBackend):
         options = runtime.SessionOptions()
         options.log_severity_level = ERRORS
         options.intra_op_num_threads = self._threads
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # Threads wait for the next operator, and give their cores back at the end of a run.
+        options.add_session_config_entry("session.force_spinning_stop", "1")
         apart = self._moved_apart(model)
         if apart:
             options.add_external_initializers([*apart], [*apart.values()])
