@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { startPyodide } from "./pyodide.js";
 import { load } from "./tfjs.js";
 
 /** @typedef {any} Tensor @typedef {{ [name: string]: Tensor }} Data */
@@ -65,10 +66,7 @@ const open = {};
 
 /** Start everything that takes part, and return what it is. */
 export async function beginArrays() {
-  const { loadPyodide } = await import(/** @type {any} */ ("/vendor/pyodide/pyodide.mjs"));
-  const pyodide = await loadPyodide({ indexURL: "/vendor/pyodide" });
-  await pyodide.loadPackage(["webnnm", "webnnm-rest", "numpy"]);
-  pyodide.FS.writeFile("array_programs.py", await (await fetch(OURS)).text());
+  const pyodide = await startPyodide(["webnnm", "webnnm-rest", "numpy"], OURS, "array_programs.py");
   python = pyodide.globals;
   pyodide.runPython(HARNESS);
   jax = await import(/** @type {any} */ (JAXJS));

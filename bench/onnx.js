@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { startPyodide } from "./pyodide.js";
 
 /** @typedef {{ url: string, name: string, shape: number[], sizes: { [name: string]: number } }} Net */
 /**
@@ -15,7 +16,6 @@
  * }} Contestant
  */
 
-const OURS = "/bench/onnx_ours.py";
 /** What starts everything that both need for any model, before the clock does. @type {Net} */
 const NOTHING = { url: "/bench-models/relu.onnx", name: "x", shape: [1, 4], sizes: {} };
 /** The modules of onnxruntime-web with these execution providers. */
@@ -32,10 +32,8 @@ function pixels(shape) {
 
 /** webnnm on WebNN. @returns {Promise<Contestant>} */
 async function ours() {
-  const { loadPyodide } = await import(/** @type {any} */ ("/vendor/pyodide/pyodide.mjs"));
-  const pyodide = await loadPyodide({ indexURL: "/vendor/pyodide" });
-  await pyodide.loadPackage(["numpy", "webnnm"]);
-  pyodide.FS.writeFile("/home/pyodide/onnx_ours.py", await (await fetch(OURS)).text());
+  const file = "onnx_ours.py";
+  const pyodide = await startPyodide(["numpy", "webnnm"], `/bench/${file}`, file);
   const python = pyodide.pyimport("onnx_ours");
   /** @type {any} */
   let given;

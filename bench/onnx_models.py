@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,11 +40,11 @@ class Net:
     @property
     def described(self) -> dict[str, Any]:
         """The model as onnx.js has it."""
-        facts = asdict(self)
         return {
             "url": f"/bench-models/{self.file}",
-            "name": facts["input"],
-            **{key: facts[key] for key in ("shape", "sizes")},
+            "name": self.input,
+            "shape": self.shape,
+            "sizes": self.sizes,
         }
 
 

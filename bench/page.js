@@ -5,6 +5,7 @@
  */
 import { Device, Forward, Step, build as buildByHand } from "./webnn.js";
 import { MODELS } from "./webnn_models.js";
+import { startPyodide } from "./pyodide.js";
 import { TfJs, load } from "./tfjs.js";
 
 export { beginArrays, openProgram, runProgram } from "./arrays.js";
@@ -27,12 +28,8 @@ const crossed = { calls: /** @type {{ [name: string]: number }} */ ({}), away: 0
 /** Start Pyodide with webnnm; `counting` has the calls of the bridge counted.
  * @param {boolean} counting */
 async function startPython(counting) {
-  const { loadPyodide } = await import(/** @type {any} */ ("/vendor/pyodide/pyodide.mjs"));
-  const pyodide = await loadPyodide({ indexURL: "/vendor/pyodide" });
-  await pyodide.loadPackage("webnnm");
+  const pyodide = await startPyodide(["webnnm"], "/bench/ours.py", "ours.py");
   if (counting) pyodide.registerJsModule("webnnm_bridge", await countedBridge());
-  const text = await (await fetch("/bench/ours.py")).text();
-  pyodide.FS.writeFile(`${pyodide.runPython("import os; os.getcwd()")}/ours.py`, text);
   python = pyodide.pyimport("ours");
   return pyodide.version;
 }

@@ -151,18 +151,15 @@ def curve(records):
 async def prepare(request):
     """Do while nobody waits what the first training would wait for, a piece in each turn.
 
-    Modules are imported; ONNX Runtime is started where it will run models and is there.
+    Modules are imported; ONNX Runtime is started where it is "kept", as `where` found.
     """
     for name in SOON:
         importlib.import_module(f"webnnm.{name}")
         await asyncio.sleep(0)
-    if not (await probe(trials=False)).webnn:
-        from webnnm.backends.onnxruntime_web import to_fetch
-
-        if await to_fetch("wasm") == 0:
-            # Where it does not start, models run on NumPy, and a training says why.
-            with contextlib.suppress(BackendError):
-                await rehearse()
+    if json.loads(request).get("kept"):
+        # Where it does not start, models run on NumPy, and a training says why.
+        with contextlib.suppress(BackendError):
+            await rehearse()
     return json.dumps({})
 
 
@@ -176,13 +173,16 @@ async def rehearse():
 
 
 async def where(request):
-    """Return in a sentence what will run models here, and the bytes that would make it faster."""
-    found, size = await probe(trials=False), 0
+    """Return in a sentence what will run models here, and the bytes that would make it faster.
+
+    "kept" tells whether that is ONNX Runtime, which is there already.
+    """
+    found, size = await probe(trials=False), None
     if not found.webnn:
         from webnnm.backends.onnxruntime_web import to_fetch
 
-        size = await to_fetch("wasm") or 0
-    return json.dumps({"sentence": found.sentence, "bytes": size})
+        size = await to_fetch("wasm")
+    return json.dumps({"sentence": found.sentence, "bytes": size or 0, "kept": size == 0})
 
 
 async def fetch(request):

@@ -70,22 +70,23 @@ class TrainingPage:
 
             self.trainer = trainer
         page.ready()
-        await self.say_where()
+        kept = await self.say_where()
         if self.kept.read():
             await self.offer()
-        await self.attempt(self.trainer.prepare)
+        await self.attempt(self.trainer.prepare, kept=kept)
 
     async def say_where(self):
-        """Say what will run models, before anybody trains one."""
+        """Say what will run models, before anybody trains one; tell if it is ONNX Runtime, kept."""
         found = await self.attempt(self.trainer.where)
         if not found:
-            return
+            return False
         element("runs").textContent = page.sentence(found["sentence"])
         if found["bytes"]:
             text = f"Fetch ONNX Runtime now ({found['bytes'] / 1e6:.0f} MB)"
             button = make("button", text, type="button", id="fetch")
             when("click", button)(self.fetch)
             element("runs").append(" ", button)
+        return found["kept"]
 
     async def fetch(self, event):
         """Fetch what makes trainings without WebNN fast, and say what runs then."""

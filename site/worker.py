@@ -59,5 +59,6 @@ channel = window.BroadcastChannel.new(CHANNEL)
 channel.onmessage = ffi.create_proxy(hear)
 trainer = await workers["trainer"]
 ready()
-element("runs").textContent = sentence(json.loads(await trainer.where("{}"))["sentence"])
-await trainer.prepare("{}")
+where = await trainer.where("{}")
+element("runs").textContent = sentence(json.loads(where)["sentence"])
+await trainer.prepare(where)

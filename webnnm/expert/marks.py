@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
-from heapq import nsmallest
 
 from webnnm.expert.columns import SURE, identifiers
 from webnnm.expert.facts import Suspicion
-from webnnm.expert.neighbours import points_of
+from webnnm.expert.neighbours import points_of, three_nearest, voted
 from webnnm.expert.rows import Column, Rows
 from webnnm.expert.statistics import left_over
 
@@ -92,10 +90,5 @@ def _by_others(rows: Rows, column: Column, wanted: Sequence[bool]) -> float:
     place = rows.columns.index(column)
     rest = [(*point[:place], *point[place + 1 :]) for point in known]
     tried = range(0, len(rest), -(-len(rest) // TRIED))
-    right = 0
-    for one in tried:
-        distances = [math.dist(rest[one], point) for point in rest]
-        near = nsmallest(4, range(len(rest)), key=distances.__getitem__)
-        votes = [wanted[n] for n in near if n != one][:3]
-        right += (2 * sum(votes) > len(votes)) == wanted[one]
-    return max(by_line, right / len(tried))
+    near, _ = three_nearest(rest, tried)
+    return max(by_line, voted(tried, near, target))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from heapq import nsmallest
@@ -103,6 +103,37 @@ def points_of(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[floa
             own = flat[row * size : (row + 1) * size]
             points[place] += tuple([value * scale for value, scale in zip(own, units, strict=True)])
     return points
+
+
+def three_nearest(
+    points: Sequence[Sequence[float]],
+    tried: Sequence[int],
+    places: Sequence[float] | None = None,
+    beside: float = 0.0,
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the three points nearest to each one that is tried, and the three nearest of those
+    that stand more than `beside` off, none where there are no places.
+
+    >>> three_nearest([[0.0], [1.0], [2.0], [9.0]], [0])
+    ([[1, 2, 3]], [])
+    """
+    near: list[list[int]] = []
+    far: list[list[int]] = []
+    for one in tried:
+        distances = [math.dist(points[one], point) for point in points]
+        order = nsmallest(4, range(len(points)), key=distances.__getitem__)
+        near.append([n for n in order if n != one][:3])
+        if places is not None:
+            here = places[one]
+            others = (n for n, place in enumerate(places) if abs(place - here) > beside)
+            far.append(nsmallest(3, others, key=distances.__getitem__))
+    return near, far
+
+
+def voted(tried: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]) -> float:
+    """Return the share of rows whose class most of their neighbours have."""
+    told = [Counter(labels[n] for n in each).most_common(1)[0][0] for each in near]
+    return sum([labels[one] == label for one, label in zip(tried, told, strict=True)]) / len(tried)
 
 
 def contradictory(rows: Rows) -> Suspicion | None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from heapq import nsmallest
 from typing import NamedTuple
 
 from webnnm.data.standardize import moments
 from webnnm.expert.columns import LOOKED_UP
 from webnnm.expert.facts import Suspicion
-from webnnm.expert.neighbours import RANDOM, points_of
+from webnnm.expert.neighbours import RANDOM, points_of, three_nearest, voted
 from webnnm.expert.rows import Rows
 from webnnm.expert.statistics import combination, correlation, orthonormal, ranks, unit
 
@@ -69,17 +68,7 @@ def look_up(rows: Rows, sample: Sequence[int]) -> LookUp | None:
         return None
     step = len(known) / CHANCE
     tried = [int(number * step) for number in range(CHANCE)]
-    near: list[list[int]] = []
-    far: list[list[int]] = []
-    for one in tried:
-        distances = [math.dist(known[one], point) for point in known]
-        order = nsmallest(4, range(len(known)), key=distances.__getitem__)
-        near.append([n for n in order if n != one][:3])
-        if places is not None:
-            here = places[one]
-            others = (n for n, place in enumerate(places) if abs(place - here) > BESIDE)
-            far.append(nsmallest(3, others, key=distances.__getitem__))
-    return LookUp(tried, near, far)
+    return LookUp(tried, *three_nearest(known, tried, places, BESIDE))
 
 
 def nearest(rows: Rows) -> Suspicion | None:
@@ -94,7 +83,7 @@ def nearest(rows: Rows) -> Suspicion | None:
     if looked is None or rows.target is None:
         return None
     labels = [rows.target[row] for row in sample]
-    measure = _voted if rows.classes else _predicted
+    measure = voted if rows.classes else _predicted
     evidence = {"found": measure(looked.tried, looked.near, labels)}
     if rows.classes:
         evidence["chance"] = max(Counter(labels).values()) / len(labels)
@@ -134,12 +123,6 @@ def _places(rows: Rows, sample: Sequence[int]) -> list[float]:
         found.append(before[kind] / total[kind])
         before[kind] += 1
     return found
-
-
-def _voted(tried: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]) -> float:
-    """Return the share of rows whose class most of their neighbours have."""
-    told = [Counter(labels[n] for n in each).most_common(1)[0][0] for each in near]
-    return sum([labels[one] == label for one, label in zip(tried, told, strict=True)]) / len(tried)
 
 
 def _predicted(

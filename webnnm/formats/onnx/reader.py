@@ -82,7 +82,7 @@ def fields(data: memoryview[int], where: str) -> Iterator[tuple[int, int, int | 
     """Yield number, wire type and value of each field: an integer, or a view of its bytes."""
     at, end = 0, len(data)
     while at < end:
-        # Nearly all keys and most lengths take one byte: files have ten thousands of them.
+        # Nearly all keys and most lengths take one byte: files have tens of thousands of them.
         key, at = (data[at], at + 1) if data[at] < 128 else _varint(data, at, where)
         number, wire = key >> 3, key & 7
         if number == 0:
