@@ -9,6 +9,7 @@ import { startPyodide } from "./pyodide.js";
 import { TfJs, load } from "./tfjs.js";
 
 export { beginArrays, openProgram, runProgram } from "./arrays.js";
+export { startLanguage, writeOn } from "./language.js";
 export { openOnnx, runOnnx, startOnnx } from "./onnx.js";
 
 /** @type {any} */

@@ -46,6 +46,11 @@ FALLBACK_LIMITS: Mapping[str, Mapping[str, Limit]] = {
 ONE_ROW = Limit(1.3)
 ONNX_RUN, ONNX_FIRST = Limit(1), Limit(0.8)
 """Of ONNX models, beside ONNX Runtime Web on WebNN too."""
+LANGUAGE: Mapping[str, Mapping[str, Limit]] = {
+    "decode": {"wllama": at_least(2), "torch": at_least(0.8)},
+    "prompt": {"wllama": at_least(10)},
+}
+"""Of language models, beside llama.cpp in the same browser and PyTorch."""
 BUILDING = Limit(3)
 """Of graphs from 2,000 operators."""
 DEEP = Limit(1.1)
@@ -197,6 +202,16 @@ def _onnx(result: Results) -> list[str]:
     return cells
 
 
+def _language(result: Results, kind: str, title: str) -> list[str]:
+    """Return the cells of a row: three speeds, two ratios with what they must be."""
+    ours = result["ours"][kind]
+    cells = [title, *(number(result[name][kind]) for name in ("ours", "wllama", "torch"))]
+    for other in ("wllama", "torch"):
+        ratio, limit = ours / result[other][kind], LANGUAGE[kind].get(other)
+        cells.append(number(ratio) + (f" ({limit.told(ratio)})" if limit else ""))
+    return cells
+
+
 def _arrays(result: Results) -> list[str]:
     """Return the cells of a program: five times, two ratios, the lines of all three."""
     ours, eager, jaxjs, tfjs = (result[name] for name in ("ours", "eager", "jaxjs", "tfjs"))
@@ -230,6 +245,14 @@ ARRAYS_HEAD = (
     "lines: webnnm",
     "jax-js",
     "TensorFlow.js",
+)
+LANGUAGE_HEAD = (
+    "SmolLM2-135M, tokens in a second",
+    "webnnm",
+    "llama.cpp (wasm, one thread)",
+    "PyTorch (float32)",
+    "webnnm / llama.cpp",
+    "webnnm / PyTorch",
 )
 ONNX_HEAD = (
     "ms",
@@ -323,6 +346,15 @@ def sections(results: Results) -> Iterator[str]:
         yield "### Models of ONNX"
         yield table([ONNX_HEAD, *map(_onnx, models.values())])
         yield _agreeing(models.values())
+    if language := results.get("language"):
+        yield "### A language model"
+        prompt = f"a prompt of {language['prompt_tokens']} tokens"
+        rows = (("decode", "what follows"), ("prompt", prompt))
+        yield table([LANGUAGE_HEAD, *(_language(language, *row) for row in rows)])
+        yield (
+            f"The same prompt in the same browser; in {language['equal']} of {results['rounds']} "
+            "rounds webnnm and llama.cpp wrote the same text. PyTorch has random weights."
+        )
     found = [fact for fact in FACTS if fact.section in results]
     if found:
         yield "### Start and Python"

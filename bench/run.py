@@ -15,6 +15,7 @@ from bench import (
     costs,
     fallback,
     inference,
+    language_models,
     onnx_models,
     plot,
     python_share,
@@ -31,7 +32,12 @@ SECONDS = 1.5
 """What a contestant gets in a round, about."""
 INFERENCE = ((TINY, 1), (LARGE, 1), (CNN, 1), (BLOCK, BLOCK.batch))
 WITHOUT_WEBNN = ((LARGE, fallback.OURS), (CNN, fallback.OURS[:1]))
-PARTS = (*WORKLOADS, "fallback", "arrays", "inference", "onnx", "build", "scale", "python", "iris")
+PARTS = (
+    *(*WORKLOADS, "fallback", "arrays", "inference", "onnx", "language", "build", "scale"),
+    *("python", "iris"),
+)
+BY_TORCH = (*WORKLOADS, "inference", "language")
+"""Parts that PyTorch takes part in."""
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "performance.svg"
 RESULTS = ROOT / "bench" / "results"
@@ -104,6 +110,8 @@ async def _part(
             results.setdefault("inference", {})[workload.name] = times
     elif part == "onnx":
         results["onnx"] = await onnx_models.measure(found, rounds, seconds)
+    elif part == "language":
+        results["language"] = await language_models.measure(found, rounds)
     elif part == "build":
         results["build"] = await costs.building(found, rounds)
     elif part == "scale":
@@ -163,7 +171,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
 
 def takes_torch(only: list[str]) -> bool:
     """Tell whether PyTorch takes part in one of these parts."""
-    return any(part in WORKLOADS or part == "inference" for part in only)
+    return any(part in BY_TORCH for part in only)
 
 
 async def measure(chosen: argparse.Namespace) -> None:

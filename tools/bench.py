@@ -11,20 +11,21 @@ PACKAGES = (
     "@tensorflow/tfjs@4.22.0",
     "@tensorflow/tfjs-backend-wasm@4.22.0",
     "@jax-js/jax@0.1.25",
+    "@wllama/wllama@3.13.0",
 )
 FOLDER = CACHE / "bench"
 
 
 def install() -> None:
-    """Install TensorFlow.js and jax-js."""
-    product = FOLDER / "node_modules" / "@tensorflow" / "tfjs-backend-wasm" / "package.json"
+    """Install TensorFlow.js, jax-js and llama.cpp for pages."""
+    product = FOLDER / "node_modules" / "@wllama" / "wllama" / "package.json"
     with step("bench", fingerprint([], *PACKAGES, str(ROOT)), product) as needed:
         if needed:
             FOLDER.mkdir(parents=True, exist_ok=True)
             flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
             command = ["npm", "install", "--prefix", FOLDER, *flags, *NPM_INSIDE, "--save-exact"]
             command += PACKAGES
-            run(command, "installing TensorFlow.js and jax-js")
+            run(command, "installing TensorFlow.js, jax-js and wllama")
 
 
 def main() -> None:

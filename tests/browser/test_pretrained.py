@@ -1,13 +1,15 @@
-"""Models of Hugging Face on WebNN give what `transformers` gave, without NumPy in the page."""
+"""Models of Hugging Face in a page give what `transformers` gave, without NumPy there."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.browser.harness import PyodidePage
 from tests.parity.pretrained import fixtures, in_page
 from tests.parity.pretrained.outcome import WEBNN_LIMIT, difference, files
 from tests.unit.transformers.folders import wide_files
+from tests.work import everything
 
 NAMES = (
     "gpt2-base-left",
@@ -25,14 +27,15 @@ NAMES = (
 )
 
 
-async def test_models_are_those_of_transformers_on_webnn(pyodide_page: PyodidePage) -> None:
+@pytest.mark.parametrize("backend", ["webnn", "onnxruntime"])
+async def test_models_are_those_of_transformers(pyodide_page: PyodidePage, backend: str) -> None:
     recorded = fixtures.read()
     above: dict[str, float] = {}
-    for name in NAMES:
+    for name in recorded if everything() else NAMES:
         fixture = recorded[name]
         inputs = {each: array.tolist() for each, array in fixture.inputs.items()}
         folder = files(fixture, fixtures.SEED)
-        found = await pyodide_page.call(in_page.forward, folder, inputs, "webnn")
+        found = await pyodide_page.call(in_page.forward, folder, inputs, backend)
         arrays = {each: np.array(values, np.float32) for each, values in found.items()}
         apart = difference(arrays, fixture)
         print(f"{name}: {apart:.1e}")

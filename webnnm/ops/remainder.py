@@ -98,7 +98,7 @@ def _integer_remainder(b: Builder, x: Tensor, y: Tensor) -> Tensor:
 
 def _integer_quotient(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     quotient, _, over = _integer_parts(b, x, y)
-    return b.where(b.logical_and(over, b.not_equal(y, 0)), quotient - 1, quotient)
+    return b.where(b.equal(y, 0), 0, b.where(over, quotient - 1, quotient))
 
 
 def _of_floats_or_integers(floats: Decompose, integers: Decompose) -> Decompose:

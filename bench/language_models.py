@@ -1,0 +1,81 @@
+"""A language model beside llama.cpp in the same browser, and PyTorch: tokens in a second."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+from typing import Any
+
+from bench.contest import MODELS, Contest
+from tools.common import ROOT, fail, python_of, say
+from tools.models import FOLDER
+
+CONTESTANTS = ("ours", "wllama")
+FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+WARM = "The capital of France is"
+COUNT = 48
+"""Tokens that are written."""
+FACTS = (
+    "Water boils at a lower temperature on a mountain, since the air above it weighs less. "
+    "A cup of tea that is made there tastes flat, and beans take twice as long until they are "
+    "soft. Cooks help themselves with a pot whose lid is screwed on: the steam cannot leave, the "
+    "pressure rises, and with it the temperature of the water. The same is done in hospitals, "
+    "where instruments have to become hotter than boiling water can make them. Engineers use it "
+    "the other way round, and boil sea water at forty degrees in vessels that are nearly empty. "
+)
+"""What prompts end with; each begins with words of its own, so that no cache knows it."""
+
+
+def write_model() -> None:
+    """Put the file of the model where pages of the contest find it."""
+    MODELS.mkdir(parents=True, exist_ok=True)
+    place = MODELS / FILE
+    if place.exists():
+        return
+    found = next(FOLDER.rglob(FILE), None)
+    if found is None:
+        fail(f"{FILE} is not in the cache: `make models` fetches it.")
+    place.symlink_to(found)
+
+
+async def measure(contest: Contest, rounds: int) -> dict[str, Any]:
+    """Return the median tokens in a second of all contestants, of prompts and of what follows."""
+    write_model()
+    speeds: dict[str, dict[str, list[float]]] = {}
+    equal = prompt_tokens = 0
+    for number in range(rounds):
+        prompt = f"Lesson {number + 1} of {rounds}. {FACTS}"
+        texts: list[str] = []
+        for name in CONTESTANTS[:: -1 if number % 2 else 1]:
+            async with contest.another_page():
+                await contest.run("startLanguage", name, f"/bench-models/{FILE}")
+                # The first prompt of a length compiles its graphs.
+                for first in (WARM, f"Before the lesson. {FACTS}"):
+                    await contest.run("writeOn", first, 8)
+                written = await contest.run("writeOn", prompt, COUNT)
+            found = speeds.setdefault(name, {"prompt": [], "decode": []})
+            found["prompt"].append(written["promptTokens"] / written["promptSeconds"])
+            found["decode"].append(written["tokens"] / written["seconds"])
+            texts.append(written["text"])
+            prompt_tokens = written["promptTokens"]
+            told = f"{found['decode'][-1]:.1f}, prompt {found['prompt'][-1]:.0f}"
+            say(f"  {name}, round {number + 1}: {told} tokens in a second")
+        equal += texts[0] == texts[1]
+    speeds["torch"] = _torch(prompt_tokens, rounds)
+    medians = {
+        name: {kind: statistics.median(values) for kind, values in found.items()}
+        for name, found in speeds.items()
+    }
+    return {**medians, "prompt_tokens": prompt_tokens, "equal": equal, "rounds": speeds}
+
+
+def _torch(prompt: int, rounds: int) -> dict[str, list[float]]:
+    """Return the tokens in a second of PyTorch, with random weights of the same shapes."""
+    numbers = map(str, (prompt, COUNT, rounds))
+    command = [python_of("parity"), "-m", "bench.language_torch", *numbers]
+    process = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    found = json.loads(process.stdout.splitlines()[-1])
+    told = ", ".join(f"{each['decode']:.1f} (prompt {each['prompt']:.0f})" for each in found)
+    say(f"  PyTorch: {told} tokens in a second")
+    return {kind: [each[kind] for each in found] for kind in ("prompt", "decode")}
